@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+# The commands of daily work. Each sets up what it needs: Debian packages when
+# run as root, and a virtual environment in .venv. Nothing else is touched.
+#
+#   make test    everything that CI runs on Linux
+#   make demo    trains a small network on scikit-learn's digits
+#   make lint    formatting and static checks
+#   make wheel   a wheel in dist/, built in isolation as pip does it for users
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.NOTPARALLEL:
+
+PYTHON ?= python3
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+VENV := $(CURDIR)/.venv
+BIN := $(VENV)/bin
+# The environment's cmake, ninja and oneDNN before the system's.
+export PATH := $(BIN):$(PATH)
+export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+WHEEL_SOURCES := CMakeLists.txt pyproject.toml LICENSE README.md \
+  $(shell find cmake include src metal python -type f -not -name '*.pyc')
+
+.PHONY: test cpp-test python-test package-test check demo wheel lint format \
+  clean distclean
+
+test: check cpp-test python-test package-test
+
+check: $(VENV)/.ready
+	python tools/check_layers.py
+	python tools/check_file_size.py
+	python tools/check_sources.py
+
+cpp-test: $(VENV)/.ready
+	cmake --preset dev -DPython_EXECUTABLE=$(BIN)/python
+	cmake --build --preset dev
+	ctest --preset dev
+
+# From another folder, so that only the installed package can be imported.
+python-test: build/.installed
+	mkdir -p build/pytest
+	cd build/pytest && pytest -c $(CURDIR)/pyproject.toml \
+	  -o cache_dir=$(CURDIR)/build/pytest/.cache $(CURDIR)/tests/python
+
+# A C++ program that finds the library in the installed wheel.
+package-test: build/.installed
+	root=$$(cd / && python -c \
+	  'import pathlib, traingraph; print(pathlib.Path(traingraph.__file__).parent)'); \
+	cmake -S tests/package -B build/package -G Ninja -Dtraingraph_ROOT=$$root
+	cmake --build build/package
+	build/package/consumer
+
+demo: build/.installed
+	python examples/python/digits.py
+
+wheel: $(VENV)/.ready
+	pip wheel . --no-deps --wheel-dir dist
+
+lint: $(VENV)/.lint check
+	git ls-files -co --exclude-standard '*.h' '*.cpp' '*.mm' \
+	  | xargs clang-format --dry-run --Werror
+	ruff check .
+	ruff format --check .
+	mypy
+	codespell
+
+format: $(VENV)/.lint
+	git ls-files -co --exclude-standard '*.h' '*.cpp' '*.mm' \
+	  | xargs clang-format -i
+	ruff check --fix .
+	ruff format .
+
+clean:
+	rm -rf build dist
+
+distclean: clean
+	rm -rf $(VENV)
+
+$(VENV)/.ready: tools/setup_machine.sh tools/requirements.txt
+	tools/setup_machine.sh $(PYTHON)
+	$(PYTHON) -c 'import sys; sys.exit("Python 3.10 or newer is needed: make PYTHON=..." if sys.version_info < (3, 10) else 0)'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -r tools/requirements.txt
+	touch $@
+
+$(VENV)/.lint: $(VENV)/.ready tools/requirements-lint.txt
+	pip install --quiet -r tools/requirements-lint.txt
+	touch $@
+
+# The environment holds all build requirements, so that the build folder stays
+# valid from one run to the next; `make wheel` builds in isolation.
+build/.installed: $(VENV)/.ready $(WHEEL_SOURCES)
+	rm -rf build/dist
+	pip wheel . --quiet --no-deps --no-build-isolation --wheel-dir build/dist \
+	  -C build-dir=build/wheel
+	pip install --quiet --force-reinstall --no-deps build/dist/*.whl
+	wheel=$$(ls build/dist/*.whl) && pip install --quiet "$$wheel[demo,test]"
+	touch $@

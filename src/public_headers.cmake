@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+# The headers that are installed.
+set(header_dir "${PROJECT_SOURCE_DIR}/include/traingraph")
+target_sources(traingraph PUBLIC
+  FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/include" FILES
+    "${header_dir}/device.h"
+    "${header_dir}/enums.h"
+    "${header_dir}/error.h"
+    "${header_dir}/execution.h"
+    "${header_dir}/export.h"
+    "${header_dir}/graph.h"
+    "${header_dir}/layer.h"
+    "${header_dir}/layers.h"
+    "${header_dir}/layers/activation.h"
+    "${header_dir}/layers/convolution.h"
+    "${header_dir}/layers/dropout.h"
+    "${header_dir}/layers/elementwise.h"
+    "${header_dir}/layers/fully_connected.h"
+    "${header_dir}/layers/layout.h"
+    "${header_dir}/layers/matmul.h"
+    "${header_dir}/layers/normalization.h"
+    "${header_dir}/layers/padding.h"
+    "${header_dir}/layers/pooling.h"
+    "${header_dir}/layers/reduction.h"
+    "${header_dir}/layers/softmax.h"
+    "${header_dir}/layers/weights.h"
+    "${header_dir}/losses.h"
+    "${header_dir}/memory.h"
+    "${header_dir}/op_attrs.h"
+    "${header_dir}/op_attrs_more.h"
+    "${header_dir}/op_info.h"
+    "${header_dir}/ops.inc"
+    "${header_dir}/optimizers.h"
+    "${header_dir}/tensor.h"
+    "${header_dir}/traingraph.h"
+    "${header_dir}/training_graph.h"
+    "${header_dir}/types.h"
+    "${header_dir}/version.h")

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Fails when a file grows past its budget: 400 lines, 200 for public headers.
+
+A file that holds one idea rarely needs more. Exceptions carry their reason.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = (
+    "benchmarks", "cmake", "examples", "include", "metal", "python", "src",
+    "tests", "tools",
+)  # fmt: skip
+SUFFIXES = {".cpp", ".h", ".inc", ".mm", ".py", ".pyi"}
+MAX_LINES = 400
+MAX_PUBLIC_HEADER_LINES = 200
+
+# path: why it may be longer
+EXCEPTIONS: dict[str, str] = {
+    "include/traingraph/training_graph.h": "one class, the centre of the interface",
+    "python/traingraph/_core.pyi": "generated",
+}
+
+
+def budget(path: str) -> int:
+    is_public = path.startswith("include/") and path.endswith(".h")
+    return MAX_PUBLIC_HEADER_LINES if is_public else MAX_LINES
+
+
+def main() -> int:
+    problems = []
+    for folder in FOLDERS:
+        for file in sorted((ROOT / folder).rglob("*")):
+            path = file.relative_to(ROOT).as_posix()
+            if file.suffix not in SUFFIXES or path in EXCEPTIONS:
+                continue
+            num_lines = len(file.read_text(encoding="utf-8").splitlines())
+            if num_lines > budget(path):
+                problems.append(f"{path}: {num_lines} lines, {budget(path)} allowed")
+    problems += [
+        f"{path}: listed as an exception but missing"
+        for path in EXCEPTIONS
+        if not (ROOT / path).exists() and EXCEPTIONS[path] != "generated"
+    ]
+    print("\n".join(problems) or "file sizes: fine")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

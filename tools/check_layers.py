@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Fails when a file includes what its layer may not see.
+
+A file may include its own folder and the folders below it. Only src/cpu
+includes oneDNN, only metal/ includes Apple's headers, public headers include
+public and standard headers only, and python/src sees nothing but the public
+ones.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+PUBLIC = "include"
+# folder: the folders it may include besides itself
+CORE = ["base", "graph", "ops", "autodiff", "layers", "compiler", "runtime"]
+ALLOWED: dict[str, set[str]] = {
+    PUBLIC: set(),
+    "base": {PUBLIC},
+    "graph": {PUBLIC, "base"},
+    "ops": {PUBLIC, "base", "graph"},
+    "autodiff": {PUBLIC, "base", "graph", "ops"},
+    "layers": {PUBLIC, "base", "graph", "ops", "autodiff"},
+    "nodes": {PUBLIC, "base", "graph", "ops", "autodiff"},
+    "compiler": {PUBLIC, "base", "graph", "ops", "autodiff", "layers", "nodes"},
+    "runtime": {PUBLIC, "nodes", *CORE},
+    "cpu": {PUBLIC, "nodes", *CORE},
+    "metal": {PUBLIC, "nodes", *CORE},
+    # The composition root, the only file that names concrete devices.
+    "backends": {PUBLIC, "nodes", "cpu", "metal", *CORE},
+    "python": {PUBLIC},
+    "examples": {PUBLIC},
+    "benchmarks": {PUBLIC, "nodes", "cpu", "metal", "support", *CORE},
+}
+SUFFIXES = {".cpp", ".h", ".inc", ".mm"}
+INCLUDE = re.compile(r'^\s*#\s*(?:include|import)\s*(<[^>]+>|"[^"]+")', re.MULTILINE)
+APPLE = re.compile(r"^(Foundation|Metal\w*|MPS\w*|Accelerate|objc|Availability)\b")
+PYTHON = re.compile(r"^(pybind11/|Python\.h|numpy/)")
+
+
+def layer_of(path: str) -> str:
+    """The layer of a file, by its path from the root."""
+    parts = path.split("/")
+    if path.startswith("src/backends"):
+        return "backends"
+    if parts[0] == "src":
+        return parts[1]
+    return parts[0]
+
+
+def layer_of_include(name: str) -> str | None:
+    """The layer of a quoted include, or None when it has no folder."""
+    if "/" not in name:
+        return None
+    return PUBLIC if name.startswith("traingraph/") else name.split("/", maxsplit=1)[0]
+
+
+def check_system(layer: str, name: str) -> str | None:
+    if re.search(r"\b(oneapi/)?dnnl", name) and layer not in {"cpu", "tests"}:
+        return "only src/cpu includes oneDNN"
+    if APPLE.match(name) and layer not in {"metal", "tests"}:
+        return "only metal/ includes Apple's headers"
+    if PYTHON.match(name) and layer != "python":
+        return "only python/src includes Python's headers"
+    if layer == PUBLIC and name.endswith(".h"):
+        return "public headers include public and standard C++ headers only"
+    return None
+
+
+def check_quoted(layer: str, name: str) -> str | None:
+    target = layer_of_include(name)
+    if layer == "tests":
+        return None  # tests may include private headers
+    if target is None:
+        if layer in {"python", "examples", "benchmarks"}:
+            return None
+        return 'write the path from the root ("graph/program.h")'
+    if target == layer or target in ALLOWED[layer]:
+        return None
+    return f"{layer} may not include {target}"
+
+
+def check_file(file: Path) -> list[str]:
+    path = file.relative_to(ROOT).as_posix()
+    layer = layer_of(path)
+    if layer != "tests" and layer not in ALLOWED:
+        return [f"{path}: folder {layer} is not in the table of check_layers.py"]
+    text = file.read_text(encoding="utf-8")
+    problems = []
+    for match in INCLUDE.finditer(text):
+        name = match[1][1:-1]
+        check = check_system if match[1][0] == "<" else check_quoted
+        problem = check(layer, name)
+        if problem:
+            line = text.count("\n", 0, match.start(1)) + 1
+            problems.append(f"{path}:{line}: includes {match[1]}: {problem}")
+    if file.suffix == ".h" and "#pragma once" not in text:
+        problems.append(f"{path}: has no #pragma once")
+    if layer == "metal" and file.suffix == ".cpp" and "@interface" in text:
+        problems.append(f"{path}: Objective-C belongs in .mm files")
+    return problems
+
+
+def main() -> int:
+    problems: list[str] = []
+    for folder in (PUBLIC, "src", "metal", "python", "tests", "examples", "benchmarks"):
+        for file in sorted((ROOT / folder).rglob("*")):
+            if file.suffix in SUFFIXES:
+                problems += check_file(file)
+    print("\n".join(problems) or "layers: fine")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Fails when a source file and the explicit lists of CMake disagree.
+
+With --fix, rewrites the lists instead.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LIBRARY_FOLDERS = (
+    "src/base", "src/graph", "src/ops", "src/autodiff", "src/layers", "src/nodes",
+    "src/compiler", "src/runtime", "src/cpu", "python",
+)  # fmt: skip
+SOURCES = re.compile(
+    r"((?:target_sources|add_library|pybind11_add_module)\([\w ]+)"
+    r"(?:\n  [\w/]+\.cpp)*\)"
+)
+HEADERS = re.compile(r'(?:\n    "\$\{header_dir\}/[\w/.]+")+')
+TESTS = re.compile(r"\n# Begin of test lists\n.*# End of test lists\n", re.DOTALL)
+
+
+def find_sources(folder: Path, pattern: str = "*.cpp") -> list[str]:
+    return sorted(p.relative_to(folder).as_posix() for p in folder.rglob(pattern))
+
+
+def listing(sources: list[str]) -> str:
+    return "".join(f"\n  {s}" for s in sources)
+
+
+def library_lists(folder: Path, text: str) -> str:
+    sources = listing(find_sources(folder))
+    return SOURCES.sub(lambda match: f"{match[1]}{sources})", text, count=1)
+
+
+def header_list(folder: Path, text: str) -> str:
+    folder = folder.parent / "include" / "traingraph"
+    headers = sorted([*find_sources(folder, "*.h"), *find_sources(folder, "*.inc")])
+    lines = "".join(f'\n    "${{header_dir}}/{h}"' for h in headers)
+    return HEADERS.sub(lambda _: lines, text, count=1)
+
+
+def test_lists(folder: Path, text: str) -> str:
+    """One executable per folder of tests/cpp; what it shares is a library."""
+    commands = []
+    for sub in sorted(p for p in (folder / "cpp").iterdir() if p.is_dir()):
+        sources = [f"cpp/{sub.name}/{s}" for s in find_sources(sub)]
+        shared = [
+            s for s in sources if sub.name == "support" and not s.endswith("_test.cpp")
+        ]
+        tests = [s for s in sources if s not in shared]
+        if shared:
+            commands.append(
+                f"target_sources(traingraph_private PRIVATE{listing(shared)})\n"
+            )
+        if tests:
+            commands.append(f"traingraph_test({sub.name}{listing(tests)})\n")
+    body = "\n".join(commands)
+    return TESTS.sub(
+        f"\n# Begin of test lists\n{body}# End of test lists\n", text, count=1
+    )
+
+
+def main() -> int:
+    is_fixing = "--fix" in sys.argv[1:]
+    lists = {f"{name}/CMakeLists.txt": library_lists for name in LIBRARY_FOLDERS}
+    lists["tests/CMakeLists.txt"] = test_lists
+    lists["src/public_headers.cmake"] = header_list
+    problems = []
+    for name, rewrite in lists.items():
+        file = ROOT / name
+        if not file.exists():
+            if file.parent.exists() and find_sources(file.parent):
+                problems.append(f"{file.parent} has sources but no CMakeLists.txt")
+            continue
+        text = file.read_text(encoding="utf-8")
+        wanted = rewrite(file.parent, text)
+        if wanted == text:
+            continue
+        if is_fixing:
+            file.write_text(wanted, encoding="utf-8")
+        else:
+            old, new = (set(re.findall(r"[\w/]+\.\w+", t)) for t in (text, wanted))
+            problems.append(
+                f"{name}: missing {sorted(new - old)}, stale {sorted(old - new)}: "
+                "run tools/check_sources.py --fix"
+            )
+    print("\n".join(problems) or "sources: fine")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
