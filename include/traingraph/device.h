@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// Device: where a graph runs. A small handle; equal handles share one queue.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "traingraph/enums.h"
+#include "traingraph/export.h"
+
+namespace traingraph {
+
+class DeviceContext;
+
+class TRAINGRAPH_API Device {
+ public:
+  /// Throws DeviceError, with the reason, when the device is not available.
+  /// Any is the GPU when there is one, else the CPU; never the ANE.
+  explicit Device(DeviceType type);
+  static Device cpu() { return Device(DeviceType::CPU); }
+  static Device gpu() { return Device(DeviceType::GPU); }
+  static Device any() { return Device(DeviceType::Any); }
+  static Device ane() { return Device(DeviceType::ANE); }
+  /// Runs the whole pipeline without kernels; results are zeros. For tests.
+  static Device null() { return Device(DeviceType::Null); }
+
+  /// What was asked for.
+  DeviceType type() const { return type_; }
+  /// What Any resolved to.
+  DeviceType actual_device_type() const;
+  /// "cpu (oneDNN 3.2, 2 threads)".
+  std::string name() const;
+  /// Names of the GPUs used; empty for the CPU.
+  std::vector<std::string> gpu_devices() const;
+  /// Waits until all work enqueued so far is over.
+  void synchronize() const;
+  /// Empty when `type` can be used, else why not.
+  static std::string reason_unavailable(DeviceType type);
+
+  bool operator==(const Device& other) const {
+    return context_ == other.context_;
+  }
+  const std::shared_ptr<DeviceContext>& context() const { return context_; }
+
+ private:
+  DeviceType type_;
+  std::shared_ptr<DeviceContext> context_;
+};
+
+}  // namespace traingraph

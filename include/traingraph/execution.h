@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// Execution: one enqueued piece of work, and its result. Every execute* call
+// returns one; dropping it is fine, the work runs all the same.
+#pragma once
+
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "traingraph/tensor.h"
+
+namespace traingraph {
+
+class ExecutionState;
+
+/// Contents of one output; valid while the ExecutionResult lives.
+struct OutputView {
+  std::string_view name;
+  TensorDescriptor descriptor;  // of the batch that ran
+  std::span<const std::byte> data;
+};
+
+/// Device time of one layer in one execution (per-layer profiling).
+struct LayerTime {
+  std::string_view layer;  // label
+  double forward = 0, gradient = 0, update = 0;  // seconds
+};
+
+class TRAINGRAPH_API ExecutionResult {
+ public:
+  /// The loss of a training execution, else the last result; empty for
+  /// gradient and update executions.
+  std::optional<OutputView> result() const;
+  /// The loss as a number. Throws StateError when there is no scalar loss.
+  float loss() const;
+  bool has_loss() const;
+  /// Declared outputs, in the order of their names.
+  std::span<const OutputView> outputs() const;
+  /// Throws InvalidArgument, listing the names, when there is no such output.
+  const OutputView& output(std::string_view name) const;
+  /// Seconds on the device; 0 without profiling.
+  double execution_time() const;
+  /// Empty without per-layer profiling.
+  std::vector<LayerTime> layer_times() const;
+
+  explicit ExecutionResult(std::shared_ptr<ExecutionState> state)
+      : state_(std::move(state)) {}
+
+ private:
+  std::shared_ptr<ExecutionState> state_;
+};
+
+class TRAINGRAPH_API Execution {
+ public:
+  /// Blocks until the work is over; rethrows its error.
+  void wait() const;
+  /// False when the time ran out first. Rethrows the error when it did not.
+  bool wait_for(std::chrono::duration<double> timeout) const;
+  bool done() const;
+  /// Null while running and after success; never throws, never blocks.
+  std::exception_ptr exception() const;
+  /// wait(), then the result.
+  ExecutionResult result() const;
+  ExecutionResult get() const { return result(); }
+  /// Calls `callback` once, on the device's callback thread, or at once here
+  /// when the work is over. What it throws is reported on stderr and dropped.
+  void add_done_callback(std::function<void(const Execution&)> callback) const;
+
+  explicit Execution(std::shared_ptr<ExecutionState> state)
+      : state_(std::move(state)) {}
+
+ private:
+  std::shared_ptr<ExecutionState> state_;
+};
+
+}  // namespace traingraph

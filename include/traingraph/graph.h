@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// Graph: which layer consumes which tensors. A handle: copies are the same
+// graph, and training and inference graphs made of it share its parameters.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "traingraph/device.h"
+#include "traingraph/layer.h"
+#include "traingraph/op_attrs.h"
+#include "traingraph/tensor.h"
+
+namespace traingraph {
+
+struct GraphState;
+
+struct NodeOptions {
+  /// The optimizer skips this layer's parameters; gradients still flow.
+  bool disable_update = false;
+  /// Labels of a loss layer.
+  std::vector<Tensor> loss_labels = {};
+};
+
+class TRAINGRAPH_API Graph {
+ public:
+  Graph();
+
+  /// Adds a node and returns its first result. Shapes and data types are
+  /// checked here: ShapeError, DTypeError, InvalidArgument; StateError when
+  /// the graph was compiled.
+  Tensor node(LayerPtr layer, std::vector<Tensor> sources,
+              NodeOptions options = {});
+  Tensor node(LayerPtr layer, Tensor source, NodeOptions options = {}) {
+    return node(std::move(layer), std::vector{std::move(source)},
+                std::move(options));
+  }
+  /// Adds one op of the op table; an empty Tensor skips an optional input.
+  std::vector<Tensor> op(OpKind kind, Attributes attributes,
+                         std::vector<Tensor> inputs, std::string name = {});
+
+  /// Same elements, other shape; one size may be -1.
+  Tensor reshape(Shape shape, const Tensor& source);
+  /// Result axis k is source axis dimensions[k].
+  Tensor transpose(Shape dimensions, const Tensor& source);
+  Tensor concatenate(std::vector<Tensor> sources, std::int64_t dimension = 1);
+  /// ceil(n / count) elements per part, the last part may be smaller.
+  std::vector<Tensor> split(const Tensor& source, std::int64_t split_count,
+                            std::int64_t dimension);
+  std::vector<Tensor> split(const Tensor& source, Shape split_section_lengths,
+                            std::int64_t dimension);
+  /// sources = {x, y}: x where `condition` is true, else y.
+  Tensor select(std::vector<Tensor> sources, const Tensor& condition);
+
+  /// Every layer once, in the order of its first node.
+  std::vector<LayerPtr> layers() const;
+  /// Empty for a layer that is not in the graph.
+  std::vector<Tensor> source_tensors(const Layer& layer) const;
+  std::vector<Tensor> result_tensors(const Layer& layer) const;
+  /// Device it was compiled for.
+  virtual std::optional<Device> device() const;
+  /// Graphviz text of layers and tensors; dashed edges: stopped gradient.
+  virtual std::string summarized_dot_description() const;
+
+  virtual ~Graph() = default;
+  Graph(const Graph&) = default;
+  Graph(Graph&&) = default;
+  Graph& operator=(const Graph&) = default;
+  Graph& operator=(Graph&&) = default;
+  bool operator==(const Graph& other) const { return state_ == other.state_; }
+  const std::shared_ptr<GraphState>& state() const { return state_; }
+
+ protected:
+  std::shared_ptr<GraphState> state_;
+};
+
+}  // namespace traingraph

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Fully connected layer: a matrix product over the last axis.
+#pragma once
+
+#include <cstdint>
+
+#include "traingraph/layers/convolution.h"
+#include "traingraph/layers/weights.h"
+
+namespace traingraph::layers {
+
+/// y = x W^T + b: (*, in) -> (*, out) with one or more leading axes, and
+/// (N, in, 1, 1) -> (N, out, 1, 1).
+///
+/// Weights are (out, in), (1, out * in, 1, 1) or (out, in, 1, 1); biases (out)
+/// or (1, out, 1, 1).
+class TRAINGRAPH_API FullyConnected : public WeightedLayer {
+ public:
+  FullyConnected(std::int64_t input_feature_channel_count,
+                 std::int64_t output_feature_channel_count,
+                 const WeightOptions& options = {});
+  /// ML Compute's form: only the two channel counts are used.
+  explicit FullyConnected(const ConvolutionDescriptor& descriptor,
+                          const WeightOptions& options = {});
+  /// Channel counts from weights of shape (out, in).
+  explicit FullyConnected(Tensor weights, Tensor biases = {});
+
+  const ConvolutionDescriptor& descriptor() const { return descriptor_; }
+  void lower(LayerBuilder& builder) const override;
+
+ private:
+  ConvolutionDescriptor descriptor_;
+};
+
+}  // namespace traingraph::layers

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// Batch normalization.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "traingraph/layer.h"
+
+namespace traingraph {
+
+/// Tensors are (C) or (1, C, 1, 1). None given: mean 0, variance 1, beta 0 and
+/// gamma 1 are created. Some given: a missing mean or variance is created, and
+/// the layer has no beta or gamma but those given.
+struct BatchNormalizationOptions {
+  Tensor mean = {}, variance = {};
+  Tensor beta = {}, gamma = {};
+  float variance_epsilon = 1e-5f;
+  float momentum = 0.99f;
+};
+
+namespace layers {
+
+/// y = gamma (x - mean) / sqrt(variance + epsilon) + beta per channel (axis 1,
+/// C channels) of (N, C, ...).
+///
+/// Training uses the batch's mean and biased variance over all other axes, and
+/// moves the running ones: running = momentum * running + (1 - momentum) *
+/// batch, with the unbiased variance. Inference uses the running ones.
+/// variance_epsilon > 0; momentum in [0, 1].
+class TRAINGRAPH_API BatchNormalization : public Layer {
+ public:
+  explicit BatchNormalization(std::int64_t feature_channel_count,
+                              const BatchNormalizationOptions& options = {});
+
+  std::int64_t feature_channel_count() const { return channels_; }
+  const Tensor& mean() const { return mean_; }
+  const Tensor& variance() const { return variance_; }
+  /// Empty without beta or gamma.
+  Tensor beta() const { return beta_ ? beta_.tensor() : Tensor(); }
+  Tensor gamma() const { return gamma_ ? gamma_.tensor() : Tensor(); }
+  TensorParameter beta_parameter() const { return beta_; }
+  TensorParameter gamma_parameter() const { return gamma_; }
+  float variance_epsilon() const { return variance_epsilon_; }
+  float momentum() const { return momentum_; }
+
+  /// Beta, then gamma.
+  std::vector<TensorParameter> parameters() const override;
+  /// Mean, then variance.
+  std::vector<Tensor> statistics() const override { return {mean_, variance_}; }
+  void lower(LayerBuilder& builder) const override;
+
+ private:
+  std::int64_t channels_;
+  Tensor mean_, variance_;
+  TensorParameter beta_, gamma_;
+  float variance_epsilon_, momentum_;
+};
+
+}  // namespace layers
+}  // namespace traingraph

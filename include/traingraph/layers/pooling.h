@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// Pooling of NCHW images. Extents: layers/convolution.h.
+#pragma once
+
+#include <cstdint>
+
+#include "traingraph/enums.h"
+#include "traingraph/layer.h"
+#include "traingraph/op_attrs.h"
+
+namespace traingraph {
+
+/// Pairs are (height, width). Checked by the layer: InvalidArgument.
+struct TRAINGRAPH_API PoolingDescriptor {
+  PoolingType pooling_type = PoolingType::Max;
+  Pair kernel_sizes{1, 1};
+  Pair strides{1, 1};
+  Pair dilation_rates{1, 1};
+  PaddingPolicy padding_policy = PaddingPolicy::Same;
+  /// (top and bottom, left and right); for UsePaddingSize.
+  Pair padding_sizes{0, 0};
+  /// Average only.
+  bool count_includes_padding = false;
+
+  /// `options` with the type set.
+  static PoolingDescriptor max(PoolingDescriptor options);
+  static PoolingDescriptor average(PoolingDescriptor options);
+  static PoolingDescriptor l2_norm(PoolingDescriptor options);
+  /// Throws InvalidArgument naming the first bad field.
+  void validate() const;
+
+  std::int64_t kernel_height() const { return kernel_sizes[0]; }
+  std::int64_t kernel_width() const { return kernel_sizes[1]; }
+  std::int64_t stride_in_y() const { return strides[0]; }
+  std::int64_t stride_in_x() const { return strides[1]; }
+  std::int64_t dilation_rate_in_y() const { return dilation_rates[0]; }
+  std::int64_t dilation_rate_in_x() const { return dilation_rates[1]; }
+  std::int64_t padding_size_in_y() const { return padding_sizes[0]; }
+  std::int64_t padding_size_in_x() const { return padding_sizes[1]; }
+  bool operator==(const PoolingDescriptor&) const = default;
+};
+
+namespace layers {
+
+/// (N, C, H, W) -> (N, C, H', W'), over windows of each channel:
+/// Max      the largest sample; padding never wins; the gradient goes to the
+///          first largest sample of the window
+/// Average  the mean, of all kH * kW positions when count_includes_padding,
+///          else of the samples inside the image
+/// L2Norm   the root of the sum of squares; gradient g * x / y, 0 where y is 0
+class TRAINGRAPH_API Pooling : public Layer {
+ public:
+  explicit Pooling(PoolingDescriptor descriptor);
+  const PoolingDescriptor& descriptor() const { return descriptor_; }
+  void lower(LayerBuilder& builder) const override;
+
+ protected:
+  Pooling(PoolingDescriptor descriptor, const char* label);
+
+ private:
+  PoolingDescriptor descriptor_;
+};
+
+// Conveniences: a stride of 0 is the kernel size.
+
+class TRAINGRAPH_API MaxPooling : public Pooling {
+ public:
+  explicit MaxPooling(std::int64_t kernel_size, std::int64_t stride = 0,
+                      PaddingPolicy policy = PaddingPolicy::Valid);
+  explicit MaxPooling(Pair kernel_sizes, Pair strides = {},
+                      PaddingPolicy policy = PaddingPolicy::Valid,
+                      Pair padding_sizes = {});
+};
+
+class TRAINGRAPH_API AveragePooling : public Pooling {
+ public:
+  explicit AveragePooling(std::int64_t kernel_size, std::int64_t stride = 0,
+                          PaddingPolicy policy = PaddingPolicy::Valid,
+                          bool count_includes_padding = false);
+  explicit AveragePooling(Pair kernel_sizes, Pair strides = {},
+                          PaddingPolicy policy = PaddingPolicy::Valid,
+                          Pair padding_sizes = {},
+                          bool count_includes_padding = false);
+};
+
+class TRAINGRAPH_API L2NormPooling : public Pooling {
+ public:
+  explicit L2NormPooling(std::int64_t kernel_size, std::int64_t stride = 0,
+                         PaddingPolicy policy = PaddingPolicy::Valid);
+  explicit L2NormPooling(Pair kernel_sizes, Pair strides = {},
+                         PaddingPolicy policy = PaddingPolicy::Valid,
+                         Pair padding_sizes = {});
+};
+
+}  // namespace layers
+}  // namespace traingraph

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// Reductions over axes.
+#pragma once
+
+#include <cstdint>
+
+#include "traingraph/enums.h"
+#include "traingraph/layer.h"
+
+namespace traingraph::layers {
+
+/// Reduced axes stay with size 1; empty `dimensions` are all axes; negative
+/// ones count from the end. Any and All take Booleans; ArgMax and ArgMin take
+/// one axis and give Int32; None copies.
+/// Gradients: Sum, Mean; Max, Min split equally among the winners; L1Norm (sum
+/// of |x|) g * sign(x); none for the others.
+class TRAINGRAPH_API Reduction : public Layer {
+ public:
+  Reduction(ReductionType reduction_type, Shape dimensions);
+  Reduction(ReductionType reduction_type, std::int64_t dimension);
+  ReductionType reduction_type() const { return type_; }
+  /// The first of dimensions(); 0 when these are empty.
+  std::int64_t dimension() const;
+  const Shape& dimensions() const { return dimensions_; }
+  void lower(LayerBuilder& builder) const override;
+
+ private:
+  ReductionType type_;
+  Shape dimensions_;
+};
+
+}  // namespace traingraph::layers

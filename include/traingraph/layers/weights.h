@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// Weights and biases of layers: given as tensors or created.
+#pragma once
+
+#include <vector>
+
+#include "traingraph/enums.h"
+#include "traingraph/layer.h"
+#include "traingraph/tensor.h"
+
+namespace traingraph {
+
+/// Where a layer's parameters come from.
+/// `weights` given: they are used, and the layer has biases only when these
+/// are given too. Not given: weights are created with `initializer` from the
+/// platform's seed, and zero biases unless `uses_biases` is off.
+struct WeightOptions {
+  Tensor weights = {};
+  Tensor biases = {};
+  RandomInitializerType initializer = RandomInitializerType::GlorotUniform;
+  bool uses_biases = true;
+};
+
+namespace layers {
+
+/// A layer with weights and optional biases.
+class TRAINGRAPH_API WeightedLayer : public Layer {
+ public:
+  const Tensor& weights() const { return weights_.tensor(); }
+  /// Empty without biases.
+  Tensor biases() const { return biases_ ? biases_.tensor() : Tensor(); }
+  /// Handles: set_updatable(false) freezes the layer's own parameter.
+  TensorParameter weights_parameter() const { return weights_; }
+  TensorParameter biases_parameter() const { return biases_; }
+  /// Weights, then biases.
+  std::vector<TensorParameter> parameters() const override;
+
+ protected:
+  using Layer::Layer;
+  /// `weights_shape` is (out, in, kernel sizes ...); `other_shape` is accepted
+  /// as well and holds the same bytes.
+  void set_weights(const WeightOptions& options, const Shape& weights_shape,
+                   const Shape& other_shape);
+
+ private:
+  TensorParameter weights_;
+  TensorParameter biases_;
+};
+
+}  // namespace layers
+}  // namespace traingraph

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+// Attribute structs of the norm, reduce, layout, loss and update families.
+// Include op_attrs.h instead.
+#pragma once
+
+#include "traingraph/op_attrs.h"
+
+namespace traingraph {
+
+/// Training: statistics of the batch over all axes but 1, running statistics
+/// become momentum * running + (1 - momentum) * batch. Else: running ones.
+struct BatchNormAttrs {
+  float epsilon = 1e-5f;
+  float momentum = 0.99f;
+  bool training = true;
+  TRAINGRAPH_FIELDS(BatchNormAttrs, TRAINGRAPH_FIELD(epsilon),
+                    TRAINGRAPH_FIELD(momentum), TRAINGRAPH_FIELD(training))
+};
+
+struct SoftmaxAttrs {
+  SoftmaxOperation operation = SoftmaxOperation::Softmax;
+  std::int64_t axis = 1;
+  TRAINGRAPH_FIELDS(SoftmaxAttrs, TRAINGRAPH_FIELD(operation),
+                    TRAINGRAPH_FIELD(axis))
+};
+
+/// Reduced axes stay with size 1.
+struct ReduceAttrs {
+  ReductionType type = ReductionType::Sum;
+  Shape axes;
+  TRAINGRAPH_FIELDS(ReduceAttrs, TRAINGRAPH_FIELD(type), TRAINGRAPH_FIELD(axes))
+};
+
+struct ShapeAttrs {
+  Shape shape;
+  TRAINGRAPH_FIELDS(ShapeAttrs, TRAINGRAPH_FIELD(shape))
+};
+
+/// Result axis k is source axis dimensions[k].
+struct TransposeAttrs {
+  Shape dimensions;
+  TRAINGRAPH_FIELDS(TransposeAttrs, TRAINGRAPH_FIELD(dimensions))
+};
+
+struct AxisAttrs {
+  std::int64_t axis = 1;
+  TRAINGRAPH_FIELDS(AxisAttrs, TRAINGRAPH_FIELD(axis))
+};
+
+struct SplitAttrs {
+  Shape lengths;
+  std::int64_t axis = 1;
+  TRAINGRAPH_FIELDS(SplitAttrs, TRAINGRAPH_FIELD(lengths),
+                    TRAINGRAPH_FIELD(axis))
+};
+
+/// Half-open ranges, one entry per axis, positive strides.
+struct SliceAttrs {
+  Shape start, end, stride;
+  TRAINGRAPH_FIELDS(SliceAttrs, TRAINGRAPH_FIELD(start), TRAINGRAPH_FIELD(end),
+                    TRAINGRAPH_FIELD(stride))
+};
+
+/// Writes into zeros of `shape`.
+struct SliceGradientAttrs {
+  Shape start, end, stride, shape;
+  TRAINGRAPH_FIELDS(SliceGradientAttrs, TRAINGRAPH_FIELD(start),
+                    TRAINGRAPH_FIELD(end), TRAINGRAPH_FIELD(stride),
+                    TRAINGRAPH_FIELD(shape))
+};
+
+/// before/after: one entry per axis.
+struct PadAttrs {
+  PaddingType type = PaddingType::Zero;
+  Shape before, after;
+  float value = 0;
+  TRAINGRAPH_FIELDS(PadAttrs, TRAINGRAPH_FIELD(type), TRAINGRAPH_FIELD(before),
+                    TRAINGRAPH_FIELD(after), TRAINGRAPH_FIELD(value))
+};
+
+struct LossAttrs {
+  LossType type = LossType::MeanSquaredError;
+  ReductionType reduction = ReductionType::Mean;
+  float weight = 1;
+  float label_smoothing = 0;
+  std::int64_t class_count = 1;
+  float epsilon = 1e-7f;
+  float delta = 1;
+  TRAINGRAPH_FIELDS(LossAttrs, TRAINGRAPH_FIELD(type),
+                    TRAINGRAPH_FIELD(reduction), TRAINGRAPH_FIELD(weight),
+                    TRAINGRAPH_FIELD(label_smoothing),
+                    TRAINGRAPH_FIELD(class_count), TRAINGRAPH_FIELD(epsilon),
+                    TRAINGRAPH_FIELD(delta))
+};
+
+/// What every update does to the raw gradient first: clip by value (when the
+/// run-time switch is on), rescale, regularise.
+#define TRAINGRAPH_UPDATE_MEMBERS                                  \
+  float gradient_rescale = 1;                                      \
+  bool clips_by_value = false;                                     \
+  float gradient_clip_min = -1, gradient_clip_max = 1;             \
+  RegularizationType regularization_type = RegularizationType::None; \
+  float regularization_scale = 0;
+#define TRAINGRAPH_UPDATE_FIELDS                                          \
+  TRAINGRAPH_FIELD(gradient_rescale), TRAINGRAPH_FIELD(clips_by_value),   \
+      TRAINGRAPH_FIELD(gradient_clip_min),                                \
+      TRAINGRAPH_FIELD(gradient_clip_max),                                \
+      TRAINGRAPH_FIELD(regularization_type),                              \
+      TRAINGRAPH_FIELD(regularization_scale)
+
+struct SgdUpdateAttrs {
+  TRAINGRAPH_UPDATE_MEMBERS
+  float momentum_scale = 0;
+  bool uses_nesterov_momentum = false;
+  TRAINGRAPH_FIELDS(SgdUpdateAttrs, TRAINGRAPH_UPDATE_FIELDS,
+                    TRAINGRAPH_FIELD(momentum_scale),
+                    TRAINGRAPH_FIELD(uses_nesterov_momentum))
+};
+
+/// Adam, and AdamW when `decoupled_decay` (then regularization_scale decays).
+struct AdamUpdateAttrs {
+  TRAINGRAPH_UPDATE_MEMBERS
+  float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f;
+  bool uses_amsgrad = false;
+  bool decoupled_decay = false;
+  TRAINGRAPH_FIELDS(AdamUpdateAttrs, TRAINGRAPH_UPDATE_FIELDS,
+                    TRAINGRAPH_FIELD(beta1), TRAINGRAPH_FIELD(beta2),
+                    TRAINGRAPH_FIELD(epsilon), TRAINGRAPH_FIELD(uses_amsgrad),
+                    TRAINGRAPH_FIELD(decoupled_decay))
+};
+
+struct RmspropUpdateAttrs {
+  TRAINGRAPH_UPDATE_MEMBERS
+  float momentum_scale = 0, alpha = 0.99f, epsilon = 1e-8f;
+  bool is_centered = false;
+  TRAINGRAPH_FIELDS(RmspropUpdateAttrs, TRAINGRAPH_UPDATE_FIELDS,
+                    TRAINGRAPH_FIELD(momentum_scale), TRAINGRAPH_FIELD(alpha),
+                    TRAINGRAPH_FIELD(epsilon), TRAINGRAPH_FIELD(is_centered))
+};
+
+/// min(1, maximum_norm / norm); custom_norm, when not 0, replaces the norm.
+struct ClipScaleAttrs {
+  float maximum_norm = 1;
+  float custom_norm = 0;
+  TRAINGRAPH_FIELDS(ClipScaleAttrs, TRAINGRAPH_FIELD(maximum_norm),
+                    TRAINGRAPH_FIELD(custom_norm))
+};
+
+#undef TRAINGRAPH_UPDATE_MEMBERS
+#undef TRAINGRAPH_UPDATE_FIELDS
+
+/// Any op's attributes.
+using Attributes =
+    std::variant<NoAttrs, ActivationAttrs, ArithmeticAttrs, CompareAttrs,
+                 CastAttrs, FillAttrs, DropoutAttrs, MatMulAttrs,
+                 Convolution2dAttrs, Convolution2dGradientAttrs, Pool2dAttrs,
+                 AveragePool2dAttrs, AveragePool2dGradientAttrs,
+                 BatchNormAttrs, SoftmaxAttrs, ReduceAttrs, ShapeAttrs,
+                 TransposeAttrs, AxisAttrs, SplitAttrs, SliceAttrs,
+                 SliceGradientAttrs, PadAttrs, LossAttrs, SgdUpdateAttrs,
+                 AdamUpdateAttrs, RmspropUpdateAttrs, ClipScaleAttrs>;
+
+/// One entry per row of ops.inc.
+enum class OpKind : std::int32_t {
+#define OP(Kind, name, Attrs) Kind,
+#include "traingraph/ops.inc"
+#undef OP
+};
+
+inline constexpr int kNumOps = 0
+#define OP(Kind, name, Attrs) +1
+#include "traingraph/ops.inc"
+#undef OP
+    ;
+
+}  // namespace traingraph

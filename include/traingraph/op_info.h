@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// OpInfo: the rows of ops.inc as data, for bindings and documentation.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "traingraph/export.h"
+#include "traingraph/op_attrs.h"
+
+namespace traingraph {
+
+struct OpInput {
+  std::string_view name;
+  bool is_optional = false;  // Graph::op takes an empty Tensor for it
+  bool is_variadic = false;  // the last input: one or more tensors
+  bool is_mutated = false;   // the op writes it
+};
+
+struct OpInfo {
+  OpKind kind{};
+  std::string_view name;
+  std::vector<OpInput> inputs;
+  std::vector<std::string_view> results;
+  Attributes default_attributes;
+};
+
+/// All ops, in the order of ops.inc.
+TRAINGRAPH_API std::vector<OpInfo> op_infos();
+
+}  // namespace traingraph

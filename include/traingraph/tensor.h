@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// Tensor: a handle to a named, typed array that graphs are wired with and that
+// may hold data on the host, on a device, or neither (an intermediate result).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "traingraph/enums.h"
+#include "traingraph/types.h"
+
+namespace traingraph {
+
+class Device;
+struct TensorState;
+
+/// Host memory by pointer and length; never copies. `owner`, when set, keeps
+/// the memory alive for as long as the library may use it.
+struct TRAINGRAPH_API TensorData {
+  std::byte* bytes = nullptr;
+  std::size_t length = 0;  // bytes
+  bool is_immutable = false;
+  std::shared_ptr<void> owner;
+  /// What the memory holds, when the caller knows; then it is checked.
+  std::optional<TensorDescriptor> descriptor;
+
+  TensorData() = default;
+  TensorData(void* bytes, std::size_t length, std::shared_ptr<void> owner = {});
+  TensorData(const void* bytes, std::size_t length,
+             std::shared_ptr<void> owner = {});
+  TensorData(std::span<float> values);
+  TensorData(std::span<const float> values);
+};
+
+/// Optimizer buffer of a parameter on the host.
+struct OptimizerData {
+  std::string name;  // "momentum", "velocity" ...
+  std::span<std::byte> data;
+};
+
+class TRAINGRAPH_API Tensor {
+ public:
+  /// No tensor.
+  Tensor() = default;
+  /// A tensor without data. Throws ShapeError on a size below 1.
+  explicit Tensor(TensorDescriptor descriptor, std::string label = {});
+  /// Copies `data`, which must hold at least the tensor's bytes.
+  Tensor(TensorDescriptor descriptor, const TensorData& data,
+         std::string label = {});
+  static Tensor filled(TensorDescriptor descriptor, double value,
+                       std::string label = {});
+  /// Random values from the platform's seed. `fan_in`, `fan_out` of 0 are
+  /// derived from the shape as (out, in, ...). Float32 only.
+  static Tensor random(TensorDescriptor descriptor, RandomInitializerType type,
+                       std::int64_t fan_in = 0, std::int64_t fan_out = 0,
+                       std::string label = {});
+
+  explicit operator bool() const { return state_ != nullptr; }
+  bool operator==(const Tensor& other) const = default;
+
+  /// Unique in the process.
+  std::uint64_t tensor_id() const;
+  const TensorDescriptor& descriptor() const;
+  const Shape& shape() const { return descriptor().shape; }
+  DataType data_type() const { return descriptor().data_type; }
+  /// Default: "data" and the id.
+  std::string label() const;
+  void set_label(std::string label);
+
+  /// Host bytes; empty when there are none.
+  std::span<std::byte> data() const;
+  bool has_data() const { return !data().empty(); }
+  /// Keeps the memory of data() alive, also when other data is bound later.
+  std::shared_ptr<const void> data_owner() const;
+  /// Host data as floats. Throws DTypeError for other types.
+  std::span<float> floats() const;
+  /// Allocates zeroed host data when there is none.
+  std::span<std::byte> ensure_data() const;
+  /// Copies into the host data. Throws ShapeError when it is too short.
+  void set_data(const TensorData& data) const;
+  /// Device that holds a copy, if any.
+  std::optional<Device> device() const;
+  /// No NaN and no infinity in the host data; true without data.
+  bool has_valid_numerics() const;
+
+  /// Device to host. Waits for work in flight on the device. Throws
+  /// StateError when no device holds the tensor.
+  void synchronize_data() const;
+  /// Device to `out` (ML Compute's copyDataFromDeviceMemoryToBytes).
+  void copy_data_from_device_memory(std::span<std::byte> out) const;
+  /// Attaches host data and writes it to the device's copy, if it has one on
+  /// `device`; else it is written when a graph is compiled for that device.
+  void bind_and_write_data(const TensorData& data, const Device& device) const;
+
+  /// Host copies of the optimizer's buffers: names and bytes, in the order of
+  /// the optimizer. Empty before an optimizer was compiled.
+  std::vector<OptimizerData> optimizer_data() const;
+  /// Device to host for the optimizer's buffers.
+  void synchronize_optimizer_data() const;
+  /// Host to device; one entry per buffer, in the optimizer's order.
+  void bind_optimizer_data(std::span<const TensorData> data) const;
+
+  const std::shared_ptr<TensorState>& state() const { return state_; }
+  explicit Tensor(std::shared_ptr<TensorState> state)
+      : state_(std::move(state)) {}
+
+ private:
+  std::shared_ptr<TensorState> state_;
+};
+
+/// A tensor that an optimizer may change. A handle: copies share the flag.
+class TRAINGRAPH_API TensorParameter {
+ public:
+  TensorParameter() = default;
+  explicit TensorParameter(Tensor tensor, std::vector<TensorData> slots = {});
+  explicit operator bool() const { return state_ != nullptr; }
+  const Tensor& tensor() const;
+  bool is_updatable() const;
+  /// Read when a graph is compiled.
+  void set_updatable(bool updatable);
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+/// Global random seed of initializers and dropout.
+struct TRAINGRAPH_API Platform {
+  static void set_rng_seed(std::int64_t seed);
+  /// Empty until a seed was set.
+  static std::optional<std::int64_t> rng_seed();
+};
+
+}  // namespace traingraph

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+// TrainingGraph and InferenceGraph: graphs that compile for a device and run.
+//
+//   declare (add_inputs, add_outputs, stop_gradient ...) -> compile -> [link]
+//   -> execute, or execute_forward, execute_gradient, execute_optimizer_update
+//
+// Calls may come from any thread; executions of one graph run in call order.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "traingraph/execution.h"
+#include "traingraph/graph.h"
+#include "traingraph/losses.h"
+#include "traingraph/memory.h"
+#include "traingraph/optimizers.h"
+
+namespace traingraph {
+
+class Session;  // everything behind a compiled graph; runtime/session.h
+
+/// name -> tensor, at declaration.
+using TensorMap = std::map<std::string, Tensor>;
+
+/// name -> host memory, at execution.
+struct NamedData {
+  std::string_view name;
+  TensorData data;
+};
+
+/// A view of NamedData; allocates nothing.
+class DataList {
+ public:
+  DataList() = default;
+  DataList(std::initializer_list<NamedData> list)
+      : data_(list.begin(), list.size()) {}
+  template <std::size_t N>
+  DataList(const NamedData (&list)[N]) : data_(list, N) {}
+  DataList(std::span<const NamedData> data) : data_(data) {}
+  DataList(const std::vector<NamedData>& data) : data_(data) {}
+  const NamedData* begin() const { return data_.data(); }
+  const NamedData* end() const { return data_.data() + data_.size(); }
+  std::size_t size() const { return data_.size(); }
+  bool empty() const { return data_.empty(); }
+
+ private:
+  std::span<const NamedData> data_;
+};
+
+struct CompileOptions {
+  /// Results and gradients of layers with is_debugging_enabled are readable
+  /// after each execution; implies disable_layer_fusion.
+  bool debug_layers = false;
+  bool disable_layer_fusion = false;
+  /// The graph will be joined with others by link().
+  bool link_graphs = false;
+  /// Also the gradients of inputs that only have input tensors as sources.
+  bool compute_all_gradients = false;
+  /// Off: every buffer of an arena gets its own bytes.
+  bool reuses_memory = true;
+  /// Fills freed ranges with NaN after each unit (slow; finds planner bugs).
+  bool poisons_memory = false;
+};
+
+using CompletionHandler = std::function<void(const Execution&)>;
+
+struct ExecuteOptions {
+  /// Samples in this run, 1 to the compiled batch; 0: the compiled batch.
+  std::int64_t batch_size = 0;
+  bool skip_writing_input_data_to_device = false;
+  /// Returns after the work (and its completion handler) is over, and throws
+  /// its error.
+  bool synchronous = false;
+  bool profiling = false;
+  /// Forward only, in inference form (dropout off, running statistics).
+  bool forward_for_inference = false;
+  bool per_layer_profiling = false;
+  CompletionHandler completion_handler;
+  /// Host buffers that receive declared outputs; alive until completion.
+  DataList outputs_data;
+};
+
+/// What TrainingGraph and InferenceGraph have in common.
+class TRAINGRAPH_API CompiledGraph : public Graph {
+ public:
+  /// Declares what is written for every execution. Throws InvalidArgument for
+  /// duplicate names and tensors no node uses, StateError after compile.
+  void add_inputs(const TensorMap& inputs, const TensorMap& loss_labels = {},
+                  const TensorMap& loss_label_weights = {});
+  /// Declares what each execution returns.
+  void add_outputs(const TensorMap& outputs);
+
+  /// Plans memory and creates everything the device needs; allocates nothing.
+  /// `constants`: input tensors whose host data never changes. Throws
+  /// UnsupportedError naming the layer, StateError, InvalidArgument.
+  void compile(const Device& device, const CompileOptions& options = {},
+               const TensorMap& input_tensors = {},
+               DataList input_tensors_data = {});
+  bool is_compiled() const;
+  /// How often anything was compiled: 1 per compile(), 1 per new batch size.
+  int compile_count() const;
+
+  /// Writes data to the device for the next executions. Names are those of
+  /// `inputs` (user gradients, say) or else of the declared inputs and labels.
+  void bind_and_write_data(DataList data, const TensorMap& inputs = {},
+                           std::int64_t batch_size = 0,
+                           bool synchronous = false);
+
+  /// Exact bytes; see memory.h. Throws StateError before compile.
+  MemoryReport memory() const;
+  /// Bytes of intermediate tensors on the device: of the arenas in use, or of
+  /// the main plan before the first execution; 0 before compile.
+  std::size_t device_memory_size() const;
+  /// Waits until no execution of this graph is in flight.
+  void synchronize() const;
+  /// Device to host for all parameters and running statistics.
+  void synchronize_updates();
+  /// Plans as text: units in order with offsets and lifetimes.
+  std::string plan_description() const;
+
+  std::optional<Device> device() const override;
+  std::string summarized_dot_description() const override;
+
+ protected:
+  explicit CompiledGraph(std::shared_ptr<Session> session);
+  std::shared_ptr<Session> session_;
+};
+
+class TRAINGRAPH_API InferenceGraph : public CompiledGraph {
+ public:
+  explicit InferenceGraph(std::vector<Graph> graph_objects);
+  void link(std::vector<InferenceGraph> graphs);
+  Execution execute(DataList inputs_data, const ExecuteOptions& options = {});
+  Execution execute(DataList inputs_data, DataList loss_labels_data,
+                    DataList loss_label_weights_data,
+                    const ExecuteOptions& options = {});
+};
+
+class TRAINGRAPH_API TrainingGraph : public CompiledGraph {
+ public:
+  /// `loss` (may be null: then losses are nodes, or gradients come from the
+  /// user) is applied to the last result of the last graph object.
+  explicit TrainingGraph(std::vector<Graph> graph_objects,
+                         std::shared_ptr<const losses::Loss> loss = nullptr,
+                         OptimizerPtr optimizer = nullptr);
+
+  OptimizerPtr optimizer() const;
+  void stop_gradient(const std::vector<Tensor>& tensors);
+  /// Input tensors that the optimizer trains as well.
+  void set_training_tensor_parameters(std::vector<TensorParameter> parameters);
+  /// A tensor to write the gradient of `tensor`, a result of a layer, into;
+  /// it is added to what the graph itself contributes.
+  Tensor allocate_user_gradient(const Tensor& tensor);
+  /// Adds or replaces the optimizer; slots are created zeroed.
+  void compile_optimizer(OptimizerPtr optimizer);
+  /// Joins sub-graphs compiled with link_graphs, this one being the first in
+  /// forward order. Tensors in several of them share one device buffer.
+  void link(std::vector<TrainingGraph> graphs);
+
+  /// Forward, loss, gradient and, with an optimizer, update.
+  Execution execute(DataList inputs_data, DataList loss_labels_data = {},
+                    DataList loss_label_weights_data = {},
+                    const ExecuteOptions& options = {});
+  Execution execute_forward(DataList inputs_data, DataList loss_labels_data,
+                            DataList loss_label_weights_data = {},
+                            const ExecuteOptions& options = {});
+  /// On data that was bound before.
+  Execution execute_forward(const ExecuteOptions& options = {});
+  Execution execute_gradient(const ExecuteOptions& options = {});
+  Execution execute_optimizer_update(const ExecuteOptions& options = {});
+
+  /// Gradient of an input tensor; empty Tensor when it is not computed. Read
+  /// its data() after synchronize_data().
+  Tensor gradient_tensor(const Tensor& input) const;
+  /// Incoming gradients (of the layer's results) and outgoing ones (of its
+  /// sources), as ML Compute counts them from the backward operator.
+  std::vector<Tensor> source_gradient_tensors(const Layer& layer) const;
+  std::vector<Tensor> result_gradient_tensors(const Layer& layer) const;
+  /// The raw gradient of a parameter on the device, writable between
+  /// execute_gradient and execute_optimizer_update; waits for work in flight.
+  /// Valid until the graph is compiled again or destroyed.
+  std::span<float> gradient(const Tensor& parameter) const;
+  /// All parameter gradients as one block, in parameter order.
+  std::span<float> gradients() const;
+  /// ML Compute's gradientDataForParameter: a host copy.
+  std::vector<float> gradient_data(const Tensor& parameter,
+                                   const Layer& layer) const;
+  /// Trained parameters in order; the layout of gradients().
+  std::vector<Tensor> parameters() const;
+  /// Copies optimizer state for `parameter` to the device.
+  void bind_optimizer_data(std::span<const TensorData> data,
+                           const Tensor& parameter);
+  /// Number of forward passes in training form so far; dropout depends on it.
+  std::uint64_t random_step() const;
+  void set_random_step(std::uint64_t step);
+};
+
+}  // namespace traingraph

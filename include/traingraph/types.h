@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// Data types, shapes and tensor descriptors: small values, freely copied.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "traingraph/export.h"
+
+namespace traingraph {
+
+/// Element types. The numbers are ML Compute's (MLCDataType).
+enum class DataType : std::int32_t {
+  Float32 = 1,
+  BFloat16 = 2,
+  Float16 = 3,
+  Boolean = 4,
+  Int64 = 5,
+  Int32 = 7,
+  Int8 = 8,
+  UInt8 = 9,
+};
+
+/// Size of one element in bytes.
+TRAINGRAPH_API std::size_t size_of(DataType type);
+/// Lower-case name, as NumPy spells it: "float32".
+TRAINGRAPH_API std::string_view to_string(DataType type);
+
+/// Largest number of axes of a tensor.
+inline constexpr int kMaxRank = 8;
+
+/// A list of up to kMaxRank integers: sizes, axes or permutations.
+class TRAINGRAPH_API Shape {
+ public:
+  Shape() = default;
+  Shape(std::initializer_list<std::int64_t> sizes);
+  /// Throws ShapeError when there are more than kMaxRank sizes.
+  explicit Shape(std::span<const std::int64_t> sizes);
+  /// `rank` copies of `value`.
+  static Shape filled(int rank, std::int64_t value);
+
+  int rank() const { return rank_; }
+  bool empty() const { return rank_ == 0; }
+  std::int64_t operator[](int axis) const { return sizes_[axis]; }
+  std::int64_t& operator[](int axis) { return sizes_[axis]; }
+  std::int64_t back() const { return sizes_[rank_ - 1]; }
+  const std::int64_t* begin() const { return sizes_.data(); }
+  const std::int64_t* end() const { return sizes_.data() + rank_; }
+  /// Appends one size; throws ShapeError when full.
+  void push_back(std::int64_t size);
+  /// Product of all sizes; 1 for rank 0.
+  std::int64_t num_elements() const;
+  /// "(64, 3, 7, 7)".
+  std::string to_string() const;
+
+  bool operator==(const Shape& other) const = default;
+
+ private:
+  std::array<std::int64_t, kMaxRank> sizes_{};  // unused entries stay zero
+  int rank_ = 0;
+};
+
+/// Shape and element type of a dense, row-major tensor.
+/// Images are NCHW, sequences (batch, time, features), axis 0 is the batch.
+struct TRAINGRAPH_API TensorDescriptor {
+  Shape shape;
+  DataType data_type = DataType::Float32;
+
+  /// Bytes of the dense tensor (`tensorAllocationSizeInBytes`).
+  std::size_t size_bytes() const;
+  /// Bytes per step of each axis; the last axis is contiguous.
+  Shape stride_bytes() const;
+  /// "float32 (64, 10)".
+  std::string to_string() const;
+  bool operator==(const TensorDescriptor& other) const = default;
+
+  /// (batch, channels, height, width).
+  static TensorDescriptor image(std::int64_t width, std::int64_t height,
+                                std::int64_t feature_channel_count,
+                                std::int64_t batch_size,
+                                DataType data_type = DataType::Float32);
+  /// ML Compute's (1, out * in, height, width).
+  static TensorDescriptor convolution_weights(
+      std::int64_t input_feature_channel_count,
+      std::int64_t output_feature_channel_count, std::int64_t width = 1,
+      std::int64_t height = 1, DataType data_type = DataType::Float32);
+  /// ML Compute's (1, channels, 1, 1).
+  static TensorDescriptor convolution_biases(
+      std::int64_t feature_channel_count,
+      DataType data_type = DataType::Float32);
+};
+
+}  // namespace traingraph
