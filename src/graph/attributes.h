@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// One visitor over the fields of any attribute struct; printing is built on
+// it, and so are Python keywords and docs.
+#pragma once
+
+#include <string>
+#include <tuple>
+#include <variant>
+
+#include "traingraph/op_attrs.h"
+
+namespace traingraph {
+
+/// Calls visit(name, member) for every field of a struct with fields().
+template <class Struct, class Visit>
+void for_each_field_of(Struct& attrs, Visit&& visit) {
+  std::apply(
+      [&](const auto&... field) {
+        (visit(field.name, attrs.*(field.member)), ...);
+      },
+      attrs.fields());
+}
+
+/// The same for whichever struct `attrs` holds. `visit` must take every member
+/// type: bool, int64, float, Shape, Pair, Padding and the enums.
+template <class Visit>
+void for_each_field(const Attributes& attrs, Visit&& visit) {
+  std::visit([&](const auto& held) { for_each_field_of(held, visit); }, attrs);
+}
+template <class Visit>
+void for_each_field(Attributes& attrs, Visit&& visit) {
+  std::visit([&](auto& held) { for_each_field_of(held, visit); }, attrs);
+}
+
+/// "{alpha=1, transposes_x=false, transposes_y=true}"; empty without fields.
+std::string to_string(const Attributes& attrs);
+
+}  // namespace traingraph

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// OpDef: all that the graph stages know of an op. Its schema (named inputs and
+// outputs, data types), its shape rule and its gradient rule.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/program.h"
+#include "traingraph/error.h"
+
+namespace traingraph {
+
+/// A set of data types, as bits of 1 << DataType.
+using DataTypes = std::uint32_t;
+constexpr DataTypes bit(DataType t) { return 1u << static_cast<int>(t); }
+inline constexpr DataTypes kFloat = bit(DataType::Float32);
+inline constexpr DataTypes kBoolean = bit(DataType::Boolean);
+inline constexpr DataTypes kInt32 = bit(DataType::Int32);
+inline constexpr DataTypes kIndex = kInt32 | bit(DataType::Int64);
+inline constexpr DataTypes kAnyType = 0xffffffffu;
+
+struct InputDef {
+  const char* name;
+  DataTypes types = kFloat;
+  bool is_optional = false;
+  bool is_variadic = false;  // only the last input; takes one or more values
+  bool is_mutated = false;   // the op writes it; it must be a Variable
+};
+
+/// What a shape rule sees. It reads inputs and attributes and adds one result
+/// per output; its checks throw with op and node filled in.
+class ShapeContext {
+ public:
+  ShapeContext(const Program& program, const OpDef& op, const Attributes& attrs,
+               std::span<const ValueId> inputs, const std::string& node);
+
+  template <class Attrs>
+  const Attrs& attrs() const {
+    return std::get<Attrs>(attrs_);
+  }
+  int num_inputs() const { return static_cast<int>(inputs_.size()); }
+  bool has(int input) const;
+  const TensorDescriptor& desc(int input) const;
+  const Shape& shape(int input) const { return desc(input).shape; }
+  DataType data_type(int input) const { return desc(input).data_type; }
+  const char* input_name(int input) const;
+
+  void add_result(Shape shape, DataType type = DataType::Float32);
+  /// A result whose size and layout the target chooses.
+  void add_opaque_result();
+
+  // Named validators, so that messages are uniform.
+  void require_rank(int input, int rank) const;
+  void require_rank_at_least(int input, int rank) const;
+  void require_shape(int input, const Shape& expected) const;
+  void require_same_shape(int input, int other) const;
+  void require_axis(const char* attribute, std::int64_t axis, int rank) const;
+  void require_positive(const char* attribute, std::int64_t value) const;
+  void require_attribute(bool ok, std::string what, std::string expected = {},
+                         std::string got = {}, std::string hint = {}) const;
+  void require_data_type(int input, DataTypes types) const;
+  void require_same_data_type(int input, int other) const;
+  [[noreturn]] void fail_shape(std::string what, std::string expected,
+                               std::string got, std::string hint = {}) const;
+
+  struct Result {
+    TensorDescriptor desc;
+    bool is_opaque = false;
+  };
+  std::vector<Result> take_results() { return std::move(results_); }
+
+ private:
+  const Program& program_;
+  const OpDef& op_;
+  const Attributes& attrs_;
+  std::span<const ValueId> inputs_;
+  const std::string& node_;
+  std::vector<Result> results_;
+};
+
+/// What a gradient rule sees: the node it differentiates and a program to
+/// append to. It calls set() for every wanted input it has a gradient for.
+class GradContext {
+ public:
+  virtual ~GradContext() = default;
+
+  virtual const Node& node() const = 0;
+  virtual Program& program() = 0;
+  /// Is the gradient of this input asked for?
+  virtual bool wants(int input) const = 0;
+  /// Gradient of a result; kNoValue when nothing depends on that result.
+  virtual ValueId result_gradient(int result = 0) const = 0;
+  /// Contributes d loss / d input.
+  virtual void set(int input, ValueId gradient) = 0;
+
+  template <class Attrs>
+  const Attrs& attrs() const {
+    return std::get<Attrs>(node().attrs);
+  }
+  ValueId input(int i) const { return node().inputs[i]; }
+  ValueId result(int i = 0) const { return node().outputs[i]; }
+  bool has(int i) const { return node().inputs[i] != kNoValue; }
+  ValueId append(OpKind op, Attributes attrs, std::vector<ValueId> inputs) {
+    return program().append_one(op, std::move(attrs), std::move(inputs));
+  }
+};
+
+struct OpDef {
+  std::vector<InputDef> inputs = {};
+  std::vector<const char*> results = {};
+  /// Infers the results; throws on bad shapes or attributes.
+  void (*shape_rule)(ShapeContext&) = nullptr;
+  /// Null: not differentiable, gradients stop here.
+  void (*gradient_rule)(GradContext&) = nullptr;
+  /// Turns the training form into the inference form (dropout, batch norm).
+  void (*inference_form)(Attributes&) = nullptr;
+  /// Replaces the batch size in shape attributes; null: there is none to
+  /// replace. Only ops that users can append need one; gradient ops are
+  /// derived again.
+  void (*set_batch)(Attributes&, std::int64_t from, std::int64_t to) = nullptr;
+  /// Does this node write its `is_mutated` inputs? Null: always.
+  bool (*mutates)(const Attributes&) = nullptr;
+  /// Result 0 is input 0 when this holds (dropout at inference); null: never.
+  bool (*is_identity)(const Attributes&) = nullptr;
+
+  // Filled by the registry from ops.inc.
+  OpKind kind{};
+  const char* name = "";
+  Attributes default_attrs{};
+};
+
+/// The schema slot of input `i`; a variadic last slot serves all that follow.
+const InputDef& input_def(const OpDef& op, int i);
+/// "float32 or int32"
+std::string names_of(DataTypes types);
+/// Does `node` write its input slot `i`?
+bool mutates(const Node& node, int i);
+
+/// Defined with the op table (src/ops): this folder names no op.
+const OpDef& op_def(OpKind kind);
+
+}  // namespace traingraph

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: MIT
+// Host side of Tensor, TensorData and TensorParameter. What touches a device
+// is in runtime/tensor_device.cpp.
+#include "traingraph/tensor.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "graph/initializers.h"
+#include "graph/tensor_state.h"
+#include "traingraph/error.h"
+
+namespace traingraph {
+namespace {
+
+constexpr std::size_t kHostAlignment = 64;
+
+std::atomic<std::uint64_t> g_next_tensor_id{1};
+
+std::string name_of(const TensorState& state) {
+  return state.label.empty() ? "data" + std::to_string(state.id) : state.label;
+}
+
+TensorState& require_state(const std::shared_ptr<TensorState>& state,
+                           const char* call) {
+  if (state) return *state;
+  throw InvalidArgument({.op = call,
+                         .node = {},
+                         .what = "there is no tensor",
+                         .expected = "a tensor",
+                         .got = "an empty Tensor",
+                         .hint = {}});
+}
+
+void check_descriptor(const TensorDescriptor& descriptor,
+                      const std::string& label) {
+  const Shape& shape = descriptor.shape;
+  const bool ok = !shape.empty() &&
+                  std::all_of(shape.begin(), shape.end(),
+                              [](std::int64_t size) { return size >= 1; });
+  if (ok) return;
+  throw ShapeError({.op = "tensor",
+                    .node = label,
+                    .what = "bad shape",
+                    .expected = "at least one axis and sizes of 1 or more",
+                    .got = shape.to_string(),
+                    .hint = shape.empty() ? "Use (1) for a scalar." : ""});
+}
+
+// The leading bytes of `data` that belong to a tensor.
+void check_data(const TensorData& data, const TensorState& state) {
+  if (data.descriptor && data.descriptor->data_type != state.desc.data_type) {
+    throw DTypeError({.op = "tensor",
+                      .node = name_of(state),
+                      .what = "data has another type",
+                      .expected = std::string(to_string(state.desc.data_type)),
+                      .got = std::string(to_string(data.descriptor->data_type)),
+                      .hint = "Convert the data first."});
+  }
+  if (data.descriptor && data.descriptor->shape != state.desc.shape) {
+    throw ShapeError({.op = "tensor",
+                      .node = name_of(state),
+                      .what = "data has another shape",
+                      .expected = state.desc.shape.to_string(),
+                      .got = data.descriptor->shape.to_string(),
+                      .hint = {}});
+  }
+  if (data.bytes && data.length >= state.desc.size_bytes()) return;
+  throw ShapeError(
+      {.op = "tensor",
+       .node = name_of(state),
+       .what = "data is too short for " + state.desc.to_string(),
+       .expected = std::to_string(state.desc.size_bytes()) + " bytes",
+       .got = std::to_string(data.length),
+       .hint = {}});
+}
+
+template <class T>
+void fill_with(const HostData& data, double value) {
+  std::fill_n(reinterpret_cast<T*>(data.bytes), data.size / sizeof(T),
+              static_cast<T>(value));
+}
+
+void fill_host(const HostData& data, DataType type, double value) {
+  switch (type) {
+    case DataType::Float32:
+      return fill_with<float>(data, value);
+    case DataType::Boolean:
+      return fill_with<std::uint8_t>(data, value != 0);
+    case DataType::Int64:
+      return fill_with<std::int64_t>(data, value);
+    case DataType::Int32:
+      return fill_with<std::int32_t>(data, value);
+    case DataType::Int8:
+      return fill_with<std::int8_t>(data, value);
+    case DataType::UInt8:
+      return fill_with<std::uint8_t>(data, value);
+    case DataType::Float16:
+    case DataType::BFloat16:
+      if (value == 0) return;  // zeroed by the allocation
+      break;
+  }
+  throw DTypeError({.op = "filled",
+                    .node = {},
+                    .what = "cannot fill this data type",
+                    .expected = "a data type that C++ has",
+                    .got = std::string(to_string(type)),
+                    .hint = "Give the bytes as TensorData."});
+}
+
+// Sign, exponent and fraction of the 16-bit types: all exponent bits set means
+// infinity or NaN.
+bool half_is_finite(std::uint16_t bits, std::uint16_t exponent_mask) {
+  return (bits & exponent_mask) != exponent_mask;
+}
+
+}  // namespace
+
+HostData allocate_host(std::size_t size) {
+  const std::size_t rounded =
+      (std::max<std::size_t>(size, 1) + kHostAlignment - 1) / kHostAlignment *
+      kHostAlignment;
+  auto* bytes = static_cast<std::byte*>(
+      ::operator new(rounded, std::align_val_t{kHostAlignment}, std::nothrow));
+  if (!bytes) {
+    throw OutOfMemoryError({.op = "tensor",
+                            .node = {},
+                            .what = "host memory could not be allocated",
+                            .expected = std::to_string(size) + " bytes",
+                            .got = "none",
+                            .hint = {}});
+  }
+  std::memset(bytes, 0, rounded);
+  return {.bytes = bytes,
+          .size = size,
+          .is_read_only = false,
+          .owner = std::shared_ptr<void>(bytes, [](void* p) {
+            ::operator delete(p, std::align_val_t{kHostAlignment});
+          })};
+}
+
+TensorData::TensorData(void* bytes, std::size_t length,
+                       std::shared_ptr<void> owner)
+    : bytes(static_cast<std::byte*>(bytes)),
+      length(length),
+      owner(std::move(owner)) {}
+
+TensorData::TensorData(const void* bytes, std::size_t length,
+                       std::shared_ptr<void> owner)
+    : bytes(static_cast<std::byte*>(const_cast<void*>(bytes))),
+      length(length),
+      is_immutable(true),
+      owner(std::move(owner)) {}
+
+TensorData::TensorData(std::span<float> values)
+    : TensorData(static_cast<void*>(values.data()), values.size_bytes()) {}
+
+TensorData::TensorData(std::span<const float> values)
+    : TensorData(static_cast<const void*>(values.data()), values.size_bytes()) {
+}
+
+Tensor::Tensor(TensorDescriptor descriptor, std::string label) {
+  check_descriptor(descriptor, label);
+  state_ = std::make_shared<TensorState>();
+  state_->id = g_next_tensor_id++;
+  state_->desc = descriptor;
+  state_->label = std::move(label);
+}
+
+Tensor::Tensor(TensorDescriptor descriptor, const TensorData& data,
+               std::string label)
+    : Tensor(descriptor, std::move(label)) {
+  set_data(data);
+}
+
+Tensor Tensor::filled(TensorDescriptor descriptor, double value,
+                      std::string label) {
+  Tensor tensor(descriptor, std::move(label));
+  tensor.ensure_data();
+  fill_host(tensor.state_->data, descriptor.data_type, value);
+  return tensor;
+}
+
+Tensor Tensor::random(TensorDescriptor descriptor, RandomInitializerType type,
+                      std::int64_t fan_in, std::int64_t fan_out,
+                      std::string label) {
+  if (fan_in < 0 || fan_out < 0) {
+    throw InvalidArgument({.op = "random",
+                           .node = label,
+                           .what = "bad fan_in or fan_out",
+                           .expected = "0 (from the shape) or more",
+                           .got = std::to_string(std::min(fan_in, fan_out)),
+                           .hint = {}});
+  }
+  Tensor tensor(descriptor, std::move(label));
+  if (descriptor.data_type != DataType::Float32) {
+    throw DTypeError({.op = "random",
+                      .node = tensor.label(),
+                      .what = "random initializers make floats",
+                      .expected = "float32",
+                      .got = std::string(to_string(descriptor.data_type)),
+                      .hint = {}});
+  }
+  Fans fans = fans_of(descriptor.shape);
+  if (fan_in > 0) fans.in = fan_in;
+  if (fan_out > 0) fans.out = fan_out;
+  tensor.ensure_data();
+  fill_random(tensor.floats(), type, fans);
+  return tensor;
+}
+
+std::uint64_t Tensor::tensor_id() const {
+  return require_state(state_, "tensor_id").id;
+}
+
+const TensorDescriptor& Tensor::descriptor() const {
+  return require_state(state_, "descriptor").desc;
+}
+
+std::string Tensor::label() const {
+  const TensorState& state = require_state(state_, "label");
+  const std::lock_guard lock(state.mutex);
+  return name_of(state);
+}
+
+void Tensor::set_label(std::string label) {
+  TensorState& state = require_state(state_, "set_label");
+  const std::lock_guard lock(state.mutex);
+  state.label = std::move(label);
+}
+
+std::span<std::byte> Tensor::data() const {
+  TensorState& state = require_state(state_, "data");
+  const std::lock_guard lock(state.mutex);
+  if (!state.data.bytes) return {};
+  return {state.data.bytes, std::min(state.data.size, state.desc.size_bytes())};
+}
+
+std::shared_ptr<const void> Tensor::data_owner() const {
+  TensorState& state = require_state(state_, "data_owner");
+  const std::lock_guard lock(state.mutex);
+  return state.data.owner;
+}
+
+std::span<float> Tensor::floats() const {
+  if (data_type() != DataType::Float32) {
+    throw DTypeError({.op = "floats",
+                      .node = label(),
+                      .what = "the tensor does not hold floats",
+                      .expected = "float32",
+                      .got = std::string(to_string(data_type())),
+                      .hint = "Use data()."});
+  }
+  const std::span<std::byte> bytes = data();
+  return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
+}
+
+std::span<std::byte> Tensor::ensure_data() const {
+  TensorState& state = require_state(state_, "ensure_data");
+  {
+    const std::lock_guard lock(state.mutex);
+    if (!state.data.bytes) state.data = allocate_host(state.desc.size_bytes());
+  }
+  return data();
+}
+
+void Tensor::set_data(const TensorData& data) const {
+  TensorState& state = require_state(state_, "set_data");
+  const std::lock_guard lock(state.mutex);
+  check_data(data, state);
+  const std::size_t size = state.desc.size_bytes();
+  if (!state.data.bytes || state.data.is_read_only || state.data.size < size) {
+    state.data = allocate_host(size);
+  }
+  std::memmove(state.data.bytes, data.bytes, size);
+}
+
+bool Tensor::has_valid_numerics() const {
+  const std::span<const std::byte> bytes = data();
+  const auto halves_are_finite = [&](std::uint16_t mask) {
+    const auto* first = reinterpret_cast<const std::uint16_t*>(bytes.data());
+    return std::all_of(first, first + bytes.size() / 2, [&](std::uint16_t x) {
+      return half_is_finite(x, mask);
+    });
+  };
+  switch (data_type()) {
+    case DataType::Float32: {
+      const std::span<const float> values = floats();
+      return std::all_of(values.begin(), values.end(),
+                         [](float x) { return std::isfinite(x); });
+    }
+    case DataType::Float16:
+      return halves_are_finite(0x7c00);
+    case DataType::BFloat16:
+      return halves_are_finite(0x7f80);
+    default:
+      return true;
+  }
+}
+
+std::vector<OptimizerData> Tensor::optimizer_data() const {
+  TensorState& state = require_state(state_, "optimizer_data");
+  const std::lock_guard lock(state.mutex);
+  std::vector<OptimizerData> result;
+  result.reserve(state.slots.size());
+  for (const OptimizerSlot& slot : state.slots) {
+    result.push_back({slot.name, {slot.host.bytes, slot.host.size}});
+  }
+  return result;
+}
+
+struct TensorParameter::State {
+  Tensor tensor;
+  std::atomic<bool> is_updatable{true};
+};
+
+TensorParameter::TensorParameter(Tensor tensor, std::vector<TensorData> slots) {
+  TensorState& tensor_state = require_state(tensor.state(), "parameter");
+  if (tensor.data_type() != DataType::Float32) {
+    throw DTypeError({.op = "parameter",
+                      .node = tensor.label(),
+                      .what = "an optimizer trains floats only",
+                      .expected = "float32",
+                      .got = std::string(to_string(tensor.data_type())),
+                      .hint = {}});
+  }
+  const std::size_t size = tensor.descriptor().size_bytes();
+  std::vector<OptimizerSlot> copies;
+  for (const TensorData& data : slots) {
+    check_data(data, tensor_state);
+    // The optimizer that is compiled later knows the names.
+    OptimizerSlot slot{.name = {}, .host = allocate_host(size), .device = {}};
+    std::memcpy(slot.host.bytes, data.bytes, size);
+    copies.push_back(std::move(slot));
+  }
+  if (!copies.empty()) {
+    const std::lock_guard lock(tensor_state.mutex);
+    tensor_state.slots = std::move(copies);
+  }
+  state_ = std::make_shared<State>();
+  state_->tensor = std::move(tensor);
+}
+
+const Tensor& TensorParameter::tensor() const {
+  if (!state_) {
+    throw InvalidArgument({.op = "parameter",
+                           .node = {},
+                           .what = "there is no parameter",
+                           .expected = "a parameter",
+                           .got = "an empty TensorParameter",
+                           .hint = {}});
+  }
+  return state_->tensor;
+}
+
+bool TensorParameter::is_updatable() const {
+  return state_ && state_->is_updatable;
+}
+
+void TensorParameter::set_updatable(bool updatable) {
+  tensor();
+  state_->is_updatable = updatable;
+}
+
+}  // namespace traingraph

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// What a Tensor handle points to: descriptor, label, the host copy of its
+// data, and where the device keeps its own.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "traingraph/types.h"
+
+namespace traingraph {
+
+/// Host bytes: owned, or the caller's with something that keeps them alive.
+struct HostData {
+  std::byte* bytes = nullptr;
+  std::size_t size = 0;
+  bool is_read_only = false;
+  std::shared_ptr<void> owner;
+};
+
+/// Device memory of one tensor; defined by the runtime (runtime/arena.h).
+struct DeviceStorage;
+
+/// A named optimizer buffer of one parameter ("momentum", "velocity").
+struct OptimizerSlot {
+  std::string name;
+  HostData host;
+  std::shared_ptr<DeviceStorage> device;
+};
+
+struct TensorState {
+  std::uint64_t id = 0;
+  TensorDescriptor desc;
+  std::string label;
+  HostData data;
+  std::shared_ptr<DeviceStorage> device;
+  std::vector<OptimizerSlot> slots;
+  mutable std::mutex mutex;  // guards data, device and slots
+};
+
+/// Zeroed, 64-byte aligned host memory.
+HostData allocate_host(std::size_t size);
+
+}  // namespace traingraph

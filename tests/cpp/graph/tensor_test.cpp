@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+#include "traingraph/tensor.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "graph/initializers.h"
+#include "graph/platform.h"
+#include "graph/tensor_state.h"
+#include "traingraph/error.h"
+
+namespace traingraph {
+namespace {
+
+struct Moments {
+  double mean = 0, variance = 0, low = 0, high = 0;
+};
+
+Moments moments(std::span<const float> values) {
+  Moments result{.low = values[0], .high = values[0]};
+  for (const float x : values) {
+    result.mean += x;
+    result.low = std::min<double>(result.low, x);
+    result.high = std::max<double>(result.high, x);
+  }
+  result.mean /= static_cast<double>(values.size());
+  for (const float x : values) {
+    result.variance += (x - result.mean) * (x - result.mean);
+  }
+  result.variance /= static_cast<double>(values.size());
+  return result;
+}
+
+std::vector<float> random_values(Shape shape, RandomInitializerType type) {
+  const Tensor tensor = Tensor::random({.shape = shape}, type);
+  return {tensor.floats().begin(), tensor.floats().end()};
+}
+
+TEST(Tensor, HasUniqueIdAndDefaultLabel) {
+  const Tensor a({.shape = {2}});
+  const Tensor b({.shape = {2}});
+  EXPECT_LT(a.tensor_id(), b.tensor_id());
+  EXPECT_EQ(a.label(), "data" + std::to_string(a.tensor_id()));
+  Tensor named({.shape = {2}}, "image");
+  EXPECT_EQ(named.label(), "image");
+  named.set_label("picture");
+  EXPECT_EQ(named.label(), "picture");
+  EXPECT_FALSE(a == b);
+  EXPECT_FALSE(Tensor());
+}
+
+TEST(Tensor, CopiesTheLeadingBytesOfLongerData) {
+  std::vector<float> values{1, 2, 3, 4, 5};
+  const Tensor tensor({.shape = {2, 2}}, TensorData(std::span(values)));
+  values[0] = 9;
+  ASSERT_EQ(tensor.floats().size(), 4u);
+  EXPECT_EQ(tensor.floats()[0], 1);
+  EXPECT_EQ(tensor.floats()[3], 4);
+}
+
+TEST(Tensor, DataIsEmptyUntilEnsured) {
+  const Tensor tensor({.shape = {3}});
+  EXPECT_FALSE(tensor.has_data());
+  EXPECT_TRUE(tensor.has_valid_numerics());
+  EXPECT_EQ(tensor.ensure_data().size(), 12u);
+  EXPECT_TRUE(tensor.has_data());
+  EXPECT_EQ(tensor.floats()[2], 0);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(tensor.data().data()) % 64, 0u);
+}
+
+TEST(Tensor, SetDataReplacesReadOnlyMemory) {
+  const std::vector<float> constant{1, 2};
+  const Tensor tensor({.shape = {2}});
+  tensor.state()->data = {
+      .bytes = reinterpret_cast<std::byte*>(const_cast<float*>(&constant[0])),
+      .size = 8,
+      .is_read_only = true,
+      .owner = {}};
+  const std::vector<float> values{3, 4};
+  tensor.set_data(TensorData(std::span(values)));
+  EXPECT_EQ(tensor.floats()[1], 4);
+  EXPECT_EQ(constant[1], 2);
+}
+
+TEST(Tensor, RefusesBadShapesAndData) {
+  EXPECT_THROW(Tensor({.shape = {2, 0}}), ShapeError);
+  EXPECT_THROW(Tensor({.shape = {-1}}), ShapeError);
+  EXPECT_THROW(Tensor(TensorDescriptor{}), ShapeError);
+  const std::vector<float> two{1, 2};
+  try {
+    Tensor({.shape = {3}}, TensorData(std::span(two)), "x");
+    FAIL();
+  } catch (const ShapeError& e) {
+    EXPECT_EQ(e.node(), "x");
+    EXPECT_EQ(e.expected(), "12 bytes");
+    EXPECT_EQ(e.got(), "8");
+  }
+  TensorData described{std::span(two)};
+  described.descriptor = TensorDescriptor{{2}, DataType::Int32};
+  EXPECT_THROW(Tensor({.shape = {2}}, described), DTypeError);
+  described.descriptor = TensorDescriptor{{1, 2}, DataType::Float32};
+  EXPECT_THROW(Tensor({.shape = {2}}, described), ShapeError);
+  EXPECT_THROW(Tensor().descriptor(), InvalidArgument);
+}
+
+TEST(Tensor, FillCastsToTheDataType) {
+  const Tensor ints = Tensor::filled({{2}, DataType::Int32}, 2.7);
+  EXPECT_EQ(reinterpret_cast<std::int32_t*>(ints.data().data())[1], 2);
+  const Tensor flags = Tensor::filled({{2}, DataType::Boolean}, 7);
+  EXPECT_EQ(static_cast<int>(flags.data()[0]), 1);
+  EXPECT_THROW(ints.floats(), DTypeError);
+  EXPECT_THROW(Tensor::filled({{2}, DataType::Float16}, 1), DTypeError);
+}
+
+TEST(Tensor, FindsInvalidNumerics) {
+  const Tensor tensor = Tensor::filled({.shape = {4}}, 1);
+  EXPECT_TRUE(tensor.has_valid_numerics());
+  tensor.floats()[2] = std::numeric_limits<float>::infinity();
+  EXPECT_FALSE(tensor.has_valid_numerics());
+  tensor.floats()[2] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_FALSE(tensor.has_valid_numerics());
+  const Tensor half = Tensor({{1}, DataType::Float16});
+  half.ensure_data()[1] = std::byte{0x7c};  // little endian: 0x7c00 is infinity
+  EXPECT_FALSE(half.has_valid_numerics());
+  half.data()[1] = std::byte{0x3c};  // 1.0
+  EXPECT_TRUE(half.has_valid_numerics());
+}
+
+TEST(TensorParameter, SharesItsFlagAndHandsSlotsToTheTensor) {
+  const Tensor tensor({.shape = {2}});
+  const std::vector<float> momentum{5, 6};
+  TensorParameter parameter(tensor, {TensorData(std::span(momentum))});
+  TensorParameter copy = parameter;
+  EXPECT_TRUE(copy.is_updatable());
+  copy.set_updatable(false);
+  EXPECT_FALSE(parameter.is_updatable());
+  EXPECT_TRUE(parameter.tensor() == tensor);
+  ASSERT_EQ(tensor.optimizer_data().size(), 1u);
+  const auto slot = tensor.optimizer_data()[0].data;
+  EXPECT_EQ(reinterpret_cast<const float*>(slot.data())[1], 6);
+}
+
+TEST(TensorParameter, RefusesWhatCannotBeTrained) {
+  EXPECT_THROW(TensorParameter{Tensor()}, InvalidArgument);
+  EXPECT_THROW(TensorParameter(Tensor({{2}, DataType::Int32})), DTypeError);
+  const std::vector<float> one{1};
+  EXPECT_THROW(
+      TensorParameter(Tensor({.shape = {2}}), {TensorData(std::span(one))}),
+      ShapeError);
+  EXPECT_THROW(TensorParameter().tensor(), InvalidArgument);
+}
+
+TEST(Random, SeedRepeatsARunAndTensorsDiffer) {
+  using enum RandomInitializerType;
+  Platform::set_rng_seed(-7);
+  EXPECT_EQ(Platform::rng_seed(), -7);
+  EXPECT_EQ(platform_seed(), static_cast<std::uint64_t>(-7));
+  const auto first = random_values({5}, Uniform);
+  const auto second = random_values({5}, Uniform);
+  EXPECT_NE(first, second);
+  Platform::set_rng_seed(-7);
+  EXPECT_EQ(random_values({5}, Uniform), first);
+  EXPECT_EQ(random_values({5}, Uniform), second);
+  Platform::set_rng_seed(8);
+  EXPECT_NE(random_values({5}, Uniform), first);
+}
+
+// 200,000 samples: the standard error of the mean is below sd / 440, that of
+// the variance below 0.4 %; bounds are five times that.
+TEST(Random, UniformIsInTheUnitInterval) {
+  Platform::set_rng_seed(1);
+  const auto m =
+      moments(random_values({200000}, RandomInitializerType::Uniform));
+  EXPECT_NEAR(m.mean, 0.5, 0.0033);
+  EXPECT_NEAR(m.variance, 1.0 / 12, 0.02 / 12);
+  EXPECT_GE(m.low, 0);
+  EXPECT_LT(m.high, 1);
+}
+
+TEST(Random, GlorotUniformUsesTheFans) {
+  Platform::set_rng_seed(2);
+  const auto m = moments(
+      random_values({100, 80, 5, 5}, RandomInitializerType::GlorotUniform));
+  const double bound = std::sqrt(6.0 / (80 * 25 + 100 * 25));
+  EXPECT_NEAR(m.mean, 0, bound / 100);
+  EXPECT_NEAR(m.variance, bound * bound / 3, bound * bound / 150);
+  EXPECT_GE(m.low, -bound);
+  EXPECT_LE(m.high, bound);
+  EXPECT_GT(m.high, 0.999 * bound);
+}
+
+TEST(Random, XavierIsNormal) {
+  Platform::set_rng_seed(3);
+  const Tensor tensor =
+      Tensor::random({.shape = {200003}}, RandomInitializerType::Xavier, 3, 5);
+  const auto m = moments(tensor.floats());
+  const double sd = 0.5;  // sqrt(2 / (3 + 5))
+  EXPECT_NEAR(m.mean, 0, sd / 88);
+  EXPECT_NEAR(m.variance, sd * sd, 0.02 * sd * sd);
+  const auto values = tensor.floats();
+  const double inside = static_cast<double>(std::count_if(
+                            values.begin(), values.end(),
+                            [&](float x) { return std::abs(x) < sd; })) /
+                        static_cast<double>(values.size());
+  EXPECT_NEAR(inside, 0.6827, 0.006);
+}
+
+TEST(Random, FansOfShapes) {
+  EXPECT_EQ(fans_of({7}).in, 7);
+  EXPECT_EQ(fans_of({7}).out, 7);
+  EXPECT_EQ(fans_of({7, 3}).in, 3);
+  EXPECT_EQ(fans_of({7, 3}).out, 7);
+  EXPECT_EQ(fans_of({7, 3, 2, 5}).in, 30);
+  EXPECT_EQ(fans_of({7, 3, 2, 5}).out, 70);
+}
+
+TEST(Random, RefusesOtherTypes) {
+  using enum RandomInitializerType;
+  EXPECT_THROW(Tensor::random({{2}, DataType::Int32}, Uniform), DTypeError);
+  EXPECT_THROW(Tensor::random({{2}}, Uniform, -1), InvalidArgument);
+  EXPECT_THROW(Tensor::random({{2}}, RandomInitializerType{9}),
+               InvalidArgument);
+}
+
+}  // namespace
+}  // namespace traingraph
