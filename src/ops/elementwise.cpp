@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+// Ops that work element by element: activations, arithmetic, comparison,
+// selection, conversion, constants and dropout.
+#include "base/format.h"
+#include "ops/arithmetic_gradients.h"
+#include "ops/registry.h"
+#include "ops/shape_rules.h"
+
+namespace traingraph {
+namespace {
+
+constexpr DataTypes kComparable = kFloat | kIndex | kBoolean;
+
+// Activations.
+
+void activation_shape(ShapeContext& ctx) {
+  const auto& attrs = ctx.attrs<ActivationAttrs>();
+  ctx.require_attribute(to_string(attrs.type) != "?", "type is no activation",
+                        "a case of ActivationType",
+                        std::to_string(static_cast<int>(attrs.type)));
+  ctx.require_attribute(
+      attrs.type != ActivationType::Clamp || attrs.a <= attrs.b,
+      "clamp has an empty range", "a <= b",
+      "a = " + format_value(attrs.a) + ", b = " + format_value(attrs.b));
+  ctx.add_result(ctx.shape(0));
+}
+
+void activation_rule(GradContext& ctx) {
+  if (!ctx.wants(0)) return;
+  const auto attrs = ctx.attrs<ActivationAttrs>();
+  const ValueId g = ctx.result_gradient();
+  if (attrs.type == ActivationType::None) return ctx.set(0, g);
+  ctx.set(0, ctx.append(OpKind::ActivationGradient, attrs, {g, ctx.input(0)}));
+}
+
+void activation_gradient_shape(ShapeContext& ctx) {
+  ctx.require_same_shape(0, 1);
+  activation_shape(ctx);
+}
+
+// Arithmetic.
+
+void require_arity(const ShapeContext& ctx, bool wants_unary) {
+  const auto operation = ctx.attrs<ArithmeticAttrs>().operation;
+  const std::string name(to_string(operation));
+  ctx.require_attribute(name != "?", "operation is not arithmetic",
+                        "a case of ArithmeticOperation",
+                        std::to_string(static_cast<int>(operation)));
+  ctx.require_attribute(is_unary(operation) == wants_unary,
+                        "operation has the wrong arity",
+                        wants_unary ? "an operation of one operand"
+                                    : "an operation of two operands",
+                        name, wants_unary ? "Use binary." : "Use unary.");
+}
+
+void unary_shape(ShapeContext& ctx) {
+  require_arity(ctx, /*wants_unary=*/true);
+  ctx.add_result(ctx.shape(0));
+}
+
+void binary_shape(ShapeContext& ctx) {
+  require_arity(ctx, /*wants_unary=*/false);
+  ctx.add_result(broadcast_inputs(ctx, {0, 1}));
+}
+
+// Comparison, selection, conversion.
+
+void compare_shape(ShapeContext& ctx) {
+  const auto operation = ctx.attrs<CompareAttrs>().operation;
+  const std::string name(to_string(operation));
+  ctx.require_attribute(name != "?", "operation is no comparison",
+                        "a case of ComparisonOperation",
+                        std::to_string(static_cast<int>(operation)));
+  ctx.require_attribute(operation != ComparisonOperation::LogicalNOT,
+                        "operation has the wrong arity",
+                        "an operation of two operands", name,
+                        "Use logical_not.");
+  ctx.require_same_data_type(1, 0);
+  if (operation >= ComparisonOperation::LogicalAND) {
+    ctx.require_data_type(0, kBoolean);
+  }
+  ctx.add_result(broadcast_inputs(ctx, {0, 1}), DataType::Boolean);
+}
+
+void select_shape(ShapeContext& ctx) {
+  ctx.add_result(broadcast_inputs(ctx, {0, 1, 2}));
+}
+
+void select_rule(GradContext& ctx) {
+  if (!ctx.wants(1) && !ctx.wants(2)) return;
+  const ValueId g = ctx.result_gradient();
+  const ValueId condition = ctx.input(0);
+  const ValueId x = ctx.input(1);
+  const ValueId y = ctx.input(2);
+  const ValueId zero = grad::scalar(ctx, 0);
+  if (ctx.wants(1)) {
+    const ValueId full = grad::select(ctx, condition, g, zero);
+    ctx.set(1, grad::sum_to(ctx, full, grad::shape_of(ctx, x)));
+  }
+  if (ctx.wants(2)) {
+    const ValueId full = grad::select(ctx, condition, zero, g);
+    ctx.set(2, grad::sum_to(ctx, full, grad::shape_of(ctx, y)));
+  }
+}
+
+void cast_shape(ShapeContext& ctx) {
+  const DataType type = ctx.attrs<CastAttrs>().data_type;
+  ctx.require_attribute(to_string(type) != "?", "data_type is no data type",
+                        "a case of DataType",
+                        std::to_string(static_cast<int>(type)));
+  ctx.add_result(ctx.shape(0), type);
+}
+
+void cast_rule(GradContext& ctx) {
+  if (!ctx.wants(0)) return;
+  const DataType from = ctx.program().desc(ctx.input(0)).data_type;
+  const DataType to = ctx.attrs<CastAttrs>().data_type;
+  if (((bit(from) | bit(to)) & ~kFloat) != 0) return;
+  const ValueId g = ctx.result_gradient();
+  if (from == to) return ctx.set(0, g);
+  ctx.set(0, ctx.append(OpKind::Cast, CastAttrs{from}, {g}));
+}
+
+void fill_shape(ShapeContext& ctx) {
+  const auto& attrs = ctx.attrs<FillAttrs>();
+  require_sizes(ctx, "shape", attrs.shape);
+  ctx.require_attribute((bit(attrs.data_type) & kComparable) != 0,
+                        "data_type cannot be filled", names_of(kComparable),
+                        std::string(to_string(attrs.data_type)));
+  ctx.add_result(attrs.shape, attrs.data_type);
+}
+
+// Dropout.
+
+void dropout_shape(ShapeContext& ctx) {
+  const float rate = ctx.attrs<DropoutAttrs>().rate;
+  ctx.require_attribute(rate >= 0 && rate < 1, "rate is not a probability",
+                        "at least 0 and below 1", format_value(rate));
+  ctx.require_shape(1, Shape{4});
+  ctx.add_result(ctx.shape(0));
+}
+
+/// The mask is a function of the random state: the gradient draws it again.
+void dropout_rule(GradContext& ctx) {
+  if (!ctx.wants(0)) return;
+  const auto attrs = ctx.attrs<DropoutAttrs>();
+  ctx.set(0, ctx.append(OpKind::Dropout, attrs,
+                        {ctx.result_gradient(), ctx.input(1)}));
+}
+
+}  // namespace
+
+OpDef define_activation() {
+  return {.inputs = {{"x"}},
+          .results = {"y"},
+          .shape_rule = activation_shape,
+          .gradient_rule = activation_rule,
+          .is_identity = [](const Attributes& attrs) {
+            return std::get<ActivationAttrs>(attrs).type ==
+                   ActivationType::None;
+          }};
+}
+
+OpDef define_activation_gradient() {
+  return {.inputs = {{"gradient"}, {"x"}},
+          .results = {"dx"},
+          .shape_rule = activation_gradient_shape};
+}
+
+OpDef define_unary() {
+  return {.inputs = {{"x"}},
+          .results = {"y"},
+          .shape_rule = unary_shape,
+          .gradient_rule = unary_gradient};
+}
+
+OpDef define_binary() {
+  return {.inputs = {{"x"}, {"y"}},
+          .results = {"z"},
+          .shape_rule = binary_shape,
+          .gradient_rule = binary_gradient};
+}
+
+OpDef define_compare() {
+  return {.inputs = {{"x", kComparable}, {"y", kComparable}},
+          .results = {"z"},
+          .shape_rule = compare_shape};
+}
+
+OpDef define_logical_not() {
+  return {.inputs = {{"x", kBoolean}},
+          .results = {"y"},
+          .shape_rule = same_shape_as<0>};
+}
+
+OpDef define_select() {
+  return {.inputs = {{"condition", kBoolean}, {"x"}, {"y"}},
+          .results = {"z"},
+          .shape_rule = select_shape,
+          .gradient_rule = select_rule};
+}
+
+OpDef define_cast() {
+  return {.inputs = {{"x", kAnyType}},
+          .results = {"y"},
+          .shape_rule = cast_shape,
+          .gradient_rule = cast_rule};
+}
+
+OpDef define_fill() {
+  return {.results = {"y"},
+          .shape_rule = fill_shape,
+          .set_batch = set_batch_of_shape<FillAttrs>};
+}
+
+OpDef define_dropout() {
+  return {.inputs = {{"x"}, {"random_state", kInt32}},
+          .results = {"y"},
+          .shape_rule = dropout_shape,
+          .gradient_rule = dropout_rule,
+          .inference_form =
+              [](Attributes& attrs) { std::get<DropoutAttrs>(attrs).rate = 0; },
+          .is_identity =
+              [](const Attributes& attrs) {
+                return std::get<DropoutAttrs>(attrs).rate == 0;
+              }};
+}
+
+}  // namespace traingraph

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+// Ops that move elements without changing them: reshape, transpose,
+// concatenate and split. slice.cpp has those that drop or add some.
+#include "ops/registry.h"
+#include "ops/shape_rules.h"
+
+namespace traingraph {
+namespace {
+
+// Reshape.
+
+/// The target with its one -1 replaced; nullopt when that is not possible.
+std::optional<Shape> resolve_reshape(Shape target, std::int64_t num_elements) {
+  int free_axis = -1;
+  Shape known;
+  for (int axis = 0; axis < target.rank(); ++axis) {
+    if (target[axis] > 0) {
+      known.push_back(target[axis]);
+    } else if (target[axis] == -1 && free_axis < 0) {
+      free_axis = axis;
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (target.empty()) return std::nullopt;
+  const std::int64_t rest = num_elements / known.num_elements();
+  if (free_axis >= 0) target[free_axis] = rest;
+  const std::int64_t free_size = free_axis >= 0 ? rest : 1;
+  if (known.num_elements() * free_size != num_elements) return std::nullopt;
+  return target;
+}
+
+void reshape_shape(ShapeContext& ctx) {
+  const Shape& target = ctx.attrs<ShapeAttrs>().shape;
+  const std::int64_t num_elements = ctx.shape(0).num_elements();
+  const auto result = resolve_reshape(target, num_elements);
+  if (!result) {
+    ctx.fail_shape("cannot reshape " + describe_input(ctx, 0),
+                   "positive sizes, at most one of them -1, of " +
+                       std::to_string(num_elements) + " elements",
+                   target.to_string());
+  }
+  ctx.add_result(*result, ctx.data_type(0));
+}
+
+void reshape_rule(GradContext& ctx) {
+  if (!ctx.wants(0)) return;
+  const Shape shape = grad::shape_of(ctx, ctx.input(0));
+  ctx.set(0, grad::reshape(ctx, ctx.result_gradient(), shape));
+}
+
+// Transpose.
+
+void transpose_shape(ShapeContext& ctx) {
+  const Shape& dimensions = ctx.attrs<TransposeAttrs>().dimensions;
+  const Shape& x = ctx.shape(0);
+  ctx.require_attribute(
+      dimensions.rank() == x.rank(), "dimensions has the wrong length",
+      std::to_string(x.rank()) + " axes", dimensions.to_string());
+  require_axes(ctx, "dimensions", dimensions, x.rank());
+  Shape result;
+  for (std::int64_t axis : dimensions) {
+    result.push_back(x[static_cast<int>(axis)]);
+  }
+  ctx.add_result(result, ctx.data_type(0));
+}
+
+void transpose_rule(GradContext& ctx) {
+  if (!ctx.wants(0)) return;
+  const Shape dimensions = ctx.attrs<TransposeAttrs>().dimensions;
+  Shape inverse = dimensions;
+  for (int k = 0; k < dimensions.rank(); ++k) {
+    inverse[static_cast<int>(dimensions[k])] = k;
+  }
+  ctx.set(0, ctx.append(OpKind::Transpose, TransposeAttrs{inverse},
+                        {ctx.result_gradient()}));
+}
+
+// Concatenate and split.
+
+bool fits_beside(const Shape& x, const Shape& y, int axis) {
+  if (x.rank() != y.rank()) return false;
+  Shape expected = x;
+  expected[axis] = y[axis];
+  return expected == y;
+}
+
+void concatenate_shape(ShapeContext& ctx) {
+  const std::int64_t attribute = ctx.attrs<AxisAttrs>().axis;
+  Shape result = ctx.shape(0);
+  ctx.require_axis("axis", attribute, result.rank());
+  const int axis = static_cast<int>(attribute);
+  for (int i = 1; i < ctx.num_inputs(); ++i) {
+    ctx.require_same_data_type(i, 0);
+    if (!fits_beside(ctx.shape(0), ctx.shape(i), axis)) {
+      ctx.fail_shape(
+          "input " + std::to_string(i) +
+              " does not fit beside input 0 on axis " + std::to_string(axis),
+          "the sizes of " + ctx.shape(0).to_string() + " on every other axis",
+          ctx.shape(i).to_string());
+    }
+    result[axis] += ctx.shape(i)[axis];
+  }
+  ctx.add_result(result, ctx.data_type(0));
+}
+
+void concatenate_rule(GradContext& ctx) {
+  const int axis = static_cast<int>(ctx.attrs<AxisAttrs>().axis);
+  const std::vector<ValueId> inputs = ctx.node().inputs;
+  const ValueId g = ctx.result_gradient();
+  Shape start = Shape::filled(grad::shape_of(ctx, g).rank(), 0);
+  Shape end = grad::shape_of(ctx, g);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    end[axis] = start[axis] + grad::shape_of(ctx, inputs[i])[axis];
+    if (ctx.wants(static_cast<int>(i))) {
+      const SliceAttrs part{.start = start, .end = end, .stride = {}};
+      ctx.set(static_cast<int>(i), ctx.append(OpKind::Slice, part, {g}));
+    }
+    start[axis] = end[axis];
+  }
+}
+
+void split_shape(ShapeContext& ctx) {
+  const auto& attrs = ctx.attrs<SplitAttrs>();
+  const Shape& x = ctx.shape(0);
+  ctx.require_axis("axis", attrs.axis, x.rank());
+  require_sizes(ctx, "lengths", attrs.lengths);
+  const int axis = static_cast<int>(attrs.axis);
+  std::int64_t total = 0;
+  for (std::int64_t length : attrs.lengths) total += length;
+  if (total != x[axis]) {
+    ctx.fail_shape(
+        "lengths do not add up to axis " + std::to_string(axis) + " of " +
+            describe_input(ctx, 0),
+        std::to_string(x[axis]),
+        std::to_string(total) + " from " + attrs.lengths.to_string());
+  }
+  for (std::int64_t length : attrs.lengths) {
+    Shape part = x;
+    part[axis] = length;
+    ctx.add_result(part, ctx.data_type(0));
+  }
+}
+
+void split_rule(GradContext& ctx) {
+  if (!ctx.wants(0)) return;
+  const std::int64_t axis = ctx.attrs<SplitAttrs>().axis;
+  const std::vector<ValueId> parts = ctx.node().outputs;
+  std::vector<ValueId> gradients;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    ValueId g = ctx.result_gradient(static_cast<int>(i));
+    if (g == kNoValue) {
+      g = grad::fill(ctx, grad::shape_of(ctx, parts[i]), 0);
+    }
+    gradients.push_back(g);
+  }
+  if (gradients.size() == 1) return ctx.set(0, gradients[0]);
+  ctx.set(0, ctx.append(OpKind::Concatenate, AxisAttrs{axis}, gradients));
+}
+
+}  // namespace
+
+OpDef define_reshape() {
+  return {.inputs = {{"x", kAnyType}},
+          .results = {"y"},
+          .shape_rule = reshape_shape,
+          .gradient_rule = reshape_rule,
+          .set_batch = set_batch_of_shape<ShapeAttrs>};
+}
+
+OpDef define_transpose() {
+  return {.inputs = {{"x", kAnyType}},
+          .results = {"y"},
+          .shape_rule = transpose_shape,
+          .gradient_rule = transpose_rule};
+}
+
+OpDef define_concatenate() {
+  return {.inputs = {{.name = "x", .types = kAnyType, .is_variadic = true}},
+          .results = {"y"},
+          .shape_rule = concatenate_shape,
+          .gradient_rule = concatenate_rule};
+}
+
+OpDef define_split() {
+  return {.inputs = {{"x", kAnyType}},
+          .results = {"y"},
+          .shape_rule = split_shape,
+          .gradient_rule = split_rule};
+}
+
+}  // namespace traingraph

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// batch_norm and softmax with their gradients. Channels are axis 1. One
+// batch_norm_gradient node gives the gradients of x, gamma and beta.
+#include <cmath>
+#include <string>
+
+#include "base/format.h"
+#include "ops/registry.h"
+#include "ops/shape_rules.h"
+
+namespace traingraph {
+namespace {
+
+void require_batch_norm_attrs(const ShapeContext& ctx) {
+  const auto& attrs = ctx.attrs<BatchNormAttrs>();
+  ctx.require_attribute(std::isfinite(attrs.epsilon) && attrs.epsilon >= 0,
+                        "epsilon out of range", "a finite number, at least 0",
+                        format_value(attrs.epsilon));
+  ctx.require_attribute(attrs.momentum >= 0 && attrs.momentum <= 1,
+                        "momentum out of range", "0 to 1",
+                        format_value(attrs.momentum));
+}
+
+void batch_norm_shape(ShapeContext& ctx) {
+  require_batch_norm_attrs(ctx);
+  ctx.require_rank_at_least(0, 2);
+  const Shape channels{ctx.shape(0)[1]};
+  for (int input = 1; input < 5; ++input) {
+    if (ctx.has(input)) ctx.require_shape(input, channels);
+  }
+  ctx.add_result(ctx.shape(0));
+  ctx.add_result(channels);
+  ctx.add_result(channels);
+}
+
+void batch_norm_gradient_shape(ShapeContext& ctx) {
+  require_batch_norm_attrs(ctx);
+  ctx.require_rank_at_least(1, 2);
+  ctx.require_same_shape(0, 1);
+  const Shape channels{ctx.shape(1)[1]};
+  for (int input = 2; input < 5; ++input) {
+    if (ctx.has(input)) ctx.require_shape(input, channels);
+  }
+  ctx.add_result(ctx.shape(1));
+  ctx.add_result(channels);
+  ctx.add_result(channels);
+}
+
+/// The gradients of the results mean and variance, for whoever uses them:
+/// dx += (dmean + 2 (x - mean) dvariance) / n.
+void batch_statistics_gradient(GradContext& ctx) {
+  const ValueId x = ctx.input(0);
+  const ValueId mean_gradient = ctx.result_gradient(1);
+  const ValueId variance_gradient = ctx.result_gradient(2);
+  const Shape shape = grad::shape_of(ctx, x);
+  Shape channels = Shape::filled(shape.rank(), 1);
+  channels[1] = shape[1];
+  const float scale =
+      static_cast<float>(shape[1]) / static_cast<float>(shape.num_elements());
+  if (mean_gradient != kNoValue) {
+    const ValueId scaled = grad::linear(ctx, mean_gradient, scale);
+    ctx.set(0, grad::broadcast_to(ctx, grad::reshape(ctx, scaled, channels),
+                                  shape));
+  }
+  if (variance_gradient != kNoValue) {
+    const ValueId mean = grad::reshape(ctx, ctx.result(1), channels);
+    const ValueId centered = grad::subtract(ctx, x, mean);
+    const ValueId scaled = grad::linear(ctx, variance_gradient, 2 * scale);
+    const ValueId factor = grad::reshape(ctx, scaled, channels);
+    ctx.set(0, grad::multiply(ctx, centered, factor));
+  }
+}
+
+void batch_norm_gradient(GradContext& ctx) {
+  const auto attrs = ctx.attrs<BatchNormAttrs>();
+  if (attrs.training && ctx.wants(0)) batch_statistics_gradient(ctx);
+  const ValueId gradient = ctx.result_gradient(0);
+  if (gradient == kNoValue) return;
+  const auto results = ctx.program().append(
+      OpKind::BatchNormGradient, attrs,
+      {gradient, ctx.input(0), ctx.input(1), ctx.result(1), ctx.result(2)});
+  for (int input = 0; input < 3; ++input) {
+    if (ctx.has(input) && ctx.wants(input)) ctx.set(input, results[input]);
+  }
+}
+
+void softmax_shape(ShapeContext& ctx) {
+  ctx.require_rank_at_least(0, 1);
+  ctx.require_axis("axis", ctx.attrs<SoftmaxAttrs>().axis, ctx.shape(0).rank());
+  ctx.add_result(ctx.shape(0));
+}
+
+void softmax_gradient_shape(ShapeContext& ctx) {
+  ctx.require_rank_at_least(1, 1);
+  ctx.require_same_shape(0, 1);
+  ctx.require_axis("axis", ctx.attrs<SoftmaxAttrs>().axis, ctx.shape(1).rank());
+  ctx.add_result(ctx.shape(1));
+}
+
+void softmax_gradient(GradContext& ctx) {
+  ctx.set(0, ctx.append(OpKind::SoftmaxGradient, ctx.attrs<SoftmaxAttrs>(),
+                        {ctx.result_gradient(), ctx.result()}));
+}
+
+}  // namespace
+
+OpDef define_batch_norm() {
+  return {.inputs = {{"x"},
+                     {"gamma", kFloat, true},
+                     {"beta", kFloat, true},
+                     {.name = "running_mean", .is_mutated = true},
+                     {.name = "running_variance", .is_mutated = true}},
+          .results = {"y", "mean", "variance"},
+          .shape_rule = batch_norm_shape,
+          .gradient_rule = batch_norm_gradient,
+          .inference_form =
+              [](Attributes& attrs) {
+                std::get<BatchNormAttrs>(attrs).training = false;
+              },
+          .mutates =
+              [](const Attributes& attrs) {
+                return std::get<BatchNormAttrs>(attrs).training;
+              }};
+}
+
+OpDef define_batch_norm_gradient() {
+  return {.inputs = {{"gradient"},
+                     {"x"},
+                     {"gamma", kFloat, true},
+                     {"mean"},
+                     {"variance"}},
+          .results = {"dx", "dgamma", "dbeta"},
+          .shape_rule = batch_norm_gradient_shape};
+}
+
+OpDef define_softmax() {
+  return {.inputs = {{"x"}},
+          .results = {"y"},
+          .shape_rule = softmax_shape,
+          .gradient_rule = softmax_gradient};
+}
+
+OpDef define_softmax_gradient() {
+  return {.inputs = {{"gradient"}, {"y"}},
+          .results = {"dx"},
+          .shape_rule = softmax_gradient_shape};
+}
+
+}  // namespace traingraph

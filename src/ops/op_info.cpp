@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#include "traingraph/op_info.h"
+
+#include "ops/registry.h"
+
+namespace traingraph {
+
+std::vector<OpInfo> op_infos() {
+  std::vector<OpInfo> infos;
+  for (const OpDef& def : op_defs()) {
+    OpInfo info{.kind = def.kind,
+                .name = def.name,
+                .inputs = {},
+                .results = {def.results.begin(), def.results.end()},
+                .default_attributes = def.default_attrs};
+    for (const InputDef& input : def.inputs) {
+      info.inputs.push_back({.name = input.name,
+                             .is_optional = input.is_optional,
+                             .is_variadic = input.is_variadic,
+                             .is_mutated = input.is_mutated});
+    }
+    infos.push_back(std::move(info));
+  }
+  return infos;
+}
+
+}  // namespace traingraph

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// max_pool_2d and average_pool_2d (NCHW) and their gradients. Max pooling
+// hands its gradient op an opaque record of which sample won each window.
+#include <array>
+#include <string>
+
+#include "ops/registry.h"
+#include "ops/shape_rules.h"
+#include "ops/window.h"
+
+namespace traingraph {
+namespace {
+
+constexpr std::array kAxisNames{"height", "width"};
+
+template <class Attrs>
+Window2d window_of(const Attrs& attrs) {
+  return {attrs.kernel_sizes, attrs.strides, attrs.dilation_rates,
+          attrs.padding};
+}
+
+/// The shape of the pooled `x` (N, C, H, W).
+Shape pooled_shape(const ShapeContext& ctx, const Window2d& window,
+                   const Shape& x) {
+  require_window(ctx, window);
+  const Pair in{x[2], x[3]};
+  const Pair out = require_windows_fit(ctx, window, in);
+  for (int i = 0; i < 2; ++i) {
+    const AxisPadding padding = window.axis_padding(i);
+    if (!has_empty_window(in[i], window.axis(i), padding)) continue;
+    ctx.fail_shape(
+        std::string("a window of the ") + kAxisNames[i] + " reads only padding",
+        "a sample of the input in every window",
+        std::to_string(in[i]) + " samples padded by " +
+            std::to_string(padding.before) + " and " +
+            std::to_string(padding.after),
+        "Use less padding or a smaller dilation rate.");
+  }
+  return {x[0], x[1], out[0], out[1]};
+}
+
+void max_pool_shape(ShapeContext& ctx) {
+  ctx.require_rank(0, 4);
+  ctx.add_result(
+      pooled_shape(ctx, window_of(ctx.attrs<Pool2dAttrs>()), ctx.shape(0)));
+  ctx.add_opaque_result();
+}
+
+void max_pool_gradient_shape(ShapeContext& ctx) {
+  ctx.require_rank(1, 4);
+  ctx.require_shape(
+      0, pooled_shape(ctx, window_of(ctx.attrs<Pool2dAttrs>()), ctx.shape(1)));
+  ctx.add_result(ctx.shape(1));
+}
+
+void average_pool_shape(ShapeContext& ctx) {
+  ctx.require_rank(0, 4);
+  ctx.add_result(pooled_shape(ctx, window_of(ctx.attrs<AveragePool2dAttrs>()),
+                              ctx.shape(0)));
+}
+
+void average_pool_gradient_shape(ShapeContext& ctx) {
+  const auto& attrs = ctx.attrs<AveragePool2dGradientAttrs>();
+  ctx.require_attribute(attrs.shape.rank() == 4, "shape has the wrong rank",
+                        "4 sizes (N, C, H, W)", attrs.shape.to_string());
+  require_sizes(ctx, "shape", attrs.shape);
+  ctx.require_shape(0, pooled_shape(ctx, window_of(attrs), attrs.shape));
+  ctx.add_result(attrs.shape);
+}
+
+void max_pool_gradient(GradContext& ctx) {
+  const ValueId gradient = ctx.result_gradient(0);
+  if (gradient == kNoValue) return;
+  ctx.set(0, ctx.append(OpKind::MaxPool2dGradient, ctx.attrs<Pool2dAttrs>(),
+                        {gradient, ctx.input(0), ctx.result(1)}));
+}
+
+void average_pool_gradient(GradContext& ctx) {
+  const auto attrs = ctx.attrs<AveragePool2dAttrs>();
+  const AveragePool2dGradientAttrs gradient_attrs{
+      attrs.kernel_sizes,           attrs.strides,
+      attrs.dilation_rates,         attrs.padding,
+      attrs.count_includes_padding, grad::shape_of(ctx, ctx.input(0))};
+  ctx.set(0, ctx.append(OpKind::AveragePool2dGradient, gradient_attrs,
+                        {ctx.result_gradient()}));
+}
+
+void average_pool_gradient_gradient(GradContext& ctx) {
+  const auto attrs = ctx.attrs<AveragePool2dGradientAttrs>();
+  const AveragePool2dAttrs forward_attrs{attrs.kernel_sizes, attrs.strides,
+                                         attrs.dilation_rates, attrs.padding,
+                                         attrs.count_includes_padding};
+  ctx.set(0, ctx.append(OpKind::AveragePool2d, forward_attrs,
+                        {ctx.result_gradient()}));
+}
+
+}  // namespace
+
+OpDef define_max_pool_2d() {
+  return {.inputs = {{"x"}},
+          .results = {"y", "state"},
+          .shape_rule = max_pool_shape,
+          .gradient_rule = max_pool_gradient};
+}
+
+OpDef define_max_pool_2d_gradient() {
+  return {.inputs = {{"gradient"}, {"x"}, {"state", kAnyType}},
+          .results = {"dx"},
+          .shape_rule = max_pool_gradient_shape};
+}
+
+OpDef define_average_pool_2d() {
+  return {.inputs = {{"x"}},
+          .results = {"y"},
+          .shape_rule = average_pool_shape,
+          .gradient_rule = average_pool_gradient};
+}
+
+OpDef define_average_pool_2d_gradient() {
+  return {.inputs = {{"gradient"}},
+          .results = {"dx"},
+          .shape_rule = average_pool_gradient_shape,
+          .gradient_rule = average_pool_gradient_gradient,
+          .set_batch = set_batch_of_shape<AveragePool2dGradientAttrs>};
+}
+
+}  // namespace traingraph

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+// Reductions that keep the rank, and broadcasting, their adjoint.
+#include "ops/registry.h"
+#include "ops/shape_rules.h"
+
+namespace traingraph {
+namespace {
+
+DataTypes accepted_types(ReductionType type) {
+  switch (type) {
+    case ReductionType::None:
+      return kAnyType;
+    case ReductionType::Any:
+    case ReductionType::All:
+      return kBoolean;
+    default:
+      return kFloat;
+  }
+}
+
+bool gives_index(ReductionType type) {
+  return type == ReductionType::ArgMax || type == ReductionType::ArgMin;
+}
+
+void reduce_shape(ShapeContext& ctx) {
+  const auto& attrs = ctx.attrs<ReduceAttrs>();
+  const Shape& x = ctx.shape(0);
+  ctx.require_attribute(to_string(attrs.type) != "?", "type is no reduction",
+                        "a case of ReductionType",
+                        std::to_string(static_cast<int>(attrs.type)));
+  require_axes(ctx, "axes", attrs.axes, x.rank());
+  ctx.require_data_type(0, accepted_types(attrs.type));
+  if (attrs.type == ReductionType::None) {
+    return ctx.add_result(x, ctx.data_type(0));
+  }
+  const Shape axes = resolve_axes(attrs.axes, x.rank());
+  ctx.require_attribute(
+      !gives_index(attrs.type) || axes.rank() == 1,
+      std::string(to_string(attrs.type)) + " has the wrong number of axes",
+      "exactly 1", std::to_string(axes.rank()));
+  ctx.add_result(reduced_shape(x, axes),
+                 gives_index(attrs.type) ? DataType::Int32 : ctx.data_type(0));
+}
+
+/// Every element that equals the extremum gets the same share.
+ValueId extremum_gradient(GradContext& ctx, ValueId g, ValueId x, ValueId y,
+                          const Shape& axes) {
+  const ValueId wins = grad::compare(ctx, ComparisonOperation::Equal, x, y);
+  const ValueId ones =
+      ctx.append(OpKind::Cast, CastAttrs{DataType::Float32}, {wins});
+  const ValueId count = grad::reduce(ctx, ReductionType::Sum, ones, axes);
+  const ValueId share = grad::divide(ctx, g, count);
+  return grad::select(ctx, wins, share, grad::scalar(ctx, 0));
+}
+
+/// g * sign(x), 0 at 0.
+ValueId sign_gradient(GradContext& ctx, ValueId g, ValueId x) {
+  const ValueId zero = grad::scalar(ctx, 0);
+  const ValueId is_above =
+      grad::compare(ctx, ComparisonOperation::Greater, x, zero);
+  const ValueId is_below =
+      grad::compare(ctx, ComparisonOperation::Less, x, zero);
+  const ValueId below = grad::select(ctx, is_below, grad::negate(ctx, g), zero);
+  return grad::select(ctx, is_above, g, below);
+}
+
+void reduce_rule(GradContext& ctx) {
+  if (!ctx.wants(0)) return;
+  const auto attrs = ctx.attrs<ReduceAttrs>();
+  const ValueId g = ctx.result_gradient();
+  const ValueId x = ctx.input(0);
+  const ValueId y = ctx.result();
+  const Shape shape = grad::shape_of(ctx, x);
+  switch (attrs.type) {
+    case ReductionType::None:
+      return ctx.set(0, g);
+    case ReductionType::Sum:
+      return ctx.set(0, grad::broadcast_to(ctx, g, shape));
+    case ReductionType::Mean: {
+      const auto count = static_cast<float>(
+          shape.num_elements() / grad::shape_of(ctx, y).num_elements());
+      const ValueId share = grad::linear(ctx, g, 1 / count);
+      return ctx.set(0, grad::broadcast_to(ctx, share, shape));
+    }
+    case ReductionType::Max:
+    case ReductionType::Min: {
+      const Shape axes = resolve_axes(attrs.axes, shape.rank());
+      return ctx.set(0, extremum_gradient(ctx, g, x, y, axes));
+    }
+    case ReductionType::L1Norm:
+      return ctx.set(0, sign_gradient(ctx, g, x));
+    default:  // ArgMax, ArgMin, Any, All: steps
+      return;
+  }
+}
+
+void broadcast_to_shape(ShapeContext& ctx) {
+  const Shape& target = ctx.attrs<ShapeAttrs>().shape;
+  require_sizes(ctx, "shape", target);
+  if (broadcast_shapes(ctx.shape(0), target) != target) {
+    ctx.fail_shape("input \"x\" does not broadcast to " + target.to_string(),
+                   "sizes that are equal or 1, from the last axis",
+                   ctx.shape(0).to_string());
+  }
+  ctx.add_result(target, ctx.data_type(0));
+}
+
+void broadcast_to_rule(GradContext& ctx) {
+  if (!ctx.wants(0)) return;
+  const Shape shape = grad::shape_of(ctx, ctx.input(0));
+  ctx.set(0, grad::sum_to(ctx, ctx.result_gradient(), shape));
+}
+
+void squared_norm_shape(ShapeContext& ctx) { ctx.add_result(Shape{1}); }
+
+void squared_norm_rule(GradContext& ctx) {
+  if (!ctx.wants(0)) return;
+  const ValueId x = ctx.input(0);
+  const ValueId twice = grad::linear(ctx, ctx.result_gradient(), 2);
+  ctx.set(0, grad::multiply(ctx, x, twice));
+}
+
+}  // namespace
+
+OpDef define_reduce() {
+  return {.inputs = {{"x", kAnyType}},
+          .results = {"y"},
+          .shape_rule = reduce_shape,
+          .gradient_rule = reduce_rule,
+          .is_identity = [](const Attributes& attrs) {
+            return std::get<ReduceAttrs>(attrs).type == ReductionType::None;
+          }};
+}
+
+OpDef define_broadcast_to() {
+  return {.inputs = {{"x"}},
+          .results = {"y"},
+          .shape_rule = broadcast_to_shape,
+          .gradient_rule = broadcast_to_rule,
+          .set_batch = set_batch_of_shape<ShapeAttrs>};
+}
+
+OpDef define_squared_norm() {
+  return {.inputs = {{"x"}},
+          .results = {"sum"},
+          .shape_rule = squared_norm_shape,
+          .gradient_rule = squared_norm_rule};
+}
+
+}  // namespace traingraph

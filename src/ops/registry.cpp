@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#include "ops/registry.h"
+
+#include <array>
+#include <utility>
+
+namespace traingraph {
+namespace {
+
+using Registry = std::array<OpDef, kNumOps>;
+
+OpDef with_identity(OpDef op, OpKind kind, const char* name,
+                    Attributes default_attrs) {
+  op.kind = kind;
+  op.name = name;
+  op.default_attrs = std::move(default_attrs);
+  return op;
+}
+
+const Registry& registry() {
+  static const Registry ops{
+#define OP(Kind, name, Attrs) \
+  with_identity(define_##name(), OpKind::Kind, #name, Attrs{}),
+#include "traingraph/ops.inc"
+#undef OP
+  };
+  return ops;
+}
+
+}  // namespace
+
+std::span<const OpDef> op_defs() { return registry(); }
+
+const OpDef& op_def(OpKind kind) {
+  const auto index = static_cast<std::size_t>(kind);
+  if (index < registry().size()) return registry()[index];
+  throw InvalidArgument(
+      ErrorInfo{.what = "not an op",
+                .expected = "0 to " + std::to_string(kNumOps - 1),
+                .got = std::to_string(static_cast<std::int32_t>(kind))});
+}
+
+const OpDef* find_op(std::string_view name) {
+  for (const OpDef& op : registry()) {
+    if (name == op.name) return &op;
+  }
+  return nullptr;
+}
+
+}  // namespace traingraph

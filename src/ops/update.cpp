@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+// The optimizer updates and what surrounds them: clip_scale for clipping by
+// norm, accumulate_gradient for several batches per update. Parameters and
+// slots are variables that the ops write; updates have no results. `rates` is
+// {learning rate, bias-corrected rate, clip switch, 0}, written per step.
+#include <cmath>
+#include <string>
+
+#include "base/format.h"
+#include "ops/registry.h"
+#include "ops/shape_rules.h"
+
+namespace traingraph {
+namespace {
+
+constexpr std::int64_t kNumRates = 4;
+
+void require_range(const ShapeContext& ctx, const char* attribute, float value,
+                   bool is_in_range, const char* expected) {
+  ctx.require_attribute(std::isfinite(value) && is_in_range,
+                        std::string(attribute) + " out of range", expected,
+                        format_value(value));
+}
+
+void require_finite(const ShapeContext& ctx, const char* attribute,
+                    float value) {
+  require_range(ctx, attribute, value, true, "a finite number");
+}
+
+void require_not_negative(const ShapeContext& ctx, const char* attribute,
+                          float value) {
+  require_range(ctx, attribute, value, value >= 0,
+                "a finite number, at least 0");
+}
+
+void require_decay(const ShapeContext& ctx, const char* attribute,
+                   float value) {
+  require_range(ctx, attribute, value, value >= 0 && value < 1,
+                "at least 0 and below 1");
+}
+
+/// A slot that an attribute switches on must be there.
+void require_slot(const ShapeContext& ctx, int input, bool is_used,
+                  const char* attribute) {
+  ctx.require_attribute(
+      !is_used || ctx.has(input),
+      "input \"" + std::string(ctx.input_name(input)) + "\" is missing",
+      std::string("a variable, because of ") + attribute, "none");
+}
+
+/// What the attribute structs of all updates share.
+template <class Attrs>
+void require_update_attrs(const ShapeContext& ctx, const Attrs& attrs) {
+  require_finite(ctx, "gradient_rescale", attrs.gradient_rescale);
+  require_finite(ctx, "regularization_scale", attrs.regularization_scale);
+  const bool is_range = attrs.gradient_clip_min <= attrs.gradient_clip_max;
+  ctx.require_attribute(!attrs.clips_by_value || is_range,
+                        "the clipping range is empty",
+                        "gradient_clip_min at most gradient_clip_max",
+                        format_value(attrs.gradient_clip_min) + " and " +
+                            format_value(attrs.gradient_clip_max));
+}
+
+/// Gradient and slots like the parameter (input 0); rates; scale?.
+void require_update_inputs(const ShapeContext& ctx, int rates) {
+  for (int input = 1; input < rates; ++input) {
+    if (ctx.has(input)) ctx.require_same_shape(input, 0);
+  }
+  ctx.require_shape(rates, Shape{kNumRates});
+  if (ctx.has(rates + 1)) ctx.require_shape(rates + 1, Shape{1});
+}
+
+void sgd_shape(ShapeContext& ctx) {
+  const auto& attrs = ctx.attrs<SgdUpdateAttrs>();
+  require_update_attrs(ctx, attrs);
+  require_not_negative(ctx, "momentum_scale", attrs.momentum_scale);
+  require_slot(ctx, 2, attrs.momentum_scale != 0, "momentum_scale");
+  require_update_inputs(ctx, /*rates=*/3);
+}
+
+void adam_shape(ShapeContext& ctx) {
+  const auto& attrs = ctx.attrs<AdamUpdateAttrs>();
+  require_update_attrs(ctx, attrs);
+  require_decay(ctx, "beta1", attrs.beta1);
+  require_decay(ctx, "beta2", attrs.beta2);
+  require_not_negative(ctx, "epsilon", attrs.epsilon);
+  require_slot(ctx, 4, attrs.uses_amsgrad, "uses_amsgrad");
+  require_update_inputs(ctx, /*rates=*/5);
+}
+
+void rmsprop_shape(ShapeContext& ctx) {
+  const auto& attrs = ctx.attrs<RmspropUpdateAttrs>();
+  require_update_attrs(ctx, attrs);
+  require_not_negative(ctx, "momentum_scale", attrs.momentum_scale);
+  require_decay(ctx, "alpha", attrs.alpha);
+  require_not_negative(ctx, "epsilon", attrs.epsilon);
+  require_slot(ctx, 3, attrs.momentum_scale != 0, "momentum_scale");
+  require_slot(ctx, 4, attrs.is_centered, "is_centered");
+  require_update_inputs(ctx, /*rates=*/5);
+}
+
+void clip_scale_shape(ShapeContext& ctx) {
+  const auto& attrs = ctx.attrs<ClipScaleAttrs>();
+  require_range(ctx, "maximum_norm", attrs.maximum_norm, attrs.maximum_norm > 0,
+                "a finite number above 0");
+  require_not_negative(ctx, "custom_norm", attrs.custom_norm);
+  ctx.require_shape(0, Shape{kNumRates});
+  for (int input = 1; input < ctx.num_inputs(); ++input) {
+    ctx.require_shape(input, Shape{1});
+  }
+  ctx.add_result(Shape{1});
+}
+
+void accumulate_gradient_shape(ShapeContext& ctx) {
+  ctx.require_same_shape(1, 0);
+  ctx.require_shape(2, Shape{1});
+}
+
+constexpr InputDef mutated(const char* name) {
+  return {.name = name, .is_mutated = true};
+}
+
+constexpr InputDef mutated_optional(const char* name) {
+  return {.name = name, .is_optional = true, .is_mutated = true};
+}
+
+constexpr InputDef optional(const char* name) {
+  return {.name = name, .is_optional = true};
+}
+
+}  // namespace
+
+OpDef define_sgd_update() {
+  return {.inputs = {mutated("parameter"),
+                     {"gradient"},
+                     mutated_optional("momentum"),
+                     {"rates"},
+                     optional("scale")},
+          .shape_rule = sgd_shape};
+}
+
+OpDef define_adam_update() {
+  return {.inputs = {mutated("parameter"),
+                     {"gradient"},
+                     mutated("momentum"),
+                     mutated("velocity"),
+                     mutated_optional("maximum_velocity"),
+                     {"rates"},
+                     optional("scale")},
+          .shape_rule = adam_shape};
+}
+
+OpDef define_rmsprop_update() {
+  return {.inputs = {mutated("parameter"),
+                     {"gradient"},
+                     mutated("square_average"),
+                     mutated_optional("momentum"),
+                     mutated_optional("gradient_average"),
+                     {"rates"},
+                     optional("scale")},
+          .shape_rule = rmsprop_shape};
+}
+
+OpDef define_clip_scale() {
+  return {.inputs = {{"rates"}, {.name = "squared_norms", .is_variadic = true}},
+          .results = {"scale"},
+          .shape_rule = clip_scale_shape};
+}
+
+OpDef define_accumulate_gradient() {
+  return {.inputs = {mutated("accumulator"), {"gradient"}, {"factor"}},
+          .shape_rule = accumulate_gradient_shape};
+}
+
+}  // namespace traingraph

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+// Shapes, slots and errors of the optimizer updates.
+#include "support/op_program.h"
+
+namespace traingraph {
+namespace {
+
+class Update : public OpProgramTest {
+ protected:
+  ValueId slot() { return variable({3, 4}); }
+  ValueId gradient() { return input({3, 4}); }
+  ValueId rates() { return input({4}); }
+  ValueId scalar() { return input({1}); }
+};
+
+TEST_F(Update, HasNoResultsAndWritesItsSlots) {
+  EXPECT_TRUE(append(OpKind::SgdUpdate, SgdUpdateAttrs{},
+                     {slot(), gradient(), kNoValue, rates()})
+                  .empty());
+  EXPECT_TRUE(
+      append(OpKind::AdamUpdate, AdamUpdateAttrs{.uses_amsgrad = true},
+             {slot(), gradient(), slot(), slot(), slot(), rates(), scalar()})
+          .empty());
+  const Node& adam = program_.nodes().back();
+  for (int i : {0, 2, 3, 4}) EXPECT_TRUE(mutates(adam, i)) << i;
+  for (int i : {1, 5, 6}) EXPECT_FALSE(mutates(adam, i)) << i;
+  EXPECT_FALSE(mutates(program_.nodes().front(), 2));
+}
+
+TEST_F(Update, SlotsHaveTheShapeOfTheParameter) {
+  EXPECT_TRUE(contains(
+      error_of<ShapeError>(OpKind::SgdUpdate, SgdUpdateAttrs{},
+                           {slot(), input({12}), kNoValue, rates()}),
+      {"\"gradient\" must have the shape of \"parameter\"", "(3, 4)", "(12)"}));
+  EXPECT_TRUE(contains(
+      error_of<ShapeError>(
+          OpKind::AdamUpdate, AdamUpdateAttrs{},
+          {slot(), gradient(), slot(), variable({4, 3}), kNoValue, rates()}),
+      {"\"velocity\"", "got (4, 3)"}));
+}
+
+TEST_F(Update, RatesAndScaleHaveFixedShapes) {
+  EXPECT_TRUE(
+      contains(error_of<ShapeError>(OpKind::SgdUpdate, SgdUpdateAttrs{},
+                                    {slot(), gradient(), kNoValue, scalar()}),
+               {"\"rates\"", "expected (4), got (1)"}));
+  EXPECT_TRUE(contains(
+      error_of<ShapeError>(OpKind::SgdUpdate, SgdUpdateAttrs{},
+                           {slot(), gradient(), kNoValue, rates(), rates()}),
+      {"\"scale\"", "expected (1), got (4)"}));
+}
+
+TEST_F(Update, AttributesAskForTheirSlots) {
+  EXPECT_TRUE(contains(
+      error_of<InvalidArgument>(OpKind::SgdUpdate,
+                                SgdUpdateAttrs{.momentum_scale = 0.9f},
+                                {slot(), gradient(), kNoValue, rates()}),
+      {"\"momentum\" is missing", "momentum_scale"}));
+  EXPECT_TRUE(
+      contains(error_of<InvalidArgument>(
+                   OpKind::AdamUpdate, AdamUpdateAttrs{.uses_amsgrad = true},
+                   {slot(), gradient(), slot(), slot(), kNoValue, rates()}),
+               {"\"maximum_velocity\" is missing", "uses_amsgrad"}));
+  EXPECT_TRUE(contains(
+      error_of<InvalidArgument>(
+          OpKind::RmspropUpdate, RmspropUpdateAttrs{.is_centered = true},
+          {slot(), gradient(), slot(), slot(), kNoValue, rates()}),
+      {"\"gradient_average\" is missing", "is_centered"}));
+}
+
+TEST_F(Update, WritesVariablesOnly) {
+  EXPECT_TRUE(contains(
+      error_of<InvalidArgument>(OpKind::SgdUpdate, SgdUpdateAttrs{},
+                                {gradient(), gradient(), kNoValue, rates()}),
+      {"\"parameter\"", "expected a variable, got an input"}));
+}
+
+TEST_F(Update, RefusesBadAttributes) {
+  const std::vector<ValueId> sgd{slot(), gradient(), slot(), rates()};
+  EXPECT_TRUE(contains(
+      error_of<InvalidArgument>(
+          OpKind::SgdUpdate,
+          SgdUpdateAttrs{.clips_by_value = true, .gradient_clip_min = 2}, sgd),
+      {"clipping range is empty", "got 2 and 1"}));
+  EXPECT_NO_THROW(
+      append(OpKind::SgdUpdate, SgdUpdateAttrs{.gradient_clip_min = 2}, sgd));
+  EXPECT_TRUE(contains(
+      error_of<InvalidArgument>(OpKind::SgdUpdate,
+                                SgdUpdateAttrs{.momentum_scale = -1}, sgd),
+      {"momentum_scale", "got -1"}));
+  EXPECT_TRUE(
+      contains(error_of<InvalidArgument>(
+                   OpKind::AdamUpdate, AdamUpdateAttrs{.beta2 = 1},
+                   {slot(), gradient(), slot(), slot(), kNoValue, rates()}),
+               {"beta2", "below 1", "got 1"}));
+  EXPECT_TRUE(
+      contains(error_of<InvalidArgument>(
+                   OpKind::RmspropUpdate, RmspropUpdateAttrs{.epsilon = -1},
+                   {slot(), gradient(), slot(), kNoValue, kNoValue, rates()}),
+               {"epsilon", "got -1"}));
+}
+
+TEST_F(Update, ClipScaleTakesAnyNumberOfNorms) {
+  EXPECT_EQ(shape_of(OpKind::ClipScale, ClipScaleAttrs{},
+                     {rates(), scalar(), scalar(), scalar()}),
+            (Shape{1}));
+  EXPECT_TRUE(contains(error_of<ShapeError>(OpKind::ClipScale, ClipScaleAttrs{},
+                                            {rates(), scalar(), gradient()}),
+                       {"\"squared_norms\"", "expected (1), got (3, 4)"}));
+  EXPECT_TRUE(contains(error_of<InvalidArgument>(
+                           OpKind::ClipScale, ClipScaleAttrs{.maximum_norm = 0},
+                           {rates(), scalar()}),
+                       {"maximum_norm", "above 0"}));
+}
+
+TEST_F(Update, AccumulationWritesItsAccumulator) {
+  append(OpKind::AccumulateGradient, NoAttrs{}, {slot(), gradient(), scalar()});
+  EXPECT_TRUE(mutates(program_.nodes().back(), 0));
+  EXPECT_TRUE(
+      contains(error_of<ShapeError>(OpKind::AccumulateGradient, NoAttrs{},
+                                    {slot(), gradient(), rates()}),
+               {"\"factor\"", "expected (1), got (4)"}));
+  EXPECT_TRUE(
+      contains(error_of<ShapeError>(OpKind::AccumulateGradient, NoAttrs{},
+                                    {slot(), input({4, 3}), scalar()}),
+               {"\"gradient\" must have the shape of \"accumulator\""}));
+}
+
+TEST_F(Update, IsNotDifferentiable) {
+  for (OpKind op :
+       {OpKind::SgdUpdate, OpKind::AdamUpdate, OpKind::RmspropUpdate,
+        OpKind::ClipScale, OpKind::AccumulateGradient}) {
+    EXPECT_EQ(op_def(op).gradient_rule, nullptr);
+  }
+}
+
+}  // namespace
+}  // namespace traingraph

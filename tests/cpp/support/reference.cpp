@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+#include "support/reference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "graph/op_def.h"
+#include "graph/tensor_state.h"
+#include "support/reference_families.h"
+
+namespace traingraph::testing {
+namespace {
+
+std::size_t flat_index(const Shape& shape, const Shape& position) {
+  std::int64_t index = 0;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    index = index * shape[axis] + position[axis];
+  }
+  return static_cast<std::size_t>(index);
+}
+
+template <class T>
+RefTensor read_host(const TensorDescriptor& desc, const std::byte* bytes) {
+  RefTensor tensor = zeros(desc.shape);
+  for (std::size_t i = 0; i < tensor.data.size(); ++i) {
+    T element;
+    std::memcpy(&element, bytes + i * sizeof(T), sizeof(T));
+    tensor.data[i] = static_cast<double>(element);
+  }
+  return tensor;
+}
+
+RefTensor constant_of(const Value& value) {
+  if (value.tensor == nullptr || value.tensor->data.bytes == nullptr) {
+    throw InternalError("the reference has no contents of \"" + value.name +
+                        "\"");
+  }
+  const std::byte* bytes = value.tensor->data.bytes;
+  switch (value.desc.data_type) {
+    case DataType::Float32:
+      return read_host<float>(value.desc, bytes);
+    case DataType::Int32:
+      return read_host<std::int32_t>(value.desc, bytes);
+    case DataType::Int64:
+      return read_host<std::int64_t>(value.desc, bytes);
+    case DataType::Int8:
+      return read_host<std::int8_t>(value.desc, bytes);
+    case DataType::UInt8:
+    case DataType::Boolean:
+      return read_host<std::uint8_t>(value.desc, bytes);
+    default:
+      throw InternalError("the reference does not read " +
+                          value.desc.to_string());
+  }
+}
+
+double dot(const RefTensor& x, const RefTensor& y) {
+  if (x.shape != y.shape) {
+    throw InternalError("a seed of shape " + y.shape.to_string() +
+                        " for a result of shape " + x.shape.to_string());
+  }
+  double sum = 0;
+  for (std::size_t i = 0; i < x.data.size(); ++i) sum += x.data[i] * y.data[i];
+  return sum;
+}
+
+/// d f(x) / d x, one element after the other.
+RefTensor central_differences(
+    RefTensor x, const std::function<double(const RefTensor&)>& f) {
+  RefTensor gradient = zeros(x.shape);
+  for (std::size_t i = 0; i < x.data.size(); ++i) {
+    const double center = x.data[i];
+    const double step = difference_step(center);
+    x.data[i] = center + step;
+    const double above = f(x);
+    x.data[i] = center - step;
+    const double below = f(x);
+    x.data[i] = center;
+    gradient.data[i] = (above - below) / (2 * step);
+  }
+  return gradient;
+}
+
+}  // namespace
+
+double& RefTensor::operator()(const Shape& position) {
+  return data.at(flat_index(shape, position));
+}
+
+double RefTensor::operator()(const Shape& position) const {
+  return data.at(flat_index(shape, position));
+}
+
+RefTensor filled(const Shape& shape, double value) {
+  const auto count = static_cast<std::size_t>(shape.num_elements());
+  return {shape, std::vector<double>(count, value)};
+}
+
+RefTensors evaluate(OpKind op, const Attributes& attrs, RefTensors& inputs) {
+  const std::size_t num_slots = op_def(op).inputs.size();
+  if (inputs.size() < num_slots) inputs.resize(num_slots);
+  switch (op) {
+#define OP(Kind, name, Attrs) \
+  case OpKind::Kind:          \
+    return reference_##name(std::get<Attrs>(attrs), inputs);
+#include "traingraph/ops.inc"
+#undef OP
+  }
+  throw InternalError("not an op");
+}
+
+RefTensors evaluate(const Node& node, RefTensors& inputs) {
+  return evaluate(node.op->kind, node.attrs, inputs);
+}
+
+RefValues evaluate_program(const Program& program, RefValues values) {
+  for (const Node& node : program.nodes()) {
+    RefTensors inputs;
+    for (ValueId id : node.inputs) {
+      if (id != kNoValue && !values.contains(id)) {
+        values[id] = constant_of(program.value(id));
+      }
+      inputs.push_back(id == kNoValue ? RefTensor{} : values.at(id));
+    }
+    const RefTensors results = evaluate(node, inputs);
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      values[node.outputs[i]] = results.at(i);
+    }
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId id = node.inputs[i];
+      if (id == kNoValue || program.value(id).role != Role::Variable) continue;
+      values[id] = inputs[i];
+    }
+  }
+  return values;
+}
+
+RefTensor numerical_gradient(OpKind op, const Attributes& attrs,
+                             const RefTensors& inputs, int input,
+                             const RefTensor& seed, int result) {
+  return central_differences(inputs.at(input), [&](const RefTensor& x) {
+    RefTensors changed = inputs;
+    changed[input] = x;
+    return dot(evaluate(op, attrs, changed).at(result), seed);
+  });
+}
+
+RefTensor numerical_gradient(const Program& program, const RefValues& values,
+                             ValueId input, ValueId result,
+                             const RefTensor& seed) {
+  return central_differences(values.at(input), [&](const RefTensor& x) {
+    RefValues changed = values;
+    changed[input] = x;
+    return dot(evaluate_program(program, changed).at(result), seed);
+  });
+}
+
+void for_each_position(const Shape& shape,
+                       const std::function<void(const Shape&)>& visit) {
+  Shape position = Shape::filled(shape.rank(), 0);
+  const std::int64_t count = shape.num_elements();
+  for (std::int64_t i = 0; i < count; ++i) {
+    visit(position);
+    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+      if (++position[axis] < shape[axis]) break;
+      position[axis] = 0;
+    }
+  }
+}
+
+Shape broadcast(const Shape& x, const Shape& y) {
+  const int rank = std::max(x.rank(), y.rank());
+  Shape result = Shape::filled(rank, 1);
+  for (const Shape& shape : {x, y}) {
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      std::int64_t& size = result[rank - shape.rank() + axis];
+      if (shape[axis] != 1) size = shape[axis];
+    }
+  }
+  return result;
+}
+
+Shape source_of(const Shape& x, const Shape& position) {
+  Shape source;
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    const std::int64_t at = position[position.rank() - x.rank() + axis];
+    source.push_back(x[axis] == 1 ? 0 : at);
+  }
+  return source;
+}
+
+RefTensor expand(const RefTensor& x, const Shape& shape) {
+  RefTensor result = zeros(shape);
+  for_each_position(shape, [&](const Shape& position) {
+    result(position) = read_broadcast(x, position);
+  });
+  return result;
+}
+
+double difference_step(double x) { return 1e-5 * std::max(1.0, std::abs(x)); }
+
+}  // namespace traingraph::testing

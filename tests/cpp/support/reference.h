@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// The oracle of all op tests: every op of the table as plain nested loops over
+// doubles. It shares types and the random bits with the library, no shape rule
+// and no kernel. Gradient ops of nonlinear ops are central differences of
+// their forward op, so keep their tensors small and away from kinks.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "graph/program.h"
+#include "traingraph/op_attrs.h"
+
+namespace traingraph::testing {
+
+/// Row-major values of any data type; booleans are 0 and 1. No data: an absent
+/// optional input.
+struct RefTensor {
+  Shape shape = {};
+  std::vector<double> data = {};
+
+  bool is_present() const { return !data.empty(); }
+  double& operator()(const Shape& position);
+  double operator()(const Shape& position) const;
+};
+
+using RefTensors = std::vector<RefTensor>;
+using RefValues = std::map<ValueId, RefTensor>;
+
+RefTensor filled(const Shape& shape, double value);
+inline RefTensor zeros(const Shape& shape) { return filled(shape, 0); }
+
+/// The results of one op. Variables that the op writes change in `inputs`;
+/// missing trailing inputs are absent. The state of max_pool_2d is the flat
+/// index, within its (n, c) plane, of every winner.
+RefTensors evaluate(OpKind op, const Attributes& attrs, RefTensors& inputs);
+RefTensors evaluate(const Node& node, RefTensors& inputs);
+
+/// All nodes in order, from given inputs and variables; constants are read
+/// from the program when they are not given. Returns every value; variables
+/// hold what they were left with.
+RefValues evaluate_program(const Program& program, RefValues values);
+
+/// d sum(seed * result) / d input by central differences.
+RefTensor numerical_gradient(OpKind op, const Attributes& attrs,
+                             const RefTensors& inputs, int input,
+                             const RefTensor& seed, int result = 0);
+/// The same through a whole program.
+RefTensor numerical_gradient(const Program& program, const RefValues& values,
+                             ValueId input, ValueId result,
+                             const RefTensor& seed);
+
+}  // namespace traingraph::testing

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Reference of the reduce family.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "support/reference_families.h"
+
+namespace traingraph::testing {
+namespace {
+
+double sum_of(const std::vector<double>& group) {
+  return std::accumulate(group.begin(), group.end(), 0.0);
+}
+
+/// All elements that become one, in row-major order.
+double reduce_group(ReductionType type, const std::vector<double>& group) {
+  const auto is_true = [](double x) { return x != 0; };
+  const auto largest = std::ranges::max_element(group);
+  const auto smallest = std::ranges::min_element(group);
+  switch (type) {
+    case ReductionType::None:
+      return group.front();
+    case ReductionType::Sum:
+      return sum_of(group);
+    case ReductionType::Mean:
+      return sum_of(group) / static_cast<double>(group.size());
+    case ReductionType::Max:
+      return *largest;
+    case ReductionType::Min:
+      return *smallest;
+    case ReductionType::ArgMax:
+      return static_cast<double>(largest - group.begin());
+    case ReductionType::ArgMin:
+      return static_cast<double>(smallest - group.begin());
+    case ReductionType::L1Norm:
+      return std::accumulate(
+          group.begin(), group.end(), 0.0,
+          [](double sum, double x) { return sum + std::abs(x); });
+    case ReductionType::Any:
+      return std::ranges::any_of(group, is_true);
+    case ReductionType::All:
+      return std::ranges::all_of(group, is_true);
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace
+
+RefTensors reference_reduce(const ReduceAttrs& attrs, RefTensors& in) {
+  const RefTensor& x = in[0];
+  if (attrs.type == ReductionType::None) return {x};
+  Shape shape = attrs.axes.empty() ? Shape::filled(x.shape.rank(), 1) : x.shape;
+  for (std::int64_t axis : attrs.axes) shape[static_cast<int>(axis)] = 1;
+  RefTensor y = zeros(shape);
+  for_each_position(shape, [&](const Shape& at) {
+    std::vector<double> group;
+    for_each_position(x.shape, [&](const Shape& from) {
+      if (source_of(shape, from) == at) group.push_back(x(from));
+    });
+    y(at) = reduce_group(attrs.type, group);
+  });
+  return {y};
+}
+
+RefTensors reference_broadcast_to(const ShapeAttrs& attrs, RefTensors& in) {
+  return {expand(in[0], attrs.shape)};
+}
+
+RefTensors reference_squared_norm(const NoAttrs&, RefTensors& in) {
+  double sum = 0;
+  for (double x : in[0].data) sum += x * x;
+  return {filled({1}, sum)};
+}
+
+}  // namespace traingraph::testing

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// Reference of the update family.
+#include <algorithm>
+#include <cmath>
+
+#include "support/reference_families.h"
+
+namespace traingraph::testing {
+namespace {
+
+double sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
+
+/// The gradient after scale, clipping, rescaling and regularisation.
+template <class Attrs>
+std::vector<double> prepared_gradient(
+    const Attrs& attrs, const RefTensor& parameter, const RefTensor& gradient,
+    const RefTensor& rates, const RefTensor& scale, bool regularizes = true) {
+  std::vector<double> result = gradient.data;
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    double& g = result[i];
+    if (scale.is_present()) g *= scale.data[0];
+    if (attrs.clips_by_value && rates.data[2] != 0) {
+      g = std::clamp<double>(g, attrs.gradient_clip_min,
+                             attrs.gradient_clip_max);
+    }
+    g *= attrs.gradient_rescale;
+    if (!regularizes) continue;
+    const double p = parameter.data[i];
+    if (attrs.regularization_type == RegularizationType::L1) {
+      g += attrs.regularization_scale * sign(p);
+    } else if (attrs.regularization_type == RegularizationType::L2) {
+      g += attrs.regularization_scale * p;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+RefTensors reference_sgd_update(const SgdUpdateAttrs& attrs, RefTensors& in) {
+  RefTensor& parameter = in[0];
+  RefTensor& momentum = in[2];
+  const RefTensor& rates = in[3];
+  const double rate = rates.data[0];
+  const double mu = attrs.momentum_scale;
+  const auto gradient =
+      prepared_gradient(attrs, parameter, in[1], rates, in[4]);
+  for (std::size_t i = 0; i < gradient.size(); ++i) {
+    const double g = gradient[i];
+    double& p = parameter.data[i];
+    if (!momentum.is_present()) {
+      p -= rate * g;
+    } else if (attrs.uses_nesterov_momentum) {
+      momentum.data[i] = mu * momentum.data[i] + g;
+      p -= rate * (g + mu * momentum.data[i]);
+    } else {
+      momentum.data[i] = mu * momentum.data[i] + rate * g;
+      p -= momentum.data[i];
+    }
+  }
+  return {};
+}
+
+RefTensors reference_adam_update(const AdamUpdateAttrs& attrs, RefTensors& in) {
+  RefTensor& parameter = in[0];
+  RefTensor& maximum_velocity = in[4];
+  const RefTensor& rates = in[5];
+  const double beta1 = attrs.beta1;
+  const double beta2 = attrs.beta2;
+  const auto gradient =
+      prepared_gradient(attrs, parameter, in[1], rates, in[6],
+                        /*regularizes=*/!attrs.decoupled_decay);
+  for (std::size_t i = 0; i < gradient.size(); ++i) {
+    const double g = gradient[i];
+    const double old = parameter.data[i];
+    double& m = in[2].data[i];
+    double& v = in[3].data[i];
+    m = beta1 * m + (1 - beta1) * g;
+    v = beta2 * v + (1 - beta2) * g * g;
+    double used = v;
+    if (attrs.uses_amsgrad) {
+      double& largest = maximum_velocity.data[i];
+      largest = std::max(largest, v);
+      used = largest;
+    }
+    double& p = parameter.data[i];
+    p -= rates.data[1] * m / (std::sqrt(used) + attrs.epsilon);
+    if (attrs.decoupled_decay) {
+      p -= rates.data[0] * attrs.regularization_scale * old;
+    }
+  }
+  return {};
+}
+
+RefTensors reference_rmsprop_update(const RmspropUpdateAttrs& attrs,
+                                    RefTensors& in) {
+  RefTensor& parameter = in[0];
+  RefTensor& momentum = in[3];
+  const RefTensor& rates = in[5];
+  const double rate = rates.data[0];
+  const double alpha = attrs.alpha;
+  const auto gradient =
+      prepared_gradient(attrs, parameter, in[1], rates, in[6]);
+  for (std::size_t i = 0; i < gradient.size(); ++i) {
+    const double g = gradient[i];
+    double& n = in[2].data[i];
+    n = alpha * n + (1 - alpha) * g * g;
+    double variance = n;
+    if (attrs.is_centered) {
+      double& mean = in[4].data[i];
+      mean = alpha * mean + (1 - alpha) * g;
+      variance -= mean * mean;
+    }
+    const double step = rate * g / (std::sqrt(variance) + attrs.epsilon);
+    double& p = parameter.data[i];
+    if (momentum.is_present()) {
+      double& velocity = momentum.data[i];
+      velocity = attrs.momentum_scale * velocity - step;
+      p += velocity;
+    } else {
+      p -= step;
+    }
+  }
+  return {};
+}
+
+RefTensors reference_clip_scale(const ClipScaleAttrs& attrs, RefTensors& in) {
+  if (in[0].data[2] == 0) return {filled({1}, 1)};
+  double sum = 0;
+  for (std::size_t i = 1; i < in.size(); ++i) sum += in[i].data[0];
+  const double norm =
+      attrs.custom_norm != 0 ? attrs.custom_norm : std::sqrt(sum);
+  const double maximum = attrs.maximum_norm;
+  return {filled({1}, norm > maximum ? maximum / norm : 1)};
+}
+
+RefTensors reference_accumulate_gradient(const NoAttrs&, RefTensors& in) {
+  const double factor = in[2].data[0];
+  for (std::size_t i = 0; i < in[0].data.size(); ++i) {
+    // Factor 0 overwrites whatever was there, NaN too.
+    const double old = factor == 0 ? 0 : factor * in[0].data[i];
+    in[0].data[i] = old + in[1].data[i];
+  }
+  return {};
+}
+
+}  // namespace traingraph::testing
