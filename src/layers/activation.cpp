@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+#include "traingraph/layers/activation.h"
+
+#include <utility>
+
+#include "layers/layer_builder.h"
+#include "layers/validate.h"
+
+namespace traingraph {
+namespace {
+
+constexpr const char* kOp = "Activation";
+
+float default_a(ActivationType type) {
+  switch (type) {
+    case ActivationType::ReLU:
+      return 0;
+    case ActivationType::HardSigmoid:
+      return 0.2f;
+    case ActivationType::HardShrink:
+    case ActivationType::SoftShrink:
+      return 0.5f;
+    default:
+      return 1;
+  }
+}
+
+float default_b(ActivationType type) {
+  switch (type) {
+    case ActivationType::Linear:
+      return 0;
+    case ActivationType::HardSigmoid:
+      return 0.5f;
+    default:
+      return 1;
+  }
+}
+
+void require_parameters(ActivationType type, float a, float b) {
+  switch (type) {
+    case ActivationType::CELU:
+      return require_option(a != 0, kOp, "a", "a number that is not 0", "0");
+    case ActivationType::HardShrink:
+    case ActivationType::SoftShrink:
+      return require_option(a >= 0, kOp, "a", "at least 0", format_value(a));
+    case ActivationType::Clamp:
+      return require_option(a <= b, kOp, "a", "at most b",
+                            format_value(a) + " > " + format_value(b),
+                            "Clamp takes the minimum first.");
+    default:
+      return;
+  }
+}
+
+}  // namespace
+
+ActivationDescriptor::ActivationDescriptor(ActivationType type)
+    : ActivationDescriptor(type, default_a(type)) {}
+
+ActivationDescriptor::ActivationDescriptor(ActivationType type, float a)
+    : ActivationDescriptor(type, a, default_b(type)) {}
+
+ActivationDescriptor::ActivationDescriptor(ActivationType type, float a,
+                                           float b)
+    : ActivationDescriptor(type, a, b, 1) {}
+
+ActivationDescriptor::ActivationDescriptor(ActivationType type, float a,
+                                           float b, float c)
+    : activation_type(type), a(a), b(b), c(c) {
+  require_option(to_string(type) != "?", kOp, "activation_type",
+                 "a case of ActivationType",
+                 std::to_string(static_cast<int>(type)));
+  require_finite(kOp, "a", a);
+  require_finite(kOp, "b", b);
+  require_finite(kOp, "c", c);
+  require_parameters(type, a, b);
+}
+
+namespace layers {
+
+Activation::Activation(ActivationDescriptor descriptor)
+    : Activation(descriptor, kOp) {}
+
+Activation::Activation(ActivationDescriptor descriptor, const char* label)
+    : Layer(label),
+      // Fields are public and may have changed since: checks once more.
+      descriptor_(descriptor.activation_type, descriptor.a, descriptor.b,
+                  descriptor.c) {}
+
+void Activation::lower(LayerBuilder& builder) const {
+  builder.require_sources(1, 1);
+  const ActivationAttrs attrs{.type = descriptor_.activation_type,
+                              .a = descriptor_.a,
+                              .b = descriptor_.b,
+                              .c = descriptor_.c};
+  builder.add_result(
+      builder.append(OpKind::Activation, attrs, {builder.source(0)}));
+}
+
+namespace {
+
+float inverse_beta(float beta) {
+  require_finite("SoftPlus", "beta", beta);
+  require_option(beta > 0, "SoftPlus", "beta", "above 0", format_value(beta));
+  return 1 / beta;
+}
+
+using Type = ActivationType;
+
+}  // namespace
+
+ReLU::ReLU() : Activation(Type::ReLU, "ReLU") {}
+ReLU6::ReLU6() : Activation({Type::ReLUN, 0, 6}, "ReLU6") {}
+LeakyReLU::LeakyReLU(float negative_slope)
+    : Activation({Type::ReLU, negative_slope}, "LeakyReLU") {}
+ReLUN::ReLUN(float a, float b) : Activation({Type::ReLUN, a, b}, "ReLUN") {}
+Linear::Linear(float scale, float bias)
+    : Activation({Type::Linear, scale, bias}, "Linear") {}
+Sigmoid::Sigmoid() : Activation(Type::Sigmoid, "Sigmoid") {}
+HardSigmoid::HardSigmoid() : Activation(Type::HardSigmoid, "HardSigmoid") {}
+Tanh::Tanh() : Activation(Type::Tanh, "Tanh") {}
+Absolute::Absolute() : Activation(Type::Absolute, "Absolute") {}
+SoftPlus::SoftPlus(float beta)
+    : Activation({Type::SoftPlus, inverse_beta(beta), beta}, "SoftPlus") {}
+SoftSign::SoftSign() : Activation(Type::SoftSign, "SoftSign") {}
+ELU::ELU(float a) : Activation({Type::ELU, a}, "ELU") {}
+LogSigmoid::LogSigmoid() : Activation(Type::LogSigmoid, "LogSigmoid") {}
+SELU::SELU() : Activation(Type::SELU, "SELU") {}
+CELU::CELU(float a) : Activation({Type::CELU, a}, "CELU") {}
+HardShrink::HardShrink(float a)
+    : Activation({Type::HardShrink, a}, "HardShrink") {}
+SoftShrink::SoftShrink(float a)
+    : Activation({Type::SoftShrink, a}, "SoftShrink") {}
+TanhShrink::TanhShrink() : Activation(Type::TanhShrink, "TanhShrink") {}
+Threshold::Threshold(float threshold, float replacement)
+    : Activation({Type::Threshold, threshold, replacement}, "Threshold") {}
+GELU::GELU(bool approximates_with_tanh)
+    : Activation(approximates_with_tanh ? Type::GELUTanh : Type::GELU, "GELU") {
+}
+HardSwish::HardSwish() : Activation(Type::HardSwish, "HardSwish") {}
+Clamp::Clamp(float min_value, float max_value)
+    : Activation({Type::Clamp, min_value, max_value}, "Clamp") {}
+
+}  // namespace layers
+}  // namespace traingraph

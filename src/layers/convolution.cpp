@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+#include "traingraph/layers/convolution.h"
+
+#include <utility>
+
+#include "layers/layer_builder.h"
+#include "layers/validate.h"
+#include "ops/window.h"
+
+namespace traingraph {
+namespace {
+
+constexpr const char* kOp = "Convolution";
+
+void require_divides(std::int64_t count, std::int64_t groups,
+                     const char* field) {
+  require_option(count % groups == 0, kOp, field,
+                 "a multiple of " + std::to_string(groups),
+                 std::to_string(count));
+}
+
+}  // namespace
+
+ConvolutionDescriptor ConvolutionDescriptor::transposed(
+    ConvolutionDescriptor options) {
+  options.convolution_type = ConvolutionType::Transposed;
+  options.validate();
+  return options;
+}
+
+ConvolutionDescriptor ConvolutionDescriptor::depthwise(
+    ConvolutionDescriptor options, std::int64_t channel_multiplier) {
+  require_positive(kOp, "channel_multiplier", channel_multiplier);
+  options.convolution_type = ConvolutionType::Depthwise;
+  options.output_feature_channel_count =
+      options.input_feature_channel_count * channel_multiplier;
+  options.validate();
+  return options;
+}
+
+void ConvolutionDescriptor::validate() const {
+  require_option(to_string(convolution_type) != "?", kOp, "convolution_type",
+                 "a case of ConvolutionType",
+                 std::to_string(static_cast<int>(convolution_type)));
+  require_positive(kOp, "kernel_sizes", kernel_sizes);
+  require_positive(kOp, "input_feature_channel_count",
+                   input_feature_channel_count);
+  require_positive(kOp, "output_feature_channel_count",
+                   output_feature_channel_count);
+  require_positive(kOp, "group_count", group_count);
+  require_positive(kOp, "strides", strides);
+  require_positive(kOp, "dilation_rates", dilation_rates);
+  require_option(to_string(padding_policy) != "?", kOp, "padding_policy",
+                 "a case of PaddingPolicy",
+                 std::to_string(static_cast<int>(padding_policy)));
+  require_not_negative(kOp, "padding_sizes", padding_sizes);
+  if (uses_depthwise_convolution()) {
+    require_option(
+        group_count == 1 || group_count == input_feature_channel_count, kOp,
+        "group_count", "1 (not used) or the input channels for depthwise",
+        std::to_string(group_count));
+    return require_divides(output_feature_channel_count,
+                           input_feature_channel_count,
+                           "output_feature_channel_count");
+  }
+  require_divides(input_feature_channel_count, group_count,
+                  "input_feature_channel_count");
+  require_divides(output_feature_channel_count, group_count,
+                  "output_feature_channel_count");
+}
+
+namespace layers {
+namespace {
+
+AxisWindow window_of(const ConvolutionDescriptor& descriptor, int axis) {
+  return {.kernel = descriptor.kernel_sizes[axis],
+          .stride = descriptor.strides[axis],
+          .dilation = descriptor.dilation_rates[axis]};
+}
+
+void require_image(const LayerBuilder& builder, std::int64_t channels) {
+  const Shape& shape = builder.shape(builder.source(0));
+  if (shape.rank() == 4 && shape[1] == channels) return;
+  throw ShapeError({.op = "node",
+                    .node = builder.name(),
+                    .what = "the source does not fit the layer",
+                    .expected = "(N, " + std::to_string(channels) + ", H, W)",
+                    .got = shape.to_string(),
+                    .hint = "Check the data layout (NCHW) and the input "
+                            "feature channel count."});
+}
+
+}  // namespace
+
+Convolution::Convolution(ConvolutionDescriptor descriptor,
+                         const WeightOptions& options)
+    : WeightedLayer(kOp), descriptor_(descriptor) {
+  descriptor_.validate();
+  const Shape shape = weights_shape();
+  set_weights(options, shape,
+              Shape{1, shape[0] * shape[1], shape[2], shape[3]});
+}
+
+Convolution::Convolution(std::int64_t input_feature_channel_count,
+                         std::int64_t output_feature_channel_count,
+                         std::int64_t kernel_size, PaddingPolicy padding_policy,
+                         const WeightOptions& options)
+    : Convolution(
+          ConvolutionDescriptor{
+              .kernel_sizes = {kernel_size, kernel_size},
+              .input_feature_channel_count = input_feature_channel_count,
+              .output_feature_channel_count = output_feature_channel_count,
+              .padding_policy = padding_policy},
+          options) {}
+
+std::int64_t Convolution::groups() const {
+  return descriptor_.uses_depthwise_convolution()
+             ? descriptor_.input_feature_channel_count
+             : descriptor_.group_count;
+}
+
+Shape Convolution::weights_shape() const {
+  return {descriptor_.output_feature_channel_count,
+          descriptor_.input_feature_channel_count / groups(),
+          descriptor_.kernel_height(), descriptor_.kernel_width()};
+}
+
+void Convolution::lower(LayerBuilder& builder) const {
+  builder.require_sources(1, 1);
+  require_image(builder, descriptor_.input_feature_channel_count);
+  if (descriptor_.is_convolution_transpose()) return lower_transposed(builder);
+
+  const Shape shape = builder.shape(builder.source(0));
+  Convolution2dAttrs attrs{.strides = descriptor_.strides,
+                           .dilation_rates = descriptor_.dilation_rates,
+                           .padding = {},
+                           .groups = groups()};
+  for (int axis = 0; axis < 2; ++axis) {
+    const AxisPadding padding = resolve_padding(
+        descriptor_.padding_policy, shape[2 + axis],
+        window_of(descriptor_, axis), descriptor_.padding_sizes[axis]);
+    attrs.padding[2 * axis] = padding.before;
+    attrs.padding[2 * axis + 1] = padding.after;
+  }
+  std::vector<ValueId> inputs{
+      builder.source(0),
+      builder.variable(weights(), weights_shape(), "weights")};
+  if (biases()) {
+    inputs.push_back(builder.variable(
+        biases(), {descriptor_.output_feature_channel_count}, "biases"));
+  }
+  builder.add_result(
+      builder.append(OpKind::Convolution2d, attrs, std::move(inputs)));
+}
+
+// The input gradient of a convolution from `out` to `in` channels, with the
+// weights of each group transposed:
+//   (g * O/g, I/g, h, w) -> (g, O/g, I/g, h, w) -> (g, I/g, O/g, h, w)
+//   -> (I, O/g, h, w)
+void Convolution::lower_transposed(LayerBuilder& builder) const {
+  const Shape shape = builder.shape(builder.source(0));
+  const std::int64_t inputs = descriptor_.input_feature_channel_count;
+  const std::int64_t outputs = descriptor_.output_feature_channel_count;
+  const std::int64_t height = descriptor_.kernel_height();
+  const std::int64_t width = descriptor_.kernel_width();
+  const std::int64_t group_outputs = outputs / groups();
+  const std::int64_t group_inputs = inputs / groups();
+
+  Convolution2dGradientAttrs attrs{.strides = descriptor_.strides,
+                                   .dilation_rates = descriptor_.dilation_rates,
+                                   .padding = {},
+                                   .groups = groups(),
+                                   .shape = {shape[0], outputs, 1, 1}};
+  for (int axis = 0; axis < 2; ++axis) {
+    const TransposedAxis resolved = resolve_transposed_padding(
+        descriptor_.padding_policy, shape[2 + axis],
+        window_of(descriptor_, axis), descriptor_.padding_sizes[axis]);
+    if (resolved.out < 1) {
+      throw ShapeError({.op = "node",
+                        .node = builder.name(),
+                        .what = "padding leaves nothing of the result",
+                        .expected = "an extent of at least 1",
+                        .got = std::to_string(resolved.out),
+                        .hint = "Use less padding."});
+    }
+    attrs.shape[2 + axis] = resolved.out;
+    attrs.padding[2 * axis] = resolved.padding.before;
+    attrs.padding[2 * axis + 1] = resolved.padding.after;
+  }
+
+  // -1 on axis 0 keeps these shapes independent of the batch size.
+  ValueId weights =
+      builder.variable(this->weights(), weights_shape(), "weights");
+  if (groups() > 1) {
+    weights = builder.append(
+        OpKind::Reshape,
+        ShapeAttrs{{-1, group_outputs, group_inputs, height, width}},
+        {weights});
+    weights = builder.append(OpKind::Transpose, TransposeAttrs{{0, 2, 1, 3, 4}},
+                             {weights});
+    weights = builder.append(OpKind::Reshape,
+                             ShapeAttrs{{-1, group_outputs, height, width}},
+                             {weights});
+  } else {
+    weights = builder.append(OpKind::Transpose, TransposeAttrs{{1, 0, 2, 3}},
+                             {weights});
+  }
+  ValueId result = builder.append(OpKind::Convolution2dInputGradient, attrs,
+                                  {builder.source(0), weights});
+  if (biases()) {
+    const ValueId bias =
+        builder.variable(biases(), {1, outputs, 1, 1}, "biases");
+    result = builder.append(
+        OpKind::Binary, ArithmeticAttrs{.operation = ArithmeticOperation::Add},
+        {result, bias});
+  }
+  builder.add_result(result);
+}
+
+}  // namespace layers
+}  // namespace traingraph

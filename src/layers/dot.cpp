@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#include "layers/dot.h"
+
+#include "graph/op_def.h"
+#include "graph/tensor_state.h"
+
+namespace traingraph {
+namespace {
+
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result;
+}
+
+/// Builds the text; remembers which box each tensor comes from.
+class DotWriter {
+ public:
+  explicit DotWriter(const std::unordered_set<std::uint64_t>& stopped)
+      : stopped_(stopped) {}
+
+  /// Appends a box with its incoming edges.
+  void box(const std::string& label, const std::vector<Tensor>& sources,
+           const std::vector<Tensor>& results) {
+    for (const Tensor& source : sources) outside(source);
+    const std::string box = "n" + std::to_string(num_boxes_++);
+    std::string shapes;
+    for (const Tensor& result : results) {
+      shapes += "\\n" + result.shape().to_string();
+      box_of_[result.tensor_id()] = box;
+    }
+    text_ += "  " + box + " [shape=box, label=\"" + escaped(label) + shapes +
+             "\"];\n";
+    for (const Tensor& source : sources) edge(source, box);
+  }
+
+  std::string finish() const {
+    return "digraph traingraph {\n" + text_ + "}\n";
+  }
+
+ private:
+  void outside(const Tensor& tensor) {
+    const std::string name = "t" + std::to_string(tensor.tensor_id());
+    if (!box_of_.emplace(tensor.tensor_id(), name).second) return;
+    text_ += "  " + name + " [shape=ellipse, label=\"" +
+             escaped(tensor.label()) + "\\n" + tensor.shape().to_string() +
+             "\"];\n";
+  }
+
+  void edge(const Tensor& source, const std::string& box) {
+    const bool is_stopped = stopped_.contains(source.tensor_id());
+    text_ += "  " + box_of_[source.tensor_id()] + " -> " + box + " [label=\"" +
+             escaped(source.label()) + "\"" +
+             (is_stopped ? ", style=dashed" : "") + "];\n";
+  }
+
+  const std::unordered_set<std::uint64_t>& stopped_;
+  std::unordered_map<std::uint64_t, std::string> box_of_;
+  std::string text_;
+  int num_boxes_ = 0;
+};
+
+std::vector<Tensor> tensors_of(const Program& program,
+                               const std::vector<ValueId>& values) {
+  std::vector<Tensor> result;
+  for (const ValueId value : values) {
+    if (value == kNoValue || !program.value(value).tensor) continue;
+    result.emplace_back(program.value(value).tensor);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string dot_description(const GraphState& graph,
+                            const std::unordered_set<std::uint64_t>& stopped) {
+  DotWriter writer(stopped);
+  // Nodes are in topological order; the ops of one layer are neighbours.
+  int last_layer = -1;
+  for (const Node& node : graph.program.nodes()) {
+    if (node.layer < 0) {
+      writer.box(node.name, tensors_of(graph.program, node.inputs),
+                 tensors_of(graph.program, node.outputs));
+    } else if (node.layer != last_layer) {
+      const LayerRecord& record = graph.records[node.layer];
+      writer.box(record.layer->label(), record.sources, record.results);
+    }
+    last_layer = node.layer;
+  }
+  return writer.finish();
+}
+
+}  // namespace traingraph

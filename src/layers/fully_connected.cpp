@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#include "traingraph/layers/fully_connected.h"
+
+#include <utility>
+
+#include "layers/layer_builder.h"
+#include "layers/validate.h"
+
+namespace traingraph::layers {
+namespace {
+
+constexpr const char* kOp = "FullyConnected";
+
+ConvolutionDescriptor descriptor_of(std::int64_t inputs, std::int64_t outputs) {
+  return {.input_feature_channel_count = inputs,
+          .output_feature_channel_count = outputs};
+}
+
+ConvolutionDescriptor descriptor_of(const Tensor& weights) {
+  require_option(static_cast<bool>(weights), kOp, "weights", "a tensor",
+                 "none");
+  const Shape& shape = weights.shape();
+  if (shape.rank() == 2) return descriptor_of(shape[1], shape[0]);
+  throw ShapeError({.op = kOp,
+                    .node = weights.label(),
+                    .what = "channel counts come from the weights",
+                    .expected = "(out, in)",
+                    .got = shape.to_string(),
+                    .hint = "Give the channel counts for other shapes."});
+}
+
+/// (N, C, 1, 1), which keeps its channels on axis 1.
+bool is_pixel(const Shape& shape, std::int64_t channels) {
+  return shape.rank() == 4 && shape[1] == channels && shape[2] == 1 &&
+         shape[3] == 1;
+}
+
+}  // namespace
+
+FullyConnected::FullyConnected(std::int64_t input_feature_channel_count,
+                               std::int64_t output_feature_channel_count,
+                               const WeightOptions& options)
+    : FullyConnected(descriptor_of(input_feature_channel_count,
+                                   output_feature_channel_count),
+                     options) {}
+
+FullyConnected::FullyConnected(const ConvolutionDescriptor& descriptor,
+                               const WeightOptions& options)
+    : WeightedLayer(kOp), descriptor_(descriptor) {
+  const std::int64_t inputs = descriptor.input_feature_channel_count;
+  const std::int64_t outputs = descriptor.output_feature_channel_count;
+  require_positive(kOp, "input_feature_channel_count", inputs);
+  require_positive(kOp, "output_feature_channel_count", outputs);
+  // (out, in, 1, 1) is the same to the layer, and what a 1 x 1 convolution has.
+  const bool is_convolution =
+      options.weights &&
+      options.weights.shape() == Shape{outputs, inputs, 1, 1};
+  set_weights(options, {outputs, inputs},
+              is_convolution ? Shape{outputs, inputs, 1, 1}
+                             : Shape{1, outputs * inputs, 1, 1});
+}
+
+FullyConnected::FullyConnected(Tensor weights, Tensor biases)
+    : FullyConnected(descriptor_of(weights),
+                     {.weights = weights, .biases = std::move(biases)}) {}
+
+void FullyConnected::lower(LayerBuilder& builder) const {
+  builder.require_sources(1, 1);
+  const std::int64_t inputs = descriptor_.input_feature_channel_count;
+  const std::int64_t outputs = descriptor_.output_feature_channel_count;
+  const Shape shape = builder.shape(builder.source(0));
+  const bool has_pixels = is_pixel(shape, inputs);
+  if (!has_pixels && (shape.rank() < 2 || shape.back() != inputs)) {
+    const std::string count = std::to_string(inputs);
+    throw ShapeError(
+        {.op = "node",
+         .node = builder.name(),
+         .what = "the source does not fit the layer",
+         .expected = "(..., " + count + ") or (N, " + count + ", 1, 1)",
+         .got = shape.to_string(),
+         .hint = "Reshape images to (N, -1) first."});
+  }
+
+  // -1 on axis 0 keeps the shapes independent of the batch size.
+  ValueId x = builder.source(0);
+  if (shape.rank() != 2) {
+    x = builder.append(OpKind::Reshape, ShapeAttrs{{-1, inputs}}, {x});
+  }
+  std::vector<ValueId> operands{
+      x, builder.variable(weights(), {outputs, inputs}, "weights")};
+  if (biases()) {
+    operands.push_back(builder.variable(biases(), {outputs}, "biases"));
+  }
+  ValueId y = builder.append(OpKind::MatMul, MatMulAttrs{.transposes_y = true},
+                             std::move(operands));
+  if (shape.rank() != 2) {
+    ShapeAttrs attrs{.shape = shape};
+    attrs.shape[0] = -1;
+    attrs.shape[has_pixels ? 1 : shape.rank() - 1] = outputs;
+    y = builder.append(OpKind::Reshape, attrs, {y});
+  }
+  builder.add_result(y);
+}
+
+}  // namespace traingraph::layers

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// What a Graph handle points to: a forward program and the records that tie
+// its nodes and values to the user's layers and tensors.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "graph/program.h"
+#include "traingraph/graph.h"
+
+namespace traingraph {
+
+/// One call of Graph::node. Node::layer is an index into GraphState::records.
+struct LayerRecord {
+  LayerPtr layer;
+  std::vector<Tensor> sources;  // loss labels and extra sources included
+  std::vector<Tensor> results;
+  bool disable_update = false;
+};
+
+struct GraphState {
+  /// Sizes before a node was added, to go back to when it fails.
+  struct Checkpoint {
+    std::size_t num_values = 0, num_nodes = 0, num_promoted = 0;
+    ValueId random_state = kNoValue;
+    std::int64_t num_random_streams = 0;
+  };
+
+  Program program;
+  std::vector<LayerRecord> records;
+  /// tensor_id -> value. Values of ops inside layers have no tensor.
+  std::unordered_map<std::uint64_t, ValueId> value_of;
+  /// The words that LayerBuilder::random_state supplies; kNoValue: none asked.
+  ValueId random_state = kNoValue;
+  std::int64_t num_random_streams = 0;
+  /// Inputs that became Variables because a layer has them as parameters.
+  std::vector<ValueId> promoted;
+  /// Labels given to results so far.
+  std::unordered_set<std::string> labels;
+  /// Set by compile; nodes can no longer be added.
+  bool is_frozen = false;
+  mutable std::mutex mutex;
+
+  /// The value of a tensor; adds one (Role::Input, or Variable when it is a
+  /// parameter) the first time the tensor is seen.
+  /// An Input that is asked for as a Variable becomes one.
+  ValueId value(const Tensor& tensor, Role role_when_new = Role::Input);
+  /// A new tensor for a result of a node, labelled `name`, with a number when
+  /// the graph has that label already.
+  Tensor result_tensor(ValueId value, const std::string& name);
+
+  Checkpoint checkpoint() const;
+  void restore(const Checkpoint& checkpoint);
+};
+
+}  // namespace traingraph

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#include "layers/layer_builder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "traingraph/error.h"
+
+namespace traingraph {
+
+LayerBuilder::LayerBuilder(GraphState& graph, const Layer& layer,
+                           std::vector<ValueId> sources)
+    : graph_(graph), layer_(layer), sources_(std::move(sources)) {}
+
+const std::string& LayerBuilder::name() const { return layer_.label(); }
+
+const TensorDescriptor& LayerBuilder::desc(ValueId value) const {
+  return graph_.program.desc(value);
+}
+
+void LayerBuilder::require_sources(int min, int max) const {
+  if (num_sources() >= min && num_sources() <= max) return;
+  std::string expected = std::to_string(min);
+  if (max > min) expected += " to " + std::to_string(max);
+  throw InvalidArgument(
+      {.op = "node",
+       .node = name(),
+       .what = "wrong number of sources",
+       .expected = std::move(expected),
+       .got = std::to_string(num_sources()),
+       .hint = layer_.is_loss()
+                   ? "Give the prediction as source and its labels as "
+                     "loss_labels."
+                   : ""});
+}
+
+void LayerBuilder::require_size(const Tensor& tensor, const Shape& shape,
+                                const char* what) const {
+  if (tensor.shape().num_elements() == shape.num_elements()) return;
+  throw ShapeError(
+      {.op = "node",
+       .node = name(),
+       .what = std::string(what) + " have the wrong size",
+       .expected = shape.to_string() + " or as many elements in another shape",
+       .got = tensor.shape().to_string(),
+       .hint = {}});
+}
+
+ValueId LayerBuilder::variable(const Tensor& tensor, const Shape& shape,
+                               const char* what) {
+  require_size(tensor, shape, what);
+  const ValueId value = graph_.value(tensor, Role::Variable);
+  if (graph_.program.shape(value) == shape) return value;
+  // -1, not shape[0]: a change of the batch size replaces sizes on axis 0 that
+  // are equal to the batch.
+  ShapeAttrs attrs{.shape = shape};
+  attrs.shape[0] = -1;
+  return append(OpKind::Reshape, attrs, {value});
+}
+
+ValueId LayerBuilder::statistic(const Tensor& tensor, const Shape& shape,
+                                const char* what) {
+  require_size(tensor, shape, what);
+  const ValueId value = graph_.value(tensor, Role::Variable);
+  TensorDescriptor& desc = graph_.program.value(value).desc;
+  if (desc.shape == shape) return value;
+  // Changing the shape is safe while no op has seen the old one.
+  for (const Node& node : graph_.program.nodes()) {
+    if (std::find(node.inputs.begin(), node.inputs.end(), value) ==
+        node.inputs.end()) {
+      continue;
+    }
+    throw ShapeError({.op = "node",
+                      .node = name(),
+                      .what = std::string(what) +
+                              " are used by another node in another shape",
+                      .expected = shape.to_string(),
+                      .got = desc.shape.to_string(),
+                      .hint = "Make the tensor in the expected shape."});
+  }
+  desc.shape = shape;
+  return value;
+}
+
+ValueId LayerBuilder::random_state() {
+  if (graph_.random_state == kNoValue) {
+    graph_.random_state = graph_.program.add_value(
+        Role::Input, {.shape = {4}, .data_type = DataType::Int32},
+        "random_state");
+  }
+  return graph_.random_state;
+}
+
+std::int64_t LayerBuilder::next_random_stream() {
+  return graph_.num_random_streams++;
+}
+
+ValueId LayerBuilder::append(OpKind op, Attributes attrs,
+                             std::vector<ValueId> inputs) {
+  return graph_.program.append_one(op, std::move(attrs), std::move(inputs),
+                                   name());
+}
+
+std::vector<ValueId> LayerBuilder::append_all(OpKind op, Attributes attrs,
+                                              std::vector<ValueId> inputs) {
+  return graph_.program.append(op, std::move(attrs), std::move(inputs), name());
+}
+
+}  // namespace traingraph

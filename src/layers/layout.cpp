@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+#include "traingraph/layers/layout.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "layers/layer_builder.h"
+#include "layers/validate.h"
+
+namespace traingraph::layers {
+
+namespace {
+
+void add_split(LayerBuilder& builder, const SplitAttrs& attrs) {
+  for (const ValueId part :
+       builder.append_all(OpKind::Split, attrs, {builder.source(0)})) {
+    builder.add_result(part);
+  }
+}
+
+/// For more parts than a Shape holds lengths.
+void add_slices(LayerBuilder& builder, int axis, std::int64_t part) {
+  const Shape shape = builder.shape(builder.source(0));
+  SliceAttrs attrs{
+      .start = Shape::filled(shape.rank(), 0), .end = shape, .stride = {}};
+  for (std::int64_t begin = 0; begin < shape[axis]; begin += part) {
+    attrs.start[axis] = begin;
+    attrs.end[axis] = std::min(begin + part, shape[axis]);
+    builder.add_result(
+        builder.append(OpKind::Slice, attrs, {builder.source(0)}));
+  }
+}
+
+}  // namespace
+
+Reshape::Reshape(Shape shape) : Layer("Reshape"), shape_(shape) {
+  const auto ok = [](std::int64_t size) { return size >= 1 || size == -1; };
+  require_option(!shape.empty() &&
+                     std::all_of(shape.begin(), shape.end(), ok) &&
+                     std::count(shape.begin(), shape.end(), -1) <= 1,
+                 "Reshape", "shape", "sizes of at least 1 and at most one -1",
+                 shape.to_string());
+}
+
+void Reshape::lower(LayerBuilder& builder) const {
+  builder.require_sources(1, 1);
+  builder.add_result(builder.append(
+      OpKind::Reshape, ShapeAttrs{.shape = shape_}, {builder.source(0)}));
+}
+
+Transpose::Transpose(Shape dimensions)
+    : Layer("Transpose"), dimensions_(dimensions) {
+  Shape sorted = from_end(dimensions, dimensions.rank());
+  std::sort(&sorted[0], &sorted[0] + sorted.rank());
+  for (int axis = 0; axis < sorted.rank(); ++axis) {
+    require_option(sorted[axis] == axis, "Transpose", "dimensions",
+                   "every axis once", dimensions.to_string());
+  }
+}
+
+void Transpose::lower(LayerBuilder& builder) const {
+  builder.require_sources(1, 1);
+  const TransposeAttrs attrs{.dimensions =
+                                 from_end(dimensions_, dimensions_.rank())};
+  builder.add_result(
+      builder.append(OpKind::Transpose, attrs, {builder.source(0)}));
+}
+
+Concatenation::Concatenation(std::int64_t dimension)
+    : Layer("Concatenation"), dimension_(dimension) {}
+
+void Concatenation::lower(LayerBuilder& builder) const {
+  builder.require_sources(1, std::max(1, builder.num_sources()));
+  std::vector<ValueId> sources;
+  for (int i = 0; i < builder.num_sources(); ++i) {
+    sources.push_back(builder.source(i));
+  }
+  const AxisAttrs attrs{
+      .axis = from_end(dimension_, builder.shape(sources[0]).rank())};
+  builder.add_result(
+      builder.append(OpKind::Concatenate, attrs, std::move(sources)));
+}
+
+Split::Split(std::int64_t split_count, std::int64_t dimension)
+    : Layer("Split"), split_count_(split_count), dimension_(dimension) {
+  require_positive("Split", "split_count", split_count);
+}
+
+Split::Split(Shape split_section_lengths, std::int64_t dimension)
+    : Layer("Split"),
+      split_count_(split_section_lengths.rank()),
+      lengths_(split_section_lengths),
+      dimension_(dimension) {
+  require_option(
+      !lengths_.empty() && std::all_of(lengths_.begin(), lengths_.end(),
+                                       [](std::int64_t n) { return n >= 1; }),
+      "Split", "split_section_lengths", "lengths of at least 1",
+      lengths_.to_string());
+}
+
+void Split::lower(LayerBuilder& builder) const {
+  builder.require_sources(1, 1);
+  const ValueId source = builder.source(0);
+  const Shape shape = builder.shape(source);
+  const std::int64_t axis = from_end(dimension_, shape.rank());
+  const bool has_axis = axis >= 0 && axis < shape.rank();
+  if (!lengths_.empty() || !has_axis) {  // the op refuses a missing axis
+    return add_split(builder, {.lengths = lengths_, .axis = axis});
+  }
+  const std::int64_t size = shape[static_cast<int>(axis)];
+  const std::int64_t part = (size + split_count_ - 1) / split_count_;
+  if ((size + part - 1) / part > kMaxRank) {
+    return add_slices(builder, static_cast<int>(axis), part);
+  }
+  SplitAttrs attrs{.lengths = {}, .axis = axis};
+  for (std::int64_t begin = 0; begin < size; begin += part) {
+    attrs.lengths.push_back(std::min(part, size - begin));
+  }
+  add_split(builder, attrs);
+}
+
+Slice::Slice(Shape start, Shape end, Shape stride)
+    : Layer("Slice"), start_(start), end_(end), stride_(stride) {
+  const int rank = start.rank();
+  require_option(
+      end.rank() == rank && (stride.empty() || stride.rank() == rank), "Slice",
+      "start, end and stride", "as many entries each",
+      start.to_string() + ", " + end.to_string() + ", " + stride.to_string());
+}
+
+void Slice::lower(LayerBuilder& builder) const {
+  builder.require_sources(1, 1);
+  const SliceAttrs attrs{.start = start_, .end = end_, .stride = stride_};
+  builder.add_result(builder.append(OpKind::Slice, attrs, {builder.source(0)}));
+}
+
+}  // namespace traingraph::layers

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+// Optimizers as update ops: checks of the hyper-parameters and the attributes
+// they become. Clipping by norm is a factor that other ops compute.
+#include "traingraph/optimizers.h"
+
+#include <cmath>
+
+#include "layers/validate.h"
+
+namespace traingraph {
+namespace {
+
+void require_rate(const char* op, float rate) {
+  require_finite(op, "learning_rate", rate);
+  require_option(rate >= 0, op, "learning_rate", "at least 0",
+                 format_value(rate));
+}
+
+void require_beta(const char* op, const char* field, float value) {
+  require_option(value >= 0 && value < 1, op, field, "in [0, 1)",
+                 format_value(value));
+}
+
+void require_above_zero(const char* op, const char* field, float value) {
+  require_finite(op, field, value);
+  require_option(value > 0, op, field, "above 0", format_value(value));
+}
+
+void require_not_negative(const char* op, const char* field, float value) {
+  require_finite(op, field, value);
+  require_option(value >= 0, op, field, "at least 0", format_value(value));
+}
+
+void require_step(std::uint64_t step) {
+  require_option(step >= 1, "Optimizer", "time_step", "at least 1", "0");
+}
+
+void validate(const OptimizerDescriptor& descriptor) {
+  constexpr const char* kOp = "Optimizer";
+  require_rate(kOp, descriptor.learning_rate);
+  require_finite(kOp, "gradient_rescale", descriptor.gradient_rescale);
+  require_option(
+      to_string(descriptor.gradient_clipping_type) != "?", kOp,
+      "gradient_clipping_type", "a case of GradientClippingType",
+      std::to_string(static_cast<int>(descriptor.gradient_clipping_type)));
+  require_option(descriptor.gradient_clip_min <= descriptor.gradient_clip_max,
+                 kOp, "gradient_clip_min", "at most gradient_clip_max",
+                 format_value(descriptor.gradient_clip_min) + " > " +
+                     format_value(descriptor.gradient_clip_max));
+  require_above_zero(kOp, "maximum_clipping_norm",
+                     descriptor.maximum_clipping_norm);
+  require_not_negative(kOp, "custom_global_norm",
+                       descriptor.custom_global_norm);
+  require_option(
+      to_string(descriptor.regularization_type) != "?", kOp,
+      "regularization_type", "a case of RegularizationType",
+      std::to_string(static_cast<int>(descriptor.regularization_type)));
+  require_finite(kOp, "regularization_scale", descriptor.regularization_scale);
+}
+
+OptimizerDescriptor with_rate(float learning_rate) {
+  OptimizerDescriptor descriptor;
+  descriptor.learning_rate = learning_rate;
+  return descriptor;
+}
+
+/// What all update ops have. Whether clipping is on is a run-time switch, so
+/// the descriptor's own switch does not matter here.
+template <class Attrs>
+Attrs update_attributes(const OptimizerDescriptor& descriptor) {
+  Attrs attrs;
+  attrs.gradient_rescale = descriptor.gradient_rescale;
+  attrs.clips_by_value =
+      descriptor.gradient_clipping_type == GradientClippingType::ByValue;
+  attrs.gradient_clip_min = descriptor.gradient_clip_min;
+  attrs.gradient_clip_max = descriptor.gradient_clip_max;
+  attrs.regularization_type = descriptor.regularization_type;
+  attrs.regularization_scale = descriptor.regularization_scale;
+  return attrs;
+}
+
+}  // namespace
+
+Optimizer::Optimizer(const OptimizerDescriptor& descriptor,
+                     std::uint64_t time_step)
+    : descriptor_(descriptor),
+      learning_rate_(descriptor.learning_rate),
+      clips_(descriptor.applies_gradient_clipping),
+      time_step_(time_step) {
+  validate(descriptor);
+  require_step(time_step);
+}
+
+Optimizer::Optimizer(const Optimizer& other)
+    : descriptor_(other.descriptor_),
+      learning_rate_(other.learning_rate_.load()),
+      clips_(other.clips_.load()),
+      time_step_(other.time_step_.load()) {}
+
+void Optimizer::set_learning_rate(float rate) {
+  require_rate("Optimizer", rate);
+  learning_rate_ = rate;
+}
+
+void Optimizer::set_time_step(std::uint64_t step) {
+  require_step(step);
+  time_step_ = step;
+}
+
+namespace optimizers {
+
+SGD::SGD(const OptimizerDescriptor& descriptor, float momentum_scale,
+         bool uses_nesterov_momentum)
+    : Optimizer(descriptor, /*time_step=*/1),
+      momentum_scale_(momentum_scale),
+      uses_nesterov_momentum_(uses_nesterov_momentum) {
+  require_not_negative("SGD", "momentum_scale", momentum_scale);
+}
+
+SGD::SGD(float learning_rate, float momentum_scale, bool uses_nesterov_momentum)
+    : SGD(with_rate(learning_rate), momentum_scale, uses_nesterov_momentum) {}
+
+std::vector<std::string_view> SGD::slots() const {
+  if (momentum_scale_ == 0) return {};
+  return {"momentum"};
+}
+
+Attributes SGD::attributes() const {
+  auto attrs = update_attributes<SgdUpdateAttrs>(descriptor());
+  attrs.momentum_scale = momentum_scale_;
+  attrs.uses_nesterov_momentum = uses_nesterov_momentum_;
+  return attrs;
+}
+
+std::unique_ptr<Optimizer> SGD::clone() const {
+  return std::make_unique<SGD>(*this);
+}
+
+Adam::Adam(const OptimizerDescriptor& descriptor, float beta1, float beta2,
+           float epsilon, bool uses_amsgrad, std::uint64_t time_step)
+    : Optimizer(descriptor, time_step),
+      beta1_(beta1),
+      beta2_(beta2),
+      epsilon_(epsilon),
+      uses_amsgrad_(uses_amsgrad) {
+  require_beta("Adam", "beta1", beta1);
+  require_beta("Adam", "beta2", beta2);
+  require_above_zero("Adam", "epsilon", epsilon);
+}
+
+Adam::Adam(float learning_rate, float beta1, float beta2, float epsilon,
+           bool uses_amsgrad, std::uint64_t time_step)
+    : Adam(with_rate(learning_rate), beta1, beta2, epsilon, uses_amsgrad,
+           time_step) {}
+
+std::vector<std::string_view> Adam::slots() const {
+  if (uses_amsgrad_) return {"momentum", "velocity", "maximum_velocity"};
+  return {"momentum", "velocity"};
+}
+
+Attributes Adam::attributes() const {
+  auto attrs = update_attributes<AdamUpdateAttrs>(descriptor());
+  attrs.beta1 = beta1_;
+  attrs.beta2 = beta2_;
+  attrs.epsilon = epsilon_;
+  attrs.uses_amsgrad = uses_amsgrad_;
+  return attrs;
+}
+
+float Adam::corrected_rate() const {
+  const auto t = static_cast<double>(time_step());
+  const double first = 1 - std::pow(static_cast<double>(beta1_), t);
+  const double second = 1 - std::pow(static_cast<double>(beta2_), t);
+  return static_cast<float>(static_cast<double>(learning_rate()) *
+                            std::sqrt(second) / first);
+}
+
+std::unique_ptr<Optimizer> Adam::clone() const {
+  return std::make_unique<Adam>(*this);
+}
+
+Attributes AdamW::attributes() const {
+  auto attrs = std::get<AdamUpdateAttrs>(Adam::attributes());
+  attrs.regularization_type = RegularizationType::None;
+  attrs.decoupled_decay = true;
+  return attrs;
+}
+
+std::unique_ptr<Optimizer> AdamW::clone() const {
+  return std::make_unique<AdamW>(*this);
+}
+
+RMSProp::RMSProp(const OptimizerDescriptor& descriptor, float momentum_scale,
+                 float alpha, float epsilon, bool is_centered)
+    : Optimizer(descriptor, /*time_step=*/1),
+      momentum_scale_(momentum_scale),
+      alpha_(alpha),
+      epsilon_(epsilon),
+      is_centered_(is_centered) {
+  require_not_negative("RMSProp", "momentum_scale", momentum_scale);
+  require_beta("RMSProp", "alpha", alpha);
+  require_above_zero("RMSProp", "epsilon", epsilon);
+}
+
+RMSProp::RMSProp(float learning_rate, float momentum_scale, float alpha,
+                 float epsilon, bool is_centered)
+    : RMSProp(with_rate(learning_rate), momentum_scale, alpha, epsilon,
+              is_centered) {}
+
+std::vector<std::string_view> RMSProp::slots() const {
+  std::vector<std::string_view> result{"square_average"};
+  if (momentum_scale_ != 0) result.push_back("momentum");
+  if (is_centered_) result.push_back("gradient_average");
+  return result;
+}
+
+Attributes RMSProp::attributes() const {
+  auto attrs = update_attributes<RmspropUpdateAttrs>(descriptor());
+  attrs.momentum_scale = momentum_scale_;
+  attrs.alpha = alpha_;
+  attrs.epsilon = epsilon_;
+  attrs.is_centered = is_centered_;
+  return attrs;
+}
+
+std::unique_ptr<Optimizer> RMSProp::clone() const {
+  return std::make_unique<RMSProp>(*this);
+}
+
+}  // namespace optimizers
+}  // namespace traingraph

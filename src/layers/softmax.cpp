@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#include "traingraph/layers/softmax.h"
+
+#include "layers/layer_builder.h"
+#include "layers/validate.h"
+
+namespace traingraph::layers {
+
+Softmax::Softmax(SoftmaxOperation operation, std::int64_t dimension)
+    : Layer("Softmax"), operation_(operation), dimension_(dimension) {
+  require_option(to_string(operation) != "?", "Softmax", "operation",
+                 "a case of SoftmaxOperation",
+                 std::to_string(static_cast<int>(operation)));
+}
+
+void Softmax::lower(LayerBuilder& builder) const {
+  builder.require_sources(1, 1);
+  const ValueId source = builder.source(0);
+  const SoftmaxAttrs attrs{
+      .operation = operation_,
+      .axis = from_end(dimension_, builder.shape(source).rank())};
+  builder.add_result(builder.append(OpKind::Softmax, attrs, {source}));
+}
+
+}  // namespace traingraph::layers

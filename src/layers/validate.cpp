@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include "layers/validate.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace traingraph {
+void require_option(bool ok, const char* op, const char* field,
+                    std::string expected, std::string got, std::string hint) {
+  if (ok) return;
+  throw InvalidArgument({.op = op,
+                         .node = {},
+                         .what = std::string(field) + " is out of range",
+                         .expected = std::move(expected),
+                         .got = std::move(got),
+                         .hint = std::move(hint)});
+}
+
+void require_positive(const char* op, const char* field, std::int64_t value) {
+  require_option(value >= 1, op, field, "at least 1", std::to_string(value));
+}
+
+void require_positive(const char* op, const char* field, const Pair& values) {
+  require_option(values[0] >= 1 && values[1] >= 1, op, field,
+                 "(height, width) of at least 1", format_value(values));
+}
+
+void require_not_negative(const char* op, const char* field,
+                          const Pair& values) {
+  require_option(values[0] >= 0 && values[1] >= 0, op, field,
+                 "(height, width) of at least 0", format_value(values));
+}
+
+void require_finite(const char* op, const char* field, float value) {
+  require_option(std::isfinite(value), op, field, "a finite number",
+                 format_value(value));
+}
+
+void require_within(const char* op, const char* field, float value, float low,
+                    float high) {
+  require_option(value >= low && value <= high, op, field,
+                 format_value(low) + " to " + format_value(high),
+                 format_value(value));
+}
+
+void require_parameter(const char* op, const char* what, const Tensor& tensor,
+                       std::initializer_list<Shape> shapes) {
+  require_option(static_cast<bool>(tensor), op, what, "a tensor", "none");
+  if (tensor.data_type() != DataType::Float32) {
+    throw DTypeError({.op = op,
+                      .node = tensor.label(),
+                      .what = std::string(what) + " have the wrong data type",
+                      .expected = "float32",
+                      .got = std::string(to_string(tensor.data_type())),
+                      .hint = {}});
+  }
+  if (std::find(shapes.begin(), shapes.end(), tensor.shape()) != shapes.end()) {
+    return;
+  }
+  std::string expected;
+  for (const Shape& shape : shapes) {
+    if (!expected.empty()) expected += " or ";
+    expected += shape.to_string();
+  }
+  throw ShapeError({.op = op,
+                    .node = tensor.label(),
+                    .what = std::string(what) + " have the wrong shape",
+                    .expected = std::move(expected),
+                    .got = tensor.shape().to_string(),
+                    .hint = {}});
+}
+
+Shape from_end(Shape axes, int rank) {
+  for (int i = 0; i < axes.rank(); ++i) axes[i] = from_end(axes[i], rank);
+  return axes;
+}
+
+}  // namespace traingraph

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// Checks of layer and optimizer options, in one wording. `op` is the class.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+
+#include "base/format.h"
+#include "traingraph/error.h"
+#include "traingraph/op_attrs.h"
+#include "traingraph/tensor.h"
+
+namespace traingraph {
+
+/// Throws InvalidArgument "[op] field is out of range: expected X, got Y".
+void require_option(bool ok, const char* op, const char* field,
+                    std::string expected, std::string got,
+                    std::string hint = {});
+void require_positive(const char* op, const char* field, std::int64_t value);
+void require_positive(const char* op, const char* field, const Pair& values);
+void require_not_negative(const char* op, const char* field,
+                          const Pair& values);
+void require_finite(const char* op, const char* field, float value);
+/// `low` <= value <= `high`.
+void require_within(const char* op, const char* field, float value, float low,
+                    float high);
+
+/// Throws unless `tensor` is Float32 and has one of the shapes.
+void require_parameter(const char* op, const char* what, const Tensor& tensor,
+                       std::initializer_list<Shape> shapes);
+
+/// Counts a negative axis from the end; others stay.
+inline std::int64_t from_end(std::int64_t axis, int rank) {
+  return axis < 0 ? axis + rank : axis;
+}
+Shape from_end(Shape axes, int rank);
+
+}  // namespace traingraph
