@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/plan.h"
+
+#include <algorithm>
+
+#include "compiler/schedule.h"
+#include "traingraph/error.h"
+
+namespace traingraph {
+namespace {
+
+constexpr int kUnused = -1;
+
+/// A buffer is one or more storages that share bytes: a storage by itself, a
+/// chain of in-place results, or the gradient block.
+struct Buffer {
+  Lifetime lifetime{.bytes = 0, .first = kUnused, .last = kUnused};
+  bool is_pinned = false;  // lives over the whole timeline, never in place
+};
+
+class Planner {
+ public:
+  Planner(const Program& program, const LoweredProgram& lowered,
+          const PlanRequest& request)
+      : program_(program), lowered_(lowered), request_(request) {}
+
+  Plan run() {
+    plan_.order = request_.kind == PlanKind::Step ? step_order(lowered_)
+                                                  : phase_order(lowered_);
+    find_phases();
+    make_buffers();
+    if (request_.reuses) merge_in_place();
+    place();
+    report();
+    return std::move(plan_);
+  }
+
+ private:
+  void find_phases() {
+    const auto phase = [&](UnitId id) { return lowered_.units[id].phase; };
+    for (int p = 0; p < 3; ++p) {
+      plan_.begin_of[p] = static_cast<int>(
+          std::ranges::lower_bound(plan_.order, static_cast<Phase>(p), {},
+                                   phase) -
+          plan_.order.begin());
+    }
+    plan_.begin_of[3] = static_cast<int>(plan_.order.size());
+  }
+
+  bool is_persistent(StorageId id) const {
+    const ValueId value = lowered_.storages[id].value;
+    return value != kNoValue && program_.value(value).role != Role::Result;
+  }
+
+  void make_buffers() {
+    const int last = std::max(0, plan_.begin_of[3] - 1);
+    buffer_of_.assign(lowered_.storages.size(), kUnused);
+    offset_in_buffer_.assign(lowered_.storages.size(), 0);
+    if (request_.kind == PlanKind::Phases) make_gradient_block(last);
+    for (StorageId id = 0; id < num_storages(); ++id) {
+      if (is_persistent(id) || buffer_of_[id] != kUnused) continue;
+      buffer_of_[id] = static_cast<int>(buffers_.size());
+      buffers_.push_back({.lifetime = {lowered_.storages[id].bytes}});
+      buffers_.back().lifetime.first = kUnused;
+    }
+    for (int position = 0; position < plan_.begin_of[3]; ++position) {
+      const Unit& unit = lowered_.units[plan_.order[position]];
+      for (const auto* list : {&unit.reads, &unit.writes, &unit.scratch}) {
+        for (StorageId id : *list) touch(id, position);
+      }
+    }
+    for (ValueId value : request_.readable) {
+      if (value == kNoValue) continue;
+      const StorageId id = lowered_.storage_of[value];
+      if (id < 0 || buffer_of_[id] == kUnused) continue;
+      pin(buffers_[buffer_of_[id]], last);
+    }
+  }
+
+  void make_gradient_block(int last) {
+    Buffer block;
+    for (ValueId value : request_.gradients) {
+      const StorageId id = lowered_.storage_of[value];
+      if (id < 0 || is_persistent(id) || buffer_of_[id] != kUnused) continue;
+      buffer_of_[id] = 0;
+      offset_in_buffer_[id] = block.lifetime.bytes;
+      block.lifetime.bytes += align(lowered_.storages[id].bytes);
+    }
+    if (block.lifetime.bytes == 0) return;
+    pin(block, last);
+    buffers_.push_back(block);
+    has_gradient_block_ = true;
+  }
+
+  static void pin(Buffer& buffer, int last) {
+    buffer.lifetime.first = 0;
+    buffer.lifetime.last = last;
+    buffer.is_pinned = true;
+  }
+
+  void touch(StorageId id, int position) {
+    if (buffer_of_[id] == kUnused) return;
+    Buffer& buffer = buffers_[buffer_of_[id]];
+    if (buffer.is_pinned) return;
+    if (buffer.lifetime.first == kUnused) buffer.lifetime.first = position;
+    buffer.lifetime.last = position;
+  }
+
+  /// An output takes over the bytes of an input that dies at this unit.
+  void merge_in_place() {
+    for (int position = 0; position < plan_.begin_of[3]; ++position) {
+      const Unit& unit = lowered_.units[plan_.order[position]];
+      for (const auto& [output, input] : unit.in_place) {
+        if (try_merge(output, input, position)) break;
+      }
+    }
+  }
+
+  bool try_merge(StorageId output, StorageId input, int position) {
+    const int to = buffer_of_[input], from = buffer_of_[output];
+    if (to == kUnused || from == kUnused || to == from) return false;
+    Buffer& target = buffers_[to];
+    Buffer& source = buffers_[from];
+    if (target.is_pinned || source.is_pinned) return false;
+    if (target.lifetime.last != position) return false;
+    if (source.lifetime.first != position) return false;
+    if (target.lifetime.bytes != source.lifetime.bytes) return false;
+    target.lifetime.last = source.lifetime.last;
+    source.lifetime = {.bytes = 0, .first = kUnused, .last = kUnused};
+    std::ranges::replace(buffer_of_, from, to);
+    return true;
+  }
+
+  void place() {
+    std::vector<int> lifetime_of(buffers_.size(), kUnused);
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      const Lifetime& lifetime = buffers_[i].lifetime;
+      if (lifetime.first == kUnused || lifetime.bytes == 0) continue;
+      lifetime_of[i] = static_cast<int>(plan_.lifetimes.size());
+      plan_.lifetimes.push_back(lifetime);
+    }
+    const MemoryPlan memory =
+        plan_memory(plan_.lifetimes, request_.alignment, request_.reuses);
+    const std::string problem =
+        check_plan(plan_.lifetimes, memory, request_.alignment);
+    if (!problem.empty()) throw InternalError("memory plan: " + problem);
+    plan_.memory.arena_bytes = memory.arena_bytes;
+    plan_.memory.live_peak_bytes = memory.live_peak_bytes;
+
+    plan_.offset_of.assign(lowered_.storages.size(), Plan::kNotInArena);
+    for (StorageId id = 0; id < num_storages(); ++id) {
+      if (buffer_of_[id] == kUnused) continue;
+      const int lifetime = lifetime_of[buffer_of_[id]];
+      if (lifetime == kUnused) continue;
+      plan_.offset_of[id] = memory.offsets[lifetime] + offset_in_buffer_[id];
+    }
+    if (has_gradient_block_) {
+      plan_.gradient_block = {memory.offsets[lifetime_of[0]],
+                              buffers_[0].lifetime.bytes};
+    }
+    find_freed_ranges(memory, lifetime_of);
+  }
+
+  void find_freed_ranges(const MemoryPlan& memory,
+                         const std::vector<int>& lifetime_of) {
+    plan_.freed_after.resize(plan_.order.size());
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      if (lifetime_of[i] == kUnused || buffers_[i].is_pinned) continue;
+      const Lifetime& lifetime = buffers_[i].lifetime;
+      plan_.freed_after[lifetime.last].push_back(
+          {memory.offsets[lifetime_of[i]], lifetime.bytes});
+    }
+  }
+
+  void report() {
+    PlanMemory& memory = plan_.memory;
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      const Lifetime& lifetime = buffers_[i].lifetime;
+      if (lifetime.first == kUnused) continue;
+      memory.unplanned_bytes += align(lifetime.bytes);
+      const bool is_block = has_gradient_block_ && i == 0;
+      if (is_block || lifetime.first == lifetime.last) continue;
+      const bool is_saved = phase_at(lifetime.first) == Phase::Forward &&
+                            phase_at(lifetime.last) == Phase::Gradient;
+      if (is_saved) memory.saved_bytes += lifetime.bytes;
+    }
+    for (ValueId value : request_.gradients) {
+      const StorageId id = lowered_.storage_of[value];
+      if (id >= 0) memory.gradient_bytes += lowered_.storages[id].bytes;
+    }
+    for (const Unit& unit : lowered_.units) {
+      std::size_t scratch = 0;
+      for (StorageId id : unit.scratch) scratch += lowered_.storages[id].bytes;
+      memory.workspace_bytes = std::max(memory.workspace_bytes, scratch);
+    }
+  }
+
+  Phase phase_at(int position) const {
+    return lowered_.units[plan_.order[position]].phase;
+  }
+
+  std::size_t align(std::size_t bytes) const {
+    return (bytes + request_.alignment - 1) / request_.alignment *
+           request_.alignment;
+  }
+
+  StorageId num_storages() const {
+    return static_cast<StorageId>(lowered_.storages.size());
+  }
+
+  const Program& program_;
+  const LoweredProgram& lowered_;
+  const PlanRequest& request_;
+  Plan plan_;
+  std::vector<Buffer> buffers_;
+  std::vector<int> buffer_of_;                 // by storage
+  std::vector<std::size_t> offset_in_buffer_;  // by storage
+  bool has_gradient_block_ = false;            // then it is buffer 0
+};
+
+}  // namespace
+
+Plan make_plan(const Program& program, const LoweredProgram& lowered,
+               const PlanRequest& request) {
+  return Planner(program, lowered, request).run();
+}
+
+}  // namespace traingraph

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// What the compiler may ask of a backend. A target turns a program into units,
+// the smallest things that are scheduled, and says how many bytes each piece
+// of storage takes on the device. It never allocates and never runs anything.
+//
+// A CPU unit is one kernel; a Metal unit is one MPSGraph executable, and may
+// hold a whole phase. Storage is what units read and write: the device's form
+// of a value, an alias (a reshape shares its source's storage), a copy in
+// another layout, a scratchpad. The planner sees only units and storage.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/program.h"
+
+namespace traingraph {
+
+using StorageId = std::int32_t;
+using UnitId = std::int32_t;
+
+struct Storage {
+  std::size_t bytes = 0;
+  /// The value whose contents this holds in plain row-major layout, when there
+  /// is one. Variables, inputs, constants and everything that the host reads
+  /// always have such a storage.
+  ValueId value = kNoValue;
+  std::string name;
+};
+
+/// A unit may write result storage `output` over `input` when this unit is the
+/// last to read `input` and both have the same size.
+struct InPlace {
+  StorageId output, input;
+};
+
+/// Device-specific code of a unit; only the target's own runtime looks inside.
+class UnitCode {
+ public:
+  virtual ~UnitCode() = default;
+};
+
+struct Unit {
+  Phase phase = Phase::Forward;
+  std::vector<NodeId> nodes;  // what it computes; never empty
+  /// All storage the unit touches, in the order its code expects. A storage
+  /// may be both read and written (a mutated variable, an accumulator).
+  std::vector<StorageId> args;
+  std::vector<StorageId> reads;
+  std::vector<StorageId> writes;
+  std::vector<StorageId> scratch;  // written and read by this unit only
+  std::vector<InPlace> in_place;
+  std::unique_ptr<UnitCode> code;
+  bool is_reorder = false;  // only changes a layout; counted in the report
+};
+
+struct LoweredProgram {
+  std::vector<Storage> storages;
+  /// Plain storage of each value, or -1 when the value never exists by itself.
+  std::vector<StorageId> storage_of;
+  std::vector<Unit> units;
+};
+
+struct LowerOptions {
+  /// Values that the host reads or that outlive their phase: they need plain
+  /// storage even when no unit wants it.
+  std::vector<ValueId> kept;
+  bool fuses = true;
+};
+
+class Target {
+ public:
+  virtual ~Target() = default;
+  virtual std::string_view name() const = 0;
+  /// Offsets are multiples of this.
+  virtual std::size_t alignment() const { return 64; }
+  /// Empty when the node can run, else the reason why not.
+  virtual std::string reason_unsupported(const Program&, const Node&) const = 0;
+  /// Every node of `program` in its order. Throws UnsupportedError naming op
+  /// and node.
+  virtual LoweredProgram lower(const Program& program,
+                               const LowerOptions& options) const = 0;
+};
+
+}  // namespace traingraph

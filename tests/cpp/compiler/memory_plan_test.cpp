@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: MIT
+// The memory planner: exact plans of small inputs, the invariants on random
+// lifetimes, and the checker on plans corrupted by hand.
+#include "compiler/memory_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <random>
+
+namespace traingraph {
+namespace {
+
+using Offsets = std::vector<std::size_t>;
+using Lifetimes = std::vector<Lifetime>;
+
+constexpr std::size_t kAlignment = 64;
+
+std::size_t aligned(std::size_t bytes, std::size_t alignment) {
+  while (bytes % alignment != 0) ++bytes;
+  return bytes;
+}
+
+MemoryPlan plan_and_check(const Lifetimes& lifetimes,
+                          std::size_t alignment = kAlignment) {
+  MemoryPlan plan = plan_memory(lifetimes, alignment);
+  EXPECT_EQ(check_plan(lifetimes, plan, alignment), "");
+  return plan;
+}
+
+TEST(MemoryPlan, NothingNeedsNothing) {
+  const MemoryPlan plan = plan_and_check({});
+  EXPECT_EQ(plan.offsets, Offsets{});
+  EXPECT_EQ(plan.arena_bytes, 0u);
+  EXPECT_EQ(plan.live_peak_bytes, 0u);
+}
+
+TEST(MemoryPlan, ChainAlternatesBetweenTwoSlots) {
+  const MemoryPlan plan =
+      plan_and_check({{64, 0, 1}, {64, 1, 2}, {64, 2, 3}, {64, 3, 4}});
+  EXPECT_EQ(plan.offsets, (Offsets{0, 64, 0, 64}));
+  EXPECT_EQ(plan.arena_bytes, 128u);
+  EXPECT_EQ(plan.live_peak_bytes, 128u);
+}
+
+TEST(MemoryPlan, LastPositionIsInclusive) {
+  const MemoryPlan shared = plan_and_check({{64, 0, 1}, {64, 2, 3}});
+  EXPECT_EQ(shared.arena_bytes, 64u);
+  const MemoryPlan apart = plan_and_check({{64, 0, 2}, {64, 2, 3}});
+  EXPECT_EQ(apart.arena_bytes, 128u);
+}
+
+TEST(MemoryPlan, NestedLifetimesStack) {
+  // Saved activations: forward makes them, gradient uses them in reverse.
+  const MemoryPlan plan =
+      plan_and_check({{256, 0, 7}, {128, 1, 6}, {64, 2, 5}, {64, 3, 4}});
+  EXPECT_EQ(plan.offsets, (Offsets{0, 256, 384, 448}));
+  EXPECT_EQ(plan.arena_bytes, 512u);
+}
+
+TEST(MemoryPlan, SmallBuffersShareWhatALargeOneLeft) {
+  const MemoryPlan plan =
+      plan_and_check({{256, 0, 1}, {128, 2, 3}, {128, 2, 3}});
+  EXPECT_EQ(plan.offsets, (Offsets{0, 0, 128}));
+  EXPECT_EQ(plan.arena_bytes, 256u);
+}
+
+TEST(MemoryPlan, SizesRoundUpToTheAlignment) {
+  const MemoryPlan plan = plan_and_check({{65, 0, 0}, {1, 0, 0}});
+  EXPECT_EQ(plan.offsets, (Offsets{0, 128}));
+  EXPECT_EQ(plan.arena_bytes, 192u);
+  EXPECT_EQ(plan.live_peak_bytes, 192u);
+  EXPECT_EQ(plan_and_check({{65, 0, 0}, {1, 0, 0}}, 1).arena_bytes, 66u);
+  EXPECT_EQ(plan_and_check({{65, 0, 0}, {1, 0, 0}}, 256).arena_bytes, 512u);
+}
+
+TEST(MemoryPlan, EmptyBuffersSitAtZero) {
+  const MemoryPlan plan =
+      plan_and_check({{0, 0, 9}, {64, 0, 1}, {0, 5, 5}, {64, 1, 2}});
+  EXPECT_EQ(plan.offsets, (Offsets{0, 0, 0, 64}));
+  EXPECT_EQ(plan.arena_bytes, 128u);
+}
+
+TEST(MemoryPlan, WithoutReuseEveryBufferHasItsOwnBytes) {
+  const Lifetimes lifetimes{{64, 0, 1}, {0, 1, 1}, {65, 2, 3}, {64, 4, 5}};
+  const MemoryPlan plan = plan_memory(lifetimes, kAlignment, /*reuses=*/false);
+  EXPECT_EQ(plan.offsets, (Offsets{0, 0, 64, 192}));
+  EXPECT_EQ(plan.arena_bytes, 256u);
+  EXPECT_EQ(plan.live_peak_bytes, 128u);
+  EXPECT_EQ(check_plan(lifetimes, plan, kAlignment), "");
+}
+
+/// The smallest arena, by trying every order with lowest-fit placement.
+std::size_t optimal_arena(const Lifetimes& lifetimes) {
+  std::vector<std::size_t> order(lifetimes.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::size_t best = SIZE_MAX;
+  do {
+    Offsets offsets(order.size());
+    std::size_t arena = 0;
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      const Lifetime& l = lifetimes[order[k]];
+      std::size_t offset = 0;
+      for (bool moved = true; moved;) {
+        moved = false;
+        for (std::size_t j = 0; j < k; ++j) {
+          const Lifetime& m = lifetimes[order[j]];
+          const std::size_t at = offsets[order[j]];
+          const bool together = l.first <= m.last && m.first <= l.last;
+          if (together && offset < at + m.bytes && at < offset + l.bytes) {
+            offset = at + m.bytes;
+            moved = true;
+          }
+        }
+      }
+      offsets[order[k]] = offset;
+      arena = std::max(arena, offset + l.bytes);
+    }
+    best = std::min(best, arena);
+  } while (std::next_permutation(order.begin(), order.end()));
+  return best;
+}
+
+/// From the environment, or new in every run; printed with each failure.
+unsigned seed() {
+  static const unsigned value = [] {
+    const char* text = std::getenv("TRAINGRAPH_SEED");
+    return text ? static_cast<unsigned>(std::strtoul(text, nullptr, 10))
+                : std::random_device{}();
+  }();
+  return value;
+}
+
+Lifetimes random_lifetimes(std::mt19937& random, int count, int length) {
+  const auto below = [&](int n) { return static_cast<int>(random() % n); };
+  const int longest = 1 + below(length);
+  const int largest = 1 << below(16);
+  Lifetimes result;
+  for (int i = 0; i < count; ++i) {
+    const int first = below(length);
+    const int last = std::min(length - 1, first + below(longest));
+    const auto bytes = static_cast<std::size_t>(below(largest));
+    result.push_back({below(20) == 0 ? 0 : bytes, first, last});
+  }
+  return result;
+}
+
+/// Every invariant by brute force; shares no code with planner or checker.
+void expect_sound(const Lifetimes& lifetimes, const MemoryPlan& plan,
+                  std::size_t alignment) {
+  ASSERT_EQ(plan.offsets.size(), lifetimes.size());
+  std::size_t sum = 0, peak = 0;
+  for (std::size_t i = 0; i < lifetimes.size(); ++i) {
+    const Lifetime& a = lifetimes[i];
+    const std::size_t bytes = aligned(a.bytes, alignment);
+    sum += bytes;
+    ASSERT_EQ(plan.offsets[i] % alignment, 0u) << "buffer " << i;
+    if (a.bytes == 0) {
+      ASSERT_EQ(plan.offsets[i], 0u) << "buffer " << i;
+      continue;
+    }
+    ASSERT_LE(plan.offsets[i] + bytes, plan.arena_bytes) << "buffer " << i;
+    std::size_t live = 0;  // where `a` starts
+    for (std::size_t j = 0; j < lifetimes.size(); ++j) {
+      const Lifetime& b = lifetimes[j];
+      if (b.first <= a.first && a.first <= b.last) {
+        live += aligned(b.bytes, alignment);
+      }
+      if (j <= i || b.bytes == 0) continue;
+      if (a.last < b.first || b.last < a.first) continue;
+      ASSERT_TRUE(plan.offsets[i] + a.bytes <= plan.offsets[j] ||
+                  plan.offsets[j] + b.bytes <= plan.offsets[i])
+          << "buffers " << i << " and " << j;
+    }
+    peak = std::max(peak, live);
+  }
+  ASSERT_EQ(plan.live_peak_bytes, peak);
+  ASSERT_GE(plan.arena_bytes, peak);
+  ASSERT_LE(plan.arena_bytes, sum);
+}
+
+TEST(MemoryPlanProperty, RandomLifetimesNeverOverlap) {
+  SCOPED_TRACE(testing::Message() << "TRAINGRAPH_SEED=" << seed());
+  std::mt19937 random(seed());
+  for (int round = 0; round < 3000; ++round) {
+    SCOPED_TRACE(testing::Message() << "round " << round);
+    // Mostly small; a few large ones, where the local search works.
+    const int most = round % 100 == 0 ? 200 : 16;
+    const int count = static_cast<int>(random() % most);
+    const int length = 1 + static_cast<int>(random() % (2 * most));
+    const std::size_t alignment = std::size_t{1} << (random() % 9);
+    const Lifetimes lifetimes = random_lifetimes(random, count, length);
+    const MemoryPlan plan = plan_memory(lifetimes, alignment);
+    expect_sound(lifetimes, plan, alignment);
+    ASSERT_FALSE(HasFatalFailure());
+    ASSERT_EQ(check_plan(lifetimes, plan, alignment), "");
+  }
+}
+
+TEST(MemoryPlanProperty, SmallInputsAreOptimal) {
+  SCOPED_TRACE(testing::Message() << "TRAINGRAPH_SEED=" << seed());
+  std::mt19937 random(seed());
+  for (int round = 0; round < 100; ++round) {
+    SCOPED_TRACE(testing::Message() << "round " << round);
+    Lifetimes lifetimes = random_lifetimes(random, 6, 8);
+    for (Lifetime& l : lifetimes) l.bytes = 1 + l.bytes % 9;
+    const MemoryPlan plan = plan_memory(lifetimes, 1);
+    expect_sound(lifetimes, plan, 1);
+    ASSERT_FALSE(HasFatalFailure());
+    ASSERT_EQ(plan.arena_bytes, optimal_arena(lifetimes));
+  }
+}
+
+/// A training step's shape: activations saved until their gradient, gradients
+/// that live briefly, and scratchpads of one position.
+Lifetimes training_step(int num_layers, std::mt19937& random) {
+  Lifetimes result;
+  for (int i = 0; i < num_layers; ++i) {
+    const int end = 2 * num_layers - 1;
+    const std::size_t bytes = 4 * (1000 + random() % 100000);
+    result.push_back({bytes, i, end - i});
+    result.push_back({bytes, end - i - 1, end - i});
+    result.push_back({bytes / 7, end - i, end - i});
+    result.push_back({bytes / 3, i, i});
+  }
+  return result;
+}
+
+TEST(MemoryPlan, LargePlanIsDeterministicTightAndQuick) {
+  std::mt19937 random(1);
+  const Lifetimes lifetimes = training_step(500, random);
+  const auto start = std::chrono::steady_clock::now();
+  const MemoryPlan plan = plan_memory(lifetimes, kAlignment);
+  const std::chrono::duration<double> seconds =
+      std::chrono::steady_clock::now() - start;
+  RecordProperty("milliseconds", static_cast<int>(seconds.count() * 1e3));
+  expect_sound(lifetimes, plan, kAlignment);
+  EXPECT_EQ(plan_memory(lifetimes, kAlignment).offsets, plan.offsets);
+  EXPECT_LE(plan.arena_bytes, plan.live_peak_bytes * 1.05);
+  // 50 ms in an optimised build; slack for sanitizers and busy machines.
+  EXPECT_LT(seconds.count(), 2.0);
+}
+
+class CorruptedPlan : public testing::Test {
+ protected:
+  std::string check() const { return check_plan(lifetimes_, plan_, 64); }
+
+  Lifetimes lifetimes_{{64, 0, 2}, {100, 1, 3}, {64, 2, 4}, {0, 0, 4}};
+  MemoryPlan plan_ = plan_memory(lifetimes_, 64);
+};
+
+TEST_F(CorruptedPlan, UntouchedIsSound) { EXPECT_EQ(check(), ""); }
+
+TEST_F(CorruptedPlan, SameOffset) {
+  plan_.offsets[1] = plan_.offsets[0];
+  EXPECT_NE(check().find("buffers 0 and 1"), std::string::npos) << check();
+}
+
+TEST_F(CorruptedPlan, PartialOverlapFromBelowAndAbove) {
+  plan_.arena_bytes = 1024;
+  plan_.offsets = {0, 256, 320, 0};
+  EXPECT_NE(check().find("[256, 356) and [320, 384)"), std::string::npos)
+      << check();
+  plan_.offsets = {320, 256, 0, 0};
+  EXPECT_NE(check().find("[256, 356) and [320, 384)"), std::string::npos)
+      << check();
+}
+
+TEST_F(CorruptedPlan, EveryOverlapOfTwoLiveBuffersIsFound) {
+  for (std::size_t at = 0; at <= 128; at += 64) {
+    plan_.arena_bytes = 1024;
+    plan_.offsets = {512, at, 64, 0};
+    const bool overlaps = at <= 64;  // 1 takes two slots, 2 the slot at 64
+    EXPECT_EQ(!check().empty(), overlaps) << "offset " << at << check();
+  }
+}
+
+TEST_F(CorruptedPlan, Misaligned) {
+  plan_.arena_bytes = 4096;
+  plan_.offsets[2] = 1000;
+  EXPECT_NE(check().find("not a multiple of 64"), std::string::npos);
+}
+
+TEST_F(CorruptedPlan, OutsideOfTheArena) {
+  plan_.arena_bytes -= 64;
+  EXPECT_NE(check().find("outside of the arena"), std::string::npos);
+  plan_.arena_bytes += 64;
+  plan_.offsets[0] = SIZE_MAX - 63;
+  EXPECT_NE(check().find("outside of the arena"), std::string::npos);
+}
+
+TEST_F(CorruptedPlan, WrongNumberOfOffsets) {
+  plan_.offsets.pop_back();
+  EXPECT_NE(check().find("3 offsets: expected 4"), std::string::npos);
+}
+
+TEST_F(CorruptedPlan, EmptyBufferElsewhere) {
+  plan_.offsets[3] = 64;
+  EXPECT_NE(check().find("empty buffer 3"), std::string::npos);
+}
+
+TEST_F(CorruptedPlan, WrongLivePeak) {
+  plan_.live_peak_bytes -= 64;
+  EXPECT_NE(check().find("live peak"), std::string::npos);
+}
+
+TEST_F(CorruptedPlan, ReversedLifetime) {
+  lifetimes_[0] = {64, 2, 0};
+  EXPECT_NE(check().find("before its start"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace traingraph
