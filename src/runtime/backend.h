@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// The seam between the runtime and the concrete backends. Declared here,
+// defined in src/backends.cpp, the only file that names them.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime/device_context.h"
+
+namespace traingraph {
+
+/// The process-wide context of a device (CPU, GPU or Null), created on first
+/// use. Null when the device is not available.
+std::shared_ptr<DeviceContext> find_device_context(DeviceType type);
+
+/// Why find_device_context returns null; empty when it does not.
+std::string unavailable_reason(DeviceType type);
+
+}  // namespace traingraph

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#include "traingraph/device.h"
+
+#include "runtime/backend.h"
+#include "traingraph/error.h"
+
+namespace traingraph {
+namespace {
+
+DeviceType resolve(DeviceType type) {
+  if (type != DeviceType::Any) return type;
+  const bool has_gpu = unavailable_reason(DeviceType::GPU).empty();
+  return has_gpu ? DeviceType::GPU : DeviceType::CPU;
+}
+
+}  // namespace
+
+Device::Device(DeviceType type)
+    : type_(type), context_(find_device_context(resolve(type))) {
+  if (context_) return;
+  throw DeviceError(ErrorInfo{.op = "device",
+                              .what = "the device is not available",
+                              .expected = std::string(to_string(type)),
+                              .got = reason_unavailable(type),
+                              .hint = "Use Device::cpu() or Device::any()."});
+}
+
+DeviceType Device::actual_device_type() const { return context_->type(); }
+
+std::string Device::name() const { return context_->description(); }
+
+std::vector<std::string> Device::gpu_devices() const {
+  return context_->gpu_names();
+}
+
+void Device::synchronize() const { context_->drain(); }
+
+std::string Device::reason_unavailable(DeviceType type) {
+  return unavailable_reason(resolve(type));
+}
+
+}  // namespace traingraph

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// What the runtime may ask of a backend: buffers, units bound to addresses,
+// and one in-order queue. Nothing here blocks except drain().
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compiler/target.h"
+#include "traingraph/enums.h"
+
+namespace traingraph {
+
+/// Device memory. Freed when the last owner lets go.
+class DeviceBuffer {
+ public:
+  virtual ~DeviceBuffer() = default;
+  virtual std::size_t size_bytes() const = 0;
+  /// Address for the host; null when the host cannot see the memory. The
+  /// contents are valid only while no work that touches them is in flight.
+  virtual std::byte* host() const = 0;
+};
+
+struct Location {
+  DeviceBuffer* buffer = nullptr;
+  std::size_t offset = 0;
+  std::byte* host() const { return buffer->host() + offset; }
+};
+
+struct Copy {
+  Location from, to;
+  std::size_t bytes = 0;
+};
+
+/// Bytes to overwrite with NaN patterns (CompileOptions::poisons_memory).
+struct PoisonRange {
+  Location at;
+  std::size_t bytes = 0;
+};
+
+/// Units bound to storage, ready to run as one submission.
+class BoundUnits {
+ public:
+  virtual ~BoundUnits() = default;
+};
+
+/// One piece of work for the queue. Owned by whoever submits it, who keeps it
+/// alive until finished() was called. The queue links submissions through
+/// `next`: submitting allocates nothing.
+class Submission {
+ public:
+  virtual ~Submission() = default;
+  /// On the queue's thread before anything runs. A non-null result (an earlier
+  /// execution that this one depends on failed) skips the work.
+  virtual std::exception_ptr blocked() noexcept = 0;
+  /// Once, when the work is over. `error` is null on success. Constant time,
+  /// never throws, may run on any thread.
+  virtual void finished(std::exception_ptr error, double seconds) noexcept = 0;
+
+  BoundUnits* work = nullptr;
+  std::span<const Copy> copies_before;
+  std::span<const Copy> copies_after;
+  /// When not empty: seconds per unit of `work` are stored here.
+  std::span<double> unit_seconds;
+  Submission* next = nullptr;
+};
+
+class DeviceContext {
+ public:
+  virtual ~DeviceContext() = default;
+  virtual DeviceType type() const = 0;
+  /// For people: "cpu (oneDNN 3.2, 2 threads)".
+  virtual std::string description() const = 0;
+  virtual std::vector<std::string> gpu_names() const { return {}; }
+  virtual const Target& target() const = 0;
+  /// Zeroed memory that the device and, for transfers, the host can address.
+  /// Throws OutOfMemoryError with the size.
+  virtual std::shared_ptr<DeviceBuffer> allocate(std::size_t bytes,
+                                                 std::string_view label) = 0;
+  /// `locations[s]` is where storage s lives; unused storage may be empty.
+  /// `poison[i]`, when given, is overwritten after the i-th unit. `program`
+  /// outlives the result.
+  virtual std::unique_ptr<BoundUnits> bind(
+      const LoweredProgram& program, std::span<const UnitId> units,
+      std::span<const Location> locations,
+      std::span<const std::vector<PoisonRange>> poison) = 0;
+  /// Enqueues; returns at once. Submissions run in order.
+  virtual void submit(Submission& submission) = 0;
+  /// Waits until everything submitted so far is over.
+  virtual void drain() = 0;
+};
+
+}  // namespace traingraph

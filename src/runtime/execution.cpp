@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#include "traingraph/execution.h"
+
+#include <cstring>
+
+#include "runtime/execution_state.h"
+#include "traingraph/error.h"
+
+namespace traingraph {
+
+void Execution::wait() const { state_->wait(); }
+
+bool Execution::wait_for(std::chrono::duration<double> timeout) const {
+  return state_->wait_for(timeout.count());
+}
+
+bool Execution::done() const { return state_->is_done(); }
+
+std::exception_ptr Execution::exception() const { return state_->error(); }
+
+ExecutionResult Execution::result() const {
+  state_->wait();
+  return ExecutionResult(state_);
+}
+
+void Execution::add_done_callback(
+    std::function<void(const Execution&)> callback) const {
+  state_->add_callback([callback = std::move(callback), execution = *this] {
+    callback(execution);
+  });
+}
+
+std::optional<OutputView> ExecutionResult::result() const {
+  return state_->result;
+}
+
+bool ExecutionResult::has_loss() const {
+  return state_->has_loss &&
+         state_->result->descriptor.shape.num_elements() == 1;
+}
+
+float ExecutionResult::loss() const {
+  if (has_loss()) {
+    float loss = 0;
+    std::memcpy(&loss, state_->result->data.data(), sizeof(loss));
+    return loss;
+  }
+  throw StateError(ErrorInfo{
+      .op = "loss",
+      .what = "this execution computed no scalar loss",
+      .expected = "a forward pass with labels and a Sum or Mean reduction",
+      .hint = "Read result() instead."});
+}
+
+std::span<const OutputView> ExecutionResult::outputs() const {
+  return state_->outputs;
+}
+
+const OutputView& ExecutionResult::output(std::string_view name) const {
+  std::string known;
+  for (const OutputView& output : state_->outputs) {
+    if (output.name == name) return output;
+    known += (known.empty() ? "\"" : ", \"") + std::string(output.name) + "\"";
+  }
+  throw InvalidArgument(ErrorInfo{
+      .op = "output",
+      .node = std::string(name),
+      .what = "there is no such output",
+      .expected = known.empty() ? "nothing: no outputs are declared" : known,
+      .got = "\"" + std::string(name) + "\""});
+}
+
+double ExecutionResult::execution_time() const { return state_->seconds; }
+
+std::vector<LayerTime> ExecutionResult::layer_times() const {
+  if (state_->unit_times.empty()) return {};
+  const Specialization& specialization = *state_->specialization;
+  const CompiledProgram& compiled =
+      specialization.compilation.program(plan_of(state_->segment));
+  const auto& units =
+      specialization.segments[static_cast<int>(state_->segment)]->units;
+  std::vector<LayerTime> times(compiled.assembled.records.size() + 1);
+  for (std::size_t i = 0; i < compiled.assembled.records.size(); ++i) {
+    times[i].layer = compiled.assembled.records[i].layer->label();
+  }
+  times.back().layer = "other";
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    const Unit& unit = compiled.lowered.units[units[i]];
+    const int layer = compiled.assembled.program.node(unit.nodes[0]).layer;
+    LayerTime& time = layer < 0 ? times.back() : times[layer];
+    double& phase = unit.phase == Phase::Forward    ? time.forward
+                    : unit.phase == Phase::Gradient ? time.gradient
+                                                    : time.update;
+    phase += state_->unit_times[i];
+  }
+  return times;
+}
+
+}  // namespace traingraph

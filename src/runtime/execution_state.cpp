@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/execution_state.h"
+
+#include <chrono>
+#include <cstring>
+
+#include "runtime/callback_thread.h"
+#include "runtime/session.h"
+
+namespace traingraph {
+
+void ExecutionState::reset() {
+  staged_bytes_ = 0;
+  before_.clear();
+  after_.clear();
+  user_copies_.clear();
+  callbacks_.clear();
+  outputs.clear();
+  result.reset();
+  has_loss = false;
+  error_ = nullptr;
+  seconds = 0;
+  is_profiled = false;
+  unit_times.clear();
+  unit_seconds = {};
+  work = nullptr;
+  specialization.reset();
+  done_.store(false, std::memory_order_relaxed);
+}
+
+std::byte* ExecutionState::stage(DeviceContext& context, Location to,
+                                 std::size_t bytes, std::size_t capacity) {
+  if (!input_staging_ || input_staging_->size_bytes() < capacity) {
+    input_staging_ = context.allocate(capacity, "input staging");
+  }
+  const Location from{input_staging_.get(), staged_bytes_};
+  staged_bytes_ += (bytes + 63) / 64 * 64;
+  before_.push_back({from, to, bytes});
+  return from.host();
+}
+
+void ExecutionState::fetch(DeviceContext& context, const OutputPlan& plan,
+                           std::shared_ptr<const Specialization> spec) {
+  specialization = std::move(spec);
+  if (plan.bytes == 0) return;
+  if (!output_staging_ || output_staging_->size_bytes() < plan.bytes) {
+    output_staging_ = context.allocate(plan.bytes, "output staging");
+  }
+  const auto view = [&](const OutputPlan::Entry& entry) {
+    const Location to{output_staging_.get(), entry.offset};
+    const std::size_t bytes = entry.desc.size_bytes();
+    after_.push_back({entry.from, to, bytes});
+    return OutputView{entry.name, entry.desc, {to.host(), bytes}};
+  };
+  for (const auto& entry : plan.outputs) outputs.push_back(view(entry));
+  if (plan.result) result = view(*plan.result);
+  has_loss = plan.has_loss;
+}
+
+void ExecutionState::copy_output_to(std::size_t output,
+                                    const TensorData& data) {
+  const auto from = outputs[output].data;
+  user_copies_.push_back({data.bytes, from.data(), from.size(), data.owner});
+}
+
+void ExecutionState::add_callback(std::function<void()> callback) {
+  {
+    std::scoped_lock lock(mutex_);
+    if (!is_done()) {
+      callbacks_.push_back(std::move(callback));
+      return;
+    }
+  }
+  call_guarded(callback);
+}
+
+void ExecutionState::start(std::shared_ptr<ExecutionState> self,
+                           std::shared_ptr<Session> session,
+                           std::shared_ptr<ExecutionState> depends_on) {
+  self_ = std::move(self);
+  session_ = std::move(session);
+  depends_on_ = std::move(depends_on);
+}
+
+void ExecutionState::seal() {
+  copies_before = before_;
+  copies_after = after_;
+  unit_seconds = unit_times;
+}
+
+std::exception_ptr ExecutionState::blocked() noexcept {
+  return depends_on_ ? depends_on_->error() : nullptr;
+}
+
+void ExecutionState::finished(std::exception_ptr error,
+                              double elapsed) noexcept {
+  if (!error) {
+    for (const UserCopy& copy : user_copies_) {
+      std::memcpy(copy.to, copy.from, copy.bytes);
+    }
+  }
+  // Locals are destroyed last, after the slot is no longer touched.
+  const std::shared_ptr<ExecutionState> self = std::move(self_);
+  const std::shared_ptr<Session> session = std::move(session_);
+  depends_on_.reset();
+  user_copies_.clear();
+  if (is_profiled) seconds = elapsed;
+  session->execution_finished();
+  std::vector<std::function<void()>> callbacks;
+  {
+    std::scoped_lock lock(mutex_);
+    error_ = std::move(error);
+    callbacks.swap(callbacks_);
+    done_.store(true, std::memory_order_release);
+    finished_.notify_all();
+  }
+  for (auto& callback : callbacks) post_callback(std::move(callback));
+}
+
+void ExecutionState::wait() const {
+  if (!is_done()) {
+    std::unique_lock lock(mutex_);
+    finished_.wait(lock, [this] { return is_done(); });
+  }
+  if (error_) std::rethrow_exception(error_);
+}
+
+bool ExecutionState::wait_for(double timeout) const {
+  if (!is_done()) {
+    std::unique_lock lock(mutex_);
+    const std::chrono::duration<double> duration(timeout);
+    if (!finished_.wait_for(lock, duration, [this] { return is_done(); })) {
+      return false;
+    }
+  }
+  if (error_) std::rethrow_exception(error_);
+  return true;
+}
+
+std::exception_ptr ExecutionState::error() const {
+  return is_done() ? error_ : nullptr;
+}
+
+std::size_t ExecutionState::staging_bytes() const {
+  return (input_staging_ ? input_staging_->size_bytes() : 0) +
+         (output_staging_ ? output_staging_->size_bytes() : 0);
+}
+
+}  // namespace traingraph

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// ExecutionState: one slot of a session's pool. It is the submission that the
+// device's queue runs, and what Execution and ExecutionResult point to. A slot
+// is free again when nobody but the pool holds it.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/device_context.h"
+#include "runtime/specialization.h"
+#include "traingraph/execution.h"
+
+namespace traingraph {
+
+class Session;
+
+class ExecutionState final : public Submission {
+ public:
+  ExecutionState() = default;
+
+  // --- the session, before submit ---
+  /// Makes a used slot fresh; keeps buffers and capacities.
+  void reset();
+  /// Staging for data that is written while earlier work is in flight.
+  std::byte* stage(DeviceContext& context, Location to, std::size_t bytes,
+                   std::size_t capacity);
+  /// Copies `plan`'s outputs after the work.
+  void fetch(DeviceContext& context, const OutputPlan& plan,
+             std::shared_ptr<const Specialization> specialization);
+  /// Also into the caller's memory, before the waiter wakes.
+  void copy_output_to(std::size_t output, const TensorData& data);
+  /// Called when the work is over, on the callback thread.
+  void add_callback(std::function<void()> callback);
+  /// `self` and `session` are held until the work is over.
+  void start(std::shared_ptr<ExecutionState> self,
+             std::shared_ptr<Session> session,
+             std::shared_ptr<ExecutionState> depends_on);
+  /// Gives the staged copies to the queue.
+  void seal();
+
+  // --- Submission ---
+  std::exception_ptr blocked() noexcept override;
+  void finished(std::exception_ptr error, double seconds) noexcept override;
+
+  // --- the user ---
+  void wait() const;
+  bool wait_for(double seconds) const;
+  bool is_done() const { return done_.load(std::memory_order_acquire); }
+  std::exception_ptr error() const;
+  std::size_t staging_bytes() const;
+
+  bool is_profiled = false;
+  std::vector<double> unit_times;
+  Segment segment = Segment::Step;
+  double seconds = 0;
+  std::vector<OutputView> outputs;
+  std::optional<OutputView> result;
+  bool has_loss = false;
+  std::shared_ptr<const Specialization> specialization;
+
+ private:
+  struct UserCopy {
+    std::byte* to;
+    const std::byte* from;
+    std::size_t bytes;
+    std::shared_ptr<void> owner;
+  };
+
+  std::shared_ptr<DeviceBuffer> input_staging_, output_staging_;
+  std::size_t staged_bytes_ = 0;
+  std::vector<Copy> before_, after_;
+  std::vector<UserCopy> user_copies_;
+  std::vector<std::function<void()>> callbacks_;
+  std::shared_ptr<ExecutionState> self_, depends_on_;
+  std::shared_ptr<Session> session_;
+  std::exception_ptr error_;
+  std::atomic<bool> done_{false};
+  mutable std::mutex mutex_;
+  mutable std::condition_variable finished_;
+};
+
+}  // namespace traingraph

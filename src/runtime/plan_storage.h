@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// PlanStorage: where a readable result is depends on which plan ran last.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "runtime/session.h"
+
+namespace traingraph {
+
+struct PlanStorage final : DeviceStorage {
+  PlanStorage(std::shared_ptr<DeviceContext> context, std::size_t bytes,
+              std::weak_ptr<Session> session,
+              std::function<ValueId(const Assembled&)> find)
+      : DeviceStorage(std::move(context), bytes),
+        session(std::move(session)),
+        find(std::move(find)) {}
+
+  /// Throws StateError when the graph is gone or has not run.
+  Location locate() override;
+  bool is_allocated() const override { return !session.expired(); }
+
+  std::weak_ptr<Session> session;
+  std::function<ValueId(const Assembled&)> find;
+};
+
+/// A result of a linked session, where its separate phases leave it.
+struct PhaseStorage final : DeviceStorage {
+  PhaseStorage(std::shared_ptr<DeviceContext> context, std::size_t bytes,
+               std::weak_ptr<Session> session, std::uint64_t tensor_id)
+      : DeviceStorage(std::move(context), bytes),
+        session(std::move(session)),
+        tensor_id(tensor_id) {}
+
+  Location locate() override;
+  bool is_allocated() const override { return !session.expired(); }
+
+  std::weak_ptr<Session> session;
+  std::uint64_t tensor_id;
+};
+
+}  // namespace traingraph

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+// Binding: units of a segment get addresses, at the segment's first use.
+#include <algorithm>
+
+#include "graph/tensor_state.h"
+#include "runtime/session.h"
+#include "traingraph/error.h"
+
+namespace traingraph {
+
+BoundSegment& Session::bound(Specialization& specialization, Segment segment) {
+  auto& slot = specialization.segments[static_cast<int>(segment)];
+  if (slot) return *slot;
+  auto bound = std::make_unique<BoundSegment>();
+  const PlanKind kind = plan_of(segment);
+  const CompiledProgram& program = specialization.compilation.program(kind);
+  const Plan& plan = specialization.compilation.plan(kind);
+  bound->units = units_of(specialization, segment);
+  if (!bound->units.empty()) {
+    std::vector<Location> locations(program.lowered.storages.size());
+    for (UnitId id : bound->units) {
+      for (StorageId storage : program.lowered.units[id].args) {
+        locations[storage] = locate(program, plan, arena(kind), storage);
+      }
+    }
+    std::vector<std::vector<PoisonRange>> poison;
+    if (options_.poisons_memory) {
+      for (UnitId id : bound->units) {
+        const auto position =
+            std::ranges::find(plan.order, id) - plan.order.begin();
+        auto& ranges = poison.emplace_back();
+        for (const ByteRange& range : plan.freed_after[position]) {
+          ranges.push_back({arenas_[static_cast<int>(kind)]->at(range.offset),
+                            range.bytes});
+        }
+      }
+    }
+    bound->work =
+        context_->bind(program.lowered, bound->units, locations, poison);
+  }
+  bound->outputs = outputs_of(specialization, segment);
+  slot = std::move(bound);
+  return *slot;
+}
+
+std::vector<UnitId> Session::units_of(const Specialization& specialization,
+                                      Segment segment) const {
+  if (segment == Segment::Nothing) return {};
+  const PlanKind kind = plan_of(segment);
+  const CompiledProgram& compiled = specialization.compilation.program(kind);
+  const Plan& plan = specialization.compilation.plan(kind);
+  const Program& program = compiled.assembled.program;
+  const auto phase_begins = [&](int phase) { return plan.begin_of[phase]; };
+  int first = 0, last = plan.begin_of[3];
+  if (segment == Segment::Forward) last = phase_begins(1);
+  if (segment == Segment::Gradient) {
+    first = phase_begins(1);
+    last = phase_begins(2);
+  }
+  if (segment == Segment::Update) first = phase_begins(2);
+
+  const auto is_updated_elsewhere = [&](NodeId id) {
+    const Node& node = program.node(id);
+    if (node.phase != Phase::Update || !node.outputs.empty()) return false;
+    const auto& tensor = program.value(node.inputs[0]).tensor;
+    return std::ranges::find(updated_elsewhere_, tensor->id) !=
+           updated_elsewhere_.end();
+  };
+  const auto needs_labels = [&](NodeId id) {
+    const auto& depends = compiled.assembled.depends_on_labels;
+    return std::ranges::any_of(program.node(id).outputs,
+                               [&](ValueId v) { return depends[v]; });
+  };
+  std::vector<UnitId> units;
+  for (int i = first; i < last; ++i) {
+    const auto& nodes = compiled.lowered.units[plan.order[i]].nodes;
+    if (std::ranges::any_of(nodes, is_updated_elsewhere)) continue;
+    if (segment == Segment::InferenceWithoutLabels &&
+        std::ranges::any_of(nodes, needs_labels)) {
+      continue;
+    }
+    units.push_back(plan.order[i]);
+  }
+  return units;
+}
+
+Location Session::locate(const CompiledProgram& program, const Plan& plan,
+                         const Arena& arena, StorageId storage) {
+  const std::size_t offset = plan.offset_of[storage];
+  if (offset != Plan::kNotInArena) {
+    return const_cast<Arena&>(arena).at(offset);
+  }
+  const ValueId value = program.lowered.storages[storage].value;
+  if (value == kNoValue) return {};
+  const auto& tensor = program.assembled.program.value(value).tensor;
+  if (!tensor) return {};
+  const auto placed = placements_.find(tensor.get());
+  return placed == placements_.end() ? Location{} : placed->second->locate();
+}
+
+OutputPlan Session::outputs_of(Specialization& specialization,
+                               Segment segment) {
+  OutputPlan outputs;
+  if (segment == Segment::Update || segment == Segment::Nothing) {
+    return outputs;
+  }
+  const PlanKind kind = plan_of(segment);
+  const CompiledProgram& compiled = specialization.compilation.program(kind);
+  const Plan& plan = specialization.compilation.plan(kind);
+  const Assembled& assembled = compiled.assembled;
+  const auto is_available = [&](ValueId value) {
+    if (value == kNoValue || compiled.lowered.storage_of[value] < 0) {
+      return false;
+    }
+    const NodeId producer = assembled.program.value(value).producer;
+    const Phase phase =
+        producer < 0 ? Phase::Forward : assembled.program.node(producer).phase;
+    if (segment == Segment::Forward) return phase == Phase::Forward;
+    if (segment == Segment::Gradient) return phase == Phase::Gradient;
+    if (segment == Segment::InferenceWithoutLabels) {
+      return !assembled.depends_on_labels[value];
+    }
+    return true;
+  };
+  const auto entry = [&](std::string_view name, ValueId value) {
+    const StorageId storage = compiled.lowered.storage_of[value];
+    OutputPlan::Entry result{name, assembled.program.desc(value),
+                             locate(compiled, plan, arena(kind), storage),
+                             outputs.bytes};
+    outputs.bytes += (result.desc.size_bytes() + 63) / 64 * 64;
+    return result;
+  };
+  for (const auto& [name, tensor] : *specialization.names) {
+    const ValueId value = assembled.find(tensor);
+    if (is_available(value)) outputs.outputs.push_back(entry(name, value));
+  }
+  if (segment == Segment::Gradient) return outputs;
+  outputs.has_loss = is_available(assembled.loss);
+  const ValueId result = outputs.has_loss ? assembled.loss : assembled.result;
+  if (is_available(result)) outputs.result = entry("result", result);
+  return outputs;
+}
+
+}  // namespace traingraph

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// Linking: tensors that several sessions share get one device buffer and one
+// gradient accumulator.
+//
+//   first:  x -> A -> t          t's user gradient  <--+  one storage
+//   second: t -> B -> loss       t's accumulator    ---+
+//   parameters of both: one buffer anyway (tensors know it), one accumulator,
+//   and the first session with an optimizer updates them.
+#include <algorithm>
+
+#include "graph/tensor_state.h"
+#include "runtime/plan_storage.h"
+#include "runtime/session.h"
+#include "traingraph/error.h"
+
+namespace traingraph {
+
+void Session::link(const std::vector<std::shared_ptr<Session>>& others) {
+  std::vector<Session*> group{this};
+  for (const auto& other : others) {
+    if (std::ranges::find(group, other.get()) != group.end()) {
+      throw InvalidArgument(
+          ErrorInfo{.op = "link", .what = "a graph is listed twice"});
+    }
+    group.push_back(other.get());
+  }
+  // Sessions are locked in address order, so that two links cannot deadlock.
+  std::vector<Session*> by_address = group;
+  std::ranges::sort(by_address);
+  std::vector<std::unique_lock<std::mutex>> locks;
+  for (Session* session : by_address) locks.emplace_back(session->mutex_);
+  for (Session* session : group) session->require_linkable(*this);
+  for (Session* session : group) {
+    session->wait_until_idle();
+    session->forget_bindings();
+    session->updated_elsewhere_.clear();
+    session->phase_ = PhaseState::Clean;
+  }
+  auto shared = std::make_shared<LinkShared>();
+  share_results(group, *shared);
+  share_accumulators(group, *shared);
+  for (Session* session : group) {
+    session->link_ = shared;
+    if (const auto& optimizer = session->declaration_.optimizer) {
+      shared->users[optimizer.get()].push_back(session);
+    }
+  }
+}
+
+void Session::require_linkable(const Session& first) const {
+  require_compiled("link");
+  if (!options_.link_graphs) {
+    throw StateError(ErrorInfo{.op = "link",
+                               .what = "a graph was not compiled for linking",
+                               .expected = "CompileOptions::link_graphs"});
+  }
+  if (context_ == first.context_) return;
+  throw InvalidArgument(
+      ErrorInfo{.op = "link",
+                .what = "the graphs are compiled for different devices",
+                .expected = first.context_->description(),
+                .got = context_->description()});
+}
+
+/// A declared input that another session produces is read where that session's
+/// separate phases leave it.
+void Session::share_results(const std::vector<Session*>& group,
+                            LinkShared& shared) {
+  for (Session* consumer : group) {
+    for (const auto& [name, tensor] : consumer->declaration_.inputs) {
+      const auto producer = std::ranges::find_if(group, [&](Session* session) {
+        return session != consumer && session->produces(tensor);
+      });
+      if (producer == group.end()) continue;
+      Session& from = **producer;
+      const std::uint64_t id = tensor.tensor_id();
+      consumer->placements_[tensor.state().get()] =
+          std::make_shared<PhaseStorage>(from.context_,
+                                         tensor.descriptor().size_bytes(),
+                                         from.weak_from_this(), id);
+      consumer->declared_[name].written_batch = consumer->batch_;
+      if (!declaration_.trains) continue;
+      const auto& users = from.declaration_.user_gradients;
+      const auto user = std::ranges::find_if(
+          users, [&](const auto& u) { return u.of == tensor; });
+      const auto accumulator = consumer->declaration_.accumulators.find(id);
+      const bool has_gradient =
+          user != users.end() &&
+          accumulator != consumer->declaration_.accumulators.end();
+      if (!has_gradient) {
+        throw StateError(ErrorInfo{
+            .op = "link",
+            .node = tensor.label(),
+            .what = "the producing graph takes no gradient for this tensor",
+            .expected = "a floating-point result",
+            .hint = "Call allocate_user_gradient() for it before compile()."});
+      }
+      auto& into = from.placements_[user->gradient.state().get()];
+      if (!into) continue;
+      consumer->placements_[accumulator->second.state().get()] = into;
+      shared.has_contribution[into.get()] = false;
+    }
+  }
+}
+
+/// Parameters of several sessions: the first one's accumulator serves all, and
+/// the first one with an optimizer updates.
+void Session::share_accumulators(const std::vector<Session*>& group,
+                                 LinkShared& shared) {
+  std::unordered_map<std::uint64_t, std::shared_ptr<DeviceStorage>> storage;
+  std::unordered_map<std::uint64_t, Session*> updater;
+  for (Session* session : group) {
+    if (!session->declaration_.trains) return;
+    for (const auto& trained :
+         session->main_->compilation.training->assembled.trained) {
+      const std::uint64_t id = trained.tensor.tensor_id();
+      const auto accumulator = session->declaration_.accumulators.find(id);
+      if (accumulator == session->declaration_.accumulators.end()) continue;
+      auto& own =
+          session->placements_[accumulator->second.state().get()];
+      const auto [it, is_first] = storage.try_emplace(id, own);
+      if (!is_first) {
+        own = it->second;
+        shared.has_contribution[own.get()] = false;
+      }
+      if (!session->declaration_.optimizer) continue;
+      if (!updater.try_emplace(id, session).second) {
+        session->updated_elsewhere_.push_back(id);
+      }
+    }
+  }
+}
+
+Location PhaseStorage::locate() {
+  const auto alive = session.lock();
+  if (!alive) {
+    throw StateError(ErrorInfo{.op = "link",
+                               .what = "a linked graph no longer exists"});
+  }
+  return alive->locate_in_phases(tensor_id);
+}
+
+Location Session::locate_in_phases(std::uint64_t tensor_id) {
+  const PlanKind kind =
+      declaration_.trains ? PlanKind::Phases : PlanKind::Inference;
+  const CompiledProgram& compiled = main_->compilation.program(kind);
+  const ValueId value = compiled.assembled.value_of.at(tensor_id);
+  return locate(compiled, main_->compilation.plan(kind), arena(kind),
+                compiled.lowered.storage_of[value]);
+}
+
+}  // namespace traingraph
