@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// The CPU as the compiler sees it: every node is one oneDNN primitive or one
+// loop, plus the reorders between their layouts.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "compiler/target.h"
+
+namespace traingraph::cpu {
+
+class CpuTarget : public Target {
+ public:
+  std::string_view name() const override { return "cpu"; }
+  std::string reason_unsupported(const Program& program,
+                                 const Node& node) const override;
+  LoweredProgram lower(const Program& program,
+                       const LowerOptions& options) const override;
+};
+
+}  // namespace traingraph::cpu

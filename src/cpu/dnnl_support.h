@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// oneDNN's side of the border: the engine, descriptors of our tensors, and
+// primitives bound to addresses. oneDNN's exceptions become ours here.
+#pragma once
+
+#include <dnnl.hpp>
+#include <functional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "traingraph/types.h"
+
+namespace traingraph::cpu {
+
+/// The process-wide CPU engine.
+const dnnl::engine& engine();
+
+dnnl::memory::dims to_dims(const Shape& shape);
+dnnl::memory::data_type to_dnnl(DataType type);
+/// Row-major descriptor of `shape` (rank 0 becomes (1)).
+dnnl::memory::desc plain_desc(const Shape& shape, DataType type);
+/// Row-major data seen with axes permuted: strides follow the permutation.
+dnnl::memory::desc strided_desc(const Shape& shape, const Shape& strides,
+                                DataType type);
+
+/// Do both place every element at the same offset? Unlike ==, strides of axes
+/// with one element do not count.
+bool same_layout(const dnnl::memory::desc& a, const dnnl::memory::desc& b);
+/// Are there bytes that belong to no element (channels rounded up to a block)?
+/// oneDNN wants zeros there.
+bool is_padded(const dnnl::memory::desc& layout);
+
+/// Runs `f`; a dnnl::error becomes UnsupportedError (no implementation) or
+/// DeviceError naming op and node.
+template <class F>
+auto translate_errors(const char* op, const std::string& node, F&& f)
+    -> decltype(f());
+
+/// Scratchpad attribute that every primitive uses: the planner owns the bytes.
+dnnl::primitive_attr user_scratchpad();
+
+/// A primitive with its arguments fixed; calling it allocates nothing.
+class BoundPrimitive {
+ public:
+  struct Arg {
+    int dnnl_arg;  // DNNL_ARG_SRC ...
+    dnnl::memory::desc desc;
+    std::byte* address;
+  };
+  BoundPrimitive(const dnnl::primitive& primitive, std::span<const Arg> args);
+  void operator()() const;
+
+ private:
+  dnnl::primitive primitive_;
+  std::vector<dnnl::memory> memories_;
+  std::vector<dnnl_exec_arg_t> args_;
+};
+
+[[noreturn]] void rethrow_dnnl(const char* op, const std::string& node,
+                               const dnnl::error& error);
+
+template <class F>
+auto translate_errors(const char* op, const std::string& node, F&& f)
+    -> decltype(f()) {
+  try {
+    return f();
+  } catch (const dnnl::error& error) {
+    rethrow_dnnl(op, node, error);
+  }
+}
+
+}  // namespace traingraph::cpu

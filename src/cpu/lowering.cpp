@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+// The walk over a program; its rules are in lowering_walk.h.
+#include "cpu/cpu_target.h"
+#include "cpu/lowering_walk.h"
+
+namespace traingraph::cpu {
+
+using dnnl::memory;
+
+namespace {
+
+bool has_dims_of(const memory::desc& layout, const memory::desc& other) {
+  return layout.get_dims() == other.get_dims();
+}
+
+/// Row-major data of `layout`'s logical shape.
+memory::desc plain_like(const memory::desc& layout) {
+  const auto dims = layout.get_dims();
+  memory::dims strides(dims.size(), 1);
+  for (std::size_t i = dims.size() - 1; i > 0; --i) {
+    strides[i - 1] = strides[i] * dims[i];
+  }
+  return {dims, layout.get_data_type(), strides};
+}
+
+bool is_plain(const memory::desc& layout) {
+  return same_layout(layout, plain_like(layout));
+}
+
+}  // namespace
+
+KernelFactory bind_primitive(const dnnl::primitive_desc_base& primitive,
+                             std::vector<PrimitiveArg> args) {
+  return [primitive = dnnl::primitive(primitive.get()),
+          args = std::move(args)](std::span<std::byte* const> addresses) {
+    std::vector<BoundPrimitive::Arg> bound;
+    bound.reserve(args.size());
+    for (const PrimitiveArg& arg : args) {
+      bound.push_back({arg.dnnl_arg, arg.desc, addresses[arg.arg]});
+    }
+    return BoundKernel(BoundPrimitive(primitive, bound));
+  };
+}
+
+Lowering::Lowering(const Program& program, const LowerOptions& options)
+    : program_(program) {
+  const std::size_t n = program.values().size();
+  states_.resize(n);
+  lowered_.storage_of.assign(n, -1);
+  is_used_.assign(n, false);
+  is_kept_.assign(n, false);
+  is_mutated_.assign(n, false);
+  for (const Node& node : program.nodes()) {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId input = node.inputs[i];
+      if (input == kNoValue) continue;
+      is_used_[input] = true;
+      if (mutates(node, static_cast<int>(i))) is_mutated_[input] = true;
+    }
+  }
+  for (ValueId value : options.kept) is_kept_[value] = is_used_[value] = true;
+  for (ValueId id = 0; id < static_cast<ValueId>(n); ++id) {
+    if (program.value(id).role == Role::Result) continue;
+    add_result(id, plain(id), Phase::Forward);
+  }
+}
+
+LoweredProgram Lowering::run() {
+  for (NodeId id = 0; id < static_cast<NodeId>(program_.nodes().size()); ++id) {
+    const Node& node = program_.node(id);
+    const std::string reason = CpuTarget().reason_unsupported(program_, node);
+    if (!reason.empty()) {
+      throw UnsupportedError(
+          {.op = node.op->name, .node = node.name, .what = reason});
+    }
+    translate_errors(node.op->name, node.name, [&] {
+      NodeLowering lowering(*this, id);
+      lower_function(node.op->kind)(lowering);
+      for (ValueId output : node.outputs) {
+        if (is_kept_[output] && !program_.value(output).is_opaque) {
+          in_layout(output, plain(output), id);
+        }
+      }
+    });
+  }
+  return std::move(lowered_);
+}
+
+memory::desc Lowering::layout(ValueId value) const {
+  const memory::desc& home = states_[value].home;
+  return has_dims_of(home, plain(value)) ? home : plain(value);
+}
+
+bool Lowering::is_current(ValueId value, const Copy& copy) const {
+  // Plain storage of a variable is the variable itself.
+  return copy.version == states_[value].version ||
+         copy.storage == lowered_.storage_of[value];
+}
+
+const Lowering::Copy* Lowering::find(ValueId value, const memory::desc& layout,
+                                     Phase phase) const {
+  for (const Copy& copy : states_[value].copies) {
+    if (!is_current(value, copy) || copy.phase > phase) continue;
+    if (same_layout(copy.layout, layout)) return &copy;
+    if (is_plain(copy.layout) && is_plain(layout)) return &copy;
+  }
+  return nullptr;
+}
+
+StorageId Lowering::in_layout(ValueId value, const memory::desc& layout,
+                              NodeId asker) {
+  const Phase phase = program_.node(asker).phase;
+  if (const Copy* copy = find(value, layout, phase)) return copy->storage;
+  if (states_[value].copies.empty()) {
+    throw InternalError({.op = program_.node(asker).op->name,
+                         .node = program_.node(asker).name,
+                         .what = "input was not lowered",
+                         .got = program_.value(value).name});
+  }
+  // Layouts of different axes (grouped weights) meet in plain layout only.
+  Copy from = states_[value].copies.front();
+  if (!is_plain(layout) && !has_dims_of(from.layout, layout)) {
+    in_layout(value, plain(value), asker);
+    from = *find(value, plain(value), phase);
+  }
+  const Copy to = add_copy(value, layout, phase);
+  reorder(from, to, asker);
+  return to.storage;
+}
+
+const Lowering::Copy& Lowering::add_copy(ValueId value,
+                                         const memory::desc& layout,
+                                         Phase phase) {
+  const StorageId storage =
+      add_storage(layout.get_size(), program_.value(value).name);
+  if (is_plain(layout) && lowered_.storage_of[value] < 0) {
+    lowered_.storages[storage].value = value;
+    lowered_.storage_of[value] = storage;
+  }
+  State& state = states_[value];
+  state.copies.push_back({layout, storage, state.version, phase});
+  return state.copies.back();
+}
+
+void Lowering::reorder(const Copy& from, const Copy& to, NodeId asker) {
+  const memory::desc source =
+      is_plain(from.layout) ? plain_like(to.layout) : from.layout;
+  const memory::desc target =
+      is_plain(to.layout) ? plain_like(source) : to.layout;
+  const dnnl::reorder::primitive_desc primitive(engine(), source, engine(),
+                                                target, user_scratchpad());
+  Unit unit;
+  unit.phase = program_.node(asker).phase;
+  unit.nodes = {asker};
+  unit.args = {from.storage, to.storage};
+  unit.reads = {from.storage};
+  unit.writes = {to.storage};
+  unit.is_reorder = true;
+  std::vector<PrimitiveArg> args{{DNNL_ARG_FROM, source, 0},
+                                 {DNNL_ARG_TO, target, 1}};
+  const memory::desc scratchpad = primitive.scratchpad_desc();
+  if (scratchpad.get_size() > 0) {
+    unit.scratch = {add_storage(scratchpad.get_size(), "reorder scratchpad")};
+    unit.args.push_back(unit.scratch[0]);
+    args.push_back({DNNL_ARG_SCRATCHPAD, scratchpad, 2});
+  }
+  auto code = std::make_unique<CpuUnitCode>();
+  code->bind = bind_primitive(primitive, std::move(args));
+  unit.code = std::move(code);
+  add_unit(std::move(unit));
+}
+
+StorageId Lowering::add_result(ValueId value, const memory::desc& layout,
+                               Phase phase) {
+  states_[value].home = layout;
+  return add_copy(value, layout, phase).storage;
+}
+
+StorageId Lowering::add_opaque(ValueId value, std::size_t bytes,
+                               memory::desc layout) {
+  const StorageId storage = add_storage(bytes, program_.value(value).name);
+  State& state = states_[value];
+  state.home = layout;
+  state.copies.push_back({layout, storage, 0, Phase::Forward});
+  return storage;
+}
+
+StorageId Lowering::opaque(ValueId value) const {
+  return states_[value].copies.front().storage;
+}
+
+StorageId Lowering::add_storage(std::size_t bytes, std::string name) {
+  lowered_.storages.push_back({.bytes = bytes, .name = std::move(name)});
+  return static_cast<StorageId>(lowered_.storages.size()) - 1;
+}
+
+void Lowering::add_alias(ValueId value, StorageId storage, Phase phase) {
+  State& state = states_[value];
+  state.home = plain(value);
+  state.copies.push_back({state.home, storage, 0, phase});
+  lowered_.storage_of[value] = storage;
+}
+
+bool Lowering::is_persistent(StorageId storage) const {
+  const ValueId value = lowered_.storages[storage].value;
+  return value != kNoValue && program_.value(value).role != Role::Result;
+}
+
+bool Lowering::is_mutated(StorageId storage) const {
+  const ValueId value = lowered_.storages[storage].value;
+  return value != kNoValue && is_mutated_[value];
+}
+
+LoweredProgram lower_program(const Program& program,
+                             const LowerOptions& options) {
+  return Lowering(program, options).run();
+}
+
+}  // namespace traingraph::cpu

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// How a CPU op becomes units. A kernel family sees one NodeLowering per node:
+// it asks for inputs in the layout it wants, declares its results' layouts,
+// and emits one closure. Reorders between layouts are inserted here, once per
+// (value, layout).
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "compiler/target.h"
+#include "cpu/dnnl_support.h"
+#include "graph/op_def.h"
+
+namespace traingraph::cpu {
+
+/// A kernel bound to its addresses. Calling it allocates nothing.
+using BoundKernel = std::function<void()>;
+/// Called once per binding with one address per argument, in the order in
+/// which the node asked for them.
+using KernelFactory = std::function<BoundKernel(std::span<std::byte* const>)>;
+
+struct CpuUnitCode : UnitCode {
+  KernelFactory bind;
+};
+
+class Lowering;
+
+class NodeLowering {
+ public:
+  NodeLowering(Lowering& lowering, NodeId id);
+
+  const Node& node() const;
+  template <class Attrs>
+  const Attrs& attrs() const {
+    return std::get<Attrs>(node().attrs);
+  }
+  bool has(int input) const;
+  const TensorDescriptor& input_desc(int input) const;
+  const TensorDescriptor& result_desc(int result = 0) const;
+  const Shape& input_shape(int input) const { return input_desc(input).shape; }
+  const Shape& result_shape(int r = 0) const { return result_desc(r).shape; }
+  /// False when nothing reads this result and the host does not either.
+  bool is_used(int result) const;
+
+  /// The layout that input `i` has now (plain unless its producer chose one).
+  dnnl::memory::desc layout(int input) const;
+  /// Plain row-major layout of a descriptor.
+  static dnnl::memory::desc plain(const TensorDescriptor& desc);
+
+  // Arguments, in the order in which the kernel factory gets them. Each call
+  // returns the argument's index.
+  int read(int input);  // in plain layout
+  int read(int input, const dnnl::memory::desc& layout);
+  int mutate(int input);  // a variable; plain
+  int write(int result = 0);  // in plain layout
+  int write(int result, const dnnl::memory::desc& layout);
+  /// An opaque result (state for the gradient op) of this many bytes. `layout`
+  /// is a note to the gradient op, which finds it with opaque_layout().
+  int write_opaque(int result, std::size_t bytes,
+                   const dnnl::memory::desc& layout = {});
+  int read_opaque(int input);
+  dnnl::memory::desc opaque_layout(int input) const;
+  int scratch(std::size_t bytes);
+
+  /// Result `r` may overwrite input `i`: both must have been asked for with
+  /// layouts of equal size.
+  void may_run_in_place(int result, int input);
+  /// Result `r` is input `i` seen with another shape; no unit is emitted. The
+  /// input is brought to plain layout first.
+  void alias(int result, int input);
+
+  /// Ends the lowering of this node.
+  void emit(KernelFactory bind);
+
+ private:
+  Lowering& lowering_;
+  NodeId id_;
+  Unit unit_;
+  std::vector<int> input_arg_;   // last argument of each input; -1: none
+  std::vector<int> result_arg_;  // and of each result
+  std::vector<ValueId> mutated_;
+};
+
+/// One argument of an emitted primitive: oneDNN's name of it, its layout, and
+/// the index that read(), write() or scratch() returned.
+struct PrimitiveArg {
+  int dnnl_arg;
+  dnnl::memory::desc desc;
+  int arg;
+};
+/// Ends the lowering of a node with one oneDNN primitive made with
+/// user_scratchpad(), for which it asks here.
+void emit_primitive(NodeLowering& lowering,
+                    const dnnl::primitive_desc_base& primitive,
+                    std::vector<PrimitiveArg> args);
+
+/// Lowers every node in order; what CpuTarget::lower() does.
+LoweredProgram lower_program(const Program& program,
+                             const LowerOptions& options);
+
+/// One row of the kernel table.
+using LowerFunction = void (*)(NodeLowering&);
+/// Table entry for each OpKind; the families define the functions as
+/// `void lower_<name>(NodeLowering&)` in cpu/ops/<family>.cpp.
+LowerFunction lower_function(OpKind kind);
+
+#define OP(Kind, name, Attrs) void lower_##name(NodeLowering&);
+#include "traingraph/ops.inc"
+#undef OP
+
+}  // namespace traingraph::cpu

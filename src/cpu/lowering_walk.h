@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// The walk over a program: storage per value and layout, reorders where a
+// kernel wants a layout that nobody made yet. Kernel families see only
+// NodeLowering of lowering.h.
+//
+// Invariants: the plain storage of a variable always holds its newest contents
+// (kernels mutate it in place); copies in other layouts carry the version they
+// were made from and are not used after a mutation. A copy is used only by
+// nodes of its phase or later ones, so that each phase can run by itself.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cpu/lowering.h"
+
+namespace traingraph::cpu {
+
+class Lowering {
+ public:
+  Lowering(const Program& program, const LowerOptions& options);
+  LoweredProgram run();
+
+  const Program& program() const { return program_; }
+  bool is_used(ValueId value) const { return is_used_[value]; }
+  dnnl::memory::desc plain(ValueId value) const {
+    return NodeLowering::plain(program_.desc(value));
+  }
+  /// The layout that its producer gave it; plain when that has other axes (a
+  /// grouped weight gradient has five).
+  dnnl::memory::desc layout(ValueId value) const;
+  /// Storage that holds `value` in `layout`, made by a reorder if need be.
+  StorageId in_layout(ValueId value, const dnnl::memory::desc& layout,
+                      NodeId asker);
+  StorageId add_result(ValueId value, const dnnl::memory::desc& layout,
+                       Phase phase);
+  StorageId add_opaque(ValueId value, std::size_t bytes,
+                       dnnl::memory::desc layout);
+  StorageId opaque(ValueId value) const;
+  dnnl::memory::desc opaque_layout(ValueId value) const {
+    return states_[value].home;
+  }
+  StorageId add_storage(std::size_t bytes, std::string name);
+  void add_alias(ValueId value, StorageId storage, Phase phase);
+  void add_unit(Unit unit) { lowered_.units.push_back(std::move(unit)); }
+  void bump_version(ValueId value) { ++states_[value].version; }
+
+  /// Does the storage outlive the units (input, variable, constant)?
+  bool is_persistent(StorageId storage) const;
+  /// Will a node change the contents of this storage's variable?
+  bool is_mutated(StorageId storage) const;
+
+ private:
+  struct Copy {
+    dnnl::memory::desc layout;
+    StorageId storage;
+    int version;
+    Phase phase;
+  };
+  struct State {
+    dnnl::memory::desc home;
+    std::vector<Copy> copies;
+    int version = 0;
+  };
+
+  const Copy* find(ValueId value, const dnnl::memory::desc& layout,
+                   Phase phase) const;
+  bool is_current(ValueId value, const Copy& copy) const;
+  const Copy& add_copy(ValueId value, const dnnl::memory::desc& layout,
+                       Phase phase);
+  void reorder(const Copy& from, const Copy& to, NodeId asker);
+
+  const Program& program_;
+  LoweredProgram lowered_;
+  std::vector<State> states_;
+  std::vector<bool> is_used_, is_kept_, is_mutated_;
+};
+
+KernelFactory bind_primitive(const dnnl::primitive_desc_base& primitive,
+                             std::vector<PrimitiveArg> args);
+
+}  // namespace traingraph::cpu

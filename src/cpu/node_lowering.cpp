@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+// What a kernel family sees of the lowering: one node's arguments and units.
+#include <algorithm>
+#include <cstring>
+
+#include "cpu/lowering_walk.h"
+#include "cpu/parallel.h"
+
+namespace traingraph::cpu {
+
+using dnnl::memory;
+
+namespace {
+
+void add_once(std::vector<StorageId>& list, StorageId id) {
+  if (std::find(list.begin(), list.end(), id) == list.end()) list.push_back(id);
+}
+
+}  // namespace
+
+NodeLowering::NodeLowering(Lowering& lowering, NodeId id)
+    : lowering_(lowering),
+      id_(id),
+      input_arg_(node().inputs.size(), -1),
+      result_arg_(node().outputs.size(), -1) {}
+
+const Node& NodeLowering::node() const { return lowering_.program().node(id_); }
+
+bool NodeLowering::has(int input) const {
+  return input < static_cast<int>(node().inputs.size()) &&
+         node().inputs[input] != kNoValue;
+}
+
+const TensorDescriptor& NodeLowering::input_desc(int input) const {
+  return lowering_.program().desc(node().inputs[input]);
+}
+
+const TensorDescriptor& NodeLowering::result_desc(int result) const {
+  return lowering_.program().desc(node().outputs[result]);
+}
+
+bool NodeLowering::is_used(int result) const {
+  return lowering_.is_used(node().outputs[result]);
+}
+
+memory::desc NodeLowering::layout(int input) const {
+  return lowering_.layout(node().inputs[input]);
+}
+
+memory::desc NodeLowering::plain(const TensorDescriptor& desc) {
+  return plain_desc(desc.shape, desc.data_type);
+}
+
+int NodeLowering::read(int input) {
+  return read(input, plain(input_desc(input)));
+}
+
+int NodeLowering::read(int input, const memory::desc& layout) {
+  const StorageId storage =
+      lowering_.in_layout(node().inputs[input], layout, id_);
+  unit_.args.push_back(storage);
+  add_once(unit_.reads, storage);
+  return input_arg_[input] = static_cast<int>(unit_.args.size()) - 1;
+}
+
+int NodeLowering::mutate(int input) {
+  const int arg = read(input);
+  add_once(unit_.writes, unit_.args[arg]);
+  mutated_.push_back(node().inputs[input]);
+  return arg;
+}
+
+int NodeLowering::write(int result) {
+  return write(result, plain(result_desc(result)));
+}
+
+int NodeLowering::write(int result, const memory::desc& layout) {
+  const StorageId storage =
+      lowering_.add_result(node().outputs[result], layout, node().phase);
+  unit_.args.push_back(storage);
+  unit_.writes.push_back(storage);
+  return result_arg_[result] = static_cast<int>(unit_.args.size()) - 1;
+}
+
+int NodeLowering::write_opaque(int result, std::size_t bytes,
+                               const memory::desc& layout) {
+  const StorageId storage =
+      lowering_.add_opaque(node().outputs[result], bytes, layout);
+  unit_.args.push_back(storage);
+  unit_.writes.push_back(storage);
+  return result_arg_[result] = static_cast<int>(unit_.args.size()) - 1;
+}
+
+int NodeLowering::read_opaque(int input) {
+  const StorageId storage = lowering_.opaque(node().inputs[input]);
+  unit_.args.push_back(storage);
+  add_once(unit_.reads, storage);
+  return input_arg_[input] = static_cast<int>(unit_.args.size()) - 1;
+}
+
+memory::desc NodeLowering::opaque_layout(int input) const {
+  return lowering_.opaque_layout(node().inputs[input]);
+}
+
+int NodeLowering::scratch(std::size_t bytes) {
+  const StorageId storage =
+      lowering_.add_storage(bytes, node().name + " scratchpad");
+  unit_.args.push_back(storage);
+  unit_.scratch.push_back(storage);
+  return static_cast<int>(unit_.args.size()) - 1;
+}
+
+void NodeLowering::may_run_in_place(int result, int input) {
+  const StorageId output = unit_.args[result_arg_[result]];
+  const StorageId source = unit_.args[input_arg_[input]];
+  if (lowering_.is_persistent(source)) return;
+  unit_.in_place.push_back({output, source});
+}
+
+void NodeLowering::alias(int result, int input) {
+  const ValueId source = node().inputs[input];
+  const StorageId storage =
+      lowering_.in_layout(source, lowering_.plain(source), id_);
+  if (!lowering_.is_mutated(storage)) {
+    lowering_.add_alias(node().outputs[result], storage, node().phase);
+    return;
+  }
+  // A view of a variable would change under its readers: copy.
+  const int from = read(input), to = write(result);
+  emit([from, to,
+        bytes = static_cast<std::int64_t>(input_desc(input).size_bytes())](
+           std::span<std::byte* const> args) -> BoundKernel {
+    return [x = args[from], y = args[to], bytes] {
+      parallel_for(
+          bytes, 4 * kCheapGrain,
+          [&](auto begin, auto end) {
+            std::memcpy(y + begin, x + begin, end - begin);
+          },
+          /*multiple=*/64);
+    };
+  });
+}
+
+void NodeLowering::emit(KernelFactory bind) {
+  unit_.phase = node().phase;
+  unit_.nodes = {id_};
+  auto code = std::make_unique<CpuUnitCode>();
+  code->bind = std::move(bind);
+  unit_.code = std::move(code);
+  lowering_.add_unit(std::move(unit_));
+  unit_ = {};
+  for (ValueId value : mutated_) lowering_.bump_version(value);
+  mutated_.clear();
+}
+
+void emit_primitive(NodeLowering& lowering,
+                    const dnnl::primitive_desc_base& primitive,
+                    std::vector<PrimitiveArg> args) {
+  const memory::desc scratchpad = primitive.scratchpad_desc();
+  if (scratchpad.get_size() > 0) {
+    args.push_back({DNNL_ARG_SCRATCHPAD, scratchpad,
+                    lowering.scratch(scratchpad.get_size())});
+  }
+  lowering.emit(bind_primitive(primitive, std::move(args)));
+}
+
+}  // namespace traingraph::cpu

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+// The activation family and its gradients: oneDNN's eltwise where its formula
+// is ours, which pays off for exponentials; else plain loops, because oneDNN
+// has no such function or not with these parameters.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "cpu/ops/eltwise.h"
+
+namespace traingraph::cpu {
+namespace {
+
+using enum ActivationType;
+
+// std::min and std::max let loops vectorise, unlike fmin and fmax, and a NaN in
+// the first argument wins.
+float clamp(float x, float low, float high) {
+  return std::min(std::max(x, low), high);
+}
+float sigmoid(float x) { return 1 / (1 + std::exp(-x)); }
+float softplus(float x) {
+  return std::max(x, 0.0f) + std::log1p(std::exp(-std::fabs(x)));
+}
+
+// Each: value(x), slope(x). At a kink the slope is PyTorch's.
+struct Identity {
+  float value(float x) const { return x; }
+  float slope(float) const { return 1; }
+};
+struct Relu {
+  float a;
+  float value(float x) const { return x > 0 ? x : a * x; }
+  float slope(float x) const { return x > 0 ? 1 : a; }
+};
+struct LinearMap {
+  float a, b;
+  float value(float x) const { return a * x + b; }
+  float slope(float) const { return a; }
+};
+struct HardSigmoidMap {
+  float a, b;
+  float value(float x) const { return clamp(a * x + b, 0, 1); }
+  float slope(float x) const {
+    const float y = a * x + b;
+    return y > 0 && y < 1 ? a : 0;
+  }
+};
+struct ScaledTanh {
+  float a, b;
+  float value(float x) const { return a * std::tanh(b * x); }
+  float slope(float x) const {
+    const float t = std::tanh(b * x);
+    return a * b * (1 - t * t);
+  }
+};
+struct AbsoluteValue {
+  float value(float x) const { return std::fabs(x); }
+  float slope(float x) const { return x > 0 ? 1 : x < 0 ? -1 : 0; }
+};
+struct ScaledSoftPlus {
+  float a, b;
+  float value(float x) const { return a * softplus(b * x); }
+  float slope(float x) const { return a * b * sigmoid(b * x); }
+};
+struct SoftSignMap {
+  float value(float x) const { return x / (1 + std::fabs(x)); }
+  float slope(float x) const {
+    const float d = 1 + std::fabs(x);
+    return 1 / (d * d);
+  }
+};
+struct ReluN {
+  float a, b;
+  float value(float x) const { return std::min(x > 0 ? x : a * x, b); }
+  float slope(float x) const {
+    const float y = x > 0 ? x : a * x;
+    return y >= b ? 0 : x > 0 ? 1 : a;
+  }
+};
+/// scale * (x or alpha * (e^(x / width) - 1)): SELU, CELU.
+struct ScaledElu {
+  float scale, alpha, width;
+  float value(float x) const {
+    return scale * (x > 0 ? x : alpha * std::expm1(x / width));
+  }
+  float slope(float x) const {
+    return scale * (x > 0 ? 1 : alpha / width * std::exp(x / width));
+  }
+};
+struct HardShrinkMap {
+  float a;
+  float value(float x) const { return std::fabs(x) > a ? x : 0; }
+  float slope(float x) const { return std::fabs(x) > a ? 1 : 0; }
+};
+struct SoftShrinkMap {
+  float a;
+  float value(float x) const { return x > a ? x - a : x < -a ? x + a : 0; }
+  float slope(float x) const { return x > a || x < -a ? 1 : 0; }
+};
+struct TanhShrinkMap {
+  float value(float x) const { return x - std::tanh(x); }
+  float slope(float x) const {
+    const float t = std::tanh(x);
+    return t * t;
+  }
+};
+struct ThresholdMap {
+  float a, b;
+  float value(float x) const { return x > a ? x : b; }
+  float slope(float x) const { return x > a ? 1 : 0; }
+};
+struct HardSwishMap {
+  float value(float x) const { return x * clamp(x + 3, 0, 6) / 6; }
+  float slope(float x) const {
+    return x <= -3 ? 0 : x >= 3 ? 1 : (2 * x + 3) / 6;
+  }
+};
+struct ClampMap {
+  float a, b;
+  float value(float x) const { return clamp(x, a, b); }
+  float slope(float x) const { return x >= a && x <= b ? 1 : 0; }
+};
+
+std::optional<Eltwise> find_eltwise(const ActivationAttrs& attrs) {
+  using dnnl::algorithm;
+  switch (attrs.type) {
+    case Sigmoid:
+      return Eltwise{algorithm::eltwise_logistic};
+    case Tanh:
+      if (attrs.a != 1 || attrs.b != 1) return {};
+      return Eltwise{algorithm::eltwise_tanh};
+    case SoftPlus:  // oneDNN's is ln(1 + e^(alpha x)) / alpha
+      if (attrs.b == 0 || attrs.a != 1 / attrs.b) return {};
+      return Eltwise{algorithm::eltwise_soft_relu, attrs.b};
+    case LogSigmoid:
+      return Eltwise{algorithm::eltwise_soft_relu, -1};
+    case ELU:
+      return Eltwise{algorithm::eltwise_elu, attrs.a};
+    case GELU:
+      return Eltwise{algorithm::eltwise_gelu_erf};
+    case GELUTanh:
+      return Eltwise{algorithm::eltwise_gelu_tanh};
+    default:
+      return {};
+  }
+}
+
+/// Calls use(function, grain) with the function that `attrs` names.
+template <class Use>
+void with_function(const ActivationAttrs& attrs, Use use) {
+  const auto [type, a, b, c] = attrs;
+  switch (type) {
+    case ReLU:
+      return use(Relu{a}, kCheapGrain);
+    case Linear:
+      return use(LinearMap{a, b}, kCheapGrain);
+    case HardSigmoid:
+      return use(HardSigmoidMap{a, b}, kCheapGrain);
+    case Tanh:
+      return use(ScaledTanh{a, b}, kCostlyGrain);
+    case Absolute:
+      return use(AbsoluteValue{}, kCheapGrain);
+    case SoftPlus:
+      return use(ScaledSoftPlus{a, b}, kCostlyGrain);
+    case SoftSign:
+      return use(SoftSignMap{}, kCheapGrain);
+    case ReLUN:
+      return use(ReluN{a, b}, kCheapGrain);
+    case SELU:
+      return use(ScaledElu{1.0507009873554805f, 1.6732632423543772f, 1},
+                 kCostlyGrain);
+    case CELU:
+      return use(ScaledElu{1, a, a}, kCostlyGrain);
+    case HardShrink:
+      return use(HardShrinkMap{a}, kCheapGrain);
+    case SoftShrink:
+      return use(SoftShrinkMap{a}, kCheapGrain);
+    case TanhShrink:
+      return use(TanhShrinkMap{}, kCostlyGrain);
+    case Threshold:
+      return use(ThresholdMap{a, b}, kCheapGrain);
+    case HardSwish:
+      return use(HardSwishMap{}, kCheapGrain);
+    case Clamp:
+      return use(ClampMap{a, b}, kCheapGrain);
+    default:
+      return use(Identity{}, kCheapGrain);
+  }
+}
+
+}  // namespace
+
+void lower_activation(NodeLowering& lowering) {
+  const auto& attrs = lowering.attrs<ActivationAttrs>();
+  if (const auto eltwise = find_eltwise(attrs)) {
+    return lower_eltwise(lowering, *eltwise);
+  }
+  with_function(attrs, [&](auto function, std::int64_t grain) {
+    lower_map(lowering, grain,
+              [function](float x) { return function.value(x); });
+  });
+}
+
+void lower_activation_gradient(NodeLowering& lowering) {
+  const auto& attrs = lowering.attrs<ActivationAttrs>();
+  if (const auto eltwise = find_eltwise(attrs)) {
+    return lower_eltwise_gradient(lowering, *eltwise);
+  }
+  // A padded gradient is zero and so is its product with any slope.
+  const auto layout = common_layout(lowering, 1, 0, /*keeps_zero=*/true);
+  with_function(attrs, [&](auto function, std::int64_t grain) {
+    lower_zip(lowering, grain, layout, [function](float gradient, float x) {
+      return gradient * function.slope(x);
+    });
+  });
+}
+
+}  // namespace traingraph::cpu

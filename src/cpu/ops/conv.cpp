@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// Convolution and its two gradients: oneDNN primitives that choose the layouts
+// of data and weights.
+#include "cpu/lowering.h"
+
+namespace traingraph::cpu {
+namespace {
+
+using dnnl::memory;
+using Forward = dnnl::convolution_forward::primitive_desc;
+using BackwardData = dnnl::convolution_backward_data::primitive_desc;
+using BackwardWeights = dnnl::convolution_backward_weights::primitive_desc;
+
+constexpr auto kAlgorithm = dnnl::algorithm::convolution_direct;
+
+/// A convolution x * weights -> y as oneDNN describes it.
+struct Convolution {
+  memory::desc x, weights, y;
+  memory::dims strides, dilations, padding_begin, padding_end;
+
+  template <class Attrs>
+  Convolution(const Attrs& attrs, const Shape& x_shape, const Shape& w_shape,
+              const Shape& y_shape)
+      : x(any(to_dims(x_shape))),
+        weights(any(weight_dims(w_shape, attrs.groups))),
+        y(any(to_dims(y_shape))),
+        strides{attrs.strides[0], attrs.strides[1]},
+        // oneDNN counts the skipped samples.
+        dilations{attrs.dilation_rates[0] - 1, attrs.dilation_rates[1] - 1},
+        padding_begin{attrs.padding[0], attrs.padding[2]},
+        padding_end{attrs.padding[1], attrs.padding[3]} {}
+
+  Forward forward(const memory::desc& bias = {}) const {
+    const auto kind = dnnl::prop_kind::forward_training;
+    if (bias.get_ndims() > 0) {
+      return {engine(),  kind,          kAlgorithm,  x,
+              weights,   bias,          y,           strides,
+              dilations, padding_begin, padding_end, user_scratchpad()};
+    }
+    return {engine(),      kind,        kAlgorithm,       x,
+            weights,       y,           strides,          dilations,
+            padding_begin, padding_end, user_scratchpad()};
+  }
+
+ private:
+  static memory::desc any(const memory::dims& dims) {
+    return {dims, memory::data_type::f32, memory::format_tag::any};
+  }
+  /// Groups are an axis of their own in oneDNN.
+  static memory::dims weight_dims(const Shape& w, std::int64_t groups) {
+    if (groups == 1) return to_dims(w);
+    return {groups, w[0] / groups, w[1], w[2], w[3]};
+  }
+};
+
+}  // namespace
+
+void lower_convolution_2d(NodeLowering& lowering) {
+  const Convolution convolution(
+      lowering.attrs<Convolution2dAttrs>(), lowering.input_shape(0),
+      lowering.input_shape(1), lowering.result_shape());
+  const memory::desc bias = lowering.has(2)
+                                ? NodeLowering::plain(lowering.input_desc(2))
+                                : memory::desc();
+  const Forward primitive = convolution.forward(bias);
+  std::vector<PrimitiveArg> args{{DNNL_ARG_SRC, primitive.src_desc(),
+                                  lowering.read(0, primitive.src_desc())},
+                                 {DNNL_ARG_WEIGHTS, primitive.weights_desc(),
+                                  lowering.read(1, primitive.weights_desc())}};
+  if (lowering.has(2)) {
+    args.push_back({DNNL_ARG_BIAS, bias, lowering.read(2)});
+  }
+  args.push_back({DNNL_ARG_DST, primitive.dst_desc(),
+                  lowering.write(0, primitive.dst_desc())});
+  emit_primitive(lowering, primitive, std::move(args));
+}
+
+void lower_convolution_2d_input_gradient(NodeLowering& lowering) {
+  const Convolution convolution(
+      lowering.attrs<Convolution2dGradientAttrs>(), lowering.result_shape(),
+      lowering.input_shape(1), lowering.input_shape(0));
+  const BackwardData primitive(
+      engine(), kAlgorithm, convolution.x, convolution.weights, convolution.y,
+      convolution.strides, convolution.dilations, convolution.padding_begin,
+      convolution.padding_end, convolution.forward(), user_scratchpad());
+  const memory::desc gradient = primitive.diff_dst_desc(),
+                     weights = primitive.weights_desc(),
+                     dx = primitive.diff_src_desc();
+  emit_primitive(lowering, primitive,
+                 {{DNNL_ARG_DIFF_DST, gradient, lowering.read(0, gradient)},
+                  {DNNL_ARG_WEIGHTS, weights, lowering.read(1, weights)},
+                  {DNNL_ARG_DIFF_SRC, dx, lowering.write(0, dx)}});
+}
+
+void lower_convolution_2d_weights_gradient(NodeLowering& lowering) {
+  const Convolution convolution(
+      lowering.attrs<Convolution2dGradientAttrs>(), lowering.input_shape(1),
+      lowering.result_shape(), lowering.input_shape(0));
+  const BackwardWeights primitive(
+      engine(), kAlgorithm, convolution.x, convolution.weights, convolution.y,
+      convolution.strides, convolution.dilations, convolution.padding_begin,
+      convolution.padding_end, convolution.forward(), user_scratchpad());
+  const memory::desc gradient = primitive.diff_dst_desc(),
+                     x = primitive.src_desc(),
+                     dw = primitive.diff_weights_desc();
+  emit_primitive(lowering, primitive,
+                 {{DNNL_ARG_DIFF_DST, gradient, lowering.read(0, gradient)},
+                  {DNNL_ARG_SRC, x, lowering.read(1, x)},
+                  {DNNL_ARG_DIFF_WEIGHTS, dw, lowering.write(0, dw)}});
+}
+
+}  // namespace traingraph::cpu

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+// Arithmetic of one and two operands, and select. oneDNN's eltwise computes
+// exponentials, logarithms and tanh; its binary primitive is slower than a
+// loop on row-major data and knows none of the other functions.
+#include <cmath>
+
+#include "cpu/broadcast.h"
+#include "cpu/ops/eltwise.h"
+
+namespace traingraph::cpu {
+namespace {
+
+using enum ArithmeticOperation;
+
+template <class F>
+void lower_function_of(NodeLowering& lowering, F f) {
+  lower_map(lowering, kCostlyGrain, f);
+}
+
+template <class F>
+void lower_pairs(NodeLowering& lowering, F f,
+                 std::int64_t grain = kCheapGrain) {
+  if (lowering.input_shape(0) == lowering.input_shape(1)) {
+    const bool keeps_zero = f(0.0f, 0.0f) == 0.0f;
+    return lower_zip(lowering, grain, common_layout(lowering, 0, 1, keeps_zero),
+                     f);
+  }
+  const int left = lowering.read(0), right = lowering.read(1);
+  const int out = lowering.write(0);
+  for (int i = 0; i < 2; ++i) {
+    if (lowering.input_shape(i) == lowering.result_shape()) {
+      lowering.may_run_in_place(0, i);
+    }
+  }
+  lowering.emit([=, plan = plan_broadcast<2>(
+                        lowering.result_shape(),
+                        {lowering.input_shape(0), lowering.input_shape(1)})](
+                    std::span<std::byte* const> at) -> BoundKernel {
+    return [f, plan, grain, x = floats(at[left]), y = floats(at[right]),
+            z = floats(at[out])] {
+      broadcast_binary<float>(plan, grain, x, y, z, f);
+    };
+  });
+}
+
+}  // namespace
+
+void lower_unary(NodeLowering& lowering) {
+  using dnnl::algorithm;
+  const auto lower = [&](auto f) { lower_function_of(lowering, f); };
+  switch (lowering.attrs<ArithmeticAttrs>().operation) {
+    case Floor:
+      return lower([](float x) { return std::floor(x); });
+    case Round:  // ties to even
+      return lower([](float x) { return std::nearbyint(x); });
+    case Ceil:
+      return lower([](float x) { return std::ceil(x); });
+    case Sqrt:
+      return lower([](float x) { return std::sqrt(x); });
+    case Rsqrt:
+      return lower([](float x) { return 1 / std::sqrt(x); });
+    case Sin:
+      return lower([](float x) { return std::sin(x); });
+    case Cos:
+      return lower([](float x) { return std::cos(x); });
+    case Tan:
+      return lower([](float x) { return std::tan(x); });
+    case Asin:
+      return lower([](float x) { return std::asin(x); });
+    case Acos:
+      return lower([](float x) { return std::acos(x); });
+    case Atan:
+      return lower([](float x) { return std::atan(x); });
+    case Sinh:
+      return lower([](float x) { return std::sinh(x); });
+    case Cosh:
+      return lower([](float x) { return std::cosh(x); });
+    case Tanh:
+      return lower_eltwise(lowering, {algorithm::eltwise_tanh});
+    case Asinh:
+      return lower([](float x) { return std::asinh(x); });
+    case Acosh:
+      return lower([](float x) { return std::acosh(x); });
+    case Atanh:
+      return lower([](float x) { return std::atanh(x); });
+    case Exp:
+      return lower_eltwise(lowering, {algorithm::eltwise_exp});
+    case Exp2:
+      return lower([](float x) { return std::exp2(x); });
+    case Log:
+      return lower_eltwise(lowering, {algorithm::eltwise_log});
+    case Log2:
+      return lower([](float x) { return std::log2(x); });
+    default:
+      throw UnsupportedError({.op = "unary",
+                              .node = lowering.node().name,
+                              .what = "the operation takes two operands"});
+  }
+}
+
+void lower_binary(NodeLowering& lowering) {
+  const auto lower = [&](auto f) { lower_pairs(lowering, f); };
+  switch (lowering.attrs<ArithmeticAttrs>().operation) {
+    case Add:
+      return lower([](float x, float y) { return x + y; });
+    case Subtract:
+      return lower([](float x, float y) { return x - y; });
+    case Multiply:
+      return lower([](float x, float y) { return x * y; });
+    case Divide:
+      return lower([](float x, float y) { return x / y; });
+    case Pow:
+      return lower_pairs(
+          lowering, [](float x, float y) { return std::pow(x, y); },
+          kCostlyGrain);
+    case MultiplyNoNaN:
+      return lower([](float x, float y) { return y == 0 ? 0 : x * y; });
+    case DivideNoNaN:
+      return lower([](float x, float y) { return y == 0 ? 0 : x / y; });
+    case Min:
+      return lower([](float x, float y) { return y < x ? y : x; });
+    case Max:
+      return lower([](float x, float y) { return y > x ? y : x; });
+    default:
+      throw UnsupportedError({.op = "binary",
+                              .node = lowering.node().name,
+                              .what = "the operation takes one operand"});
+  }
+}
+
+void lower_select(NodeLowering& lowering) {
+  const int condition = lowering.read(0);
+  const int left = lowering.read(1), right = lowering.read(2);
+  const int out = lowering.write(0);
+  for (int i = 1; i < 3; ++i) {
+    if (lowering.input_shape(i) == lowering.result_shape()) {
+      lowering.may_run_in_place(0, i);
+    }
+  }
+  lowering.emit([=, plan = plan_broadcast<3>(
+                        lowering.result_shape(),
+                        {lowering.input_shape(0), lowering.input_shape(1),
+                         lowering.input_shape(2)})](
+                    std::span<std::byte* const> at) -> BoundKernel {
+    return [plan, c = typed<std::uint8_t>(at[condition]), x = floats(at[left]),
+            y = floats(at[right]), z = floats(at[out])] {
+      const auto step = plan.strides[plan.rank - 1];
+      broadcast_rows(
+          plan, kCheapGrain,
+          [&](std::int64_t to, const auto& from, std::int64_t count) {
+            for (std::int64_t i = 0; i < count; ++i) {
+              z[to + i] = c[from[0] + i * step[0]] != 0
+                              ? x[from[1] + i * step[1]]
+                              : y[from[2] + i * step[2]];
+            }
+          });
+    };
+  });
+}
+
+}  // namespace traingraph::cpu

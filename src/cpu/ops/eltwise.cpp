@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// oneDNN's eltwise primitive, and the choice of layouts for plain loops.
+#include "cpu/ops/eltwise.h"
+
+namespace traingraph::cpu {
+namespace {
+
+using dnnl::eltwise_backward;
+using dnnl::eltwise_forward;
+using dnnl::memory;
+
+eltwise_forward::primitive_desc describe_forward(Eltwise f,
+                                                 const memory::desc& layout) {
+  return {engine(),    dnnl::prop_kind::forward_training,
+          f.algorithm, layout,
+          layout,      f.alpha,
+          f.beta,      user_scratchpad()};
+}
+
+bool keeps_zero(dnnl::algorithm algorithm) {
+  switch (algorithm) {
+    case dnnl::algorithm::eltwise_tanh:
+    case dnnl::algorithm::eltwise_elu:
+    case dnnl::algorithm::eltwise_gelu_erf:
+    case dnnl::algorithm::eltwise_gelu_tanh:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+std::int64_t num_floats(const memory::desc& layout) {
+  return static_cast<std::int64_t>(layout.get_size() / sizeof(float));
+}
+
+memory::desc loop_layout(const NodeLowering& lowering, int input,
+                         bool keeps_zero) {
+  const memory::desc layout = lowering.layout(input);
+  if (is_padded(layout) && !keeps_zero) {
+    return NodeLowering::plain(lowering.input_desc(input));
+  }
+  return layout;
+}
+
+memory::desc common_layout(const NodeLowering& lowering, int first, int second,
+                           bool keeps_zero) {
+  const memory::desc plain = NodeLowering::plain(lowering.input_desc(first));
+  const memory::desc layout = loop_layout(lowering, first, keeps_zero);
+  if (!same_layout(layout, plain)) return layout;
+  return loop_layout(lowering, second, keeps_zero);
+}
+
+void lower_eltwise(NodeLowering& lowering, Eltwise f) {
+  // On padded layouts oneDNN falls back to slow code for the others.
+  const memory::desc layout = loop_layout(lowering, 0, keeps_zero(f.algorithm));
+  const auto primitive = describe_forward(f, layout);
+  const int x = lowering.read(0, layout), y = lowering.write(0, layout);
+  lowering.may_run_in_place(0, 0);
+  emit_primitive(lowering, primitive,
+                 {{DNNL_ARG_SRC, layout, x}, {DNNL_ARG_DST, layout, y}});
+}
+
+void lower_eltwise_gradient(NodeLowering& lowering, Eltwise f) {
+  const memory::desc layout =
+      common_layout(lowering, 1, 0, /*keeps_zero=*/true);
+  const eltwise_backward::primitive_desc primitive(
+      engine(), f.algorithm, layout, layout, layout, f.alpha, f.beta,
+      describe_forward(f, layout), user_scratchpad());
+  const int gradient = lowering.read(0, layout), x = lowering.read(1, layout);
+  const int dx = lowering.write(0, layout);
+  lowering.may_run_in_place(0, 0);
+  emit_primitive(lowering, primitive,
+                 {{DNNL_ARG_DIFF_DST, layout, gradient},
+                  {DNNL_ARG_SRC, layout, x},
+                  {DNNL_ARG_DIFF_SRC, layout, dx}});
+}
+
+}  // namespace traingraph::cpu

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// Element-wise kernels in whatever layout their operands have: oneDNN's
+// eltwise primitive, and plain loops over the bytes of a layout.
+#pragma once
+
+#include "cpu/lowering.h"
+#include "cpu/parallel.h"
+#include "cpu/typed_address.h"
+
+namespace traingraph::cpu {
+
+/// oneDNN's function of one variable.
+struct Eltwise {
+  dnnl::algorithm algorithm;
+  float alpha = 0, beta = 0;
+};
+
+/// result 0 = f(input 0).
+void lower_eltwise(NodeLowering& lowering, Eltwise f);
+/// result 0 = input 0 * f'(input 1).
+void lower_eltwise_gradient(NodeLowering& lowering, Eltwise f);
+
+/// The layout of `input` if a loop over its bytes may run in it: oneDNN wants
+/// zeros in padded areas, so a function that moves zero needs a plain one.
+dnnl::memory::desc loop_layout(const NodeLowering& lowering, int input,
+                               bool keeps_zero);
+/// The layout for two operands of equal shape: that of `first`, unless only
+/// `second` was given a special one.
+dnnl::memory::desc common_layout(const NodeLowering& lowering, int first,
+                                 int second, bool keeps_zero);
+/// Elements of a layout, padding included.
+std::int64_t num_floats(const dnnl::memory::desc& layout);
+
+/// result 0 = f(input 0), element by element.
+template <class F>
+void lower_map(NodeLowering& lowering, std::int64_t grain, F f) {
+  const auto layout = loop_layout(lowering, 0, f(0.0f) == 0.0f);
+  const int in = lowering.read(0, layout), out = lowering.write(0, layout);
+  lowering.may_run_in_place(0, 0);
+  lowering.emit([=, n = num_floats(layout)](
+                    std::span<std::byte* const> at) -> BoundKernel {
+    return [f, n, grain, x = floats(at[in]), y = floats(at[out])] {
+      parallel_for(n, grain, [&](auto begin, auto end) {
+        for (auto i = begin; i < end; ++i) y[i] = f(x[i]);
+      });
+    };
+  });
+}
+
+/// result 0 = f(input 0, input 1) for inputs of equal shape.
+template <class F>
+void lower_zip(NodeLowering& lowering, std::int64_t grain,
+               const dnnl::memory::desc& layout, F f) {
+  const int left = lowering.read(0, layout), right = lowering.read(1, layout);
+  const int out = lowering.write(0, layout);
+  lowering.may_run_in_place(0, 0);
+  lowering.may_run_in_place(0, 1);
+  lowering.emit([=, n = num_floats(layout)](
+                    std::span<std::byte* const> at) -> BoundKernel {
+    return [f, n, grain, x = floats(at[left]), y = floats(at[right]),
+            z = floats(at[out])] {
+      parallel_for(n, grain, [&](auto begin, auto end) {
+        for (auto i = begin; i < end; ++i) z[i] = f(x[i], y[i]);
+      });
+    };
+  });
+}
+
+}  // namespace traingraph::cpu

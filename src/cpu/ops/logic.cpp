@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+// Comparisons, logical not, casts and fills: plain loops, because oneDNN has
+// neither Booleans nor 64-bit integers.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "cpu/broadcast.h"
+#include "cpu/ops/eltwise.h"
+
+namespace traingraph::cpu {
+namespace {
+
+using enum ComparisonOperation;
+using Boolean = std::uint8_t;
+
+/// Calls use(T{}) with the C++ type of `type`. Booleans come as `bool` so that
+/// casts can tell them from UInt8; they are stored as one byte 0 or 1.
+template <class Use>
+void with_type(DataType type, Use use) {
+  switch (type) {
+    case DataType::Float32:
+      return use(float{});
+    case DataType::Boolean:
+      return use(bool{});
+    case DataType::Int64:
+      return use(std::int64_t{});
+    case DataType::Int32:
+      return use(std::int32_t{});
+    case DataType::Int8:
+      return use(std::int8_t{});
+    case DataType::UInt8:
+      return use(std::uint8_t{});
+    default:
+      throw UnsupportedError({.op = "cast",
+                              .what = "the CPU does not compute in this type",
+                              .got = std::string(to_string(type))});
+  }
+}
+
+template <class T, class F>
+void lower_comparison(NodeLowering& lowering, F f) {
+  const int left = lowering.read(0), right = lowering.read(1);
+  const int out = lowering.write(0);
+  lowering.emit([=, plan = plan_broadcast<2>(
+                        lowering.result_shape(),
+                        {lowering.input_shape(0), lowering.input_shape(1)})](
+                    std::span<std::byte* const> at) -> BoundKernel {
+    return [f, plan, x = typed<T>(at[left]), y = typed<T>(at[right]),
+            z = typed<Boolean>(at[out])] {
+      broadcast_binary<T>(plan, kCheapGrain, x, y, z,
+                          [f](T a, T b) -> Boolean { return f(a, b); });
+    };
+  });
+}
+
+template <class T>
+void lower_comparison_of(NodeLowering& lowering) {
+  const auto lower = [&](auto f) { lower_comparison<T>(lowering, f); };
+  switch (lowering.attrs<CompareAttrs>().operation) {
+    case Equal:
+      return lower([](T x, T y) { return x == y; });
+    case NotEqual:
+      return lower([](T x, T y) { return x != y; });
+    case Less:
+      return lower([](T x, T y) { return x < y; });
+    case Greater:
+      return lower([](T x, T y) { return x > y; });
+    case LessOrEqual:
+      return lower([](T x, T y) { return x <= y; });
+    case GreaterOrEqual:
+      return lower([](T x, T y) { return x >= y; });
+    case LogicalAND:
+      return lower([](T x, T y) { return (x != 0) & (y != 0); });
+    case LogicalOR:
+      return lower([](T x, T y) { return (x != 0) | (y != 0); });
+    case LogicalNAND:
+      return lower([](T x, T y) { return !((x != 0) & (y != 0)); });
+    case LogicalNOR:
+      return lower([](T x, T y) { return !((x != 0) | (y != 0)); });
+    case LogicalXOR:
+      return lower([](T x, T y) { return (x != 0) != (y != 0); });
+    case LogicalNOT:
+      throw UnsupportedError({.op = "compare",
+                              .node = lowering.node().name,
+                              .what = "logical_not takes one operand",
+                              .hint = "Use the op logical_not."});
+  }
+}
+
+/// Out of range saturates and NaN becomes 0, where C++ would be undefined.
+template <class To, class From>
+To convert(From x) {
+  if constexpr (std::is_same_v<To, bool>) {
+    return x != 0;
+  } else if constexpr (std::is_integral_v<To> && std::is_same_v<From, float>) {
+    using Limits = std::numeric_limits<To>;
+    if (std::isnan(x)) return 0;
+    if (x <= static_cast<float>(Limits::min())) return Limits::min();
+    if (x >= static_cast<float>(Limits::max())) return Limits::max();
+    return static_cast<To>(x);
+  } else {
+    return static_cast<To>(x);
+  }
+}
+
+template <class From, class To>
+void lower_cast_between(NodeLowering& lowering) {
+  const int in = lowering.read(0), out = lowering.write(0);
+  if constexpr (sizeof(From) == sizeof(To)) lowering.may_run_in_place(0, 0);
+  lowering.emit([=, n = lowering.result_shape().num_elements()](
+                    std::span<std::byte* const> at) -> BoundKernel {
+    return [n, x = typed<From>(at[in]), y = typed<To>(at[out])] {
+      parallel_for(n, kCheapGrain, [&](auto begin, auto end) {
+        for (auto i = begin; i < end; ++i) y[i] = convert<To>(x[i]);
+      });
+    };
+  });
+}
+
+}  // namespace
+
+void lower_compare(NodeLowering& lowering) {
+  switch (lowering.input_desc(0).data_type) {
+    case DataType::Float32:
+      return lower_comparison_of<float>(lowering);
+    case DataType::Int32:
+      return lower_comparison_of<std::int32_t>(lowering);
+    case DataType::Int64:
+      return lower_comparison_of<std::int64_t>(lowering);
+    default:
+      return lower_comparison_of<Boolean>(lowering);
+  }
+}
+
+void lower_logical_not(NodeLowering& lowering) {
+  const int in = lowering.read(0), out = lowering.write(0);
+  lowering.may_run_in_place(0, 0);
+  lowering.emit([=, n = lowering.result_shape().num_elements()](
+                    std::span<std::byte* const> at) -> BoundKernel {
+    return [n, x = typed<Boolean>(at[in]), y = typed<Boolean>(at[out])] {
+      parallel_for(
+          n, 4 * kCheapGrain,
+          [&](auto begin, auto end) {
+            for (auto i = begin; i < end; ++i) y[i] = x[i] == 0;
+          },
+          /*multiple=*/64);
+    };
+  });
+}
+
+void lower_cast(NodeLowering& lowering) {
+  const DataType from = lowering.input_desc(0).data_type;
+  const DataType to = lowering.result_desc().data_type;
+  if (from == to) return lowering.alias(0, 0);
+  with_type(from, [&](auto x) {
+    with_type(to, [&](auto y) {
+      lower_cast_between<decltype(x), decltype(y)>(lowering);
+    });
+  });
+}
+
+void lower_fill(NodeLowering& lowering) {
+  const float value = lowering.attrs<FillAttrs>().value;
+  const auto n = lowering.result_shape().num_elements();
+  with_type(lowering.result_desc().data_type, [&](auto type) {
+    using T = decltype(type);
+    const int out = lowering.write(0);
+    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+      return [n, value = convert<T>(value), y = typed<T>(at[out])] {
+        parallel_for(n, kCheapGrain, [&](auto begin, auto end) {
+          std::fill(y + begin, y + end, value);
+        });
+      };
+    });
+  });
+}
+
+}  // namespace traingraph::cpu

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+// Matrix products: one oneDNN primitive. Transposes are strides, broadcast
+// leading axes have size 1, alpha is a post-op.
+#include <algorithm>
+
+#include "cpu/lowering.h"
+
+namespace traingraph::cpu {
+namespace {
+
+using dnnl::memory;
+
+/// Leading axes and the logical (rows, columns) of one operand, with the
+/// strides of its row-major data.
+struct Matrices {
+  memory::dims dims, strides;
+};
+
+Matrices view(const Shape& shape, int rank, bool is_transposed) {
+  Matrices m{memory::dims(rank, 1), memory::dims(rank, 0)};
+  std::int64_t stride = 1;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    const int to = axis + rank - shape.rank();
+    m.dims[to] = shape[axis];
+    m.strides[to] = stride;
+    stride *= shape[axis];
+  }
+  for (int to = 0; to < rank - shape.rank(); ++to) m.strides[to] = stride;
+  if (is_transposed) {
+    std::swap(m.dims[rank - 2], m.dims[rank - 1]);
+    std::swap(m.strides[rank - 2], m.strides[rank - 1]);
+  }
+  return m;
+}
+
+/// Leading axes `axis` and `axis + 1` as one, for an operand that has both.
+void merge(Matrices& m, int axis) {
+  m.dims[axis] *= m.dims[axis + 1];
+  m.strides[axis] = m.strides[axis + 1];
+  m.dims.erase(m.dims.begin() + axis + 1);
+  m.strides.erase(m.strides.begin() + axis + 1);
+}
+
+/// Fewer axes make faster primitives. Adjacent leading axes merge when both
+/// operands have them in full, or one operand repeats over both. A single
+/// leading axis over which y repeats joins the rows of x.
+void simplify(Matrices& x, Matrices& y, Matrices& z) {
+  for (int axis = static_cast<int>(z.dims.size()) - 4; axis >= 0; --axis) {
+    const auto is_full = [&](const Matrices& m) {
+      return m.dims[axis] == z.dims[axis] &&
+             m.dims[axis + 1] == z.dims[axis + 1];
+    };
+    const auto repeats = [&](const Matrices& m) {
+      return m.dims[axis] == 1 && m.dims[axis + 1] == 1;
+    };
+    if ((is_full(x) || repeats(x)) && (is_full(y) || repeats(y))) {
+      for (Matrices* m : {&x, &y, &z}) merge(*m, axis);
+    }
+  }
+  const bool joins = z.dims.size() == 3 && y.dims[0] == 1 &&
+                     x.dims[0] == z.dims[0] &&
+                     x.strides[0] == x.dims[1] * x.strides[1];
+  if (joins) {
+    y.dims.erase(y.dims.begin());
+    y.strides.erase(y.strides.begin());
+    merge(x, 0);
+    merge(z, 0);
+  } else if (z.dims.size() == 3 && z.dims[0] == 1) {
+    for (Matrices* m : {&x, &y, &z}) {
+      m->dims.erase(m->dims.begin());
+      m->strides.erase(m->strides.begin());
+    }
+  }
+}
+
+memory::desc describe(Matrices m) {
+  // The step between rows of a single row is never taken; make it one that
+  // reads as a leading dimension.
+  const std::size_t rows = m.dims.size() - 2;
+  if (m.dims[rows] == 1) m.strides[rows] = m.dims[rows + 1];
+  return {m.dims, memory::data_type::f32, m.strides};
+}
+
+}  // namespace
+
+void lower_matmul(NodeLowering& lowering) {
+  const auto& attrs = lowering.attrs<MatMulAttrs>();
+  const int rank = lowering.result_shape().rank();
+  Matrices x = view(lowering.input_shape(0), rank, attrs.transposes_x);
+  Matrices y = view(lowering.input_shape(1), rank, attrs.transposes_y);
+  Matrices z = view(lowering.result_shape(), rank, /*is_transposed=*/false);
+  simplify(x, y, z);
+
+  memory::desc bias;
+  if (lowering.has(2)) {
+    memory::dims dims(z.dims.size(), 1), strides(z.dims.size(), z.dims.back());
+    dims.back() = z.dims.back();
+    strides.back() = 1;
+    bias = memory::desc(dims, memory::data_type::f32, strides);
+  }
+  // oneDNN adds its bias before post-ops, but alpha does not scale ours: then
+  // the bias becomes a post-op too.
+  const bool is_scaled = attrs.alpha != 1;
+  dnnl::primitive_attr attr = user_scratchpad();
+  if (is_scaled) {
+    dnnl::post_ops ops;
+    ops.append_eltwise(dnnl::algorithm::eltwise_linear, attrs.alpha, 0);
+    if (lowering.has(2)) ops.append_binary(dnnl::algorithm::binary_add, bias);
+    attr.set_post_ops(ops);
+  }
+  using Primitive = dnnl::matmul::primitive_desc;
+  const Primitive primitive =
+      lowering.has(2) && !is_scaled
+          ? Primitive(engine(), describe(x), describe(y), bias, describe(z),
+                      attr)
+          : Primitive(engine(), describe(x), describe(y), describe(z), attr);
+
+  std::vector<PrimitiveArg> args{
+      {DNNL_ARG_SRC, describe(x), lowering.read(0)},
+      {DNNL_ARG_WEIGHTS, describe(y), lowering.read(1)}};
+  if (lowering.has(2)) {
+    const int bias_arg =
+        is_scaled ? DNNL_ARG_ATTR_MULTIPLE_POST_OP(1) | DNNL_ARG_SRC_1
+                  : DNNL_ARG_BIAS;
+    args.push_back({bias_arg, bias, lowering.read(2)});
+  }
+  args.push_back({DNNL_ARG_DST, describe(z), lowering.write(0)});
+  emit_primitive(lowering, primitive, std::move(args));
+}
+
+}  // namespace traingraph::cpu

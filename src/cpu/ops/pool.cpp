@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+// Pooling: oneDNN in the layout that the image has. oneDNN refuses windows
+// that may lie wholly in the padding; those end in the loops of pool_loop.h.
+#include "cpu/lowering.h"
+#include "cpu/ops/pool_loop.h"
+
+namespace traingraph::cpu {
+namespace {
+
+using dnnl::algorithm;
+using dnnl::memory;
+using dnnl::prop_kind;
+using Forward = dnnl::pooling_forward::primitive_desc;
+using Backward = dnnl::pooling_backward::primitive_desc;
+
+template <class Attrs>
+PoolWindow window_of(const Attrs& attrs) {
+  return {attrs.kernel_sizes, attrs.strides, attrs.dilation_rates,
+          attrs.padding};
+}
+
+struct Pooling {
+  algorithm kind;
+  memory::dims strides, kernel, dilations, padding_begin, padding_end;
+
+  Pooling(algorithm algorithm, const PoolWindow& w)
+      : kind(algorithm),
+        strides{w.strides[0], w.strides[1]},
+        kernel{w.kernel_sizes[0], w.kernel_sizes[1]},
+        dilations{w.dilation_rates[0] - 1, w.dilation_rates[1] - 1},
+        padding_begin{w.padding[0], w.padding[2]},
+        padding_end{w.padding[1], w.padding[3]} {}
+
+  /// Empty when oneDNN refuses.
+  Forward forward(const memory::desc& x, const memory::desc& y,
+                  prop_kind purpose) const {
+    return {engine(),
+            purpose,
+            kind,
+            x,
+            y,
+            strides,
+            kernel,
+            dilations,
+            padding_begin,
+            padding_end,
+            user_scratchpad(),
+            /*allow_empty=*/true};
+  }
+  Backward backward(const memory::desc& dx, const memory::desc& gradient,
+                    const Forward& hint) const {
+    return {engine(),
+            kind,
+            dx,
+            gradient,
+            strides,
+            kernel,
+            dilations,
+            padding_begin,
+            padding_end,
+            hint,
+            user_scratchpad(),
+            /*allow_empty=*/true};
+  }
+};
+
+algorithm average(bool counts_padding) {
+  return counts_padding ? algorithm::pooling_avg_include_padding
+                        : algorithm::pooling_avg_exclude_padding;
+}
+
+memory::desc any_layout(const Shape& shape) {
+  return {to_dims(shape), memory::data_type::f32, memory::format_tag::any};
+}
+
+/// The layout of `like` (one that convolutions choose) for another shape; the
+/// plain one when it is none of those.
+memory::desc layout_like(const memory::desc& like, const Shape& shape) {
+  using tag = memory::format_tag;
+  for (tag each : {tag::nhwc, tag::nChw8c, tag::nChw16c}) {
+    const auto type = memory::data_type::f32;
+    if (memory::desc(like.get_dims(), type, each) == like) {
+      return {to_dims(shape), type, each};
+    }
+  }
+  return plain_desc(shape, DataType::Float32);
+}
+
+void emit_forward(NodeLowering& lowering, const Forward& primitive,
+                  bool has_state) {
+  const memory::desc x = primitive.src_desc(), y = primitive.dst_desc();
+  std::vector<PrimitiveArg> args{{DNNL_ARG_SRC, x, lowering.read(0, x)},
+                                 {DNNL_ARG_DST, y, lowering.write(0, y)}};
+  if (has_state) {
+    const memory::desc state = primitive.workspace_desc();
+    args.push_back({DNNL_ARG_WORKSPACE, state,
+                    lowering.write_opaque(1, state.get_size(), x)});
+  }
+  emit_primitive(lowering, primitive, std::move(args));
+}
+
+}  // namespace
+
+void lower_max_pool_2d(NodeLowering& lowering) {
+  const PoolWindow window = window_of(lowering.attrs<Pool2dAttrs>());
+  const bool has_state = lowering.is_used(1);
+  const Forward primitive =
+      Pooling(algorithm::pooling_max, window)
+          .forward(lowering.layout(0), any_layout(lowering.result_shape()),
+                   has_state ? prop_kind::forward_training
+                             : prop_kind::forward_inference);
+  if (!primitive) return lower_max_pool_loop(lowering, window);
+  emit_forward(lowering, primitive, has_state);
+}
+
+void lower_max_pool_2d_gradient(NodeLowering& lowering) {
+  const PoolWindow window = window_of(lowering.attrs<Pool2dAttrs>());
+  // The state is oneDNN's workspace if its forward noted the layout of x.
+  const memory::desc dx = lowering.opaque_layout(2);
+  if (dx.get_ndims() == 0) return lower_max_pool_gradient_loop(lowering);
+  const Pooling pooling(algorithm::pooling_max, window);
+  const Forward forward = pooling.forward(
+      dx, any_layout(lowering.input_shape(0)), prop_kind::forward_training);
+  const memory::desc gradient = forward.dst_desc();
+  const Backward primitive = pooling.backward(dx, gradient, forward);
+  emit_primitive(lowering, primitive,
+                 {{DNNL_ARG_DIFF_DST, gradient, lowering.read(0, gradient)},
+                  {DNNL_ARG_WORKSPACE, primitive.workspace_desc(),
+                   lowering.read_opaque(2)},
+                  {DNNL_ARG_DIFF_SRC, dx, lowering.write(0, dx)}});
+}
+
+void lower_average_pool_2d(NodeLowering& lowering) {
+  const auto& attrs = lowering.attrs<AveragePool2dAttrs>();
+  const PoolWindow window = window_of(attrs);
+  const Forward primitive =
+      Pooling(average(attrs.count_includes_padding), window)
+          .forward(lowering.layout(0), any_layout(lowering.result_shape()),
+                   prop_kind::forward_inference);
+  if (!primitive) {
+    return lower_average_pool_loop(lowering, window,
+                                   attrs.count_includes_padding);
+  }
+  emit_forward(lowering, primitive, /*has_state=*/false);
+}
+
+void lower_average_pool_2d_gradient(NodeLowering& lowering) {
+  const auto& attrs = lowering.attrs<AveragePool2dGradientAttrs>();
+  const PoolWindow window = window_of(attrs);
+  const Pooling pooling(average(attrs.count_includes_padding), window);
+  const memory::desc dx =
+      layout_like(lowering.layout(0), lowering.result_shape());
+  const Forward forward = pooling.forward(
+      dx, any_layout(lowering.input_shape(0)), prop_kind::forward_training);
+  const Backward primitive =
+      forward ? pooling.backward(dx, forward.dst_desc(), forward) : Backward();
+  if (!primitive) {
+    return lower_average_pool_gradient_loop(lowering, window,
+                                            attrs.count_includes_padding);
+  }
+  const memory::desc gradient = primitive.diff_dst_desc();
+  emit_primitive(lowering, primitive,
+                 {{DNNL_ARG_DIFF_DST, gradient, lowering.read(0, gradient)},
+                  {DNNL_ARG_DIFF_SRC, dx, lowering.write(0, dx)}});
+}
+
+}  // namespace traingraph::cpu
