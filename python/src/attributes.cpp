@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include "attributes.h"
+
+#include <pybind11/stl.h>
+
+#include <charconv>
+#include <type_traits>
+
+#include "casters.h"
+
+namespace traingraph::python {
+namespace {
+
+template <class Value>
+std::string literal(const Value& value) {
+  if constexpr (std::is_same_v<Value, bool>) {
+    return value ? "True" : "False";
+  } else if constexpr (std::is_same_v<Value, float>) {
+    char text[32];
+    const auto end = std::to_chars(text, text + sizeof(text), value).ptr;
+    std::string result(text, end);
+    const bool is_plain = result.find_first_of(".en") == std::string::npos;
+    return is_plain ? result + ".0" : result;
+  } else if constexpr (std::is_enum_v<Value>) {
+    return "'" + std::string(to_string(value)) + "'";
+  } else {
+    return py::repr(py::cast(value)).template cast<std::string>();
+  }
+}
+
+/// The Python type that a field takes, as signatures spell it.
+template <class Value>
+std::string type_text() {
+  if constexpr (std::is_same_v<Value, bool>) {
+    return "bool";
+  } else if constexpr (std::is_same_v<Value, float>) {
+    return "float";
+  } else if constexpr (std::is_same_v<Value, std::int64_t>) {
+    return "int";
+  } else if constexpr (std::is_same_v<Value, DataType>) {
+    return "traingraph._core.DataType | str";
+  } else if constexpr (std::is_enum_v<Value>) {
+    return py::type::of(py::cast(Value{}))
+               .attr("__name__")
+               .template cast<std::string>()
+               .insert(0, "traingraph._core.") +
+           " | str";
+  } else {
+    return "collections.abc.Sequence[int] | int";
+  }
+}
+
+template <class Value>
+void assign(Value& field, py::handle source, const std::string& op,
+            const char* name) {
+  try {
+    field = source.cast<Value>();
+  } catch (const py::cast_error&) {
+    throw InvalidArgument(
+        ErrorInfo{.op = op,
+                  .node = {},
+                  .what = std::string("bad value for ") + name,
+                  .expected = type_text<Value>(),
+                  .got = py::repr(source).cast<std::string>(),
+                  .hint = {}});
+  }
+}
+
+template <class Struct, class Visitor>
+void for_each_field(Struct& attrs, const Visitor& visitor) {
+  std::apply(
+      [&](const auto&... field) {
+        (visitor(field.name, attrs.*field.member), ...);
+      },
+      std::remove_const_t<Struct>::fields());
+}
+
+}  // namespace
+
+void set_attributes(Attributes& attributes, const py::dict& keywords,
+                    const std::string& op) {
+  std::string names;
+  std::size_t num_used = 0;
+  std::visit(
+      [&](auto& attrs) {
+        for_each_field(attrs, [&](const char* name, auto& field) {
+          names += (names.empty() ? "" : ", ") + std::string(name);
+          if (!keywords.contains(name)) return;
+          assign(field, keywords[name], op, name);
+          ++num_used;
+        });
+      },
+      attributes);
+  if (num_used == keywords.size()) return;
+  for (const auto& [key, value] : keywords) {
+    const auto name = key.cast<std::string>();
+    if ((", " + names + ",").find(", " + name + ",") != std::string::npos) {
+      continue;
+    }
+    throw InvalidArgument(ErrorInfo{
+        .op = op,
+        .node = {},
+        .what = "there is no argument \"" + name + "\"",
+        .expected = names.empty() ? "inputs only" : "one of " + names,
+        .got = name,
+        .hint = {}});
+  }
+}
+
+std::string signature_of(const Attributes& attributes) {
+  std::string text;
+  std::visit(
+      [&](const auto& attrs) {
+        for_each_field(attrs, [&](const char* name, const auto& field) {
+          using Value = std::remove_cvref_t<decltype(field)>;
+          text += std::string(", ") + name + ": " + type_text<Value>() + " = " +
+                  literal(field);
+        });
+      },
+      attributes);
+  return text;
+}
+
+}  // namespace traingraph::python

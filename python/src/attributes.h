@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// Op attributes as Python keywords, from the fields() of their structs.
+#pragma once
+
+#include <string>
+
+#include "bindings.h"
+
+namespace traingraph::python {
+
+/// Sets the fields that `keywords` names. Throws InvalidArgument naming the op
+/// for an unknown keyword or a value of the wrong kind.
+void set_attributes(Attributes& attributes, const py::dict& keywords,
+                    const std::string& op);
+
+/// ", type: ActivationType | str = 'relu', a: float = 0.0", for signatures.
+std::string signature_of(const Attributes& attributes);
+
+}  // namespace traingraph::python

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+// CompiledGraph: declaring, compiling, memory, and what is on the device.
+#include "arrays.h"
+#include "device.h"
+#include "traingraph/training_graph.h"
+
+namespace traingraph::python {
+namespace {
+
+using OptionalTensors = std::optional<TensorMap>;
+using OptionalArrays = std::optional<ArrayDict>;
+
+void bind_memory(py::module_& m) {
+  using Plan = PlanMemory;
+  py::class_<Plan>(m, "PlanMemory", "One plan's arena, in bytes.")
+      .def_readonly("arena_bytes", &Plan::arena_bytes, "What is allocated.")
+      .def_readonly("live_peak_bytes", &Plan::live_peak_bytes,
+                    "Largest number of bytes alive at one time.")
+      .def_readonly("unplanned_bytes", &Plan::unplanned_bytes,
+                    "The arena without any reuse.")
+      .def_readonly("saved_bytes", &Plan::saved_bytes,
+                    "Kept from the forward for the gradient.")
+      .def_readonly("gradient_bytes", &Plan::gradient_bytes,
+                    "All parameter gradients.")
+      .def_readonly("workspace_bytes", &Plan::workspace_bytes)
+      .def_readonly("is_allocated", &Plan::is_allocated);
+  using Report = MemoryReport;
+  py::class_<Report>(m, "MemoryReport",
+                     "Exact device bytes of a compiled graph, known before "
+                     "anything is allocated.")
+      .def_readonly("parameter_bytes", &Report::parameter_bytes)
+      .def_readonly("statistics_bytes", &Report::statistics_bytes)
+      .def_readonly("optimizer_bytes", &Report::optimizer_bytes)
+      .def_readonly("input_bytes", &Report::input_bytes)
+      .def_readonly("constant_bytes", &Report::constant_bytes)
+      .def_readonly("shared_bytes", &Report::shared_bytes,
+                    "Held by another graph on the device.")
+      .def_readonly("step", &Report::step, "The plan of execute().")
+      .def_readonly("phases", &Report::phases,
+                    "The plan of execute_forward, execute_gradient and "
+                    "execute_optimizer_update.")
+      .def_readonly("inference", &Report::inference,
+                    "The plan of forward_for_inference and inference graphs.")
+      .def_readonly("persistent_bytes", &Report::persistent_bytes,
+                    "Allocated by the first execution, whatever it is.")
+      .def_readonly("predicted_bytes", &Report::predicted_bytes,
+                    "Of the arenas allocated so far, as planned.")
+      .def_readonly("allocated_bytes", &Report::allocated_bytes,
+                    "The same, as counted by the device.")
+      .def("total_bytes", &Report::total_bytes, py::arg("with_step"),
+           py::arg("with_phases") = false, py::arg("with_inference") = false,
+           "persistent_bytes plus the arenas that will be used.")
+      .def("__str__", &Report::to_string);
+}
+
+void compile(CompiledGraph& self, const DeviceLike& device, bool debug_layers,
+             bool disable_layer_fusion, bool link_graphs,
+             bool compute_all_gradients, bool reuses_memory,
+             bool poisons_memory, const OptionalTensors& input_tensors,
+             const OptionalArrays& input_tensors_data) {
+  const Device target = to_device(device);
+  const NamedArrays constants(input_tensors_data, "compile",
+                              NamedArrays::Access::Keep);
+  const CompileOptions options{.debug_layers = debug_layers,
+                               .disable_layer_fusion = disable_layer_fusion,
+                               .link_graphs = link_graphs,
+                               .compute_all_gradients = compute_all_gradients,
+                               .reuses_memory = reuses_memory,
+                               .poisons_memory = poisons_memory};
+  without_gil([&] {
+    self.compile(target, options, input_tensors.value_or(TensorMap()),
+                 constants.list());
+  });
+}
+
+void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
+  graph
+      .def(
+          "add_inputs",
+          [](CompiledGraph& self, const TensorMap& inputs,
+             const OptionalTensors& labels, const OptionalTensors& weights) {
+            without_gil([&] {
+              self.add_inputs(inputs, labels.value_or(TensorMap()),
+                              weights.value_or(TensorMap()));
+            });
+          },
+          py::arg("inputs"), py::arg("loss_labels") = py::none(),
+          py::arg("loss_label_weights") = py::none(),
+          "Declares what is written for every execution, name -> tensor. "
+          "Raises InvalidArgument for duplicate names and tensors that no node "
+          "uses, StateError after compile.")
+      .def("add_outputs", &CompiledGraph::add_outputs, py::arg("outputs"),
+           py::call_guard<py::gil_scoped_release>(),
+           "Declares what each execution returns, name -> tensor.")
+      .def("compile", &compile, py::arg("device") = "any", py::kw_only(),
+           py::arg("debug_layers") = false,
+           py::arg("disable_layer_fusion") = false,
+           py::arg("link_graphs") = false,
+           py::arg("compute_all_gradients") = false,
+           py::arg("reuses_memory") = true, py::arg("poisons_memory") = false,
+           py::arg("input_tensors") = py::none(),
+           py::arg("input_tensors_data") = py::none(),
+           "Plans memory and creates everything the device needs; allocates "
+           "nothing.\n\n"
+           "device: \"cpu\", \"gpu\", \"any\" or a Device. debug_layers: "
+           "results and gradients of layers with is_debugging_enabled are "
+           "readable. link_graphs: will be joined by link(). "
+           "compute_all_gradients: also those of inputs. reuses_memory=False: "
+           "every buffer has its own bytes. poisons_memory: freed ranges are "
+           "filled with NaN. input_tensors(_data): inputs that never change. "
+           "Raises UnsupportedError naming the layer, StateError, "
+           "InvalidArgument, DeviceError.");
+}
+
+}  // namespace
+
+void bind_compiled_graph(py::module_& m) {
+  bind_memory(m);
+  Handle<CompiledGraph, Graph> graph(
+      m, "CompiledGraph", "What TrainingGraph and InferenceGraph share.",
+      kDropsWithoutGil);
+  bind_declarations(graph);
+  graph
+      .def_property_readonly("is_compiled", &CompiledGraph::is_compiled)
+      .def_property_readonly("compile_count", &CompiledGraph::compile_count,
+                             "1 per compile(), 1 per new batch size.")
+      .def(
+          "bind_and_write_data",
+          [](CompiledGraph& self, const ArrayDict& inputs_data,
+             const OptionalTensors& inputs, std::int64_t batch_size,
+             bool synchronous) {
+            const NamedArrays data(inputs_data, "bind_and_write_data",
+                                   NamedArrays::Access::Keep);
+            without_gil([&] {
+              self.bind_and_write_data(data.list(),
+                                       inputs.value_or(TensorMap()),
+                                       batch_size, synchronous);
+            });
+          },
+          py::arg("inputs_data"), py::arg("inputs") = py::none(),
+          py::kw_only(), py::arg("batch_size") = 0,
+          py::arg("synchronous") = false,
+          "Writes data to the device for the next executions. Names are those "
+          "of `inputs` (user gradients, say), or else of the declared inputs "
+          "and labels.")
+      .def_property_readonly(
+          "memory",
+          [](const CompiledGraph& self) {
+            return without_gil([&] { return self.memory(); });
+          },
+          "Exact bytes. Raises StateError before compile.")
+      .def_property_readonly(
+          "device_memory_size",
+          [](const CompiledGraph& self) {
+            return without_gil([&] { return self.device_memory_size(); });
+          },
+          "Bytes of intermediate tensors on the device; 0 before compile.")
+      .def("synchronize", &CompiledGraph::synchronize,
+           py::call_guard<py::gil_scoped_release>(),
+           "Waits until no execution of this graph is in flight.")
+      .def("synchronize_updates", &CompiledGraph::synchronize_updates,
+           py::call_guard<py::gil_scoped_release>(),
+           "Device to host for all parameters and running statistics.")
+      .def("plan_description", &CompiledGraph::plan_description,
+           py::call_guard<py::gil_scoped_release>(),
+           "The plans as text: units in order with offsets and lifetimes.");
+}
+
+}  // namespace traingraph::python

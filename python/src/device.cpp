@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "device.h"
+
+#include <pybind11/stl.h>
+
+#include "lifetime.h"
+
+namespace traingraph::python {
+namespace {
+
+Device make(DeviceType type) {
+  Device device = without_gil([&] { return Device(type); });
+  note_device(device);
+  return device;
+}
+
+}  // namespace
+
+Device to_device(const DeviceLike& source) {
+  if (py::isinstance<Device>(source)) return source.cast<Device>();
+  return make(source.cast<DeviceType>());
+}
+
+void bind_device(py::module_& m) {
+  Handle<Device>(m, "Device",
+                 "Where a graph runs. Equal devices share one in-order queue.",
+                 kDropsWithoutGil)
+      .def(py::init(&make), py::arg("type"),
+           "Raises DeviceError, with the reason, when it is not available.")
+      .def_static("cpu", [] { return make(DeviceType::CPU); })
+      .def_static("gpu", [] { return make(DeviceType::GPU); })
+      .def_static(
+          "any", [] { return make(DeviceType::Any); },
+          "The GPU when there is one, else the CPU.")
+      .def_static("ane", [] { return make(DeviceType::ANE); })
+      .def_static(
+          "null", [] { return make(DeviceType::Null); },
+          "Runs everything but kernels; results are zeros. For tests.")
+      .def_property_readonly("type", &Device::type, "What was asked for.")
+      .def_property_readonly("actual_device_type", &Device::actual_device_type,
+                             "What `any` resolved to.")
+      .def_property_readonly("name", &Device::name)
+      .def_property_readonly("gpu_devices", &Device::gpu_devices,
+                             "Names of the GPUs used; empty for the CPU.")
+      .def("synchronize", &Device::synchronize,
+           py::call_guard<py::gil_scoped_release>(),
+           "Waits until all work enqueued so far is over.")
+      .def_static("reason_unavailable", &Device::reason_unavailable,
+                  py::arg("type"), "Empty when `type` can be used, else why not.")
+      .def("__eq__",
+           [](const Device& self, const py::object& other) {
+             return py::isinstance<Device>(other) &&
+                    self == other.cast<const Device&>();
+           })
+      .def("__hash__",
+           [](const Device& self) {
+             return std::hash<const void*>()(self.context().get());
+           })
+      .def("__copy__", [](const Device& self) { return Device(self); })
+      .def("__repr__", [](const Device& self) {
+        return "Device(" + self.name() + ")";
+      });
+}
+
+}  // namespace traingraph::python

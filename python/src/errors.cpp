@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// C++ exceptions become the classes of traingraph/errors.py, which carry the
+// same fields and Python's builtin bases.
+#include "errors.h"
+
+#include <new>
+
+#include "bindings.h"
+
+namespace traingraph::python {
+namespace {
+
+py::object make(const char* type, const char* message, const ErrorInfo& info) {
+  using namespace py::literals;
+  return py::module_::import("traingraph.errors")
+      .attr(type)(message, "op"_a = info.op, "node"_a = info.node,
+                  "expected"_a = info.expected, "got"_a = info.got,
+                  "hint"_a = info.hint);
+}
+
+py::object make(const char* type, const Error& error) {
+  return make(type, error.what(), error.info());
+}
+
+}  // namespace
+
+py::object to_python(const std::exception_ptr& error) {
+  if (!error) return py::none();
+  try {
+    std::rethrow_exception(error);
+  } catch (py::error_already_set& e) {
+    return e.value();
+  } catch (const ShapeError& e) {
+    return make("ShapeError", e);
+  } catch (const DTypeError& e) {
+    return make("DTypeError", e);
+  } catch (const InvalidArgument& e) {
+    return make("InvalidArgument", e);
+  } catch (const UnsupportedError& e) {
+    return make("UnsupportedError", e);
+  } catch (const StateError& e) {
+    return make("StateError", e);
+  } catch (const OutOfMemoryError& e) {
+    return make("OutOfMemoryError", e);
+  } catch (const DeviceError& e) {
+    return make("DeviceError", e);
+  } catch (const InternalError& e) {
+    return make("InternalError", e);
+  } catch (const Error& e) {
+    return make("Error", e);
+  } catch (const std::bad_alloc& e) {
+    return make("OutOfMemoryError", e.what(), {});
+  } catch (const std::exception& e) {
+    return make("InternalError", e.what(), {});
+  } catch (...) {
+    return make("InternalError", "unknown C++ exception", {});
+  }
+}
+
+void bind_errors(py::module_&) {
+  // What is not ours (TypeError of a bad call, KeyError ...) stays pybind11's.
+  py::register_local_exception_translator([](std::exception_ptr error) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const Error&) {
+      const py::object value = to_python(error);
+      PyErr_SetObject(py::type::handle_of(value).ptr(), value.ptr());
+    }
+  });
+}
+
+}  // namespace traingraph::python

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+// Execution and ExecutionResult. GIL rules: nobody holds it while waiting;
+// callbacks take it (lifetime.h); waiting looks for signals now and then.
+#include "execution.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "arrays.h"
+#include "errors.h"
+#include "lifetime.h"
+
+namespace traingraph::python {
+
+/// In signatures: the exception of a failed execution.
+class ErrorOrNone : public py::object {
+  PYBIND11_OBJECT_DEFAULT(ErrorOrNone, py::object, PyObject_Type)
+};
+
+/// In signatures: what `await` takes.
+class Awaitable : public py::object {
+  PYBIND11_OBJECT_DEFAULT(Awaitable, py::object, PyObject_Type)
+};
+
+}  // namespace traingraph::python
+
+namespace pybind11::detail {
+
+template <>
+struct handle_type_name<traingraph::python::ErrorOrNone> {
+  static constexpr auto name = const_name("BaseException | None");
+};
+
+template <>
+struct handle_type_name<traingraph::python::Awaitable> {
+  static constexpr auto name = const_name(
+      "collections.abc.Generator[typing.Any, None, "
+      "traingraph._core.ExecutionResult]");
+};
+
+}  // namespace pybind11::detail
+
+namespace traingraph::python {
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+
+/// How long Ctrl-C may go unnoticed.
+constexpr Seconds kSlice{0.05};
+
+[[noreturn]] void raise_timeout(double timeout) {
+  PyErr_Format(PyExc_TimeoutError, "%s",
+               ("execution is not over after " + std::to_string(timeout) +
+                " seconds")
+                   .c_str());
+  throw py::error_already_set();
+}
+
+ExecutionResult result_within(const Execution& self,
+                              std::optional<double> timeout) {
+  if (!wait_interruptibly(self, timeout)) raise_timeout(*timeout);
+  return without_gil([&] { return self.result(); });
+}
+
+/// `self` keeps the memory alive, and so does every array made of it.
+Array to_array(const OutputView& output, const py::object& self) {
+  return view(output.data, output.descriptor, self, /*is_writable=*/false);
+}
+
+std::optional<Array> main_result(const py::object& self) {
+  const std::optional<OutputView> result =
+      self.cast<const ExecutionResult&>().result();
+  if (!result) return std::nullopt;
+  return to_array(*result, self);
+}
+
+py::typing::Dict<py::str, Array> outputs(const py::object& self) {
+  py::typing::Dict<py::str, Array> arrays;
+  for (const OutputView& output :
+       self.cast<const ExecutionResult&>().outputs()) {
+    arrays[py::str(output.name)] = to_array(output, self);
+  }
+  return arrays;
+}
+
+/// A LayerTime that owns its text, for it may outlive the result.
+struct OwnedLayerTime {
+  std::string layer;
+  double forward = 0, gradient = 0, update = 0;
+};
+
+std::vector<OwnedLayerTime> layer_times(const ExecutionResult& self) {
+  std::vector<OwnedLayerTime> times;
+  for (const LayerTime& time : self.layer_times()) {
+    times.push_back({std::string(time.layer), time.forward, time.gradient,
+                     time.update});
+  }
+  return times;
+}
+
+void bind_layer_time(py::module_& m) {
+  using Class = OwnedLayerTime;
+  py::class_<Class>(m, "LayerTime",
+                    "Device time of one layer in one execution, in seconds.")
+      .def_readonly("layer", &Class::layer, "The layer's label.")
+      .def_readonly("forward", &Class::forward)
+      .def_readonly("gradient", &Class::gradient)
+      .def_readonly("update", &Class::update)
+      .def("__repr__", [](const Class& self) {
+        return "LayerTime(" + self.layer +
+               ", forward=" + std::to_string(self.forward) +
+               ", gradient=" + std::to_string(self.gradient) +
+               ", update=" + std::to_string(self.update) + ")";
+      });
+}
+
+void bind_result(py::module_& m) {
+  Handle<ExecutionResult>(
+      m, "ExecutionResult",
+      "What one execution returned. Arrays are read-only views that keep the "
+      "result alive.",
+      kDropsWithoutGil)
+      .def_property_readonly(
+          "result", &main_result,
+          "The loss of a training execution, else the last result; None for "
+          "gradient and update executions.")
+      .def_property_readonly("loss", &ExecutionResult::loss,
+                             "The loss as a float. Raises StateError when "
+                             "there is no scalar loss.")
+      .def_property_readonly("has_loss", &ExecutionResult::has_loss)
+      .def_property_readonly("outputs", &outputs,
+                             "Declared outputs by name.")
+      .def(
+          "output",
+          [](const py::object& self, const std::string& name) {
+            return to_array(self.cast<const ExecutionResult&>().output(name),
+                            self);
+          },
+          py::arg("name"),
+          "One output. Raises InvalidArgument listing the names.")
+      .def_property_readonly("execution_time", &ExecutionResult::execution_time,
+                             "Seconds on the device; 0 without profiling.")
+      .def_property_readonly("layer_times", &layer_times,
+                             "Empty without per-layer profiling.");
+}
+
+using DoneCallback = py::typing::Callable<py::object(Execution)>;
+
+void bind_future(py::module_& m) {
+  Handle<Execution>(
+      m, "Execution",
+      "One enqueued piece of work: a future that can be waited for, awaited, "
+      "or called back from. Dropping it is fine, the work runs all the same.",
+      kDropsWithoutGil)
+      .def("wait", &wait_interruptibly, py::arg("timeout") = py::none(),
+           "Blocks until the work is over and raises its error. False when "
+           "`timeout` seconds ran out first. Ctrl-C interrupts.")
+      .def("result", &result_within, py::arg("timeout") = py::none(),
+           "wait(), then the result. Raises TimeoutError.")
+      .def("done", &Execution::done, py::call_guard<py::gil_scoped_release>())
+      .def(
+          "exception",
+          [](const Execution& self) {
+            return ErrorOrNone(
+                to_python(without_gil([&] { return self.exception(); })));
+          },
+          "None while running and after success; never blocks.")
+      .def(
+          "add_done_callback",
+          [](const Execution& self, const DoneCallback& callback) {
+            auto function = make_callback(callback);
+            without_gil(
+                [&] { self.add_done_callback(std::move(function)); });
+          },
+          py::arg("callback"),
+          "Calls callback(execution) once, on the device's callback thread, "
+          "or at once when the work is over. What it raises goes to "
+          "sys.unraisablehook.")
+      .def("__await__", [](const py::object& self) {
+        return Awaitable(py::module_::import("traingraph._awaiting")
+                             .attr("wait_for")(self));
+      });
+}
+
+}  // namespace
+
+bool wait_interruptibly(const Execution& execution,
+                        std::optional<double> timeout) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  while (true) {
+    Seconds slice = kSlice;
+    if (timeout) {
+      slice = std::min(slice, Seconds(*timeout) - Seconds(Clock::now() - start));
+    }
+    const bool is_last = slice.count() <= 0;
+    slice = std::max(slice, Seconds(0));
+    if (without_gil([&] { return execution.wait_for(slice); })) return true;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    if (is_last) return false;
+  }
+}
+
+void bind_execution(py::module_& m) {
+  bind_layer_time(m);
+  bind_result(m);
+  bind_future(m);
+}
+
+}  // namespace traingraph::python

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// Graph: nodes, the methods for shape layers, and looking at it.
+#include "traingraph/graph.h"
+
+#include <pybind11/stl.h>
+
+#include "bindings.h"
+#include "casters.h"
+
+namespace traingraph::python {
+namespace {
+
+using Labels = std::optional<std::vector<Tensor>>;
+using LayerHolder = std::shared_ptr<Layer>;
+
+Tensor add_node(Graph& self, const LayerHolder& layer,
+                const std::vector<Tensor>& sources, bool disable_update,
+                const Labels& loss_labels) {
+  return without_gil([&] {
+    return self.node(layer, sources,
+                     {.disable_update = disable_update,
+                      .loss_labels = loss_labels.value_or(
+                          std::vector<Tensor>())});
+  });
+}
+
+/// Layers are handed out as what Python gave in.
+std::vector<LayerHolder> layers_of(const Graph& self) {
+  std::vector<LayerHolder> result;
+  for (const LayerPtr& layer : self.layers()) {
+    result.push_back(std::const_pointer_cast<Layer>(layer));
+  }
+  return result;
+}
+
+constexpr const char* kNodeDoc =
+    "Adds a node and returns its first result.\n\n"
+    "disable_update: the optimizer skips this layer's parameters; gradients "
+    "still flow. loss_labels: labels of a loss layer. Raises ShapeError, "
+    "DTypeError or InvalidArgument naming the layer, StateError when the graph "
+    "was compiled.";
+
+}  // namespace
+
+void bind_graph(py::module_& m) {
+  Handle<Graph> graph(
+      m, "Graph",
+      "Which layer consumes which tensors. Training and inference graphs made "
+      "of it share its parameters.",
+      kDropsWithoutGil);
+  graph.def(py::init<>())
+      .def(
+          "node",
+          [](Graph& self, const LayerHolder& layer, const Tensor& source,
+             bool disable_update, const Labels& loss_labels) {
+            return add_node(self, layer, {source}, disable_update,
+                            loss_labels);
+          },
+          py::arg("layer").none(false), py::arg("source"),
+          py::arg("disable_update") = false,
+          py::arg("loss_labels") = py::none(), kNodeDoc)
+      .def("node", &add_node, py::arg("layer").none(false), py::arg("sources"),
+           py::arg("disable_update") = false,
+           py::arg("loss_labels") = py::none(), kNodeDoc)
+      .def(
+          "reshape",
+          [](Graph& self, const Shape& shape, const Tensor& source) {
+            return without_gil([&] { return self.reshape(shape, source); });
+          },
+          py::arg("shape"), py::arg("source"),
+          "Same elements, other shape; one size may be -1.")
+      .def(
+          "transpose",
+          [](Graph& self, const Shape& dimensions, const Tensor& source) {
+            return without_gil(
+                [&] { return self.transpose(dimensions, source); });
+          },
+          py::arg("dimensions"), py::arg("source"),
+          "Result axis k is source axis dimensions[k].")
+      .def("concatenate", &Graph::concatenate, py::arg("sources"),
+           py::arg("dimension") = 1, py::call_guard<py::gil_scoped_release>())
+      .def(
+          "split",
+          [](Graph& self, const Tensor& source, std::int64_t count,
+             std::int64_t dimension) {
+            return without_gil(
+                [&] { return self.split(source, count, dimension); });
+          },
+          py::arg("source"), py::arg("split_count"), py::arg("dimension"),
+          "Parts of ceil(size / split_count); the last may be smaller.")
+      .def(
+          "split",
+          [](Graph& self, const Tensor& source, const Shape& lengths,
+             std::int64_t dimension) {
+            return without_gil(
+                [&] { return self.split(source, lengths, dimension); });
+          },
+          py::arg("source"), py::arg("split_section_lengths"),
+          py::arg("dimension"), "Parts of these lengths.")
+      .def("select", &Graph::select, py::arg("sources"), py::arg("condition"),
+           py::call_guard<py::gil_scoped_release>(),
+           "sources = [x, y]: x where `condition` is true, else y.");
+  graph
+      .def_property_readonly("layers", &layers_of,
+                             "Every layer once, in the order of its first "
+                             "node.")
+      .def(
+          "source_tensors",
+          [](const Graph& self, const Layer& layer) {
+            return self.source_tensors(layer);
+          },
+          py::arg("layer"), "Empty for a layer that is not in the graph.")
+      .def(
+          "result_tensors",
+          [](const Graph& self, const Layer& layer) {
+            return self.result_tensors(layer);
+          },
+          py::arg("layer"), "Empty for a layer that is not in the graph.")
+      .def_property_readonly("device", &Graph::device,
+                             "Device it was compiled for, or None.")
+      .def_property_readonly(
+          "summarized_dot_description", &Graph::summarized_dot_description,
+          "Graphviz text; dashed edges: stopped gradient.")
+      .def("__eq__",
+           [](const Graph& self, const py::object& other) {
+             return py::isinstance<Graph>(other) &&
+                    self == other.cast<const Graph&>();
+           })
+      .def("__hash__", [](const Graph& self) {
+        return std::hash<const void*>()(self.state().get());
+      });
+}
+
+}  // namespace traingraph::python

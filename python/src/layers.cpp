@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+// Layers without weights; layers_weighted.cpp has the others.
+#include "traingraph/layers.h"
+
+#include "arrays.h"
+#include "layers.h"
+#include "padding.h"
+
+namespace traingraph::python {
+namespace {
+
+void bind_base(py::module_& m) {
+  py::class_<Layer, std::shared_ptr<Layer>>(
+      m, "Layer", "Base of everything that Graph.node() takes.",
+      kDropsWithoutGil)
+      .def_property_readonly("layer_id", &Layer::layer_id,
+                             "Unique in the process.")
+      .def_property("label", &Layer::label, &Layer::set_label,
+                    "Default: the class name. Errors, pictures and profiles "
+                    "use it.")
+      .def_readwrite("is_debugging_enabled", &Layer::is_debugging_enabled,
+                     "With compile(debug_layers=True): results and gradients "
+                     "are readable after each execution.")
+      .def_property_readonly("parameters", &Layer::parameters,
+                             "What an optimizer may train, in a fixed order.")
+      .def_property_readonly("statistics", &Layer::statistics,
+                             "Running statistics.")
+      .def_property_readonly("is_loss", &Layer::is_loss)
+      .def("__repr__", [](const py::object& self) {
+        return "<" + py::str(py::type::of(self).attr("__name__")).cast<std::string>() +
+               " \"" + self.attr("label").cast<std::string>() + "\">";
+      });
+}
+
+ActivationDescriptor make_activation(ActivationType type,
+                                     std::optional<float> a,
+                                     std::optional<float> b,
+                                     std::optional<float> c) {
+  const ActivationDescriptor defaults(type);
+  return {type, a.value_or(defaults.a), b.value_or(defaults.b),
+          c.value_or(defaults.c)};
+}
+
+void bind_activation_base(py::module_& m) {
+  using Descriptor = ActivationDescriptor;
+  py::class_<Descriptor>(m, "ActivationDescriptor",
+                         "A function and its parameters; those that are not "
+                         "given have the function's own defaults.")
+      .def(py::init(&make_activation), py::arg("type"),
+           py::arg("a") = py::none(), py::arg("b") = py::none(),
+           py::arg("c") = py::none())
+      .def_readonly("activation_type", &Descriptor::activation_type)
+      .def_readonly("a", &Descriptor::a)
+      .def_readonly("b", &Descriptor::b)
+      .def_readonly("c", &Descriptor::c)
+      .def("__copy__", [](const Descriptor& self) { return Descriptor(self); });
+  using Class = layers::Activation;
+  py::class_<Class, Layer, std::shared_ptr<Class>>(
+      m, "Activation", "y = f(x) for every element.", kDropsWithoutGil)
+      .def(py::init([](const Descriptor& descriptor, const std::string& label) {
+             return make_layer<Class>(label, descriptor);
+           }),
+           py::arg("descriptor"), py::kw_only(), py::arg("label") = "")
+      .def(py::init([](ActivationType type, std::optional<float> a,
+                       std::optional<float> b, std::optional<float> c,
+                       const std::string& label) {
+             return make_layer<Class>(label, make_activation(type, a, b, c));
+           }),
+           py::arg("activation_type"), py::arg("a") = py::none(),
+           py::arg("b") = py::none(), py::arg("c") = py::none(), py::kw_only(),
+           py::arg("label") = "")
+      .def_property_readonly("descriptor", &Class::descriptor);
+}
+
+template <class Class, class... Parameters>
+using Named = SimpleLayer<Class, layers::Activation, Parameters...>;
+
+void bind_activations(py::module_& m) {
+  using namespace layers;
+  const py::arg a("a");
+  Named<ReLU>::bind(m, "ReLU", "max(x, 0)");
+  Named<ReLU6>::bind(m, "ReLU6", "min(max(x, 0), 6)");
+  Named<LeakyReLU, float>::bind(m, "LeakyReLU", "x >= 0 ? x : slope * x",
+                                py::arg("negative_slope") = 0.01);
+  Named<ReLUN, float, float>::bind(m, "ReLUN", "min(x >= 0 ? x : a * x, b)", a,
+                                   py::arg("b"));
+  Named<Linear, float, float>::bind(m, "Linear", "scale * x + bias",
+                                    py::arg("scale"), py::arg("bias") = 0.0);
+  Named<Sigmoid>::bind(m, "Sigmoid", "1 / (1 + exp(-x))");
+  Named<HardSigmoid>::bind(m, "HardSigmoid", "clamp(0.2 * x + 0.5, 0, 1)");
+  Named<Tanh>::bind(m, "Tanh", "tanh(x)");
+  Named<Absolute>::bind(m, "Absolute", "|x|; the gradient at 0 is 0");
+  Named<SoftPlus, float>::bind(m, "SoftPlus", "ln(1 + exp(beta * x)) / beta",
+                               py::arg("beta") = 1.0);
+  Named<SoftSign>::bind(m, "SoftSign", "x / (1 + |x|)");
+  Named<ELU, float>::bind(m, "ELU", "x >= 0 ? x : a * (exp(x) - 1)",
+                          py::arg("a") = 1.0);
+  Named<LogSigmoid>::bind(m, "LogSigmoid", "ln(1 / (1 + exp(-x)))");
+  Named<SELU>::bind(
+      m, "SELU", "1.0507 * (max(0, x) + min(0, 1.6733 * (exp(x) - 1)))");
+  Named<CELU, float>::bind(m, "CELU",
+                           "max(0, x) + min(0, a * (exp(x / a) - 1))",
+                           py::arg("a") = 1.0);
+  Named<HardShrink, float>::bind(m, "HardShrink", "|x| > a ? x : 0",
+                                 py::arg("a") = 0.5);
+  Named<SoftShrink, float>::bind(m, "SoftShrink",
+                                 "x > a ? x - a : x < -a ? x + a : 0",
+                                 py::arg("a") = 0.5);
+  Named<TanhShrink>::bind(m, "TanhShrink", "x - tanh(x)");
+  Named<Threshold, float, float>::bind(
+      m, "Threshold", "x > threshold ? x : replacement", py::arg("threshold"),
+      py::arg("replacement"));
+  Named<GELU, bool>::bind(m, "GELU", "x * Phi(x), by erf or its tanh form",
+                          py::arg("approximates_with_tanh") = false);
+  Named<HardSwish>::bind(
+      m, "HardSwish", "x <= -3 ? 0 : x >= 3 ? x : x * (x + 3) / 6");
+  Named<Clamp, float, float>::bind(m, "Clamp",
+                                   "min(max(x, min_value), max_value)",
+                                   py::arg("min_value"), py::arg("max_value"));
+}
+
+void bind_elementwise(py::module_& m) {
+  using namespace layers;
+  SimpleLayer<Arithmetic, Layer, ArithmeticOperation>::bind(
+      m, "Arithmetic",
+      "One source for unary operations, else x and y, broadcast.",
+      py::arg("operation"))
+      .def_property_readonly("operation", &Arithmetic::operation);
+  SimpleLayer<Comparison, Layer, ComparisonOperation>::bind(
+      m, "Comparison",
+      "Sources x and y, broadcast (logical_not: x); the result is boolean.",
+      py::arg("operation"))
+      .def_property_readonly("operation", &Comparison::operation);
+  SimpleLayer<Selection, Layer>::bind(
+      m, "Selection", "Sources condition (boolean), x, y, broadcast.");
+  SimpleLayer<Dropout, Layer, float, std::int64_t>::bind(
+      m, "Dropout",
+      "Training: drops elements with probability `rate`, scales the others by "
+      "1 / (1 - rate). Seed 0 is the platform's.",
+      py::arg("rate"), py::arg("seed") = 0)
+      .def_property_readonly("rate", &Dropout::rate)
+      .def_property_readonly("seed", &Dropout::seed);
+  SimpleLayer<Softmax, Layer, SoftmaxOperation, std::int64_t>::bind(
+      m, "Softmax", "exp(x) / sum(exp(x)) over one axis, or its logarithm.",
+      py::arg("operation") = "softmax", py::arg("dimension") = 1)
+      .def_property_readonly("operation", &Softmax::operation)
+      .def_property_readonly("dimension", &Softmax::dimension);
+}
+
+void bind_layout(py::module_& m) {
+  using namespace layers;
+  SimpleLayer<Reshape, Layer, Shape>::bind(
+      m, "Reshape", "Same elements, other shape; one size may be -1.",
+      py::arg("shape"))
+      .def_property_readonly("shape", &Reshape::shape);
+  SimpleLayer<Transpose, Layer, Shape>::bind(
+      m, "Transpose", "Result axis k is source axis dimensions[k].",
+      py::arg("dimensions"))
+      .def_property_readonly("dimensions", &Transpose::dimensions);
+  SimpleLayer<Concatenation, Layer, std::int64_t>::bind(
+      m, "Concatenation", "Sources of equal sizes but on `dimension`.",
+      py::arg("dimension") = 1)
+      .def_property_readonly("dimension", &Concatenation::dimension);
+  SimpleLayer<Split, Layer, std::int64_t, std::int64_t>::bind(
+      m, "Split",
+      "Parts of ceil(size / split_count), or of split_section_lengths.",
+      py::arg("split_count"), py::arg("dimension"))
+      .def(py::init([](const py::typing::List<py::int_>& lengths,
+                       std::int64_t dimension, const std::string& label) {
+             return make_layer<Split>(label, lengths.cast<Shape>(), dimension);
+           }),
+           py::arg("split_section_lengths"), py::arg("dimension"),
+           py::kw_only(), py::arg("label") = "")
+      .def_property_readonly("dimension", &Split::dimension)
+      .def_property_readonly("split_count", &Split::split_count)
+      .def_property_readonly("split_section_lengths",
+                             &Split::split_section_lengths);
+  SimpleLayer<Slice, Layer, Shape, Shape, Shape>::bind(
+      m, "Slice", "Half-open ranges with positive strides, one per axis.",
+      py::arg("start"), py::arg("end"), py::arg("stride") = py::tuple())
+      .def_property_readonly("start", &Slice::start)
+      .def_property_readonly("end", &Slice::end)
+      .def_property_readonly("stride", &Slice::stride);
+}
+
+std::vector<std::int64_t> list_of(const Shape& sizes) {
+  return {sizes.begin(), sizes.end()};
+}
+
+template <class Class>
+void bind_padding_of(py::module_& m, const char* name, const char* doc) {
+  py::class_<Class, layers::Padding, std::shared_ptr<Class>>(m, name, doc,
+                                                             kDropsWithoutGil)
+      .def(py::init([](const Shape& padding, const std::string& label) {
+             return make_layer<Class>(label, list_of(padding));
+           }),
+           py::arg("padding"), py::kw_only(), py::arg("label") = "");
+}
+
+void bind_padding(py::module_& m) {
+  using Class = layers::Padding;
+  py::class_<Class, Layer, std::shared_ptr<Class>>(
+      m, "Padding",
+      "Pads height and width by one size, (left, right), or (top, bottom, "
+      "left, right).",
+      kDropsWithoutGil)
+      .def(py::init([](PaddingType type, const Shape& padding, float value,
+                       const std::string& label) {
+             return make_layer<Class>(label, type, list_of(padding), value);
+           }),
+           py::arg("padding_type"), py::arg("padding"),
+           py::arg("constant_value") = 0.0, py::kw_only(),
+           py::arg("label") = "")
+      .def_property_readonly("padding_type", &Class::padding_type)
+      .def_property_readonly("padding_top", &Class::padding_top)
+      .def_property_readonly("padding_bottom", &Class::padding_bottom)
+      .def_property_readonly("padding_left", &Class::padding_left)
+      .def_property_readonly("padding_right", &Class::padding_right)
+      .def_property_readonly("constant_value", &Class::constant_value);
+  bind_padding_of<layers::ZeroPadding>(m, "ZeroPadding", "Pads with zeros.");
+  bind_padding_of<layers::ReflectionPadding>(
+      m, "ReflectionPadding", "Mirrors, without the border sample.");
+  bind_padding_of<layers::SymmetricPadding>(
+      m, "SymmetricPadding", "Mirrors, with the border sample.");
+  using Constant = layers::ConstantPadding;
+  py::class_<Constant, Class, std::shared_ptr<Constant>>(
+      m, "ConstantPadding", "Pads with one value.", kDropsWithoutGil)
+      .def(py::init([](const Shape& padding, float value,
+                       const std::string& label) {
+             return make_layer<Constant>(label, list_of(padding), value);
+           }),
+           py::arg("padding"), py::arg("constant_value"), py::kw_only(),
+           py::arg("label") = "");
+}
+
+void bind_reduction(py::module_& m) {
+  using Class = layers::Reduction;
+  SimpleLayer<Class, Layer, ReductionType, Shape>::bind(
+      m, "Reduction",
+      "Reduced axes stay with size 1; no dimensions are all of them.",
+      py::arg("reduction_type"), py::arg("dimensions") = py::tuple())
+      .def(py::init([](ReductionType type, std::int64_t dimension,
+                       const std::string& label) {
+             return make_layer<Class>(label, type, dimension);
+           }),
+           py::arg("reduction_type"), py::kw_only(), py::arg("dimension"),
+           py::arg("label") = "")
+      .def_property_readonly("reduction_type", &Class::reduction_type)
+      .def_property_readonly("dimension", &Class::dimension)
+      .def_property_readonly("dimensions", &Class::dimensions);
+}
+
+}  // namespace
+
+void bind_layers(py::module_& m) {
+  bind_base(m);
+  bind_activation_base(m);
+  bind_activations(m);
+  bind_elementwise(m);
+  bind_layout(m);
+  bind_padding(m);
+  bind_reduction(m);
+  bind_window_layers(m);
+  bind_weighted_layers(m);
+}
+
+}  // namespace traingraph::python

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+// Pooling and its descriptor.
+#include "layers.h"
+#include "padding.h"
+#include "traingraph/layers.h"
+
+namespace traingraph::python {
+namespace {
+
+using Descriptor = PoolingDescriptor;
+using OptionalPair = std::optional<Pair>;
+constexpr Pair kOnes{1, 1};
+
+Descriptor make_descriptor(PoolingType type, Pair kernel_sizes, Pair strides,
+                           Pair dilation_rates, PaddingPolicy policy,
+                           const OptionalPair& padding_sizes,
+                           bool count_includes_padding) {
+  const Descriptor descriptor{
+      .pooling_type = type,
+      .kernel_sizes = kernel_sizes,
+      .strides = strides,
+      .dilation_rates = dilation_rates,
+      .padding_policy = policy,
+      .padding_sizes = padding_sizes.value_or(Pair{}),
+      .count_includes_padding = count_includes_padding};
+  descriptor.validate();
+  return descriptor;
+}
+
+template <PoolingType kType>
+Descriptor make_of_type(Pair kernel_sizes, Pair strides, Pair dilation_rates,
+                        PaddingPolicy policy,
+                        const OptionalPair& padding_sizes) {
+  return make_descriptor(kType, kernel_sizes, strides, dilation_rates, policy,
+                         padding_sizes, false);
+}
+
+void bind_descriptor(py::module_& m) {
+  py::class_<Descriptor> type(m, "PoolingDescriptor",
+                              "Pairs are (height, width), or one integer.");
+  const auto bind_fields = [&](auto def) {
+    def(py::arg("kernel_sizes"), py::arg("strides") = kOnes,
+        py::arg("dilation_rates") = kOnes, py::arg("padding_policy") = "same",
+        py::arg("padding_sizes") = py::none());
+  };
+  bind_fields([&](const auto&... fields) {
+    type.def(py::init(&make_descriptor), py::arg("type"), fields...,
+             py::arg("count_includes_padding") = false);
+    type.def_static("max", &make_of_type<PoolingType::Max>, fields...);
+    type.def_static("l2_norm", &make_of_type<PoolingType::L2Norm>, fields...);
+    type.def_static(
+        "average",
+        [](Pair kernel_sizes, Pair strides, Pair dilation_rates,
+           PaddingPolicy policy, const OptionalPair& padding_sizes,
+           bool count_includes_padding) {
+          return make_descriptor(PoolingType::Average, kernel_sizes, strides,
+                                 dilation_rates, policy, padding_sizes,
+                                 count_includes_padding);
+        },
+        fields..., py::arg("count_includes_padding") = false);
+  });
+  type.def_readonly("pooling_type", &Descriptor::pooling_type)
+      .def_readonly("kernel_sizes", &Descriptor::kernel_sizes)
+      .def_readonly("strides", &Descriptor::strides)
+      .def_readonly("dilation_rates", &Descriptor::dilation_rates)
+      .def_readonly("padding_policy", &Descriptor::padding_policy)
+      .def_readonly("padding_sizes", &Descriptor::padding_sizes)
+      .def_readonly("count_includes_padding",
+                    &Descriptor::count_includes_padding)
+      .def_property_readonly("kernel_height", &Descriptor::kernel_height)
+      .def_property_readonly("kernel_width", &Descriptor::kernel_width)
+      .def_property_readonly("stride_in_y", &Descriptor::stride_in_y)
+      .def_property_readonly("stride_in_x", &Descriptor::stride_in_x)
+      .def_property_readonly("dilation_rate_in_y",
+                             &Descriptor::dilation_rate_in_y)
+      .def_property_readonly("dilation_rate_in_x",
+                             &Descriptor::dilation_rate_in_x)
+      .def_property_readonly("padding_size_in_y",
+                             &Descriptor::padding_size_in_y)
+      .def_property_readonly("padding_size_in_x",
+                             &Descriptor::padding_size_in_x)
+      .def("__eq__",
+           [](const Descriptor& self, const py::object& other) {
+             return py::isinstance<Descriptor>(other) &&
+                    self == other.cast<const Descriptor&>();
+           })
+      .def("__copy__", [](const Descriptor& self) { return Descriptor(self); });
+  type.attr("__hash__") = py::none();
+}
+
+/// kernel_size and strides with both spellings; no stride is the kernel size.
+struct Window {
+  Window(const char* op, const OptionalPair& kernel_size,
+         const OptionalPair& kernel_sizes, const OptionalPair& stride,
+         const OptionalPair& strides)
+      : kernel(one_of(op, "kernel_size", kernel_size, "kernel_sizes",
+                      kernel_sizes, Pair{})),
+        step(one_of(op, "stride", stride, "strides", strides, Pair{})) {}
+  Pair kernel, step;
+};
+
+template <class Class>
+void bind_pooling_of(py::module_& m, const char* name, const char* doc) {
+  py::class_<Class, layers::Pooling, std::shared_ptr<Class>>(m, name, doc,
+                                                             kDropsWithoutGil)
+      .def(py::init([name](const OptionalPair& kernel_size,
+                           const OptionalPair& stride,
+                           const PaddingSpec& padding,
+                           const OptionalPair& kernel_sizes,
+                           const OptionalPair& strides,
+                           const std::string& label) {
+             const Window window(name, kernel_size, kernel_sizes, stride,
+                                 strides);
+             return make_layer<Class>(label, window.kernel, window.step,
+                                      padding.policy, padding.sizes);
+           }),
+           py::arg("kernel_size") = py::none(), py::arg("stride") = py::none(),
+           py::arg("padding") = "valid", py::kw_only(),
+           py::arg("kernel_sizes") = py::none(),
+           py::arg("strides") = py::none(), py::arg("label") = "");
+}
+
+}  // namespace
+
+void bind_window_layers(py::module_& m) {
+  bind_descriptor(m);
+  using Class = layers::Pooling;
+  py::class_<Class, Layer, std::shared_ptr<Class>>(
+      m, "Pooling", "(N, C, H, W) -> (N, C, H', W'), over windows.",
+      kDropsWithoutGil)
+      .def(py::init([](const Descriptor& descriptor, const std::string& label) {
+             return make_layer<Class>(label, descriptor);
+           }),
+           py::arg("descriptor"), py::kw_only(), py::arg("label") = "")
+      .def(py::init([](PoolingType type, Pair kernel_size, Pair strides,
+                       const PaddingSpec& padding, Pair dilation_rates,
+                       bool count_includes_padding, const std::string& label) {
+             return make_layer<Class>(
+                 label, make_descriptor(type, kernel_size, strides,
+                                        dilation_rates, padding.policy,
+                                        padding.sizes, count_includes_padding));
+           }),
+           py::arg("pooling_type"), py::arg("kernel_size"),
+           py::arg("strides") = kOnes, py::arg("padding") = "same",
+           py::kw_only(), py::arg("dilation_rates") = kOnes,
+           py::arg("count_includes_padding") = false, py::arg("label") = "")
+      .def_property_readonly("descriptor", &Class::descriptor);
+  bind_pooling_of<layers::MaxPooling>(
+      m, "MaxPooling",
+      "The largest sample of each window; padding never wins. No stride is the "
+      "kernel size.");
+  bind_pooling_of<layers::L2NormPooling>(
+      m, "L2NormPooling",
+      "The root of the sum of squares of each window. No stride is the kernel "
+      "size.");
+  using Average = layers::AveragePooling;
+  py::class_<Average, Class, std::shared_ptr<Average>>(
+      m, "AveragePooling",
+      "The mean of each window, with or without padded samples. No stride is "
+      "the kernel size.",
+      kDropsWithoutGil)
+      .def(py::init([](const OptionalPair& kernel_size,
+                       const OptionalPair& stride, const PaddingSpec& padding,
+                       bool count_includes_padding,
+                       const OptionalPair& kernel_sizes,
+                       const OptionalPair& strides, const std::string& label) {
+             const Window window("AveragePooling", kernel_size, kernel_sizes,
+                                 stride, strides);
+             return make_layer<Average>(label, window.kernel, window.step,
+                                        padding.policy, padding.sizes,
+                                        count_includes_padding);
+           }),
+           py::arg("kernel_size") = py::none(), py::arg("stride") = py::none(),
+           py::arg("padding") = "valid",
+           py::arg("count_includes_padding") = false, py::kw_only(),
+           py::arg("kernel_sizes") = py::none(),
+           py::arg("strides") = py::none(), py::arg("label") = "");
+}
+
+}  // namespace traingraph::python

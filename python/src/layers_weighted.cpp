@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: MIT
+// Layers with parameters, and the matrix product.
+#include "arrays.h"
+#include "layers.h"
+#include "padding.h"
+#include "traingraph/layers.h"
+
+namespace traingraph::python {
+namespace {
+
+using Descriptor = ConvolutionDescriptor;
+using OptionalPair = std::optional<Pair>;
+using Given = std::optional<TensorOrArray>;
+constexpr Pair kOnes{1, 1};
+
+WeightOptions weight_options(const Given& weights, const Given& biases,
+                             RandomInitializerType initializer,
+                             bool uses_biases) {
+  return {.weights = to_tensor(weights, "weights"),
+          .biases = to_tensor(biases, "biases"),
+          .initializer = initializer,
+          .uses_biases = uses_biases};
+}
+
+/// None instead of an empty handle.
+std::optional<Tensor> optional(const Tensor& tensor) {
+  return tensor ? std::optional(tensor) : std::nullopt;
+}
+std::optional<TensorParameter> optional(const TensorParameter& parameter) {
+  return parameter ? std::optional(parameter) : std::nullopt;
+}
+
+void bind_descriptor_fields(py::class_<Descriptor>& type) {
+  type.def_readonly("convolution_type", &Descriptor::convolution_type)
+      .def_readonly("kernel_sizes", &Descriptor::kernel_sizes)
+      .def_readonly("input_feature_channel_count",
+                    &Descriptor::input_feature_channel_count)
+      .def_readonly("output_feature_channel_count",
+                    &Descriptor::output_feature_channel_count)
+      .def_readonly("group_count", &Descriptor::group_count)
+      .def_readonly("strides", &Descriptor::strides)
+      .def_readonly("dilation_rates", &Descriptor::dilation_rates)
+      .def_readonly("padding_policy", &Descriptor::padding_policy)
+      .def_readonly("padding_sizes", &Descriptor::padding_sizes)
+      .def_property_readonly("kernel_height", &Descriptor::kernel_height)
+      .def_property_readonly("kernel_width", &Descriptor::kernel_width)
+      .def_property_readonly("stride_in_y", &Descriptor::stride_in_y)
+      .def_property_readonly("stride_in_x", &Descriptor::stride_in_x)
+      .def_property_readonly("dilation_rate_in_y",
+                             &Descriptor::dilation_rate_in_y)
+      .def_property_readonly("dilation_rate_in_x",
+                             &Descriptor::dilation_rate_in_x)
+      .def_property_readonly("padding_size_in_y",
+                             &Descriptor::padding_size_in_y)
+      .def_property_readonly("padding_size_in_x",
+                             &Descriptor::padding_size_in_x)
+      .def_property_readonly("is_convolution_transpose",
+                             &Descriptor::is_convolution_transpose)
+      .def_property_readonly("uses_depthwise_convolution",
+                             &Descriptor::uses_depthwise_convolution)
+      .def("__eq__",
+           [](const Descriptor& self, const py::object& other) {
+             return py::isinstance<Descriptor>(other) &&
+                    self == other.cast<const Descriptor&>();
+           })
+      .def("__copy__", [](const Descriptor& self) { return Descriptor(self); });
+  type.attr("__hash__") = py::none();
+}
+
+void bind_descriptor(py::module_& m) {
+  py::class_<Descriptor> type(m, "ConvolutionDescriptor",
+                              "Pairs are (height, width), or one integer.");
+  type.def(py::init([](Pair kernel_sizes, std::int64_t in, std::int64_t out,
+                       ConvolutionType type, std::int64_t group_count,
+                       Pair strides, Pair dilation_rates, PaddingPolicy policy,
+                       const OptionalPair& padding_sizes) {
+             const Descriptor descriptor{
+                 .convolution_type = type,
+                 .kernel_sizes = kernel_sizes,
+                 .input_feature_channel_count = in,
+                 .output_feature_channel_count = out,
+                 .group_count = group_count,
+                 .strides = strides,
+                 .dilation_rates = dilation_rates,
+                 .padding_policy = policy,
+                 .padding_sizes = padding_sizes.value_or(Pair{})};
+             descriptor.validate();
+             return descriptor;
+           }),
+           py::arg("kernel_sizes"), py::arg("input_feature_channel_count"),
+           py::arg("output_feature_channel_count"), py::kw_only(),
+           py::arg("type") = "standard", py::arg("group_count") = 1,
+           py::arg("strides") = kOnes, py::arg("dilation_rates") = kOnes,
+           py::arg("padding_policy") = "same",
+           py::arg("padding_sizes") = py::none());
+  type.def_static(
+      "transposed",
+      [](Pair kernel_sizes, std::int64_t in, std::int64_t out,
+         std::int64_t group_count, Pair strides, Pair dilation_rates,
+         PaddingPolicy policy, const OptionalPair& padding_sizes) {
+        return Descriptor::transposed(
+            {.kernel_sizes = kernel_sizes,
+             .input_feature_channel_count = in,
+             .output_feature_channel_count = out,
+             .group_count = group_count,
+             .strides = strides,
+             .dilation_rates = dilation_rates,
+             .padding_policy = policy,
+             .padding_sizes = padding_sizes.value_or(Pair{})});
+      },
+      py::arg("kernel_sizes"), py::arg("input_feature_channel_count"),
+      py::arg("output_feature_channel_count"), py::kw_only(),
+      py::arg("group_count") = 1, py::arg("strides") = kOnes,
+      py::arg("dilation_rates") = kOnes, py::arg("padding_policy") = "same",
+      py::arg("padding_sizes") = py::none());
+  type.def_static(
+      "depthwise",
+      [](Pair kernel_sizes, std::int64_t in, std::int64_t channel_multiplier,
+         Pair strides, Pair dilation_rates, PaddingPolicy policy,
+         const OptionalPair& padding_sizes) {
+        return Descriptor::depthwise(
+            {.kernel_sizes = kernel_sizes,
+             .input_feature_channel_count = in,
+             .strides = strides,
+             .dilation_rates = dilation_rates,
+             .padding_policy = policy,
+             .padding_sizes = padding_sizes.value_or(Pair{})},
+            channel_multiplier);
+      },
+      py::arg("kernel_sizes"), py::arg("input_feature_channel_count"),
+      py::arg("channel_multiplier") = 1, py::kw_only(),
+      py::arg("strides") = kOnes, py::arg("dilation_rates") = kOnes,
+      py::arg("padding_policy") = "same",
+      py::arg("padding_sizes") = py::none(),
+      "Output channels are input * multiplier.");
+  bind_descriptor_fields(type);
+}
+
+void bind_weighted_base(py::module_& m) {
+  using Class = layers::WeightedLayer;
+  py::class_<Class, Layer, std::shared_ptr<Class>>(
+      m, "WeightedLayer", "A layer with weights and optional biases.",
+      kDropsWithoutGil)
+      .def_property_readonly("weights", &Class::weights)
+      .def_property_readonly(
+          "biases", [](const Class& self) { return optional(self.biases()); })
+      .def_property_readonly("weights_parameter", &Class::weights_parameter)
+      .def_property_readonly("biases_parameter", [](const Class& self) {
+        return optional(self.biases_parameter());
+      });
+}
+
+// The tail of every constructor of a layer with weights.
+#define TRAINGRAPH_WEIGHT_PARAMETERS                                     \
+  const Given &weights, const Given &biases,                             \
+      RandomInitializerType initializer, bool uses_biases,               \
+      const std::string &label
+#define TRAINGRAPH_WEIGHT_ARGUMENTS                                          \
+  py::arg("weights") = py::none(), py::arg("biases") = py::none(),           \
+  py::arg("initializer") = "glorot_uniform", py::arg("uses_biases") = true,  \
+  py::arg("label") = ""
+#define TRAINGRAPH_WEIGHT_OPTIONS \
+  weight_options(weights, biases, initializer, uses_biases)
+
+void bind_convolution(py::module_& m) {
+  using Class = layers::Convolution;
+  py::class_<Class, layers::WeightedLayer, std::shared_ptr<Class>>(
+      m, "Convolution",
+      "(N, in, H, W) -> (N, out, H', W'); standard, depthwise or "
+      "transposed.\n\n"
+      "Weights are (out, in / groups, height, width) or, with the same bytes, "
+      "(1, out * in / groups, height, width); biases (out) or (1, out, 1, 1). "
+      "Those not given are created. padding: \"same\", \"valid\", one integer "
+      "or (y, x). Raises InvalidArgument, ShapeError or DTypeError.",
+      kDropsWithoutGil)
+      .def(py::init([](const Descriptor& descriptor,
+                       TRAINGRAPH_WEIGHT_PARAMETERS) {
+             return make_layer<Class>(label, descriptor,
+                                      TRAINGRAPH_WEIGHT_OPTIONS);
+           }),
+           py::arg("descriptor"), py::kw_only(), TRAINGRAPH_WEIGHT_ARGUMENTS)
+      .def(py::init([](std::int64_t in, std::int64_t out,
+                       const OptionalPair& kernel_size,
+                       const PaddingSpec& padding, const OptionalPair& strides,
+                       Pair dilation_rates, std::int64_t group_count,
+                       ConvolutionType type, const OptionalPair& kernel_sizes,
+                       const OptionalPair& stride,
+                       TRAINGRAPH_WEIGHT_PARAMETERS) {
+             const Descriptor descriptor{
+                 .convolution_type = type,
+                 .kernel_sizes =
+                     one_of("Convolution", "kernel_size", kernel_size,
+                            "kernel_sizes", kernel_sizes, kOnes),
+                 .input_feature_channel_count = in,
+                 .output_feature_channel_count = out,
+                 .group_count = group_count,
+                 .strides = one_of("Convolution", "strides", strides, "stride",
+                                   stride, kOnes),
+                 .dilation_rates = dilation_rates,
+                 .padding_policy = padding.policy,
+                 .padding_sizes = padding.sizes};
+             return make_layer<Class>(label, descriptor,
+                                      TRAINGRAPH_WEIGHT_OPTIONS);
+           }),
+           py::arg("input_feature_channel_count"),
+           py::arg("output_feature_channel_count"),
+           py::arg("kernel_size") = py::none(), py::kw_only(),
+           py::arg("padding") = "same", py::arg("strides") = py::none(),
+           py::arg("dilation_rates") = kOnes, py::arg("group_count") = 1,
+           py::arg("convolution_type") = "standard",
+           py::arg("kernel_sizes") = py::none(),
+           py::arg("stride") = py::none(), TRAINGRAPH_WEIGHT_ARGUMENTS)
+      .def_property_readonly("descriptor", &Class::descriptor);
+}
+
+void bind_fully_connected(py::module_& m) {
+  using Class = layers::FullyConnected;
+  py::class_<Class, layers::WeightedLayer, std::shared_ptr<Class>>(
+      m, "FullyConnected",
+      "y = x W^T + b: (*, in) -> (*, out), and (N, in, 1, 1) -> (N, out, 1, "
+      "1).\n\nWeights are (out, in), (1, out * in, 1, 1) or (out, in, 1, 1); "
+      "biases (out) or (1, out, 1, 1). Those not given are created.",
+      kDropsWithoutGil)
+      .def(py::init([](const Descriptor& descriptor,
+                       TRAINGRAPH_WEIGHT_PARAMETERS) {
+             return make_layer<Class>(label, descriptor,
+                                      TRAINGRAPH_WEIGHT_OPTIONS);
+           }),
+           py::arg("descriptor"), py::kw_only(), TRAINGRAPH_WEIGHT_ARGUMENTS)
+      .def(py::init([](std::int64_t in, std::int64_t out,
+                       TRAINGRAPH_WEIGHT_PARAMETERS) {
+             return make_layer<Class>(label, in, out,
+                                      TRAINGRAPH_WEIGHT_OPTIONS);
+           }),
+           py::arg("input_feature_channel_count"),
+           py::arg("output_feature_channel_count"), py::kw_only(),
+           TRAINGRAPH_WEIGHT_ARGUMENTS)
+      .def(py::init([](const TensorOrArray& weights, const Given& biases,
+                       const std::string& label) {
+             return make_layer<Class>(label, to_tensor(weights, "weights"),
+                                      to_tensor(biases, "biases"));
+           }),
+           py::kw_only(), py::arg("weights"), py::arg("biases") = py::none(),
+           py::arg("label") = "")
+      .def_property_readonly("descriptor", &Class::descriptor);
+}
+
+void bind_normalization(py::module_& m) {
+  using Class = layers::BatchNormalization;
+  py::class_<Class, Layer, std::shared_ptr<Class>>(
+      m, "BatchNormalization",
+      "gamma (x - mean) / sqrt(variance + epsilon) + beta per channel (axis "
+      "1).\n\nTensors are (C) or (1, C, 1, 1). None given: all are created. "
+      "Some given: mean and variance are created when missing, beta and gamma "
+      "are left out.",
+      kDropsWithoutGil)
+      .def(py::init([](std::int64_t channels, const Given& mean,
+                       const Given& variance, const Given& beta,
+                       const Given& gamma, float epsilon, float momentum,
+                       const std::string& label) {
+             return make_layer<Class>(
+                 label, channels,
+                 BatchNormalizationOptions{
+                     .mean = to_tensor(mean, "mean"),
+                     .variance = to_tensor(variance, "variance"),
+                     .beta = to_tensor(beta, "beta"),
+                     .gamma = to_tensor(gamma, "gamma"),
+                     .variance_epsilon = epsilon,
+                     .momentum = momentum});
+           }),
+           py::arg("feature_channel_count"), py::arg("mean") = py::none(),
+           py::arg("variance") = py::none(), py::arg("beta") = py::none(),
+           py::arg("gamma") = py::none(), py::arg("variance_epsilon") = 1e-5,
+           py::arg("momentum") = 0.99, py::kw_only(), py::arg("label") = "")
+      .def_property_readonly("feature_channel_count",
+                             &Class::feature_channel_count)
+      .def_property_readonly("mean", &Class::mean)
+      .def_property_readonly("variance", &Class::variance)
+      .def_property_readonly(
+          "beta", [](const Class& self) { return optional(self.beta()); })
+      .def_property_readonly(
+          "gamma", [](const Class& self) { return optional(self.gamma()); })
+      .def_property_readonly("beta_parameter",
+                             [](const Class& self) {
+                               return optional(self.beta_parameter());
+                             })
+      .def_property_readonly("gamma_parameter",
+                             [](const Class& self) {
+                               return optional(self.gamma_parameter());
+                             })
+      .def_property_readonly("variance_epsilon", &Class::variance_epsilon)
+      .def_property_readonly("momentum", &Class::momentum);
+}
+
+void bind_matmul(py::module_& m) {
+  using Descriptor = MatMulDescriptor;
+  py::class_<Descriptor>(m, "MatMulDescriptor")
+      .def(py::init([](float alpha, bool transposes_x, bool transposes_y) {
+             return Descriptor{alpha, transposes_x, transposes_y};
+           }),
+           py::arg("alpha") = 1.0, py::arg("transposes_x") = false,
+           py::arg("transposes_y") = false)
+      .def_readonly("alpha", &Descriptor::alpha)
+      .def_readonly("transposes_x", &Descriptor::transposes_x)
+      .def_readonly("transposes_y", &Descriptor::transposes_y)
+      .def("__copy__", [](const Descriptor& self) { return Descriptor(self); });
+  using Class = layers::MatMul;
+  py::class_<Class, Layer, std::shared_ptr<Class>>(
+      m, "MatMul",
+      "alpha * op(X) * op(Y) over the last two axes of sources X and Y; "
+      "leading axes broadcast.",
+      kDropsWithoutGil)
+      .def(py::init([](const Descriptor& descriptor, const std::string& label) {
+             return make_layer<Class>(label, descriptor);
+           }),
+           py::arg("descriptor"), py::kw_only(), py::arg("label") = "")
+      .def(py::init([](float alpha, bool transposes_x, bool transposes_y,
+                       const std::string& label) {
+             return make_layer<Class>(
+                 label, Descriptor{alpha, transposes_x, transposes_y});
+           }),
+           py::arg("alpha") = 1.0, py::arg("transposes_x") = false,
+           py::arg("transposes_y") = false, py::kw_only(),
+           py::arg("label") = "")
+      .def_property_readonly("descriptor", &Class::descriptor);
+}
+
+}  // namespace
+
+void bind_weighted_layers(py::module_& m) {
+  bind_descriptor(m);
+  bind_weighted_base(m);
+  bind_convolution(m);
+  bind_fully_connected(m);
+  bind_normalization(m);
+  bind_matmul(m);
+}
+
+}  // namespace traingraph::python

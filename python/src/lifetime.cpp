@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// Invariant: a thread touches Python only inside an Entry that found the
+// interpreter open, and the exit hook closes it and then waits for the entries
+// that are left. So nothing of ours runs during finalization.
+#include "lifetime.h"
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "bindings.h"
+
+namespace traingraph::python {
+namespace {
+
+/// A callback that does not return must not keep the process from exiting.
+constexpr auto kExitPatience = std::chrono::seconds(10);
+
+std::atomic<bool> g_is_open{true};
+std::atomic<int> g_num_entries{0};
+std::atomic<int> g_num_pending_callbacks{0};
+std::atomic<unsigned> g_devices_seen{0};  // bits of 1 << DeviceType
+
+class Entry {
+ public:
+  Entry() {
+    g_num_entries.fetch_add(1);
+    is_open_ = g_is_open.load();
+  }
+  ~Entry() { g_num_entries.fetch_sub(1); }
+  Entry(const Entry&) = delete;
+  Entry& operator=(const Entry&) = delete;
+  explicit operator bool() const { return is_open_; }
+
+ private:
+  bool is_open_ = false;
+};
+
+/// Past the end of the interpreter the reference is leaked, on purpose.
+void drop(PyObject* object) {
+  const Entry entry;
+  if (!entry) return;
+  const py::gil_scoped_acquire gil;
+  Py_DECREF(object);
+}
+
+class Callback {
+ public:
+  explicit Callback(py::object function)
+      : function_(function.release().ptr()) {
+    g_num_pending_callbacks.fetch_add(1);
+  }
+  ~Callback() {
+    drop(function_);
+    settle();
+  }
+  Callback(const Callback&) = delete;
+  Callback& operator=(const Callback&) = delete;
+
+  void call(const Execution& execution) {
+    if (const Entry entry; entry) {
+      const py::gil_scoped_acquire gil;
+      try {
+        py::handle(function_)(py::cast(execution));
+      } catch (py::error_already_set& error) {
+        error.discard_as_unraisable(
+            py::reinterpret_borrow<py::object>(function_));
+      }
+    }
+    settle();
+  }
+
+ private:
+  void settle() {
+    if (is_pending_.exchange(false)) g_num_pending_callbacks.fetch_sub(1);
+  }
+
+  PyObject* function_;
+  std::atomic<bool> is_pending_{true};
+};
+
+void wait_for_zero(const std::atomic<int>& count) {
+  const auto end = std::chrono::steady_clock::now() + kExitPatience;
+  while (count.load() > 0 && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+void drain(DeviceType type) {
+  try {
+    Device(type).synchronize();
+  } catch (const Error&) {
+    // Whoever waited for the work has seen its error; nobody is left now.
+  }
+}
+
+void shut_down() {
+  const py::gil_scoped_release release;
+  for (int type = 0; type < 32; ++type) {
+    if (g_devices_seen.load() >> type & 1u) {
+      drain(static_cast<DeviceType>(type));
+    }
+  }
+  wait_for_zero(g_num_pending_callbacks);
+  g_is_open = false;
+  wait_for_zero(g_num_entries);
+}
+
+}  // namespace
+
+std::shared_ptr<void> keep_alive(py::object object) {
+  PyObject* const pointer = object.release().ptr();
+  return {pointer, [](void* p) { drop(static_cast<PyObject*>(p)); }};
+}
+
+std::function<void(const Execution&)> make_callback(py::object function) {
+  auto callback = std::make_shared<Callback>(std::move(function));
+  return [callback](const Execution& execution) { callback->call(execution); };
+}
+
+void note_device(const Device& device) {
+  g_devices_seen.fetch_or(1u << static_cast<int>(device.actual_device_type()));
+}
+
+void bind_shutdown(py::module_&) {
+  py::module_::import("atexit").attr("register")(py::cpp_function(shut_down));
+}
+
+}  // namespace traingraph::python

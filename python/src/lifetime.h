@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// Python objects in the hands of device threads: buffers that are kept alive,
+// callbacks that are called, and the end of the interpreter, after which
+// neither may touch Python.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <functional>
+#include <memory>
+
+#include "traingraph/device.h"
+#include "traingraph/execution.h"
+
+namespace traingraph::python {
+
+/// Owns a reference that may be dropped on any thread, with or without GIL.
+std::shared_ptr<void> keep_alive(pybind11::object object);
+
+/// Calls `function` with the GIL. What it raises goes to sys.unraisablehook.
+std::function<void(const Execution&)> make_callback(
+    pybind11::object function);
+
+/// At exit the devices seen here are drained.
+void note_device(const Device& device);
+
+}  // namespace traingraph::python

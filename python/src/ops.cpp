@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+// One method of Graph per row of the op table, by a loop over it. What a row
+// takes, and nothing else, is an argument.
+#include <pybind11/stl.h>
+
+#include <algorithm>
+
+#include "attributes.h"
+#include "bindings.h"
+#include "casters.h"
+
+namespace traingraph::python {
+namespace {
+
+[[noreturn]] void fail(const OpInfo& op, std::string what, std::string expected,
+                       std::string got) {
+  throw InvalidArgument(ErrorInfo{.op = std::string(op.name),
+                                  .node = {},
+                                  .what = std::move(what),
+                                  .expected = std::move(expected),
+                                  .got = std::move(got),
+                                  .hint = {}});
+}
+
+Tensor to_input(const OpInfo& op, std::string_view name, py::handle source) {
+  if (source.is_none()) return {};
+  if (py::isinstance<Tensor>(source)) return source.cast<Tensor>();
+  fail(op, "input \"" + std::string(name) + "\" is no tensor",
+       "traingraph.Tensor",
+       py::type::handle_of(source).attr("__name__").cast<std::string>());
+}
+
+/// Inputs by position or by name; the names are taken out of `keywords`.
+std::vector<Tensor> take_inputs(const OpInfo& op, const py::args& args,
+                                py::dict& keywords) {
+  std::vector<Tensor> inputs(op.inputs.size());
+  const bool is_variadic = !op.inputs.empty() && op.inputs.back().is_variadic;
+  if (args.size() > inputs.size() && !is_variadic) {
+    fail(op, "too many inputs", "at most " + std::to_string(inputs.size()),
+         std::to_string(args.size()));
+  }
+  inputs.resize(std::max(inputs.size(), args.size()));
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const std::size_t row = std::min(i, op.inputs.size() - 1);
+    inputs[i] = to_input(op, op.inputs[row].name, args[i]);
+  }
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    const py::str name(op.inputs[i].name);
+    if (!keywords.contains(name)) continue;
+    if (i < args.size()) {
+      fail(op, "an input is given twice", "one value",
+           name.cast<std::string>());
+    }
+    const py::object value = keywords.attr("pop")(name);
+    inputs[i] = to_input(op, op.inputs[i].name, value);
+  }
+  return inputs;
+}
+
+py::object to_result(const OpInfo& op, std::vector<Tensor> results) {
+  if (op.results.empty()) return py::none();
+  if (op.results.size() == 1) return py::cast(results.at(0));
+  return py::tuple(py::cast(std::move(results)));
+}
+
+py::object call(const OpInfo& op, Graph& graph, const py::args& args,
+                const py::kwargs& kwargs) {
+  py::dict keywords = py::dict(kwargs.attr("copy")());
+  const auto name =
+      keywords.attr("pop")("name", "").cast<std::string>();
+  std::vector<Tensor> inputs = take_inputs(op, args, keywords);
+  Attributes attributes = op.default_attributes;
+  set_attributes(attributes, keywords, std::string(op.name));
+  return to_result(op, without_gil([&] {
+                     return graph.op(op.kind, std::move(attributes),
+                                     std::move(inputs), name);
+                   }));
+}
+
+std::string result_type(const OpInfo& op) {
+  if (op.results.empty()) return "None";
+  std::string text = "traingraph._core.Tensor";
+  for (std::size_t i = 1; i < op.results.size(); ++i) {
+    text += ", traingraph._core.Tensor";
+  }
+  return op.results.size() == 1 ? text : "tuple[" + text + "]";
+}
+
+/// "softmax(self, x: Tensor, *, axis: int = 1, name: str = '') -> Tensor".
+std::string signature(const OpInfo& op) {
+  std::string text = std::string(op.name) + "(self: traingraph._core.Graph";
+  // Python has no default before an argument without one.
+  std::size_t num_required = 0;
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    if (!op.inputs[i].is_optional) num_required = i + 1;
+  }
+  bool ends_with_star = false;
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    const OpInput& input = op.inputs[i];
+    ends_with_star = input.is_variadic;
+    text += std::string(", ") + (input.is_variadic ? "*" : "") +
+            std::string(input.name) + ": traingraph._core.Tensor" +
+            (input.is_optional ? " | None" : "") +
+            (i >= num_required ? " = None" : "");
+  }
+  if (!ends_with_star) text += ", *";
+  return text + signature_of(op.default_attributes) + ", name: str = '') -> " +
+         result_type(op);
+}
+
+std::string documentation(const OpInfo& op) {
+  std::string text = signature(op) + "\n\nAppends one `" +
+                     std::string(op.name) + "` op.";
+  std::string mutated;
+  for (const OpInput& input : op.inputs) {
+    if (input.is_mutated) mutated += " " + std::string(input.name);
+  }
+  if (!mutated.empty()) text += " Writes its inputs" + mutated + ".";
+  if (op.results.size() > 1) {
+    text += " Results:";
+    for (const std::string_view result : op.results) {
+      text += " " + std::string(result);
+    }
+    text += ".";
+  }
+  return text + " Raises ShapeError, DTypeError or InvalidArgument.";
+}
+
+}  // namespace
+
+void bind_ops(py::module_& m) {
+  py::options options;
+  options.disable_function_signatures();
+  const py::object graph = m.attr("Graph");
+  py::list names;
+  for (const OpInfo& op : op_infos()) {
+    const std::string name(op.name);
+    names.append(name);
+    if (py::hasattr(graph, name.c_str())) continue;  // a method of Graph
+    const std::string doc = documentation(op);
+    graph.attr(name.c_str()) = py::cpp_function(
+        [op](Graph& self, const py::args& args, const py::kwargs& kwargs) {
+          return call(op, self, args, kwargs);
+        },
+        py::name(name.c_str()), py::is_method(graph), py::doc(doc.c_str()));
+  }
+  m.attr("OP_NAMES") = py::tuple(names);
+}
+
+}  // namespace traingraph::python

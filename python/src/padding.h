@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// Arguments of layers that have several spellings.
+#pragma once
+
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "bindings.h"
+#include "casters.h"
+
+namespace traingraph::python {
+
+/// padding="same", "valid", one integer or (y, x).
+struct PaddingSpec {
+  PaddingPolicy policy = PaddingPolicy::Same;
+  Pair sizes{};
+};
+
+/// A value with a short and a long keyword (kernel_size, kernel_sizes). Throws
+/// InvalidArgument when both are given.
+template <class Value>
+Value one_of(const char* op, const char* name,
+             const std::optional<Value>& value, const char* other_name,
+             const std::optional<Value>& other, const Value& otherwise) {
+  if (value && other) {
+    throw InvalidArgument(ErrorInfo{
+        .op = op,
+        .node = {},
+        .what = std::string(name) + " and " + other_name + " are the same",
+        .expected = "one of them",
+        .got = "both",
+        .hint = {}});
+  }
+  return value ? *value : other ? *other : otherwise;
+}
+
+/// Makes a layer that Python owns, with a label when one is given.
+template <class Layer, class... Args>
+std::shared_ptr<Layer> make_layer(const std::string& label, Args&&... args) {
+  auto layer = std::make_shared<Layer>(std::forward<Args>(args)...);
+  if (!label.empty()) layer->set_label(label);
+  return layer;
+}
+
+/// Binds a layer whose keywords are its constructor's parameters.
+template <class Layer, class Base, class... Parameters>
+struct SimpleLayer {
+  using Class = py::class_<Layer, Base, std::shared_ptr<Layer>>;
+
+  template <class... Extra>
+  static Class bind(py::module_& m, const char* name, const char* doc,
+                    const Extra&... extra) {
+    Class type(m, name, doc, kDropsWithoutGil);
+    type.def(py::init([](Parameters... parameters, const std::string& label) {
+               return make_layer<Layer>(label, parameters...);
+             }),
+             extra..., py::kw_only(), py::arg("label") = "");
+    return type;
+  }
+};
+
+}  // namespace traingraph::python
+
+template <>
+class pybind11::detail::type_caster<traingraph::python::PaddingSpec> {
+ public:
+  PYBIND11_TYPE_CASTER(
+      traingraph::python::PaddingSpec,
+      const_name("traingraph._core.PaddingPolicy | "
+                 "typing.Literal['same', 'valid'] | "
+                 "collections.abc.Sequence[int] | int"));
+  bool load(handle source, bool convert) {
+    // An enum case is an integer too: look for it first.
+    type_caster<traingraph::PaddingPolicy> policy;
+    if (policy.load(source, convert)) {
+      value = {static_cast<traingraph::PaddingPolicy&>(policy), {}};
+      return true;
+    }
+    type_caster<traingraph::Pair> sizes;
+    if (!sizes.load(source, convert)) return false;
+    value = {traingraph::PaddingPolicy::UsePaddingSize,
+             static_cast<traingraph::Pair&>(sizes)};
+    return true;
+  }
+};

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: MIT
+// Tensor, TensorData, TensorParameter and Platform.
+#include "traingraph/tensor.h"
+
+#include <cstring>
+
+#include "arrays.h"
+#include "device.h"
+#include "lifetime.h"
+
+namespace traingraph::python {
+namespace {
+
+/// What a tensor starts with; at most one of them.
+struct Contents {
+  std::optional<ArrayLike> data;
+  std::optional<double> fill;
+  std::optional<RandomInitializerType> random_initializer;
+};
+
+std::string one_name(const std::string& label, const std::string& name) {
+  if (label.empty() || name.empty()) return label + name;
+  throw InvalidArgument(ErrorInfo{.op = "tensor",
+                                  .node = label,
+                                  .what = "label and name are the same thing",
+                                  .expected = "one of them",
+                                  .got = "both",
+                                  .hint = {}});
+}
+
+Tensor make(const TensorDescriptor& descriptor, const std::string& label,
+            const Contents& contents) {
+  const int num_given = contents.data.has_value() + contents.fill.has_value() +
+                        contents.random_initializer.has_value();
+  if (num_given > 1) {
+    throw InvalidArgument(
+        ErrorInfo{.op = "tensor",
+                  .node = label,
+                  .what = "contents are given more than once",
+                  .expected = "one of data, fill, random_initializer",
+                  .got = std::to_string(num_given) + " of them",
+                  .hint = {}});
+  }
+  if (contents.fill) return Tensor::filled(descriptor, *contents.fill, label);
+  if (contents.random_initializer) {
+    return Tensor::random(descriptor, *contents.random_initializer, 0, 0,
+                          label);
+  }
+  if (!contents.data) return Tensor(descriptor, label);
+  const Context context{"tensor", label};
+  const py::array array =
+      converted(*contents.data, descriptor.data_type, context);
+  return Tensor(descriptor, read_only_data(array, context), label);
+}
+
+/// A view that stays valid when the tensor gets other host data later.
+std::optional<Array> data_view(const Tensor& self) {
+  if (!self.has_data()) return std::nullopt;
+  const py::capsule base(
+      new std::shared_ptr<const void>(self.data_owner()),
+      [](void* p) { delete static_cast<std::shared_ptr<const void>*>(p); });
+  return view(self.data(), self.descriptor(), base, /*is_writable=*/true);
+}
+
+Array new_array(const TensorDescriptor& descriptor) {
+  const Shape& shape = descriptor.shape;
+  return py::reinterpret_steal<Array>(
+      py::array(py::reinterpret_borrow<py::dtype>(
+                    to_dtype(descriptor.data_type)),
+                std::vector<py::ssize_t>(shape.begin(), shape.end()))
+          .release());
+}
+
+std::span<std::byte> bytes_of(py::array& array) {
+  return {static_cast<std::byte*>(array.mutable_data()),
+          static_cast<std::size_t>(array.nbytes())};
+}
+
+/// The newest values: the device's when it has a copy, else the host's.
+Array to_numpy(const Tensor& self) {
+  Array array = new_array(self.descriptor());
+  const std::span<std::byte> out = bytes_of(array);
+  without_gil([&] {
+    if (self.device()) return self.copy_data_from_device_memory(out);
+    if (!self.has_data()) {
+      throw StateError(ErrorInfo{
+          .op = "numpy",
+          .node = self.label(),
+          .what = "tensor has no data on the host or on a device",
+          .expected = {},
+          .got = {},
+          .hint = "Declare a result with add_outputs and read it from "
+                  "the ExecutionResult."});
+    }
+    std::memcpy(out.data(), self.data().data(), out.size());
+  });
+  return array;
+}
+
+py::typing::Dict<py::str, Array> optimizer_data(const Tensor& self) {
+  py::typing::Dict<py::str, Array> result;
+  for (const OptimizerData& slot : self.optimizer_data()) {
+    Array array = new_array(self.descriptor());
+    std::memcpy(bytes_of(array).data(), slot.data.data(),
+                std::min(slot.data.size(), bytes_of(array).size()));
+    result[py::str(slot.name)] = array;
+  }
+  return result;
+}
+
+struct ReadList {
+  ReadList(const std::vector<HostArray>& sources, const Context& context) {
+    for (const HostArray& source : sources) {
+      arrays.push_back(as_array(source, context));
+      data.push_back(read_only_data(arrays.back(), context));
+    }
+  }
+  std::vector<py::array> arrays;
+  std::vector<TensorData> data;
+};
+
+/// Attached, so kept alive: writable when the array is.
+TensorData attached(const HostArray& source, const Context& context) {
+  if (py::isinstance<TensorData>(source)) return source.cast<TensorData>();
+  const py::array array = as_array(source, context);
+  if (array.writeable()) return writable_data(array, context);
+  TensorData data = read_only_data(array, context);
+  data.owner = keep_alive(array);
+  return data;
+}
+
+void bind_tensor_data(py::module_& m) {
+  Handle<TensorData>(m, "TensorData",
+                     "Host memory of an array, without a copy; keeps the "
+                     "array alive.",
+                     kDropsWithoutGil)
+      .def(py::init([](const py::buffer& buffer) {
+             const Context context{"TensorData"};
+             return writable_data(
+                 py::module_::import("numpy").attr("asarray")(buffer), context);
+           }),
+           py::arg("buffer"))
+      .def_static(
+          "immutable",
+          [](const py::buffer& buffer) {
+            const py::array array =
+                py::module_::import("numpy").attr("asarray")(buffer);
+            TensorData data = read_only_data(array, {"TensorData"});
+            data.owner = keep_alive(array);
+            return data;
+          },
+          py::arg("buffer"), "For memory that the library must not write.")
+      .def_property_readonly(
+          "bytes",
+          [](const py::object& self) {
+            const auto& data = self.cast<const TensorData&>();
+            const auto size = static_cast<std::int64_t>(data.length);
+            return view({data.bytes, data.length},
+                        {{size}, DataType::UInt8}, self, !data.is_immutable);
+          })
+      .def_property_readonly(
+          "length", [](const TensorData& self) { return self.length; })
+      .def_property_readonly("is_immutable", [](const TensorData& self) {
+        return self.is_immutable;
+      });
+}
+
+// The tail of every constructor of Tensor.
+#define TRAINGRAPH_TENSOR_PARAMETERS                                  \
+  std::string label, std::string name, std::optional<ArrayLike> data, \
+      std::optional<double> fill,                                     \
+      std::optional<RandomInitializerType> random_initializer
+#define TRAINGRAPH_TENSOR_ARGUMENTS                                        \
+  py::kw_only(), py::arg("label") = "", py::arg("name") = "",              \
+                 py::arg("data") = py::none(), py::arg("fill") = py::none(), \
+                 py::arg("random_initializer") = py::none()
+#define TRAINGRAPH_TENSOR_CONTENTS \
+  one_name(label, name), Contents { data, fill, random_initializer }
+
+void bind_tensor_class(py::module_& m) {
+  Handle<Tensor> tensor(
+      m, "Tensor",
+      "A named, typed array that graphs are wired with. It may hold data on "
+      "the host, on a device, or neither (an intermediate result).\n\n"
+      "data: contents, copied; fill: one value everywhere; "
+      "random_initializer: random values from the platform's seed. Raises "
+      "ShapeError on a size below 1, DTypeError when data has another type.",
+      kDropsWithoutGil);
+  tensor
+      .def(py::init([](const TensorDescriptor& descriptor,
+                       TRAINGRAPH_TENSOR_PARAMETERS) {
+             return make(descriptor, TRAINGRAPH_TENSOR_CONTENTS);
+           }),
+           py::arg("descriptor"), TRAINGRAPH_TENSOR_ARGUMENTS)
+      .def(py::init(
+               [](Shape shape, DataType type, TRAINGRAPH_TENSOR_PARAMETERS) {
+                 return make({shape, type}, TRAINGRAPH_TENSOR_CONTENTS);
+               }),
+           py::arg("shape"), py::arg("data_type") = DataType::Float32,
+           TRAINGRAPH_TENSOR_ARGUMENTS)
+      .def_static(
+          "image",
+          [](std::int64_t width, std::int64_t height, std::int64_t channels,
+             std::int64_t batch, DataType type, TRAINGRAPH_TENSOR_PARAMETERS) {
+            return make(
+                TensorDescriptor::image(width, height, channels, batch, type),
+                TRAINGRAPH_TENSOR_CONTENTS);
+          },
+          py::arg("width"), py::arg("height"), py::arg("feature_channel_count"),
+          py::arg("batch_size"), py::arg("data_type") = DataType::Float32,
+          TRAINGRAPH_TENSOR_ARGUMENTS,
+          "A tensor of shape (batch_size, feature_channel_count, height, "
+          "width).");
+  tensor.def_property_readonly("tensor_id", &Tensor::tensor_id,
+                               "Unique in the process.")
+      .def_property_readonly(
+          "descriptor", [](const Tensor& self) { return self.descriptor(); })
+      .def_property_readonly(
+          "shape", [](const Tensor& self) { return self.shape(); })
+      .def_property_readonly(
+          "data_type", [](const Tensor& self) { return self.data_type(); })
+      .def_property("label", &Tensor::label, &Tensor::set_label,
+                    "Default: \"data\" and the id.")
+      .def_property_readonly(
+          "data", &data_view,
+          "Writable NumPy view of the host data; None when there is none.")
+      .def("numpy", &to_numpy,
+           "A copy of the newest values: the device's, waiting for work in "
+           "flight, or the host's. Raises StateError when neither has any.")
+      .def("__dlpack__",
+           [](const Tensor& self, const py::kwargs& options) -> py::object {
+             const std::optional<Array> data = data_view(self);
+             if (data) return data->attr("__dlpack__")(**options);
+             throw StateError(ErrorInfo{.op = "dlpack",
+                                        .node = self.label(),
+                                        .what = "tensor has no host data",
+                                        .expected = {},
+                                        .got = {},
+                                        .hint = "Call synchronize_data()."});
+           })
+      .def("__dlpack_device__",
+           [](const Tensor&) { return std::tuple<int, int>(1, 0); })
+      .def(
+          "set_data",
+          [](const Tensor& self, const ArrayLike& data) {
+            const Context context{"set_data", self.label()};
+            const py::array array = converted(data, self.data_type(), context);
+            const TensorData bytes = read_only_data(array, context);
+            without_gil([&] { self.set_data(bytes); });
+          },
+          py::arg("data"), "Copies into the host data.")
+      .def_property_readonly("device", &Tensor::device,
+                             "Device that holds a copy, or None.")
+      .def_property_readonly("has_valid_numerics", &Tensor::has_valid_numerics,
+                             "No NaN and no infinity in the host data.");
+  tensor
+      .def("synchronize_data", &Tensor::synchronize_data,
+           py::call_guard<py::gil_scoped_release>(),
+           "Device to host; waits for work in flight. Raises StateError when "
+           "no device holds the tensor.")
+      .def(
+          "copy_data_from_device_memory",
+          [](const Tensor& self, const HostArray& out) {
+            const Context context{"copy_data_from_device_memory", self.label()};
+            const TensorData data =
+                writable_data(as_array(out, context), context);
+            without_gil([&] {
+              self.copy_data_from_device_memory({data.bytes, data.length});
+            });
+          },
+          py::arg("out"), "Device to `out`.")
+      .def(
+          "bind_and_write_data",
+          [](const Tensor& self, const HostArray& data,
+             const DeviceLike& device) {
+            const TensorData bytes =
+                attached(data, {"bind_and_write_data", self.label()});
+            const Device target = to_device(device);
+            without_gil([&] { self.bind_and_write_data(bytes, target); });
+          },
+          py::arg("data"), py::arg("device"),
+          "Attaches host data, which is kept alive, and writes it to the "
+          "device.")
+      .def_property_readonly(
+          "optimizer_data", &optimizer_data,
+          "Copies of the optimizer's host buffers by name, in its order.")
+      .def("synchronize_optimizer_data", &Tensor::synchronize_optimizer_data,
+           py::call_guard<py::gil_scoped_release>(),
+           "Device to host for the optimizer's buffers.")
+      .def(
+          "bind_optimizer_data",
+          [](const Tensor& self, const std::vector<HostArray>& data) {
+            const ReadList list(data, {"bind_optimizer_data", self.label()});
+            without_gil([&] { self.bind_optimizer_data(list.data); });
+          },
+          py::arg("data"), "Host to device: one array per buffer, in order.")
+      .def("__eq__",
+           [](const Tensor& self, const py::object& other) {
+             return py::isinstance<Tensor>(other) &&
+                    self == other.cast<const Tensor&>();
+           })
+      .def("__hash__",
+           [](const Tensor& self) { return py::hash(py::int_(self.tensor_id())); })
+      .def("__repr__", [](const Tensor& self) {
+        return "Tensor(" + self.label() + ", " +
+               self.descriptor().to_string() + ")";
+      });
+}
+
+}  // namespace
+
+void bind_tensor(py::module_& m) {
+  bind_tensor_data(m);
+  bind_tensor_class(m);
+  Handle<TensorParameter>(m, "TensorParameter",
+                          "A tensor that an optimizer may change.",
+                          kDropsWithoutGil)
+      .def(py::init([](const Tensor& tensor,
+                       const std::optional<std::vector<HostArray>>& data) {
+             const ReadList list(data.value_or(std::vector<HostArray>()),
+                                 {"TensorParameter", tensor.label()});
+             return TensorParameter(tensor, list.data);
+           }),
+           py::arg("tensor"), py::arg("optimizer_data") = py::none())
+      .def_property_readonly(
+          "tensor", [](const TensorParameter& self) { return self.tensor(); })
+      .def_property("is_updatable", &TensorParameter::is_updatable,
+                    &TensorParameter::set_updatable,
+                    "Read when a graph is compiled.");
+  py::class_<Platform>(m, "Platform",
+                       "Global random seed of initializers and dropout.")
+      .def_static("set_rng_seed", &Platform::set_rng_seed, py::arg("seed"))
+      .def_static("get_rng_seed", &Platform::rng_seed,
+                  "None until a seed was set.");
+}
+
+}  // namespace traingraph::python

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+// TrainingGraph and InferenceGraph.
+#include "traingraph/training_graph.h"
+
+#include "execute.h"
+
+namespace traingraph::python {
+namespace {
+
+using Arrays = std::optional<ArrayDict>;
+using Handler = std::optional<CompletionCallback>;
+using Training = Handle<TrainingGraph, CompiledGraph>;
+using Inference = Handle<InferenceGraph, CompiledGraph>;
+
+constexpr const char* kExecuteDoc =
+    "Forward, loss, gradient and, with an optimizer, update.\n\n"
+    "Data is name -> C-contiguous array of the declared type and shape, axis 0 "
+    "being 1 to the compiled batch; checked before anything is enqueued. "
+    "batch_size 0 is the compiled batch. outputs_data: writable arrays that "
+    "receive declared outputs. synchronous: waits and raises the run's error. "
+    "Raises ShapeError, DTypeError, InvalidArgument, StateError.";
+constexpr const char* kForwardDoc =
+    "Forward only; without data, on what was bound before. "
+    "forward_for_inference: dropout off, running statistics. Otherwise as "
+    "execute().";
+constexpr const char* kGradientDoc =
+    "Gradients of the last forward. Raises StateError without one.";
+constexpr const char* kUpdateDoc =
+    "Applies the gradients. Raises StateError without gradients or optimizer.";
+
+Execution execute(TrainingGraph& self, const Arrays& inputs_data,
+                  const Arrays& labels_data, const Arrays& weights_data,
+                  std::int64_t batch_size, bool skip_writing, bool synchronous,
+                  bool profiling, bool for_inference, bool per_layer,
+                  const Handler& handler, const Arrays& outputs_data) {
+  const NamedArrays inputs(inputs_data, "execute");
+  const NamedArrays labels(labels_data, "execute");
+  const NamedArrays weights(weights_data, "execute");
+  return run("execute",
+             {batch_size, skip_writing, synchronous, profiling, for_inference,
+              per_layer, handler, outputs_data},
+             [&](const ExecuteOptions& options) {
+               return self.execute(inputs.list(), labels.list(),
+                                   weights.list(), options);
+             });
+}
+
+Execution execute_forward(TrainingGraph& self, const Arrays& inputs_data,
+                          const Arrays& labels_data, const Arrays& weights_data,
+                          std::int64_t batch_size, bool synchronous,
+                          bool profiling, bool for_inference, bool per_layer,
+                          const Handler& handler, const Arrays& outputs_data) {
+  const NamedArrays inputs(inputs_data, "execute_forward");
+  const NamedArrays labels(labels_data, "execute_forward");
+  const NamedArrays weights(weights_data, "execute_forward");
+  const bool has_data = inputs_data || labels_data || weights_data;
+  return run("execute_forward",
+             {batch_size, false, synchronous, profiling, for_inference,
+              per_layer, handler, outputs_data},
+             [&](const ExecuteOptions& options) {
+               if (!has_data) return self.execute_forward(options);
+               return self.execute_forward(inputs.list(), labels.list(),
+                                           weights.list(), options);
+             });
+}
+
+Execution execute_gradient(TrainingGraph& self, std::int64_t batch_size,
+                           bool synchronous, bool profiling, bool per_layer,
+                           const Handler& handler, const Arrays& outputs_data) {
+  return run("execute_gradient",
+             {batch_size, false, synchronous, profiling, false, per_layer,
+              handler, outputs_data},
+             [&](const ExecuteOptions& options) {
+               return self.execute_gradient(options);
+             });
+}
+
+Execution execute_update(TrainingGraph& self, bool synchronous, bool profiling,
+                         bool per_layer, const Handler& handler) {
+  const Arrays no_outputs;
+  return run("execute_optimizer_update",
+             {0, false, synchronous, profiling, false, per_layer, handler,
+              no_outputs},
+             [&](const ExecuteOptions& options) {
+               return self.execute_optimizer_update(options);
+             });
+}
+
+Execution infer(InferenceGraph& self, const Arrays& inputs_data,
+                const Arrays& labels_data, const Arrays& weights_data,
+                std::int64_t batch_size, bool skip_writing, bool synchronous,
+                bool profiling, bool per_layer, const Handler& handler,
+                const Arrays& outputs_data) {
+  const NamedArrays inputs(inputs_data, "execute");
+  const NamedArrays labels(labels_data, "execute");
+  const NamedArrays weights(weights_data, "execute");
+  const bool has_labels = labels_data || weights_data;
+  return run("execute",
+             {batch_size, skip_writing, synchronous, profiling, false,
+              per_layer, handler, outputs_data},
+             [&](const ExecuteOptions& options) {
+               if (!has_labels) return self.execute(inputs.list(), options);
+               return self.execute(inputs.list(), labels.list(),
+                                   weights.list(), options);
+             });
+}
+
+void bind_execute(Training& graph) {
+  const py::arg_v synchronous = py::arg("synchronous") = false;
+  const py::arg_v profiling = py::arg("profiling") = false;
+  const py::arg_v per_layer = py::arg("per_layer_profiling") = false;
+  const py::arg_v handler = py::arg("completion_handler") = py::none();
+  const py::arg_v outputs = py::arg("outputs_data") = py::none();
+  const py::arg_v batch = py::arg("batch_size") = 0;
+  const py::arg_v inputs = py::arg("inputs_data") = py::none();
+  const py::arg_v labels = py::arg("loss_labels_data") = py::none();
+  const py::arg_v weights = py::arg("loss_label_weights_data") = py::none();
+  const py::arg_v inference = py::arg("forward_for_inference") = false;
+  const py::arg_v skip = py::arg("skip_writing_input_data_to_device") = false;
+  graph
+      .def("execute", &execute, inputs, labels, weights, py::kw_only(), batch,
+           skip, synchronous, profiling, inference, per_layer, handler, outputs,
+           kExecuteDoc)
+      .def("execute_forward", &execute_forward, inputs, labels, weights,
+           py::kw_only(), batch, synchronous, profiling, inference, per_layer,
+           handler, outputs, kForwardDoc)
+      .def("execute_gradient", &execute_gradient, py::kw_only(), batch,
+           synchronous, profiling, per_layer, handler, outputs, kGradientDoc)
+      .def("execute_optimizer_update", &execute_update, py::kw_only(),
+           synchronous, profiling, per_layer, handler, kUpdateDoc);
+}
+
+std::optional<Tensor> optional(const Tensor& tensor) {
+  return tensor ? std::optional(tensor) : std::nullopt;
+}
+
+/// A view of device memory; the graph must not go, nor be compiled again.
+Array float_view(const py::object& self, std::span<float> values,
+                 const Shape& shape) {
+  return view(std::as_bytes(values), {shape, DataType::Float32}, self,
+              /*is_writable=*/true);
+}
+
+Array gradient(const py::object& self, const Tensor& parameter) {
+  const auto& graph = self.cast<const TrainingGraph&>();
+  const std::span<float> values =
+      without_gil([&] { return graph.gradient(parameter); });
+  return float_view(self, values, parameter.shape());
+}
+
+Array gradients(const py::object& self) {
+  const auto& graph = self.cast<const TrainingGraph&>();
+  const std::span<float> values =
+      without_gil([&] { return graph.gradients(); });
+  return float_view(self, values, {static_cast<std::int64_t>(values.size())});
+}
+
+Array gradient_data(const TrainingGraph& self, const Tensor& parameter,
+                    const Layer& layer) {
+  auto values = std::make_unique<std::vector<float>>(
+      without_gil([&] { return self.gradient_data(parameter, layer); }));
+  const std::span<float> span(*values);
+  const py::capsule owner(values.release(), [](void* p) {
+    delete static_cast<std::vector<float>*>(p);
+  });
+  return float_view(owner, span, parameter.shape());
+}
+
+void bind_gradients(Training& graph) {
+  graph
+      .def("gradient_tensor",
+           [](const TrainingGraph& self, const Tensor& input) {
+             return optional(self.gradient_tensor(input));
+           },
+           py::arg("input"),
+           "Gradient of an input tensor, or None when it is not computed. "
+           "Read it with numpy().")
+      .def("source_gradient_tensors", &TrainingGraph::source_gradient_tensors,
+           py::arg("layer"), "Incoming gradients: of the layer's results.")
+      .def("result_gradient_tensors", &TrainingGraph::result_gradient_tensors,
+           py::arg("layer"), "Outgoing gradients: of the layer's sources.")
+      .def("gradient", &gradient, py::arg("parameter"),
+           "The raw gradient of a parameter on the device: a writable view, to "
+           "be edited between execute_gradient and execute_optimizer_update. "
+           "Waits for work in flight. Valid until the graph is compiled again.")
+      .def_property_readonly("gradients", &gradients,
+                             "All parameter gradients as one writable vector, "
+                             "in the order of `parameters`.")
+      .def("gradient_data", &gradient_data, py::arg("parameter"),
+           py::arg("layer"), "A copy of the raw gradient of a parameter.")
+      .def_property_readonly("parameters", &TrainingGraph::parameters,
+                             "Trained parameters in order.");
+}
+
+void bind_optimizer_methods(Training& graph) {
+  graph.def_property_readonly("optimizer", &TrainingGraph::optimizer)
+      .def("stop_gradient", &TrainingGraph::stop_gradient, py::arg("tensors"),
+           py::call_guard<py::gil_scoped_release>())
+      .def("set_training_tensor_parameters",
+           &TrainingGraph::set_training_tensor_parameters,
+           py::arg("parameters"), py::call_guard<py::gil_scoped_release>(),
+           "Input tensors that the optimizer trains as well.")
+      .def("allocate_user_gradient", &TrainingGraph::allocate_user_gradient,
+           py::arg("tensor"), py::call_guard<py::gil_scoped_release>(),
+           "A tensor to write the gradient of a layer's result into; it is "
+           "added to what the graph itself contributes.")
+      .def("compile_optimizer", &TrainingGraph::compile_optimizer,
+           py::arg("optimizer").none(false),
+           py::call_guard<py::gil_scoped_release>(),
+           "Adds or replaces the optimizer; its buffers start with zeros.")
+      .def("link", &TrainingGraph::link, py::arg("graphs"),
+           py::call_guard<py::gil_scoped_release>(),
+           "Joins sub-graphs compiled with link_graphs, this one being the "
+           "first in forward order.")
+      .def(
+          "bind_optimizer_data",
+          [](TrainingGraph& self, const std::vector<HostArray>& data,
+             const Tensor& tensor) {
+            const Context context{"bind_optimizer_data", tensor.label()};
+            std::vector<py::array> arrays;
+            std::vector<TensorData> list;
+            for (const HostArray& source : data) {
+              arrays.push_back(as_array(source, context));
+              list.push_back(read_only_data(arrays.back(), context));
+            }
+            without_gil([&] { self.bind_optimizer_data(list, tensor); });
+          },
+          py::arg("data"), py::arg("tensor"),
+          "Optimizer state of a parameter to the device, one array per buffer.")
+      .def_property("random_step", &TrainingGraph::random_step,
+                    &TrainingGraph::set_random_step,
+                    "Number of forward passes in training form so far; dropout "
+                    "depends on it.");
+}
+
+}  // namespace
+
+void bind_training(py::module_& m) {
+  Training training(m, "TrainingGraph",
+                    "A graph that compiles for a device and trains.",
+                    kDropsWithoutGil);
+  training.def(
+      py::init([](const std::vector<Graph>& graphs,
+                  const std::shared_ptr<losses::Loss>& loss,
+                  const OptimizerPtr& optimizer) {
+        return TrainingGraph(graphs, loss, optimizer);
+      }),
+      py::arg("graph_objects"), py::arg("loss") = py::none(),
+      py::arg("optimizer") = py::none(),
+      "loss is applied to the last result of the last graph object; without "
+      "it, losses are nodes or gradients come from the user.");
+  bind_execute(training);
+  bind_gradients(training);
+  bind_optimizer_methods(training);
+  Inference(m, "InferenceGraph", "A graph that compiles and runs forward.",
+            kDropsWithoutGil)
+      .def(py::init<std::vector<Graph>>(), py::arg("graph_objects"))
+      .def("link", &InferenceGraph::link, py::arg("graphs"),
+           py::call_guard<py::gil_scoped_release>())
+      .def("execute", &infer, py::arg("inputs_data") = py::none(),
+           py::arg("loss_labels_data") = py::none(),
+           py::arg("loss_label_weights_data") = py::none(), py::kw_only(),
+           py::arg("batch_size") = 0,
+           py::arg("skip_writing_input_data_to_device") = false,
+           py::arg("synchronous") = false, py::arg("profiling") = false,
+           py::arg("per_layer_profiling") = false,
+           py::arg("completion_handler") = py::none(),
+           py::arg("outputs_data") = py::none(),
+           "Forward in inference form. Arguments as "
+           "TrainingGraph.execute().");
+}
+
+}  // namespace traingraph::python

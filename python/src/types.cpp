@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+// Enums, data types, shapes and tensor descriptors.
+#include "traingraph/types.h"
+
+#include <pybind11/numpy.h>
+
+#include "bindings.h"
+#include "casters.h"
+
+namespace traingraph::python {
+namespace {
+
+constexpr std::array kDataTypes{
+    DataType::Float32, DataType::BFloat16, DataType::Float16, DataType::Boolean,
+    DataType::Int64,   DataType::Int32,    DataType::Int8,    DataType::UInt8};
+
+/// ML Compute says boolean, NumPy says bool.
+std::string case_name(DataType type) {
+  if (type == DataType::Boolean) return "boolean";
+  return std::string(to_string(type));
+}
+
+/// str() of a case is its name, so that it can be given back as a string.
+void print_by_name(const py::object& type) {
+  type.attr("__str__") = py::cpp_function(
+      [](const py::object& self) { return py::str(self.attr("name")); },
+      py::name("__str__"), py::is_method(type));
+}
+
+template <class Enum>
+void bind_enum(py::module_& m, const char* name) {
+  py::native_enum<Enum> cases(m, name, "enum.IntEnum");
+  for (int number = 0; number < kEnumLimit; ++number) {
+    const auto value = static_cast<Enum>(number);
+    const std::string label(to_string(value));
+    if (label != "?") cases.value(label.c_str(), value);
+  }
+  cases.finalize();
+  print_by_name(m.attr(name));
+}
+
+void bind_data_type(py::module_& m) {
+  py::native_enum<DataType> cases(m, "DataType", "enum.IntEnum");
+  for (DataType type : kDataTypes) {
+    cases.value(case_name(type).c_str(), type);
+  }
+  cases.finalize();
+  const py::object type = m.attr("DataType");
+  print_by_name(type);
+  type.attr("dtype") = py::module_::import("builtins")
+                           .attr("property")(py::cpp_function(
+                               [](DataType self) { return to_dtype(self); },
+                               py::name("dtype"), py::is_method(type)));
+}
+
+[[noreturn]] void fail_data_type(const std::string& got, const char* op,
+                                 std::string_view node) {
+  std::string names;
+  for (DataType type : kDataTypes) {
+    names += (names.empty() ? "one of " : ", ") + case_name(type);
+  }
+  throw DTypeError(ErrorInfo{.op = op,
+                             .node = std::string(node),
+                             .what = "data type is not supported",
+                             .expected = names,
+                             .got = got,
+                             .hint = "Convert it, as in "
+                                     "x.astype(numpy.float32)."});
+}
+
+void bind_descriptor(py::module_& m) {
+  using Self = TensorDescriptor;
+  py::class_<Self>(m, "TensorDescriptor",
+                   "Shape and element type of a dense, row-major tensor.\n\n"
+                   "Images are NCHW, sequences (batch, time, features); axis "
+                   "0 is the batch.")
+      .def(py::init([](Shape shape, DataType data_type) {
+             return Self{shape, data_type};
+           }),
+           py::arg("shape"), py::arg("data_type") = DataType::Float32)
+      .def_static("image", &Self::image, py::arg("width"), py::arg("height"),
+                  py::arg("feature_channel_count"), py::arg("batch_size"),
+                  py::arg("data_type") = DataType::Float32,
+                  "(batch_size, feature_channel_count, height, width).")
+      .def_static("convolution_weights", &Self::convolution_weights,
+                  py::arg("input_feature_channel_count"),
+                  py::arg("output_feature_channel_count"), py::arg("width") = 1,
+                  py::arg("height") = 1,
+                  py::arg("data_type") = DataType::Float32,
+                  "ML Compute's (1, output * input, height, width).")
+      .def_static("convolution_biases", &Self::convolution_biases,
+                  py::arg("feature_channel_count"),
+                  py::arg("data_type") = DataType::Float32,
+                  "ML Compute's (1, channels, 1, 1).")
+      .def_property_readonly("shape", [](const Self& self) { return self.shape; })
+      .def_property_readonly("data_type",
+                             [](const Self& self) { return self.data_type; })
+      .def_property_readonly(
+          "dimension_count", [](const Self& self) { return self.shape.rank(); },
+          "Number of axes.")
+      .def_property_readonly("stride", &Self::stride_bytes,
+                             "Bytes per step of each axis.")
+      .def_property_readonly("tensor_allocation_size_in_bytes",
+                             &Self::size_bytes)
+      .def_property_readonly_static(
+          "max_tensor_dimensions", [](const py::object&) { return kMaxRank; },
+          "Largest number of axes.")
+      .def("__eq__",
+           [](const Self& self, const py::object& other) {
+             return py::isinstance<Self>(other) &&
+                    self == other.cast<const Self&>();
+           })
+      .def("__hash__",
+           [](const Self& self) {
+             return py::hash(py::make_tuple(self.shape, self.data_type));
+           })
+      .def("__copy__", [](const Self& self) { return Self(self); })
+      .def("__repr__", [](const Self& self) {
+        return "TensorDescriptor(" + self.to_string() + ")";
+      });
+}
+
+}  // namespace
+
+void fail_enum(const char* type, std::string_view got,
+               const std::vector<std::string>& names) {
+  std::string expected;
+  for (const std::string& name : names) {
+    expected += (expected.empty() ? "one of " : ", ") + name;
+  }
+  throw InvalidArgument(ErrorInfo{.op = type,
+                                  .node = {},
+                                  .what = "there is no such case",
+                                  .expected = expected,
+                                  .got = "\"" + std::string(got) + "\"",
+                                  .hint = {}});
+}
+
+DataType to_data_type(const py::object& dtype, const char* op,
+                      std::string_view node) {
+  // 'f4', 'b1', ...: kind and size, whatever the platform calls the type.
+  const std::string code = py::str(dtype.attr("kind")).cast<std::string>() +
+                           py::str(dtype.attr("itemsize")).cast<std::string>();
+  if (code == "f4") return DataType::Float32;
+  if (code == "f2") return DataType::Float16;
+  if (code == "b1") return DataType::Boolean;
+  if (code == "i8") return DataType::Int64;
+  if (code == "i4") return DataType::Int32;
+  if (code == "i1") return DataType::Int8;
+  if (code == "u1") return DataType::UInt8;
+  fail_data_type(py::str(dtype).cast<std::string>(), op, node);
+}
+
+DataType to_data_type(py::handle source) {
+  py::detail::type_caster_enum_type<DataType> native;
+  if (native.load(source, /*convert=*/false)) {
+    return static_cast<DataType&>(native);
+  }
+  if (PyUnicode_Check(source.ptr())) {
+    const auto name = source.cast<std::string>();
+    for (DataType type : kDataTypes) {
+      if (name == case_name(type)) return type;
+    }
+  }
+  py::object dtype;
+  try {
+    dtype = py::module_::import("numpy").attr("dtype")(source);
+  } catch (py::error_already_set&) {
+    fail_data_type(py::repr(source).cast<std::string>(), "data_type", {});
+  }
+  return to_data_type(dtype, "data_type", {});
+}
+
+py::object to_dtype(DataType type) {
+  if (type == DataType::BFloat16) {
+    throw DTypeError(ErrorInfo{.op = "numpy",
+                               .node = {},
+                               .what = "NumPy has no such data type",
+                               .expected = "a type that NumPy has",
+                               .got = "bfloat16",
+                               .hint = {}});
+  }
+  return py::dtype(std::string(to_string(type)));
+}
+
+bool load_integers(py::handle source, std::vector<std::int64_t>& integers) {
+  if (PyIndex_Check(source.ptr())) {
+    const py::ssize_t value =
+        PyNumber_AsSsize_t(source.ptr(), PyExc_OverflowError);
+    if (value == -1 && PyErr_Occurred()) {
+      // A one-element array has __index__ only as a scalar.
+      PyErr_Clear();
+    } else {
+      integers.push_back(value);
+      return true;
+    }
+  }
+  if (!PySequence_Check(source.ptr()) || PyUnicode_Check(source.ptr()) ||
+      PyBytes_Check(source.ptr())) {
+    return false;
+  }
+  for (const py::handle item : py::reinterpret_borrow<py::sequence>(source)) {
+    if (!PyIndex_Check(item.ptr())) return false;
+    const py::ssize_t value =
+        PyNumber_AsSsize_t(item.ptr(), PyExc_OverflowError);
+    if (value == -1 && PyErr_Occurred()) throw py::error_already_set();
+    integers.push_back(value);
+  }
+  return true;
+}
+
+py::tuple to_tuple(const std::int64_t* begin, const std::int64_t* end) {
+  py::tuple tuple(end - begin);
+  for (const std::int64_t* it = begin; it != end; ++it) {
+    tuple[static_cast<std::size_t>(it - begin)] = py::int_(*it);
+  }
+  return tuple;
+}
+
+void bind_types(py::module_& m) {
+  bind_data_type(m);
+#define TRAINGRAPH_BIND_ENUM(Enum) bind_enum<Enum>(m, #Enum);
+  TRAINGRAPH_ENUMS(TRAINGRAPH_BIND_ENUM)
+#undef TRAINGRAPH_BIND_ENUM
+  bind_descriptor(m);
+}
+
+}  // namespace traingraph::python

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+"""Static training graphs for Apple GPUs and every CPU.
+
+Build a graph of layers, compile it for a device, then run forward, gradient
+and optimizer update: in one call, or phase by phase, asynchronously::
+
+    import traingraph as tg
+
+    image = tg.Tensor((64, 16), name="image")
+    label = tg.Tensor((64, 10), name="label")
+    graph = tg.Graph()
+    logits = graph.node(tg.layers.FullyConnected(16, 10), image)
+
+    training = tg.TrainingGraph(
+        [graph],
+        loss=tg.losses.SoftmaxCrossEntropy(),
+        optimizer=tg.optimizers.Adam(1e-3),
+    )
+    training.add_inputs({"image": image}, loss_labels={"label": label})
+    training.compile(device="cpu")
+    loss = training.execute({"image": x}, {"label": y}).result().loss
+"""
+
+from __future__ import annotations
+
+from . import errors, layers, losses, optimizers
+from ._core import (
+    ActivationType,
+    ArithmeticOperation,
+    ComparisonOperation,
+    ConvolutionType,
+    DataType,
+    Device,
+    DeviceType,
+    Execution,
+    ExecutionResult,
+    GradientClippingType,
+    Graph,
+    InferenceGraph,
+    LayerTime,
+    LossType,
+    MemoryReport,
+    PaddingPolicy,
+    PaddingType,
+    PlanMemory,
+    Platform,
+    PoolingType,
+    RandomInitializerType,
+    ReductionType,
+    RegularizationType,
+    SoftmaxOperation,
+    Tensor,
+    TensorData,
+    TensorDescriptor,
+    TensorParameter,
+    TrainingGraph,
+    __version__,
+)
+from .errors import (
+    DeviceError,
+    DTypeError,
+    Error,
+    InternalError,
+    InvalidArgument,
+    OutOfMemoryError,
+    ShapeError,
+    StateError,
+    UnsupportedError,
+)
+
+__all__ = [
+    "ActivationType",
+    "ArithmeticOperation",
+    "ComparisonOperation",
+    "ConvolutionType",
+    "DTypeError",
+    "DataType",
+    "Device",
+    "DeviceError",
+    "DeviceType",
+    "Error",
+    "Execution",
+    "ExecutionResult",
+    "GradientClippingType",
+    "Graph",
+    "InferenceGraph",
+    "InternalError",
+    "InvalidArgument",
+    "LayerTime",
+    "LossType",
+    "MemoryReport",
+    "OutOfMemoryError",
+    "PaddingPolicy",
+    "PaddingType",
+    "PlanMemory",
+    "Platform",
+    "PoolingType",
+    "RandomInitializerType",
+    "ReductionType",
+    "RegularizationType",
+    "ShapeError",
+    "SoftmaxOperation",
+    "StateError",
+    "Tensor",
+    "TensorData",
+    "TensorDescriptor",
+    "TensorParameter",
+    "TrainingGraph",
+    "UnsupportedError",
+    "__version__",
+    "errors",
+    "layers",
+    "losses",
+    "optimizers",
+]

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""Every exception that traingraph raises; the C++ types with Python's bases.
+
+Messages follow one grammar:
+``[op "node name"] what is wrong: expected X, got Y. What to try.``
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "DTypeError",
+    "DeviceError",
+    "Error",
+    "InternalError",
+    "InvalidArgument",
+    "OutOfMemoryError",
+    "ShapeError",
+    "StateError",
+    "UnsupportedError",
+]
+
+
+class Error(Exception):
+    """Base of all errors; carries the parts its message is built from.
+
+    A part that does not apply is an empty string.
+    """
+
+    op: str
+    """The op, as in ``convolution_2d``, or the call, as in ``execute``."""
+    node: str
+    """Name of the layer, tensor or array."""
+    expected: str
+    """What would have been right."""
+    got: str
+    """What came."""
+    hint: str
+    """What to try."""
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        op: str = "",
+        node: str = "",
+        expected: str = "",
+        got: str = "",
+        hint: str = "",
+    ) -> None:
+        super().__init__(message)
+        self.op = op
+        self.node = node
+        self.expected = expected
+        self.got = got
+        self.hint = hint
+
+
+class InvalidArgument(Error, ValueError):
+    """A value is out of range, a name unknown, an argument missing."""
+
+
+class ShapeError(Error, ValueError):
+    """Shapes or sizes disagree."""
+
+
+class DTypeError(Error, TypeError):
+    """A data type that the operation does not take."""
+
+
+class UnsupportedError(Error, NotImplementedError):
+    """A valid request that this device cannot run."""
+
+
+class StateError(Error, RuntimeError):
+    """Calls in the wrong order: execute before compile, say."""
+
+
+class OutOfMemoryError(Error, MemoryError):
+    """Host or device memory could not be allocated."""
+
+
+class DeviceError(Error, RuntimeError):
+    """The device failed while running, or is not available."""
+
+
+class InternalError(Error, RuntimeError):
+    """A bug in traingraph; the message says how to report it."""

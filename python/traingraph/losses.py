@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: MIT
+"""Losses: what :class:`traingraph.TrainingGraph` minimises.
+
+Labels have the shape of the prediction; the gradient is the exact derivative
+of the value that is reported, reduction included.
+"""
+
+from __future__ import annotations
+
+from ._core import (
+    CategoricalCrossEntropy,
+    CosineDistance,
+    Hinge,
+    Huber,
+    Log,
+    Loss,
+    LossDescriptor,
+    MeanAbsoluteError,
+    MeanSquaredError,
+    SigmoidCrossEntropy,
+    SoftmaxCrossEntropy,
+)
+
+__all__ = [
+    "CategoricalCrossEntropy",
+    "CosineDistance",
+    "Hinge",
+    "Huber",
+    "Log",
+    "Loss",
+    "LossDescriptor",
+    "MeanAbsoluteError",
+    "MeanSquaredError",
+    "SigmoidCrossEntropy",
+    "SoftmaxCrossEntropy",
+]

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+"""Optimizers: hyper-parameters and the update rule they become."""
+
+from __future__ import annotations
+
+from ._core import (
+    SGD,
+    Adam,
+    AdamW,
+    Optimizer,
+    OptimizerDescriptor,
+    RMSProp,
+)
+
+__all__ = [
+    "SGD",
+    "Adam",
+    "AdamW",
+    "Optimizer",
+    "OptimizerDescriptor",
+    "RMSProp",
+]

@@ -1,0 +1,583 @@
+# SPDX-License-Identifier: MIT
+"""Executions as futures: waiting, awaiting, callbacks, threads and the GIL.
+
+Nothing here sleeps or asserts a duration: order is made with events.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import traingraph as tg
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from .conftest import Classifier, Unraisable
+
+
+def test_a_future(classifier: Classifier) -> None:
+    run = classifier.step()
+    assert run.wait() is True
+    assert run.done()
+    assert run.exception() is None
+    result = run.result()
+    assert result.has_loss
+    assert result.loss > 0
+    assert run.result(timeout=0).loss == result.loss
+    assert run.wait(timeout=0)
+
+
+@pytest.fixture
+def gate() -> Iterator[threading.Event]:
+    """Keeps the queue from finishing an execution; see `held`."""
+    event = threading.Event()
+    yield event
+    event.set()
+    tg.Device.cpu().synchronize()
+
+
+def held(classifier: Classifier, gate: threading.Event) -> tg.Execution:
+    """An execution that is not over before the gate is open.
+
+    The queue drops the output buffer before it says that the work is over,
+    and the buffer's finalizer waits.
+    """
+
+    class Held(np.ndarray):  # type: ignore[type-arg]
+        def __del__(self) -> None:
+            gate.wait()
+
+    out = np.zeros((8, 3), np.float32).view(Held)
+    return classifier.step(outputs_data={"logits": out})
+
+
+def test_an_unfinished_future(classifier: Classifier, gate: threading.Event) -> None:
+    run = held(classifier, gate)
+    assert not run.done()
+    assert run.exception() is None
+    assert run.wait(timeout=0) is False
+    assert run.wait(timeout=0.01) is False
+    with pytest.raises(TimeoutError, match="not over"):
+        run.result(timeout=0)
+    gate.set()
+    assert run.wait()
+    assert run.done()
+
+
+def test_callbacks_come_after_the_work(
+    classifier: Classifier, gate: threading.Event, patience: float
+) -> None:
+    run = held(classifier, gate)
+    was_open: list[bool] = []
+    came = threading.Event()
+
+    def callback(_: tg.Execution) -> None:
+        was_open.append(gate.is_set())
+        came.set()
+
+    run.add_done_callback(callback)
+    gate.set()
+    assert came.wait(patience)
+    assert was_open == [True]
+
+
+def test_enqueueing_does_not_wait(
+    classifier: Classifier, gate: threading.Event
+) -> None:
+    first = held(classifier, gate)
+    runs = [classifier.step() for _ in range(3)]
+    assert not any(run.done() for run in [first, *runs])
+    gate.set()
+    losses = [run.result().loss for run in [first, *runs]]
+    assert losses == sorted(losses, reverse=True)
+
+
+def test_an_await_may_time_out(classifier: Classifier, gate: threading.Event) -> None:
+    async def main() -> None:
+        run = held(classifier, gate)
+
+        async def wait() -> tg.ExecutionResult:
+            return await run
+
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(wait(), 0.01)
+        gate.set()
+        assert (await run).has_loss
+
+    asyncio.run(main())
+
+
+def test_synchronous(classifier: Classifier) -> None:
+    assert classifier.step(synchronous=True).done()
+
+
+def test_dropped_results_run_all_the_same(classifier: Classifier) -> None:
+    before = classifier.dense.weights.numpy()
+    for _ in range(50):
+        classifier.step()
+    classifier.training.synchronize()
+    assert classifier.training.random_step == 50
+    assert not np.array_equal(classifier.dense.weights.numpy(), before)
+
+
+def test_profiling(classifier: Classifier) -> None:
+    plain = classifier.step().result()
+    assert plain.execution_time == 0
+    assert plain.layer_times == []
+    timed = classifier.step(profiling=True, per_layer_profiling=True).result()
+    assert timed.execution_time > 0
+    times = {time.layer: time for time in timed.layer_times}
+    assert times["dense"].forward > 0
+    del timed
+    gc.collect()
+    assert "dense" in repr(times["dense"])
+
+
+def test_await(classifier: Classifier) -> None:
+    async def train() -> list[float]:
+        losses = []
+        for _ in range(5):
+            run = await classifier.step()
+            losses.append(run.loss)
+        return losses
+
+    losses = asyncio.run(train())
+    assert losses == sorted(losses, reverse=True)
+
+
+def test_await_many_at_once(classifier: Classifier) -> None:
+    async def run(execution: tg.Execution) -> float:
+        return (await execution).loss
+
+    async def train() -> list[float]:
+        return await asyncio.gather(*(run(classifier.step()) for _ in range(10)))
+
+    # Submitted in order, so run in order, and each step lowers the loss.
+    losses = asyncio.run(train())
+    assert losses == sorted(losses, reverse=True)
+
+
+def test_awaiting_lets_the_loop_run(classifier: Classifier) -> None:
+    async def main() -> int:
+        ticks = 0
+
+        async def tick() -> None:
+            nonlocal ticks
+            ticks += 1
+
+        task = asyncio.ensure_future(tick())
+        await classifier.step()
+        await task
+        return ticks
+
+    assert asyncio.run(main()) == 1
+
+
+def test_a_cancelled_await_disturbs_nobody(classifier: Classifier) -> None:
+    async def main() -> float:
+        async def wait() -> tg.ExecutionResult:
+            return await classifier.step()
+
+        task = asyncio.ensure_future(wait())
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return (await classifier.step()).loss
+
+    assert np.isfinite(asyncio.run(main()))
+
+
+def test_a_closed_loop_disturbs_nobody(
+    classifier: Classifier, unraisable: Unraisable
+) -> None:
+    gate = threading.Event()
+    classifier.step().wait()
+
+    async def main() -> None:
+        # The callback thread is held up, so that the loop is closed first.
+        classifier.step(completion_handler=lambda _: gate.wait())
+        run = classifier.step()
+        run.__await__().send(None)
+
+    asyncio.run(main())
+    gate.set()
+    done = threading.Event()
+    classifier.step(completion_handler=lambda _: done.set())
+    assert done.wait(60)
+    assert unraisable.errors == []
+
+
+def test_callbacks_get_the_execution(classifier: Classifier, patience: float) -> None:
+    came = threading.Event()
+    got: list[tg.Execution] = []
+
+    def callback(execution: tg.Execution) -> None:
+        got.append(execution)
+        came.set()
+
+    run = classifier.step()
+    run.add_done_callback(callback)
+    assert came.wait(patience)
+    (execution,) = got
+    assert execution.done()
+    assert execution.result().loss == run.result().loss
+
+
+def test_a_late_callback_is_called_at_once(classifier: Classifier) -> None:
+    run = classifier.step()
+    run.wait()
+    threads = []
+    run.add_done_callback(lambda _: threads.append(threading.get_ident()))
+    assert threads == [threading.get_ident()]
+
+
+def test_completion_handler(classifier: Classifier, patience: float) -> None:
+    came = threading.Event()
+    classifier.step(completion_handler=lambda _: came.set())
+    assert came.wait(patience)
+
+
+def test_a_synchronous_call_returns_after_its_handler(classifier: Classifier) -> None:
+    losses: list[float] = []
+    for _ in range(20):
+        losses.clear()
+        classifier.step(
+            synchronous=True,
+            completion_handler=lambda run: losses.append(run.result().loss),
+        )
+        assert len(losses) == 1
+
+
+def test_callbacks_that_raise_do_not_break_the_queue(
+    classifier: Classifier, unraisable: Unraisable, patience: float
+) -> None:
+    error = RuntimeError("from the callback")
+
+    def callback(_: tg.Execution) -> None:
+        raise error
+
+    run = classifier.step(completion_handler=callback)
+    assert unraisable.came.wait(patience)
+    assert unraisable.errors == [error]
+    assert run.exception() is None
+    assert np.isfinite(classifier.step().result().loss)
+    # At once, on this thread: the same rule.
+    run.add_done_callback(callback)
+    assert unraisable.errors == [error, error]
+
+
+def test_a_callback_may_enqueue(classifier: Classifier, patience: float) -> None:
+    done = threading.Event()
+    losses: list[float] = []
+
+    def again(execution: tg.Execution) -> None:
+        losses.append(execution.result().loss)
+        if len(losses) == 5:
+            done.set()
+        else:
+            classifier.step(completion_handler=again)
+
+    classifier.step(completion_handler=again)
+    assert done.wait(patience)
+    assert losses == sorted(losses, reverse=True)
+
+
+def test_a_callback_may_read_the_device(
+    classifier: Classifier, patience: float
+) -> None:
+    came = threading.Event()
+    got: list[np.ndarray[Any, Any]] = []
+
+    def callback(_: tg.Execution) -> None:
+        got.append(classifier.dense.weights.numpy())
+        came.set()
+
+    classifier.step(completion_handler=callback)
+    assert came.wait(patience)
+    np.testing.assert_array_equal(got[0], classifier.dense.weights.numpy())
+
+
+def test_callbacks_are_dropped_after_their_call(classifier: Classifier) -> None:
+    class Payload:
+        pass
+
+    payload = Payload()
+    alive = weakref.ref(payload)
+    run = classifier.step(
+        completion_handler=lambda _, payload=payload: payload, synchronous=True
+    )
+    del payload, run
+    gc.collect()
+    assert alive() is None
+
+
+def test_waiting_lets_other_threads_run(
+    classifier: Classifier, patience: float
+) -> None:
+    # The execution is over only after another Python thread has run: the
+    # callback of the one before holds up the callback thread, and the wait is
+    # for an event of the callback after it. Holding the GIL would hang here.
+    other_ran = threading.Event()
+    callback_ran = threading.Event()
+    in_callback = threading.Event()
+
+    def first(_: tg.Execution) -> None:
+        in_callback.set()
+        assert other_ran.wait(patience)
+
+    def other() -> None:
+        assert in_callback.wait(patience)
+        other_ran.set()
+
+    thread = threading.Thread(target=other)
+    classifier.step(completion_handler=first)
+    thread.start()
+    classifier.step(completion_handler=lambda _: callback_ran.set()).wait()
+    classifier.training.synchronize()
+    tg.Device.cpu().synchronize()
+    assert callback_ran.wait(patience)
+    thread.join(patience)
+    assert other_ran.is_set()
+
+
+def test_data_is_prepared_while_a_callback_waits_for_the_gil(
+    classifier: Classifier, patience: float
+) -> None:
+    # A chain over two threads: each link needs the GIL that the other gives up
+    # while it waits for the device.
+    ping, pong = threading.Event(), threading.Event()
+
+    def callback(_: tg.Execution) -> None:
+        ping.set()
+        assert pong.wait(patience)
+
+    def answer() -> None:
+        assert ping.wait(patience)
+        classifier.step().wait()
+        pong.set()
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    classifier.step(completion_handler=callback)
+    for _ in range(10):
+        classifier.step(synchronous=True)
+    thread.join(patience)
+    assert not thread.is_alive()
+
+
+def test_threads_may_share_a_graph(classifier: Classifier, patience: float) -> None:
+    num_threads, num_steps = 4, 25
+    start = threading.Barrier(num_threads)
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            start.wait(patience)
+            for _ in range(num_steps):
+                assert np.isfinite(classifier.step().result().loss)
+        except BaseException as error:
+            errors.append(error)
+            raise
+
+    threads = [threading.Thread(target=work) for _ in range(num_threads)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(patience)
+    assert errors == []
+    assert classifier.training.random_step == num_threads * num_steps
+
+
+def test_threads_may_have_a_graph_each(
+    make_classifier: Callable[..., Classifier], patience: float
+) -> None:
+    classifiers = [make_classifier() for _ in range(3)]
+    finals = [0.0] * len(classifiers)
+
+    def work(i: int) -> None:
+        for _ in range(20):
+            finals[i] = classifiers[i].step().result().loss
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(patience)
+    assert all(0 < loss < 2 for loss in finals)
+
+
+def test_output_buffers_live_until_completion(classifier: Classifier) -> None:
+    buffers = np.zeros((8, 3), np.float32)
+    alive = weakref.ref(buffers)
+    run = classifier.step(outputs_data={"logits": buffers})
+    del buffers
+    gc.collect()
+    expected = run.result().output("logits")
+    assert np.isfinite(expected).all()
+    classifier.training.synchronize()
+    gc.collect()
+    assert alive() is None
+
+
+def test_graphs_may_go_while_they_run(
+    make_classifier: Callable[..., Classifier],
+) -> None:
+    for _ in range(10):
+        classifier = make_classifier()
+        run = classifier.step()
+        del classifier
+        gc.collect()
+        assert np.isfinite(run.result().loss)
+
+
+def test_a_callback_may_hold_the_last_reference(
+    make_classifier: Callable[..., Classifier], patience: float
+) -> None:
+    came = threading.Event()
+    classifier = make_classifier()
+    alive = weakref.ref(classifier)
+
+    def callback(_: tg.Execution, held: list[Classifier] = [classifier]) -> None:  # noqa: B006
+        held.clear()
+        came.set()
+
+    run = classifier.step(completion_handler=callback)
+    del classifier
+    assert came.wait(patience)
+    run.wait()
+    gc.collect()
+    assert alive() is None
+
+
+def run_script(script: str) -> subprocess.CompletedProcess[str]:
+    prelude = """
+        import threading
+        import numpy as np
+        import traingraph as tg
+
+        x, t = tg.Tensor((4, 3)), tg.Tensor((4, 2))
+        graph = tg.Graph()
+        y = graph.node(tg.layers.FullyConnected(3, 2), x)
+        training = tg.TrainingGraph(
+            [graph], tg.losses.MeanSquaredError(), tg.optimizers.SGD(0.1))
+        training.add_inputs({"x": x}, {"t": t})
+        training.add_outputs({"y": y})
+        training.compile("cpu")
+
+        def step(**options):
+            return training.execute(
+                {"x": np.ones((4, 3), np.float32)},
+                {"t": np.ones((4, 2), np.float32)}, **options)
+    """
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(prelude) + textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_exit_with_work_in_flight() -> None:
+    done = run_script("""
+        count = 0
+        def callback(_):
+            global count
+            count += 1
+        import atexit
+        # Registered last, run first: before the devices are drained.
+        for _ in range(200):
+            step(completion_handler=callback)
+        print("exiting")
+    """)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert done.stdout == "exiting\n"
+
+
+def test_callbacks_run_before_exit_and_none_after() -> None:
+    done = run_script("""
+        for i in range(20):
+            step(completion_handler=lambda run, i=i: print(i, flush=True))
+    """)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert done.stdout.split() == [str(i) for i in range(20)]
+
+
+def test_exit_while_a_daemon_thread_enqueues() -> None:
+    done = run_script("""
+        started = threading.Event()
+        def work():
+            while True:
+                step(completion_handler=lambda _: started.set())
+        threading.Thread(target=work, daemon=True).start()
+        started.wait()
+    """)
+    assert done.returncode == 0, done.stderr
+    assert "Fatal" not in done.stderr
+
+
+def test_ctrl_c_interrupts_wait() -> None:
+    # The queue is held up by the finalizer of an output buffer, so the wait
+    # has no other end than the signal.
+    done = run_script("""
+        import os, signal
+        gate = threading.Event()
+        class Held(np.ndarray):
+            def __del__(self):
+                main_waits.set()
+                gate.wait()
+        main_waits = threading.Event()
+
+        def interrupt():
+            main_waits.wait()
+            os.kill(os.getpid(), signal.SIGINT)
+
+        threading.Thread(target=interrupt, daemon=True).start()
+        run = step(outputs_data={"y": np.zeros((4, 2), np.float32).view(Held)})
+        try:
+            run.wait()
+        except KeyboardInterrupt:
+            print("interrupted", run.done())
+        gate.set()
+        print(np.isfinite(run.result().loss))
+    """)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["interrupted", "False", "True"]
+
+
+@pytest.mark.parametrize("method", ["wait", "result"])
+def test_a_signal_handlers_exception_leaves_wait(
+    classifier: Classifier, gate: threading.Event, method: str
+) -> None:
+    class Interrupted(Exception):
+        pass
+
+    def handler(*_: object) -> None:
+        raise Interrupted
+
+    run = held(classifier, gate)
+    previous = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(Interrupted):
+            getattr(run, method)()
+    finally:
+        signal.signal(signal.SIGALRM, previous)
+    assert not run.done()
+    gate.set()
+    assert np.isfinite(run.result().loss)

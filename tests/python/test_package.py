@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: MIT
+"""The package as installed, and that its surface is the C++ one."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import traingraph as tg
+from traingraph import _core
+
+ROOT = Path(__file__).resolve().parents[2]
+HEADERS = ROOT / "include" / "traingraph"
+PACKAGE = Path(tg.__file__).resolve().parent
+
+
+def run_module(*arguments: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-m", "traingraph", *arguments],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+
+
+def test_version_is_the_headers() -> None:
+    header = (HEADERS / "version.h").read_text()
+    match = re.search(r'TRAINGRAPH_VERSION "(.*)"', header)
+    assert match
+    assert tg.__version__ == match[1]
+    assert run_module("--version").strip() == tg.__version__
+
+
+def test_cmake_dir() -> None:
+    folder = Path(run_module("--cmake-dir").strip())
+    assert folder == PACKAGE / "lib" / "cmake" / "traingraph"
+
+
+def test_help() -> None:
+    assert "--cmake-dir" in run_module()
+
+
+def test_typed() -> None:
+    assert (PACKAGE / "py.typed").exists()
+    assert (PACKAGE / "_core.pyi").exists()
+
+
+@pytest.mark.parametrize(
+    "module", [tg, tg.layers, tg.losses, tg.optimizers, tg.errors], ids=str
+)
+def test_all_is_complete(module: object) -> None:
+    names = module.__all__  # type: ignore[attr-defined]
+    assert len(set(names)) == len(names)
+    assert all(hasattr(module, name) for name in names)
+    public = {
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_")
+        and not inspect.ismodule(value)
+        and name != "annotations"
+    }
+    assert public <= set(names)
+
+
+def test_every_class_of_the_extension_is_exported() -> None:
+    exported = {
+        id(getattr(module, name))
+        for module in (tg, tg.layers, tg.losses, tg.optimizers)
+        for name in module.__all__
+    }
+    # The base of both compiled graphs is an implementation detail of typing.
+    missing = {
+        name
+        for name, value in vars(_core).items()
+        if inspect.isclass(value) and id(value) not in exported
+    }
+    assert missing == {"CompiledGraph"}
+
+
+def test_everything_has_a_docstring() -> None:
+    classes = [value for value in vars(_core).values() if inspect.isclass(value)]
+    for cls in classes:
+        for name, value in vars(cls).items():
+            if not name.startswith("_") and callable(value):
+                assert value.__doc__, f"{cls.__name__}.{name}"
+
+
+# --- Every Python feature has a C++ counterpart, and the other way round. ---
+
+
+def words_of_headers() -> set[str]:
+    text = "".join(path.read_text() for path in sorted(HEADERS.rglob("*.h")))
+    text += (HEADERS / "ops.inc").read_text()
+    return set(re.findall(r"\w+", text))
+
+
+# What Python spells differently, and what NumPy and asyncio add.
+PYTHON_ONLY = {
+    # ML Compute's names for what C++ reads from Shape and TensorDescriptor.
+    "dimension_count",
+    "max_tensor_dimensions",
+    "stride",
+    "tensor_allocation_size_in_bytes",
+    # Accessors with another name in C++: rng_seed, TensorData's constructors.
+    "get_rng_seed",
+    "immutable",
+    # NumPy's side of DataType and Tensor.
+    "dtype",
+    "numpy",
+}
+
+
+def members(cls: type) -> set[str]:
+    return {name for name in vars(cls) if not name.startswith("_")}
+
+
+def test_every_python_name_is_in_the_headers() -> None:
+    known = words_of_headers() | PYTHON_ONLY
+    unknown = {}
+    for name, cls in vars(_core).items():
+        if not inspect.isclass(cls):
+            continue
+        if hasattr(cls, "__members__"):  # enum: its cases come from to_string()
+            assert name in known
+            continue
+        extra = (members(cls) | {name}) - known
+        if extra:
+            unknown[name] = extra
+    assert unknown == {}
+
+
+# Public methods of C++ handles that Python spells by other means.
+CPP_ONLY = {
+    "Tensor": {
+        "data_owner",  # Tensor.data keeps the memory alive by itself
+        "ensure_data",
+        "filled",  # Tensor(fill=)
+        "floats",
+        "has_data",  # Tensor.data is None
+        "random",  # Tensor(random_initializer=)
+        "state",
+    },
+    "Execution": {"get", "wait_for"},  # result(), wait(timeout)
+    "ExecutionResult": set(),
+    "Graph": {"op", "state"},  # one method per op
+    "CompiledGraph": set(),
+    "TrainingGraph": {"set_random_step"},  # property
+    "InferenceGraph": set(),
+    "Device": {"context"},
+    "Optimizer": {
+        "attributes",
+        "clone",  # copy.copy
+        "op",
+        "set_applies_gradient_clipping",
+        "set_learning_rate",
+        "set_time_step",
+    },
+    "TensorParameter": {"set_updatable"},
+    "Layer": {"lower", "set_label"},
+}
+
+
+def methods_of(cls: str) -> set[str]:
+    """Public method names of a class, from its header."""
+    text = "".join(path.read_text() for path in sorted(HEADERS.glob("*.h")))
+    text = re.sub(r"//[^\n]*", "", text)
+    match = re.search(
+        rf"class TRAINGRAPH_API {cls}\b[^;{{]*\{{(.*?)\n\}};", text, re.DOTALL
+    )
+    assert match, cls
+    body = match[1].split(" public:", 1)[1]
+    body = re.split(r"\n (?:private|protected):", body)[0]
+    names = re.findall(r"\b([a-z]\w*)\(", body)
+    return {
+        name for name in names if name not in {"state_", "operator", "move", "filled_"}
+    }
+
+
+@pytest.mark.parametrize("name", CPP_ONLY)
+def test_every_cpp_method_is_in_python(name: str) -> None:
+    inherited = set(dir(getattr(_core, name)))
+    missing = methods_of(name) - inherited - CPP_ONLY[name] - {"set_label"}
+    missing -= {"data", "bool", "std", "descriptor_", "vector"}
+    assert missing == set()
+
+
+def test_every_layer_loss_and_optimizer_is_in_python() -> None:
+    for header, module in [
+        *((path, tg.layers) for path in sorted((HEADERS / "layers").glob("*.h"))),
+        (HEADERS / "losses.h", tg.losses),
+        (HEADERS / "optimizers.h", tg.optimizers),
+    ]:
+        text = header.read_text()
+        names = re.findall(r"class TRAINGRAPH_API (\w+) ", text)
+        names += re.findall(r"TRAINGRAPH_(?:ACTIVATION|LOSS)\((\w+)", text)
+        assert names or header.name == "elementwise.h"
+        for name in set(names) - {"Name"}:
+            assert hasattr(module, name), f"{header.name}: {name}"
+
+
+def test_every_option_is_a_keyword() -> None:
+    text = (HEADERS / "training_graph.h").read_text()
+    for struct, methods in [
+        ("CompileOptions", [tg.TrainingGraph.compile]),
+        ("ExecuteOptions", [tg.TrainingGraph.execute]),
+    ]:
+        match = re.search(rf"struct {struct} \{{(.*?)\n\}};", text, re.DOTALL)
+        assert match
+        body = re.sub(r"//[^\n]*", "", match[1])
+        fields = re.findall(r"(\w+)(?: = [^;]*)?;", body)
+        assert len(fields) >= 6
+        for method in methods:
+            for field in fields:
+                assert f"{field}:" in (method.__doc__ or ""), field
+
+
+def test_every_memory_field_is_an_attribute() -> None:
+    text = re.sub(r"//[^\n]*", "", (HEADERS / "memory.h").read_text())
+    for struct, cls in [
+        ("PlanMemory", tg.PlanMemory),
+        ("MemoryReport", tg.MemoryReport),
+    ]:
+        match = re.search(
+            rf"struct (?:TRAINGRAPH_API )?{struct} \{{(.*?)\n\}};", text, re.DOTALL
+        )
+        assert match
+        for field in re.findall(
+            r"^  [\w:]+ (\w+)(?: = [^;]*)?;", match[1], re.MULTILINE
+        ):
+            assert hasattr(cls, field), field
+
+
+def test_stub_is_current() -> None:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "gen_stubs.py"), "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: MIT
+"""Enums, data types, shapes, tensors, and NumPy and DLPack at the border."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import traingraph as tg
+
+# Numbers are ML Compute's.
+DATA_TYPES = {
+    "float32": 1,
+    "bfloat16": 2,
+    "float16": 3,
+    "boolean": 4,
+    "int64": 5,
+    "int32": 7,
+    "int8": 8,
+    "uint8": 9,
+}
+ENUMS = [
+    tg.ActivationType,
+    tg.ArithmeticOperation,
+    tg.ComparisonOperation,
+    tg.ConvolutionType,
+    tg.DataType,
+    tg.DeviceType,
+    tg.GradientClippingType,
+    tg.LossType,
+    tg.PaddingPolicy,
+    tg.PaddingType,
+    tg.PoolingType,
+    tg.RandomInitializerType,
+    tg.ReductionType,
+    tg.RegularizationType,
+    tg.SoftmaxOperation,
+]
+
+
+def test_data_types_have_ml_computes_numbers() -> None:
+    assert {case.name: case.value for case in tg.DataType} == DATA_TYPES
+
+
+@pytest.mark.parametrize("enum", ENUMS, ids=lambda enum: enum.__name__)
+def test_enum_cases_are_lower_case_and_print_as_their_names(enum: type) -> None:
+    cases = list(enum)
+    assert cases
+    assert all(case.name == case.name.lower() for case in cases)
+    assert [str(case) for case in cases] == [case.name for case in cases]
+
+
+@pytest.mark.parametrize(
+    ("case", "value"),
+    [
+        (tg.ActivationType.gelu, 18),
+        (tg.ActivationType.gelu_tanh, 100),
+        (tg.ArithmeticOperation.max, 29),
+        (tg.ComparisonOperation.logical_xor, 11),
+        (tg.PoolingType.max, 1),
+        (tg.RandomInitializerType.xavier, 3),
+        (tg.LossType.log, 8),
+        (tg.ReductionType.all, 9),
+    ],
+)
+def test_enum_values(case: int, value: int) -> None:
+    assert int(case) == value
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [tg.DataType.int32, "int32", np.int32, np.dtype("int32"), "i4"],
+    ids=repr,
+)
+def test_data_type_spellings(spelling: object) -> None:
+    assert tg.Tensor((2,), spelling).data_type is tg.DataType.int32
+
+
+def test_bool_is_boolean() -> None:
+    assert tg.Tensor((2,), bool).data_type is tg.DataType.boolean
+    assert tg.DataType.boolean.dtype == np.dtype(bool)
+
+
+def test_strings_stand_for_enum_cases() -> None:
+    assert tg.layers.Arithmetic("sqrt").operation is tg.ArithmeticOperation.sqrt
+
+
+def test_descriptor() -> None:
+    descriptor = tg.TensorDescriptor((2, 3, 4, 5))
+    assert descriptor.shape == (2, 3, 4, 5)
+    assert descriptor.stride == (240, 80, 20, 4)
+    assert descriptor.tensor_allocation_size_in_bytes == 480
+    assert descriptor.dimension_count == 4
+    assert descriptor.max_tensor_dimensions == 8
+    assert copy.copy(descriptor) == descriptor
+    assert hash(copy.copy(descriptor)) == hash(descriptor)
+    assert descriptor != tg.TensorDescriptor((2, 3, 4, 5), "int32")
+    assert descriptor != "float32 (2, 3, 4, 5)"
+
+
+def test_descriptor_factories() -> None:
+    image = tg.TensorDescriptor.image(
+        width=5, height=6, feature_channel_count=7, batch_size=8
+    )
+    assert image.shape == (8, 7, 6, 5)
+    weights = tg.TensorDescriptor.convolution_weights(2, 3, width=5, height=4)
+    assert weights.shape == (1, 6, 4, 5)
+    assert tg.TensorDescriptor.convolution_biases(3).shape == (1, 3, 1, 1)
+
+
+def test_tensor_without_data() -> None:
+    tensor = tg.Tensor((2, 3), name="x")
+    assert tensor.label == "x"
+    assert tensor.shape == (2, 3)
+    assert tensor.data is None
+    assert tensor.device is None
+    tensor.label = "y"
+    assert tensor.label == "y"
+
+
+def test_default_label_is_data_and_the_id() -> None:
+    tensor = tg.Tensor((1,))
+    assert tensor.label == f"data{tensor.tensor_id}"
+
+
+def test_tensors_are_equal_when_they_are_the_same() -> None:
+    tensor = tg.Tensor((2,))
+    graph = tg.Graph()
+    layer = tg.layers.ReLU()
+    result = graph.node(layer, tensor)
+    assert graph.source_tensors(layer) == [tensor]
+    assert {tensor, graph.source_tensors(layer)[0]} == {tensor}
+    assert result != tensor
+
+
+def test_tensor_copies_its_data() -> None:
+    source = np.arange(6, dtype=np.float32).reshape(2, 3)
+    tensor = tg.Tensor((2, 3), data=source)
+    source[:] = 0
+    assert tensor.data is not None
+    np.testing.assert_array_equal(tensor.data, [[0, 1, 2], [3, 4, 5]])
+
+
+def test_tensor_data_takes_lists_and_strided_arrays() -> None:
+    listed = tg.Tensor((2, 2), "int64", data=[[1, 2], [3, 4]])
+    np.testing.assert_array_equal(listed.numpy(), [[1, 2], [3, 4]])
+    strided = np.arange(8, dtype=np.float32).reshape(2, 4)[:, ::2]
+    np.testing.assert_array_equal(tg.Tensor((2, 2), data=strided).numpy(), strided)
+
+
+def test_fill_and_random() -> None:
+    np.testing.assert_array_equal(tg.Tensor((2,), fill=3).numpy(), [3, 3])
+    first = tg.Tensor((64, 64), random_initializer="uniform").numpy()
+    assert first.min() >= 0
+    assert first.max() < 1
+    tg.Platform.set_rng_seed(5)
+    assert tg.Platform.get_rng_seed() == 5
+    second = tg.Tensor((4, 4), random_initializer="glorot_uniform").numpy()
+    tg.Platform.set_rng_seed(5)
+    third = tg.Tensor((4, 4), random_initializer="glorot_uniform").numpy()
+    np.testing.assert_array_equal(second, third)
+
+
+def test_image() -> None:
+    tensor = tg.Tensor.image(5, 6, 7, 8, fill=1.0)
+    assert tensor.shape == (8, 7, 6, 5)
+    assert tensor.numpy().sum() == 8 * 7 * 6 * 5
+
+
+def test_data_is_a_writable_view() -> None:
+    tensor = tg.Tensor((3,), fill=1)
+    view = tensor.data
+    assert view is not None
+    view[1] = 5
+    assert tensor.data is not None
+    np.testing.assert_array_equal(tensor.data, [1, 5, 1])
+    assert not tensor.numpy().base is view
+
+
+def test_data_outlives_its_tensor() -> None:
+    view = tg.Tensor((1000,), fill=2).data
+    gc.collect()
+    assert view is not None
+    assert view.sum() == 2000
+
+
+def test_data_stays_valid_when_other_data_is_bound() -> None:
+    tensor = tg.Tensor((1000,), fill=2)
+    view = tensor.data
+    tensor.bind_and_write_data(np.zeros(1000, np.float32), "cpu")
+    gc.collect()
+    assert view is not None
+    assert view.sum() == 2000
+
+
+def test_bound_data_is_kept_alive() -> None:
+    tensor = tg.Tensor((4,))
+    bound = np.ones(4, np.float32)
+    alive = weakref.ref(bound)
+    tensor.bind_and_write_data(bound, "cpu")
+    del bound
+    gc.collect()
+    assert alive() is not None
+    np.testing.assert_array_equal(tensor.numpy(), [1, 1, 1, 1])
+    del tensor
+    gc.collect()
+    assert alive() is None
+
+
+def test_dlpack_both_ways() -> None:
+    tensor = tg.Tensor((2, 3), fill=4)
+    assert tensor.__dlpack_device__() == (1, 0)
+    shared = np.from_dlpack(tensor)
+    assert tensor.data is not None
+    tensor.data[0, 0] = 9
+    assert shared[0, 0] == 9
+
+    class Other:
+        """An array of another library."""
+
+        array = np.full((2, 3), 6, np.float32)
+
+        def __dlpack__(self, **options: object) -> object:
+            return self.array.__dlpack__(**options)
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return self.array.__dlpack_device__()
+
+    tensor.set_data(Other())
+    np.testing.assert_array_equal(tensor.numpy(), Other.array)
+
+
+def test_numerics() -> None:
+    tensor = tg.Tensor((2,), data=[1.0, np.nan])
+    assert not tensor.has_valid_numerics
+    tensor.set_data([1.0, 2.0])
+    assert tensor.has_valid_numerics
+
+
+def test_tensor_data() -> None:
+    array = np.arange(4, dtype=np.float32)
+    data = tg.TensorData(array)
+    assert data.length == 16
+    assert data.bytes.shape == (16,)
+    assert not data.is_immutable
+    data.bytes[:] = 0
+    assert not array.any()
+    fixed = tg.TensorData.immutable(b"1234")
+    assert fixed.is_immutable
+    assert not fixed.bytes.flags.writeable
+
+
+def test_tensor_parameter() -> None:
+    tensor = tg.Tensor((2,), fill=0)
+    parameter = tg.TensorParameter(tensor)
+    assert parameter.tensor == tensor
+    assert parameter.is_updatable
+    parameter.is_updatable = False
+    assert not parameter.is_updatable
+
+
+def test_devices_are_handles() -> None:
+    assert tg.Device("cpu") == tg.Device.cpu()
+    assert hash(tg.Device.cpu()) == hash(tg.Device(tg.DeviceType.cpu))
+    assert tg.Device.cpu() != tg.Device.null()
+    assert tg.Device.any().type is tg.DeviceType.any
+    assert tg.Device.any().actual_device_type in {
+        tg.DeviceType.cpu,
+        tg.DeviceType.gpu,
+    }
+    assert tg.Device.cpu().gpu_devices == []
+    assert "cpu" in tg.Device.cpu().name
+    assert tg.Device.reason_unavailable("cpu") == ""
+    tg.Device.cpu().synchronize()
