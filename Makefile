@@ -23,10 +23,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 WHEEL_SOURCES := CMakeLists.txt pyproject.toml LICENSE README.md \
   $(shell find cmake include src metal python -type f -not -name '*.pyc')
 
-.PHONY: test cpp-test python-test package-test check demo wheel lint format \
+.PHONY: test cpp-test python-test package-test newest-onednn check demo wheel lint format \
   clean distclean
 
-test: check cpp-test python-test package-test
+test: check cpp-test python-test package-test newest-onednn
 
 check: $(VENV)/.ready
 	python tools/check_layers.py
@@ -51,6 +51,14 @@ package-test: build/.installed
 	cmake -S tests/package -B build/package -G Ninja -Dtraingraph_ROOT=$$root
 	cmake --build build/package
 	build/package/consumer
+
+# src/cpu keeps to API that all of oneDNN 3.x has.
+newest-onednn: build/.newest_onednn
+
+build/.newest_onednn: $(VENV)/.ready tools/check_newest_onednn.py \
+  $(shell find src/cpu -type f)
+	python tools/check_newest_onednn.py
+	mkdir -p build && touch $@
 
 demo: build/.installed
 	python examples/python/digits.py

@@ -78,7 +78,8 @@ struct Assembled {
   ValueId find(const Tensor& tensor) const;
 };
 
-/// The batch size that the declared inputs agree on; 0 when they do not.
+/// The most frequent size of axis 0 among the declared inputs, labels and
+/// weights; 0 when nothing is declared.
 std::int64_t declared_batch(const Declaration& declaration);
 
 /// Throws ShapeError, InvalidArgument, StateError; UnsupportedError when

@@ -274,13 +274,15 @@ class Merger {
 }  // namespace
 
 std::int64_t declared_batch(const Declaration& declaration) {
-  std::int64_t batch = 0;
+  std::map<std::int64_t, int> votes;
   for (const auto* tensors :
        {&declaration.inputs, &declaration.labels, &declaration.label_weights}) {
-    for (const auto& [name, tensor] : *tensors) {
-      if (tensor.shape().empty()) continue;
-      if (batch == 0) batch = tensor.shape()[0];
-    }
+    for (const auto& [name, tensor] : *tensors) ++votes[tensor.shape()[0]];
+  }
+  // Of equally frequent sizes the largest: others are rather single values.
+  std::int64_t batch = 0;
+  for (const auto& [size, count] : votes) {
+    if (batch == 0 || count >= votes[batch]) batch = size;
   }
   return batch;
 }

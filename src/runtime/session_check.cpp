@@ -46,38 +46,38 @@ std::size_t Session::bytes_of(const Tensor& tensor, std::int64_t batch) const {
 void Session::check_list(const char* call, DataList data,
                          const TensorMap& declared, std::int64_t batch) const {
   for (const NamedData& item : data) {
-    const std::string name(item.name);
     const Tensor* tensor = find(declared, item.name);
+    const auto name = [&] { return std::string(item.name); };
     if (!tensor) {
       throw InvalidArgument(ErrorInfo{.op = call,
-                                      .node = name,
+                                      .node = name(),
                                       .what = "the name is not declared",
                                       .expected = "one of " + names_of(declared),
-                                      .got = "\"" + name + "\""});
+                                      .got = "\"" + name() + "\""});
     }
     if (std::ranges::count(data, item.name, &NamedData::name) > 1) {
       throw InvalidArgument(ErrorInfo{
-          .op = call, .node = name, .what = "the name is given twice"});
+          .op = call, .node = name(), .what = "the name is given twice"});
     }
-    if (declaration_.constants.contains(name) &&
-        declaration_.constants.at(name) == *tensor) {
+    if (const Tensor* constant = find(declaration_.constants, item.name);
+        constant && *constant == *tensor) {
       throw InvalidArgument(
           ErrorInfo{.op = call,
-                    .node = name,
+                    .node = name(),
                     .what = "the tensor was compiled as a constant",
                     .hint = "Leave it out, or compile without it."});
     }
     const TensorDescriptor& want = tensor->descriptor();
     if (!item.data.bytes) {
       throw InvalidArgument(
-          ErrorInfo{.op = call, .node = name, .what = "there is no data"});
+          ErrorInfo{.op = call, .node = name(), .what = "there is no data"});
     }
     if (item.data.descriptor) {
       const TensorDescriptor& got = *item.data.descriptor;
       if (got.data_type != want.data_type) {
         throw DTypeError(ErrorInfo{
             .op = call,
-            .node = name,
+            .node = name(),
             .what = "the data has the wrong type",
             .expected = std::string(to_string(want.data_type)),
             .got = std::string(to_string(got.data_type)),
@@ -89,7 +89,7 @@ void Session::check_list(const char* call, DataList data,
       if (got.shape != smaller && got.shape != want.shape) {
         throw ShapeError(ErrorInfo{
             .op = call,
-            .node = name,
+            .node = name(),
             .what = "the data has the wrong shape",
             .expected = smaller.to_string(),
             .got = got.shape.to_string(),
@@ -99,7 +99,7 @@ void Session::check_list(const char* call, DataList data,
     const std::size_t bytes = bytes_of(*tensor, batch);
     if (item.data.length >= bytes) continue;
     throw ShapeError(ErrorInfo{.op = call,
-                               .node = name,
+                               .node = name(),
                                .what = "the data is too short",
                                .expected = std::to_string(bytes) + " bytes",
                                .got = std::to_string(item.data.length)});
@@ -109,21 +109,21 @@ void Session::check_list(const char* call, DataList data,
 void Session::check_outputs(const char* call, const ExecuteOptions& options,
                             const OutputPlan& plan) const {
   for (const NamedData& item : options.outputs_data) {
-    const std::string name(item.name);
+    const auto name = [&] { return std::string(item.name); };
     const auto it =
         std::ranges::find(plan.outputs, item.name, &OutputPlan::Entry::name);
     if (it == plan.outputs.end()) {
       throw InvalidArgument(
           ErrorInfo{.op = call,
-                    .node = name,
+                    .node = name(),
                     .what = "this call computes no such output",
                     .expected = "one of " + names_of(declaration_.outputs),
-                    .got = "\"" + name + "\"",
+                    .got = "\"" + name() + "\"",
                     .hint = "Declare it with add_outputs."});
     }
     if (item.data.is_immutable) {
       throw InvalidArgument(ErrorInfo{.op = call,
-                                      .node = name,
+                                      .node = name(),
                                       .what = "the output buffer is read-only",
                                       .expected = "writable memory"});
     }
@@ -133,7 +133,7 @@ void Session::check_outputs(const char* call, const ExecuteOptions& options,
     if (has_other_type) {
       throw DTypeError(ErrorInfo{
           .op = call,
-          .node = name,
+          .node = name(),
           .what = "the output buffer has the wrong type",
           .expected = std::string(to_string(it->desc.data_type)),
           .got = std::string(to_string(item.data.descriptor->data_type))});
@@ -141,7 +141,7 @@ void Session::check_outputs(const char* call, const ExecuteOptions& options,
     if (item.data.bytes && item.data.length >= it->desc.size_bytes()) continue;
     throw ShapeError(ErrorInfo{
         .op = call,
-        .node = name,
+        .node = name(),
         .what = "the output buffer is too small",
         .expected = std::to_string(it->desc.size_bytes()) + " bytes, " +
                     it->desc.to_string(),

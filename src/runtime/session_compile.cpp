@@ -44,6 +44,9 @@ void Session::compile(const Device& device, const CompileOptions& options,
   require_compilable();
   declare_constants(constants, constants_data);
   Freeze freeze(declaration_.graphs);
+  // A compile that fails leaves the graph uncompiled, whatever it was before.
+  main_.reset();
+  specializations_.clear();
   device_ = device;
   context_ = device.context();
   options_ = options;
@@ -70,6 +73,8 @@ void Session::compile_optimizer(OptimizerPtr optimizer) {
         ErrorInfo{.op = "compile_optimizer", .what = "there is no optimizer"});
   }
   wait_until_idle();
+  main_.reset();
+  specializations_.clear();
   declaration_.optimizer = std::move(optimizer);
   for (const auto& [id, tensors] : declaration_.slots) {
     for (const Tensor& tensor : tensors) {
