@@ -44,13 +44,16 @@ python-test: build/.installed
 	cd build/pytest && pytest -c $(CURDIR)/pyproject.toml \
 	  -o cache_dir=$(CURDIR)/build/pytest/.cache $(CURDIR)/tests/python
 
-# A C++ program that finds the library in the installed wheel.
+# C++ programs that find the library in the installed wheel, and the digits
+# network in both languages.
 package-test: build/.installed
-	root=$$(cd / && python -c \
-	  'import pathlib, traingraph; print(pathlib.Path(traingraph.__file__).parent)'); \
-	cmake -S tests/package -B build/package -G Ninja -Dtraingraph_ROOT=$$root
-	cmake --build build/package
-	build/package/consumer
+	root=$$(cd / && python -m traingraph --cmake-dir); \
+	for project in tests/package examples/cpp; do \
+	  cmake -S $$project -B build/$$project -G Ninja -Dtraingraph_DIR=$$root; \
+	  cmake --build build/$$project; \
+	  ctest --test-dir build/$$project --output-on-failure; \
+	done
+	python tests/package/compare_digits.py build/examples/cpp/example_digits
 
 # src/cpu keeps to API that all of oneDNN 3.x has.
 newest-onednn: build/.newest_onednn
