@@ -2,9 +2,10 @@
 #include "support/run_program.h"
 
 #include <algorithm>
+#include <numeric>
 
-#include "cpu/cpu_target.h"
 #include "graph/tensor_state.h"
+#include "runtime/backend.h"
 #include "traingraph/error.h"
 
 namespace traingraph::testing {
@@ -14,23 +15,31 @@ constexpr std::size_t kGuardBytes = 64;
 constexpr std::byte kGuard{0xA5};
 constexpr std::byte kPoison{0xFF};  // a NaN in every float type
 
-std::byte* align(std::byte* address) {
-  const auto value = reinterpret_cast<std::uintptr_t>(address);
-  return address + (kGuardBytes - value % kGuardBytes) % kGuardBytes;
-}
+struct Work : Submission {
+  std::exception_ptr blocked() noexcept override { return nullptr; }
+  void finished(std::exception_ptr e, double) noexcept override { error = e; }
+  std::exception_ptr error;
+};
 
 }  // namespace
 
-ProgramRun::ProgramRun(const Program& program, std::vector<ValueId> kept)
-    : program_(program), kept_(std::move(kept)) {
-  lowered_ = cpu::CpuTarget().lower(program, {.kept = kept_});
+ProgramRun::ProgramRun(const Program& program, std::vector<ValueId> kept,
+                       DeviceType device)
+    : program_(program),
+      kept_(std::move(kept)),
+      device_(find_device_context(device)) {
+  if (device_ == nullptr) throw DeviceError(unavailable_reason(device));
+  lowered_ = device_->target().lower(program, {.kept = kept_});
+  const std::size_t before =
+      std::max(kGuardBytes, device_->target().alignment());
   for (const Storage& storage : lowered_.storages) {
-    auto& memory =
-        memory_.emplace_back(storage.bytes + 3 * kGuardBytes, kGuard);
-    std::byte* address = align(memory.data()) + kGuardBytes;
-    std::fill_n(address, storage.bytes, kPoison);
-    address_.push_back(address);
+    const auto& buffer = buffers_.emplace_back(
+        device_->allocate(before + storage.bytes + kGuardBytes, storage.name));
+    own_.push_back({buffer.get(), before});
+    std::fill_n(buffer->host(), buffer->size_bytes(), kGuard);
+    std::fill_n(own_.back().host(), storage.bytes, kPoison);
   }
+  place_ = own_;
   for (std::size_t id = 0; id < program.values().size(); ++id) {
     const Value& value = program.values()[id];
     if (value.role == Role::Constant && value.tensor != nullptr) {
@@ -50,37 +59,43 @@ void ProgramRun::set_bytes(ValueId value, std::span<const std::byte> contents) {
          .expected = std::to_string(lowered_.storages[storage].bytes),
          .got = std::to_string(contents.size())});
   }
-  std::copy(contents.begin(), contents.end(), address_[storage]);
+  std::copy(contents.begin(), contents.end(), own_[storage].host());
 }
 
 void ProgramRun::run(bool in_place) {
-  std::vector<std::byte*> place = address_;
-  const auto is_read_after = [&](StorageId storage, std::size_t unit) {
-    for (std::size_t i = unit + 1; i < lowered_.units.size(); ++i) {
-      const auto& reads = lowered_.units[i].reads;
-      if (std::count(reads.begin(), reads.end(), storage) > 0) return true;
-    }
-    return std::any_of(kept_.begin(), kept_.end(), [&](ValueId value) {
-      return lowered_.storage_of[value] == storage;
-    });
-  };
+  place_storages(in_place);
+  std::vector<UnitId> units(lowered_.units.size());
+  std::iota(units.begin(), units.end(), 0);
+  const auto bound = device_->bind(lowered_, units, place_, {});
+  Work work;
+  work.work = bound.get();
+  device_->submit(work);
+  device_->drain();
+  if (work.error) std::rethrow_exception(work.error);
+}
+
+bool ProgramRun::is_free_after(StorageId storage, std::size_t unit) const {
+  for (std::size_t i = unit + 1; i < lowered_.units.size(); ++i) {
+    const auto& reads = lowered_.units[i].reads;
+    if (std::ranges::count(reads, storage) > 0) return false;
+  }
+  return std::ranges::none_of(kept_, [&](ValueId value) {
+    return lowered_.storage_of[value] == storage;
+  });
+}
+
+void ProgramRun::place_storages(bool in_place) {
+  place_ = own_;
+  if (!in_place) return;
   for (std::size_t u = 0; u < lowered_.units.size(); ++u) {
-    const Unit& unit = lowered_.units[u];
-    for (const InPlace& pair : unit.in_place) {
+    for (const InPlace& pair : lowered_.units[u].in_place) {
       const bool fits = lowered_.storages[pair.output].bytes ==
                         lowered_.storages[pair.input].bytes;
-      if (in_place && fits && !is_read_after(pair.input, u)) {
-        place[pair.output] = place[pair.input];
+      if (fits && is_free_after(pair.input, u)) {
+        place_[pair.output] = place_[pair.input];
         break;
       }
     }
-    std::vector<std::byte*> args;
-    for (StorageId storage : unit.args) args.push_back(place[storage]);
-    static_cast<const cpu::CpuUnitCode&>(*unit.code).bind(args)();
-  }
-  for (std::size_t s = 0; s < place.size(); ++s) {
-    if (place[s] == address_[s]) continue;
-    std::copy_n(place[s], lowered_.storages[s].bytes, address_[s]);
   }
 }
 
@@ -91,15 +106,15 @@ std::span<const std::byte> ProgramRun::contents(ValueId value) const {
                          .node = program_.value(value).name,
                          .what = "the value has no plain storage"});
   }
-  return {address_[storage], lowered_.storages[storage].bytes};
+  return {place_[storage].host(), lowered_.storages[storage].bytes};
 }
 
 bool ProgramRun::has_intact_guards() const {
-  for (std::size_t s = 0; s < memory_.size(); ++s) {
-    const std::byte* begin = address_[s];
+  const auto is_guard = [](std::byte b) { return b == kGuard; };
+  for (std::size_t s = 0; s < own_.size(); ++s) {
+    const std::byte* begin = own_[s].host();
     const std::byte* end = begin + lowered_.storages[s].bytes;
-    const auto is_guard = [](std::byte b) { return b == kGuard; };
-    if (!std::all_of(begin - kGuardBytes, begin, is_guard) ||
+    if (!std::all_of(buffers_[s]->host(), begin, is_guard) ||
         !std::all_of(end, end + kGuardBytes, is_guard)) {
       return false;
     }

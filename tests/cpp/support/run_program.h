@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Runs a program on the CPU kernels without planner and runtime: every storage
-// has its own memory, every unit runs in order. What fails here is a kernel or
-// its lowering, nothing else. Results start as NaN and memory has guard bytes,
-// so that unwritten elements and writes past the end show.
+// Runs a program on a device without planner and session: every storage has
+// its own memory, every unit runs in order. What fails here is a kernel or its
+// lowering, nothing else. Results start as NaN and memory has guard bytes, so
+// that unwritten elements and writes past the end show.
 #pragma once
 
 #include <cstring>
@@ -11,13 +11,15 @@
 #include <vector>
 
 #include "compiler/target.h"
-#include "cpu/lowering.h"
+#include "runtime/device_context.h"
 
 namespace traingraph::testing {
 
 class ProgramRun {
  public:
-  explicit ProgramRun(const Program& program, std::vector<ValueId> kept = {});
+  /// `program` outlives the run; it need not compute anything (Null).
+  explicit ProgramRun(const Program& program, std::vector<ValueId> kept = {},
+                      DeviceType device = DeviceType::CPU);
 
   /// Contents of an input or variable. Throws ShapeError on a wrong size.
   void set_bytes(ValueId value, std::span<const std::byte> contents);
@@ -44,13 +46,17 @@ class ProgramRun {
   const LoweredProgram& lowered() const { return lowered_; }
 
  private:
+  bool is_free_after(StorageId storage, std::size_t unit) const;
+  void place_storages(bool in_place);
   std::span<const std::byte> contents(ValueId value) const;
 
   const Program& program_;
   std::vector<ValueId> kept_;
+  std::shared_ptr<DeviceContext> device_;
   LoweredProgram lowered_;
-  std::vector<std::vector<std::byte>> memory_;  // one per storage
-  std::vector<std::byte*> address_;             // of each storage
+  std::vector<std::shared_ptr<DeviceBuffer>> buffers_;  // one per storage
+  std::vector<Location> own_;    // each storage in its own buffer
+  std::vector<Location> place_;  // where the last run had it
 };
 
 }  // namespace traingraph::testing
