@@ -18,10 +18,10 @@ enum class PlanKind { Step, Phases, Inference };
 struct PlanRequest {
   PlanKind kind = PlanKind::Step;
   /// Values readable after the run: they live over the whole timeline.
-  std::vector<ValueId> readable;
+  std::vector<ValueId> readable = {};
   /// Parameter gradients, in order. The phase plan puts them in one block that
   /// lives over the whole timeline.
-  std::vector<ValueId> gradients;
+  std::vector<ValueId> gradients = {};
   std::size_t alignment = 64;
   bool reuses = true;
 };

@@ -7,6 +7,21 @@
 #include "traingraph/error.h"
 
 namespace traingraph {
+namespace {
+
+/// By storage: does it hold a label or label weights?
+std::vector<bool> label_storage(const CompiledProgram& compiled) {
+  std::vector<bool> is_label;
+  for (const Storage& storage : compiled.lowered.storages) {
+    const ValueId value = storage.value;
+    is_label.push_back(value != kNoValue &&
+                       compiled.assembled.program.value(value).producer < 0 &&
+                       compiled.assembled.depends_on_labels[value]);
+  }
+  return is_label;
+}
+
+}  // namespace
 
 BoundSegment& Session::bound(Specialization& specialization, Segment segment) {
   auto& slot = specialization.segments[static_cast<int>(segment)];
@@ -66,17 +81,15 @@ std::vector<UnitId> Session::units_of(const Specialization& specialization,
     return std::ranges::find(updated_elsewhere_, tensor->id) !=
            updated_elsewhere_.end();
   };
-  const auto needs_labels = [&](NodeId id) {
-    const auto& depends = compiled.assembled.depends_on_labels;
-    return std::ranges::any_of(program.node(id).outputs,
-                               [&](ValueId v) { return depends[v]; });
-  };
+  std::vector<bool> depends_on_labels = label_storage(compiled);
   std::vector<UnitId> units;
   for (int i = first; i < last; ++i) {
-    const auto& nodes = compiled.lowered.units[plan.order[i]].nodes;
-    if (std::ranges::any_of(nodes, is_updated_elsewhere)) continue;
-    if (segment == Segment::InferenceWithoutLabels &&
-        std::ranges::any_of(nodes, needs_labels)) {
+    const Unit& unit = compiled.lowered.units[plan.order[i]];
+    if (std::ranges::any_of(unit.nodes, is_updated_elsewhere)) continue;
+    const bool needs_labels = std::ranges::any_of(
+        unit.reads, [&](StorageId s) { return depends_on_labels[s]; });
+    if (needs_labels && segment == Segment::InferenceWithoutLabels) {
+      for (StorageId s : unit.writes) depends_on_labels[s] = true;
       continue;
     }
     units.push_back(plan.order[i]);
