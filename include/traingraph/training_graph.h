@@ -82,9 +82,9 @@ struct ExecuteOptions {
   /// Forward only, in inference form (dropout off, running statistics).
   bool forward_for_inference = false;
   bool per_layer_profiling = false;
-  CompletionHandler completion_handler;
+  CompletionHandler completion_handler = {};
   /// Host buffers that receive declared outputs; alive until completion.
-  DataList outputs_data;
+  DataList outputs_data = {};
 };
 
 /// What TrainingGraph and InferenceGraph have in common.

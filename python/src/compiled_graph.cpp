@@ -33,6 +33,11 @@ void bind_memory(py::module_& m) {
       .def_readonly("optimizer_bytes", &Report::optimizer_bytes)
       .def_readonly("input_bytes", &Report::input_bytes)
       .def_readonly("constant_bytes", &Report::constant_bytes)
+      .def_readonly("accumulator_bytes", &Report::accumulator_bytes,
+                    "Gradient accumulators of linkable graphs.")
+      .def_readonly("staging_bytes", &Report::staging_bytes,
+                    "Transfer buffers of executions in flight; not part of the "
+                    "sums.")
       .def_readonly("shared_bytes", &Report::shared_bytes,
                     "Held by another graph on the device.")
       .def_readonly("step", &Report::step, "The plan of execute().")

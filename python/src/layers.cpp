@@ -26,6 +26,9 @@ void bind_base(py::module_& m) {
       .def_property_readonly("statistics", &Layer::statistics,
                              "Running statistics.")
       .def_property_readonly("is_loss", &Layer::is_loss)
+      .def_property_readonly("extra_sources", &Layer::extra_sources,
+                             "Sources that the layer itself brings: the "
+                             "weights of a loss.")
       .def("__repr__", [](const py::object& self) {
         return "<" + py::str(py::type::of(self).attr("__name__")).cast<std::string>() +
                " \"" + self.attr("label").cast<std::string>() + "\">";

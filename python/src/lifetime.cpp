@@ -60,11 +60,11 @@ class Callback {
   void call(const Execution& execution) {
     if (const Entry entry; entry) {
       const py::gil_scoped_acquire gil;
+      const auto function = py::reinterpret_borrow<py::object>(function_);
       try {
-        py::handle(function_)(py::cast(execution));
+        function(execution);
       } catch (py::error_already_set& error) {
-        error.discard_as_unraisable(
-            py::reinterpret_borrow<py::object>(function_));
+        error.discard_as_unraisable(function);
       }
     }
     settle();

@@ -119,13 +119,20 @@ struct ReadList {
   std::vector<TensorData> data;
 };
 
-/// Attached, so kept alive: writable when the array is.
-TensorData attached(const HostArray& source, const Context& context) {
-  if (py::isinstance<TensorData>(source)) return source.cast<TensorData>();
-  const py::array array = as_array(source, context);
-  if (array.writeable()) return writable_data(array, context);
-  TensorData data = read_only_data(array, context);
-  data.owner = keep_alive(array);
+/// Bytes of unknown meaning have no descriptor, so only their size is checked.
+py::array array_of(const py::buffer& buffer) {
+  if (py::isinstance<py::array>(buffer)) return buffer;
+  return py::module_::import("numpy").attr("asarray")(
+      py::memoryview(buffer));
+}
+
+TensorData data_of(const py::buffer& buffer, bool is_writable) {
+  const Context context{"TensorData"};
+  const py::array array = array_of(buffer);
+  TensorData data = is_writable ? writable_data(array, context)
+                                : read_only_data(array, context);
+  if (!is_writable) data.owner = keep_alive(array);
+  if (!py::isinstance<py::array>(buffer)) data.descriptor.reset();
   return data;
 }
 
@@ -135,19 +142,13 @@ void bind_tensor_data(py::module_& m) {
                      "array alive.",
                      kDropsWithoutGil)
       .def(py::init([](const py::buffer& buffer) {
-             const Context context{"TensorData"};
-             return writable_data(
-                 py::module_::import("numpy").attr("asarray")(buffer), context);
+             return data_of(buffer, /*is_writable=*/true);
            }),
            py::arg("buffer"))
       .def_static(
           "immutable",
           [](const py::buffer& buffer) {
-            const py::array array =
-                py::module_::import("numpy").attr("asarray")(buffer);
-            TensorData data = read_only_data(array, {"TensorData"});
-            data.owner = keep_alive(array);
-            return data;
+            return data_of(buffer, /*is_writable=*/false);
           },
           py::arg("buffer"), "For memory that the library must not write.")
       .def_property_readonly(
@@ -273,14 +274,19 @@ void bind_tensor_class(py::module_& m) {
           "bind_and_write_data",
           [](const Tensor& self, const HostArray& data,
              const DeviceLike& device) {
-            const TensorData bytes =
-                attached(data, {"bind_and_write_data", self.label()});
+            const Context context{"bind_and_write_data", self.label()};
             const Device target = to_device(device);
+            if (py::isinstance<TensorData>(data)) {
+              const auto bytes = data.cast<TensorData>();
+              return without_gil(
+                  [&] { self.bind_and_write_data(bytes, target); });
+            }
+            const py::array array = as_array(data, context);
+            const TensorData bytes = read_only_data(array, context);
             without_gil([&] { self.bind_and_write_data(bytes, target); });
           },
           py::arg("data"), py::arg("device"),
-          "Attaches host data, which is kept alive, and writes it to the "
-          "device.")
+          "Copies into the host data and to the tensor's copy on the device.")
       .def_property_readonly(
           "optimizer_data", &optimizer_data,
           "Copies of the optimizer's host buffers by name, in its order.")

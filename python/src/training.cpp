@@ -185,7 +185,8 @@ void bind_gradients(Training& graph) {
            "Waits for work in flight. Valid until the graph is compiled again.")
       .def_property_readonly("gradients", &gradients,
                              "All parameter gradients as one writable vector, "
-                             "in the order of `parameters`.")
+                             "in the order of `parameters`; each starts at a "
+                             "multiple of 64 bytes.")
       .def("gradient_data", &gradient_data, py::arg("parameter"),
            py::arg("layer"), "A copy of the raw gradient of a parameter.")
       .def_property_readonly("parameters", &TrainingGraph::parameters,
@@ -193,7 +194,13 @@ void bind_gradients(Training& graph) {
 }
 
 void bind_optimizer_methods(Training& graph) {
-  graph.def_property_readonly("optimizer", &TrainingGraph::optimizer)
+  graph
+      .def_property_readonly(
+          "optimizer",
+          [](const TrainingGraph& self) {
+            const OptimizerPtr optimizer = self.optimizer();
+            return optimizer ? std::optional(optimizer) : std::nullopt;
+          })
       .def("stop_gradient", &TrainingGraph::stop_gradient, py::arg("tensors"),
            py::call_guard<py::gil_scoped_release>())
       .def("set_training_tensor_parameters",

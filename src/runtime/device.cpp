@@ -18,11 +18,11 @@ DeviceType resolve(DeviceType type) {
 Device::Device(DeviceType type)
     : type_(type), context_(find_device_context(resolve(type))) {
   if (context_) return;
-  throw DeviceError(ErrorInfo{.op = "device",
-                              .what = "the device is not available",
-                              .expected = std::string(to_string(type)),
-                              .got = reason_unavailable(type),
-                              .hint = "Use Device::cpu() or Device::any()."});
+  throw DeviceError(ErrorInfo{
+      .op = "device",
+      .node = std::string(to_string(type)),
+      .what = "the device is not available: " + reason_unavailable(type),
+      .hint = "Use the device \"cpu\" or \"any\"."});
 }
 
 DeviceType Device::actual_device_type() const { return context_->type(); }

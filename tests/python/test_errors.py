@@ -360,7 +360,11 @@ RUN_CASES: dict[str, tuple[Callable[[Classifier], Any], type[tg.Error], list[str
         ["compile"],
     ),
     "gradient of a stranger": (
-        lambda c: c.training.gradient(tg.Tensor((1,), name="stranger")),
+        lambda c: [
+            c.forward(),
+            c.training.execute_gradient(),
+            c.training.gradient(tg.Tensor((1,), name="stranger")),
+        ],
         tg.InvalidArgument,
         ["stranger"],
     ),

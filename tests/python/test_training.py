@@ -88,7 +88,9 @@ def test_gradients_are_writable_views(classifier: Classifier) -> None:
     assert not gradient.flags.owndata
     np.testing.assert_allclose(gradient, d_weights, **CLOSE)
     everything = classifier.training.gradients
-    assert everything.shape == (3 * 6 + 3,)
+    # Each starts at a multiple of 64 bytes, 16 floats.
+    np.testing.assert_array_equal(everything[:18].reshape(3, 6), gradient)
+    np.testing.assert_allclose(everything[32:35], d_biases, **CLOSE)
     assert np.shares_memory(gradient, everything)
     copied = classifier.training.gradient_data(
         classifier.dense.weights, classifier.dense
@@ -239,7 +241,7 @@ def test_compile_options(make_classifier: Callable[..., Classifier]) -> None:
     assert np.isfinite(poisoned.step().result().loss)
     assert plain.training.is_compiled
     assert plain.training.compile_count == 1
-    assert "forward" in plain.training.plan_description().lower()
+    assert 'matmul "dense"' in plain.training.plan_description()
 
 
 def test_constants() -> None:
@@ -494,13 +496,12 @@ def test_debug_layers(make_classifier: Callable[..., Classifier]) -> None:
     c = make_classifier(is_compiled=False)
     c.dense.is_debugging_enabled = True
     c.training.compile("cpu", debug_layers=True)
-    c.step().wait()
+    logits = c.step().result().output("logits")
     (result,) = c.graph.result_tensors(c.dense)
-    assert result.data is not None
-    assert np.isfinite(result.data).all()
+    np.testing.assert_array_equal(result.numpy(), logits)
     (incoming,) = c.training.source_gradient_tensors(c.dense)
-    assert incoming.data is not None
     assert incoming.shape == (8, 3)
+    assert incoming.numpy().any()
 
 
 def test_seeds_make_runs_identical(make_classifier: Callable[..., Classifier]) -> None:

@@ -112,9 +112,10 @@ std::span<const std::byte> ProgramRun::contents(ValueId value) const {
 bool ProgramRun::has_intact_guards() const {
   const auto is_guard = [](std::byte b) { return b == kGuard; };
   for (std::size_t s = 0; s < own_.size(); ++s) {
+    const std::byte* start = buffers_[s]->host();
     const std::byte* begin = own_[s].host();
     const std::byte* end = begin + lowered_.storages[s].bytes;
-    if (!std::all_of(buffers_[s]->host(), begin, is_guard) ||
+    if (!std::all_of(start, begin, is_guard) ||
         !std::all_of(end, end + kGuardBytes, is_guard)) {
       return false;
     }
