@@ -18,6 +18,8 @@ BIN := $(VENV)/bin
 # The environment's cmake, ninja and oneDNN before the system's.
 export PATH := $(BIN):$(PATH)
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
+# Idle OpenMP threads sleep: several test processes share the cores.
+export OMP_WAIT_POLICY := passive
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 WHEEL_SOURCES := CMakeLists.txt pyproject.toml LICENSE README.md \
@@ -54,6 +56,7 @@ package-test: build/.installed
 	  ctest --test-dir build/$$project --output-on-failure; \
 	done
 	python tests/package/compare_digits.py build/examples/cpp/example_digits
+	python tests/package/check_readme.py
 
 # src/cpu keeps to API that all of oneDNN 3.x has.
 newest-onednn: build/.newest_onednn
