@@ -75,8 +75,10 @@ void simplify(Matrices& x, Matrices& y, Matrices& z) {
 
 memory::desc describe(Matrices m) {
   // The step between rows of a single row is never taken; make it one that
-  // reads as a leading dimension.
+  // reads as a leading dimension. So is the one of a single column, which
+  // would else be the leading dimension of a transposed matrix.
   const std::size_t rows = m.dims.size() - 2;
+  if (m.dims[rows + 1] == 1) m.strides[rows + 1] = 1;
   if (m.dims[rows] == 1) m.strides[rows] = m.dims[rows + 1];
   return {m.dims, memory::data_type::f32, m.strides};
 }
