@@ -34,8 +34,7 @@ TensorDescriptor descriptor_of(const py::array& array, const Context& context) {
   for (py::ssize_t axis = 0; axis < array.ndim(); ++axis) {
     descriptor.shape.push_back(array.shape(axis));
   }
-  descriptor.data_type =
-      to_data_type(array.dtype(), context.op, context.node);
+  descriptor.data_type = to_data_type(array.dtype(), context.op, context.node);
   return descriptor;
 }
 
@@ -95,8 +94,8 @@ py::array converted(py::handle source, DataType data_type,
   const bool is_typed =
       py::isinstance<py::array>(source) || py::hasattr(source, "__dlpack__");
   if (!is_typed) {
-    return numpy.attr("ascontiguousarray")(source, dtype).attr("reshape")(
-        numpy.attr("shape")(source));
+    return numpy.attr("ascontiguousarray")(source, dtype)
+        .attr("reshape")(numpy.attr("shape")(source));
   }
   const py::array array = as_array(source, context);
   const DataType got = to_data_type(array.dtype(), context.op, context.node);
@@ -125,10 +124,9 @@ Tensor to_tensor(const std::optional<TensorOrArray>& source, const char* name) {
 Array view(std::span<const std::byte> data, const TensorDescriptor& descriptor,
            py::handle base, bool is_writable) {
   const Shape& shape = descriptor.shape;
-  py::array array(py::reinterpret_borrow<py::dtype>(
-                      to_dtype(descriptor.data_type)),
-                  std::vector<py::ssize_t>(shape.begin(), shape.end()),
-                  data.data(), base);
+  py::array array(
+      py::reinterpret_borrow<py::dtype>(to_dtype(descriptor.data_type)),
+      std::vector<py::ssize_t>(shape.begin(), shape.end()), data.data(), base);
   if (!is_writable) {
     py::detail::array_proxy(array.ptr())->flags &=
         ~py::detail::npy_api::NPY_ARRAY_WRITEABLE_;

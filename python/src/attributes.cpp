@@ -97,13 +97,13 @@ void set_attributes(Attributes& attributes, const py::dict& keywords,
     if ((", " + names + ",").find(", " + name + ",") != std::string::npos) {
       continue;
     }
-    throw InvalidArgument(ErrorInfo{
-        .op = op,
-        .node = {},
-        .what = "there is no argument \"" + name + "\"",
-        .expected = names.empty() ? "inputs only" : "one of " + names,
-        .got = name,
-        .hint = {}});
+    throw InvalidArgument(
+        ErrorInfo{.op = op,
+                  .node = {},
+                  .what = "there is no argument \"" + name + "\"",
+                  .expected = names.empty() ? "inputs only" : "one of " + names,
+                  .got = name,
+                  .hint = {}});
   }
 }
 

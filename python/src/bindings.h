@@ -4,6 +4,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <memory>
 #include <utility>
 
 #include "traingraph/traingraph.h"
@@ -28,18 +29,41 @@ void bind_compiled_graph(py::module_& m);
 void bind_training(py::module_& m);
 void bind_shutdown(py::module_& m);
 
-/// Calls `function` without the GIL. Everything that may wait for a lock or a
-/// device goes through here: device threads take the GIL for callbacks, so
-/// waiting for them while holding it would be a deadlock.
+/// Gives up the GIL for a scope. Everything that may wait for a lock or a
+/// device does: device threads take the GIL for callbacks, so waiting for them
+/// while holding it would be a deadlock.
+///
+/// Unlike py::gil_scoped_release it survives the end of the interpreter: from
+/// then on a daemon thread stays here, where Python would unwind it through
+/// C++ and so terminate the process.
+class WithoutGil {
+ public:
+  WithoutGil();
+  ~WithoutGil();
+  WithoutGil(const WithoutGil&) = delete;
+  WithoutGil& operator=(const WithoutGil&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
 template <class Function>
 auto without_gil(Function&& function) {
-  py::gil_scoped_release release;
+  const WithoutGil released;
   return std::forward<Function>(function)();
 }
 
+struct DeleteWithoutGil {
+  template <class Type>
+  void operator()(Type* object) const {
+    const WithoutGil released;
+    delete object;
+  }
+};
+
 /// class_ of a handle whose last copy may wait for a device when it goes.
-template <class Type, class... Options>
-using Handle = py::class_<Type, Options...>;
-inline constexpr py::release_gil_before_calling_cpp_dtor kDropsWithoutGil{};
+template <class Type, class... Bases>
+using Handle =
+    py::class_<Type, Bases..., std::unique_ptr<Type, DeleteWithoutGil>>;
 
 }  // namespace traingraph::python

@@ -19,20 +19,20 @@ namespace traingraph::python {
 namespace py = pybind11;
 
 /// All enums but DataType, which NumPy spells in its own ways.
-#define TRAINGRAPH_ENUMS(X)   \
-  X(DeviceType)               \
-  X(RandomInitializerType)    \
-  X(ActivationType)           \
-  X(ArithmeticOperation)      \
-  X(ComparisonOperation)      \
-  X(LossType)                 \
-  X(ReductionType)            \
-  X(ConvolutionType)          \
-  X(PaddingPolicy)            \
-  X(PaddingType)              \
-  X(PoolingType)              \
-  X(SoftmaxOperation)         \
-  X(RegularizationType)       \
+#define TRAINGRAPH_ENUMS(X) \
+  X(DeviceType)             \
+  X(RandomInitializerType)  \
+  X(ActivationType)         \
+  X(ArithmeticOperation)    \
+  X(ComparisonOperation)    \
+  X(LossType)               \
+  X(ReductionType)          \
+  X(ConvolutionType)        \
+  X(PaddingPolicy)          \
+  X(PaddingType)            \
+  X(PoolingType)            \
+  X(SoftmaxOperation)       \
+  X(RegularizationType)     \
   X(GradientClippingType)
 
 /// Numbers above the largest case of any enum.
@@ -71,38 +71,37 @@ py::tuple to_tuple(const std::int64_t* begin, const std::int64_t* end);
 
 namespace pybind11::detail {
 
-#define TRAINGRAPH_ENUM_CASTER(Enum)                                          \
-  template <>                                                                 \
+#define TRAINGRAPH_ENUM_CASTER(Enum)                                           \
+  template <>                                                                  \
   struct type_caster_enum_type_enabled<traingraph::Enum> : std::false_type {}; \
-  template <>                                                                 \
-  class type_caster<traingraph::Enum> {                                       \
-   public:                                                                    \
-    PYBIND11_TYPE_CASTER(traingraph::Enum,                                    \
-                         io_name("traingraph._core." #Enum " | str",          \
-                                 "traingraph._core." #Enum));                 \
-    bool load(handle source, bool convert) {                                  \
-      if (PyUnicode_Check(source.ptr())) {                                    \
-        value = traingraph::python::enum_from_name<traingraph::Enum>(         \
-            #Enum, source.cast<std::string>());                               \
-        return true;                                                          \
-      }                                                                       \
-      type_caster_enum_type<traingraph::Enum> native;                         \
-      if (!native.load(source, convert)) return false;                        \
-      value = static_cast<traingraph::Enum&>(native);                         \
-      return true;                                                            \
-    }                                                                         \
-    static handle cast(traingraph::Enum source, return_value_policy policy,   \
-                       handle parent) {                                       \
-      return type_caster_enum_type<traingraph::Enum>::cast(source, policy,    \
-                                                           parent);           \
-    }                                                                         \
+  template <>                                                                  \
+  class type_caster<traingraph::Enum> {                                        \
+   public:                                                                     \
+    PYBIND11_TYPE_CASTER(traingraph::Enum,                                     \
+                         io_name("traingraph._core." #Enum " | str",           \
+                                 "traingraph._core." #Enum));                  \
+    bool load(handle source, bool convert) {                                   \
+      if (PyUnicode_Check(source.ptr())) {                                     \
+        value = traingraph::python::enum_from_name<traingraph::Enum>(          \
+            #Enum, source.cast<std::string>());                                \
+        return true;                                                           \
+      }                                                                        \
+      type_caster_enum_type<traingraph::Enum> native;                          \
+      if (!native.load(source, convert)) return false;                         \
+      value = static_cast<traingraph::Enum&>(native);                          \
+      return true;                                                             \
+    }                                                                          \
+    static handle cast(traingraph::Enum source, return_value_policy policy,    \
+                       handle parent) {                                        \
+      return type_caster_enum_type<traingraph::Enum>::cast(source, policy,     \
+                                                           parent);            \
+    }                                                                          \
   };
 TRAINGRAPH_ENUMS(TRAINGRAPH_ENUM_CASTER)
 #undef TRAINGRAPH_ENUM_CASTER
 
 template <>
-struct type_caster_enum_type_enabled<traingraph::DataType> : std::false_type {
-};
+struct type_caster_enum_type_enabled<traingraph::DataType> : std::false_type {};
 
 template <>
 class type_caster<traingraph::DataType> {
@@ -137,8 +136,7 @@ class type_caster<traingraph::Shape> {
   }
   static handle cast(const traingraph::Shape& source, return_value_policy,
                      handle) {
-    return traingraph::python::to_tuple(source.begin(), source.end())
-        .release();
+    return traingraph::python::to_tuple(source.begin(), source.end()).release();
   }
 };
 

@@ -95,7 +95,7 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
           "Raises InvalidArgument for duplicate names and tensors that no node "
           "uses, StateError after compile.")
       .def("add_outputs", &CompiledGraph::add_outputs, py::arg("outputs"),
-           py::call_guard<py::gil_scoped_release>(),
+           py::call_guard<WithoutGil>(),
            "Declares what each execution returns, name -> tensor.")
       .def("compile", &compile, py::arg("device") = "any", py::kw_only(),
            py::arg("debug_layers") = false,
@@ -122,11 +122,9 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
 void bind_compiled_graph(py::module_& m) {
   bind_memory(m);
   Handle<CompiledGraph, Graph> graph(
-      m, "CompiledGraph", "What TrainingGraph and InferenceGraph share.",
-      kDropsWithoutGil);
+      m, "CompiledGraph", "What TrainingGraph and InferenceGraph share.");
   bind_declarations(graph);
-  graph
-      .def_property_readonly("is_compiled", &CompiledGraph::is_compiled)
+  graph.def_property_readonly("is_compiled", &CompiledGraph::is_compiled)
       .def_property_readonly("compile_count", &CompiledGraph::compile_count,
                              "1 per compile(), 1 per new batch size.")
       .def(
@@ -138,13 +136,12 @@ void bind_compiled_graph(py::module_& m) {
                                    NamedArrays::Access::Keep);
             without_gil([&] {
               self.bind_and_write_data(data.list(),
-                                       inputs.value_or(TensorMap()),
-                                       batch_size, synchronous);
+                                       inputs.value_or(TensorMap()), batch_size,
+                                       synchronous);
             });
           },
-          py::arg("inputs_data"), py::arg("inputs") = py::none(),
-          py::kw_only(), py::arg("batch_size") = 0,
-          py::arg("synchronous") = false,
+          py::arg("inputs_data"), py::arg("inputs") = py::none(), py::kw_only(),
+          py::arg("batch_size") = 0, py::arg("synchronous") = false,
           "Writes data to the device for the next executions. Names are those "
           "of `inputs` (user gradients, say), or else of the declared inputs "
           "and labels.")
@@ -161,13 +158,13 @@ void bind_compiled_graph(py::module_& m) {
           },
           "Bytes of intermediate tensors on the device; 0 before compile.")
       .def("synchronize", &CompiledGraph::synchronize,
-           py::call_guard<py::gil_scoped_release>(),
+           py::call_guard<WithoutGil>(),
            "Waits until no execution of this graph is in flight.")
       .def("synchronize_updates", &CompiledGraph::synchronize_updates,
-           py::call_guard<py::gil_scoped_release>(),
+           py::call_guard<WithoutGil>(),
            "Device to host for all parameters and running statistics.")
       .def("plan_description", &CompiledGraph::plan_description,
-           py::call_guard<py::gil_scoped_release>(),
+           py::call_guard<WithoutGil>(),
            "The plans as text: units in order with offsets and lifetimes.");
 }
 

@@ -23,8 +23,7 @@ Device to_device(const DeviceLike& source) {
 
 void bind_device(py::module_& m) {
   Handle<Device>(m, "Device",
-                 "Where a graph runs. Equal devices share one in-order queue.",
-                 kDropsWithoutGil)
+                 "Where a graph runs. Equal devices share one in-order queue.")
       .def(py::init(&make), py::arg("type"),
            "Raises DeviceError, with the reason, when it is not available.")
       .def_static("cpu", [] { return make(DeviceType::CPU); })
@@ -42,11 +41,11 @@ void bind_device(py::module_& m) {
       .def_property_readonly("name", &Device::name)
       .def_property_readonly("gpu_devices", &Device::gpu_devices,
                              "Names of the GPUs used; empty for the CPU.")
-      .def("synchronize", &Device::synchronize,
-           py::call_guard<py::gil_scoped_release>(),
+      .def("synchronize", &Device::synchronize, py::call_guard<WithoutGil>(),
            "Waits until all work enqueued so far is over.")
       .def_static("reason_unavailable", &Device::reason_unavailable,
-                  py::arg("type"), "Empty when `type` can be used, else why not.")
+                  py::arg("type"),
+                  "Empty when `type` can be used, else why not.")
       .def("__eq__",
            [](const Device& self, const py::object& other) {
              return py::isinstance<Device>(other) &&
@@ -57,9 +56,8 @@ void bind_device(py::module_& m) {
              return std::hash<const void*>()(self.context().get());
            })
       .def("__copy__", [](const Device& self) { return Device(self); })
-      .def("__repr__", [](const Device& self) {
-        return "Device(" + self.name() + ")";
-      });
+      .def("__repr__",
+           [](const Device& self) { return "Device(" + self.name() + ")"; });
 }
 
 }  // namespace traingraph::python

@@ -17,6 +17,6 @@ Device to_device(const DeviceLike& source);
 
 template <>
 struct pybind11::detail::handle_type_name<traingraph::python::DeviceLike> {
-  static constexpr auto name = const_name(
-      "traingraph._core.Device | traingraph._core.DeviceType | str");
+  static constexpr auto name =
+      const_name("traingraph._core.Device | traingraph._core.DeviceType | str");
 };

@@ -49,10 +49,10 @@ using Seconds = std::chrono::duration<double>;
 constexpr Seconds kSlice{0.05};
 
 [[noreturn]] void raise_timeout(double timeout) {
-  PyErr_Format(PyExc_TimeoutError, "%s",
-               ("execution is not over after " + std::to_string(timeout) +
-                " seconds")
-                   .c_str());
+  PyErr_Format(
+      PyExc_TimeoutError, "%s",
+      ("execution is not over after " + std::to_string(timeout) + " seconds")
+          .c_str());
   throw py::error_already_set();
 }
 
@@ -92,8 +92,8 @@ struct OwnedLayerTime {
 std::vector<OwnedLayerTime> layer_times(const ExecutionResult& self) {
   std::vector<OwnedLayerTime> times;
   for (const LayerTime& time : self.layer_times()) {
-    times.push_back({std::string(time.layer), time.forward, time.gradient,
-                     time.update});
+    times.push_back(
+        {std::string(time.layer), time.forward, time.gradient, time.update});
   }
   return times;
 }
@@ -118,8 +118,7 @@ void bind_result(py::module_& m) {
   Handle<ExecutionResult>(
       m, "ExecutionResult",
       "What one execution returned. Arrays are read-only views that keep the "
-      "result alive.",
-      kDropsWithoutGil)
+      "result alive.")
       .def_property_readonly(
           "result", &main_result,
           "The loss of a training execution, else the last result; None for "
@@ -128,8 +127,7 @@ void bind_result(py::module_& m) {
                              "The loss as a float. Raises StateError when "
                              "there is no scalar loss.")
       .def_property_readonly("has_loss", &ExecutionResult::has_loss)
-      .def_property_readonly("outputs", &outputs,
-                             "Declared outputs by name.")
+      .def_property_readonly("outputs", &outputs, "Declared outputs by name.")
       .def(
           "output",
           [](const py::object& self, const std::string& name) {
@@ -150,14 +148,13 @@ void bind_future(py::module_& m) {
   Handle<Execution>(
       m, "Execution",
       "One enqueued piece of work: a future that can be waited for, awaited, "
-      "or called back from. Dropping it is fine, the work runs all the same.",
-      kDropsWithoutGil)
+      "or called back from. Dropping it is fine, the work runs all the same.")
       .def("wait", &wait_interruptibly, py::arg("timeout") = py::none(),
            "Blocks until the work is over and raises its error. False when "
            "`timeout` seconds ran out first. Ctrl-C interrupts.")
       .def("result", &result_within, py::arg("timeout") = py::none(),
            "wait(), then the result. Raises TimeoutError.")
-      .def("done", &Execution::done, py::call_guard<py::gil_scoped_release>())
+      .def("done", &Execution::done, py::call_guard<WithoutGil>())
       .def(
           "exception",
           [](const Execution& self) {
@@ -169,16 +166,15 @@ void bind_future(py::module_& m) {
           "add_done_callback",
           [](const Execution& self, const DoneCallback& callback) {
             auto function = make_callback(callback);
-            without_gil(
-                [&] { self.add_done_callback(std::move(function)); });
+            without_gil([&] { self.add_done_callback(std::move(function)); });
           },
           py::arg("callback"),
           "Calls callback(execution) once, on the device's callback thread, "
           "or at once when the work is over. What it raises goes to "
           "sys.unraisablehook.")
       .def("__await__", [](const py::object& self) {
-        return Awaitable(py::module_::import("traingraph._awaiting")
-                             .attr("wait_for")(self));
+        return Awaitable(
+            py::module_::import("traingraph._awaiting").attr("wait_for")(self));
       });
 }
 
@@ -191,7 +187,8 @@ bool wait_interruptibly(const Execution& execution,
   while (true) {
     Seconds slice = kSlice;
     if (timeout) {
-      slice = std::min(slice, Seconds(*timeout) - Seconds(Clock::now() - start));
+      slice =
+          std::min(slice, Seconds(*timeout) - Seconds(Clock::now() - start));
     }
     const bool is_last = slice.count() <= 0;
     slice = std::max(slice, Seconds(0));

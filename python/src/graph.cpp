@@ -17,10 +17,10 @@ Tensor add_node(Graph& self, const LayerHolder& layer,
                 const std::vector<Tensor>& sources, bool disable_update,
                 const Labels& loss_labels) {
   return without_gil([&] {
-    return self.node(layer, sources,
-                     {.disable_update = disable_update,
-                      .loss_labels = loss_labels.value_or(
-                          std::vector<Tensor>())});
+    return self.node(
+        layer, sources,
+        {.disable_update = disable_update,
+         .loss_labels = loss_labels.value_or(std::vector<Tensor>())});
   });
 }
 
@@ -46,15 +46,13 @@ void bind_graph(py::module_& m) {
   Handle<Graph> graph(
       m, "Graph",
       "Which layer consumes which tensors. Training and inference graphs made "
-      "of it share its parameters.",
-      kDropsWithoutGil);
+      "of it share its parameters.");
   graph.def(py::init<>())
       .def(
           "node",
           [](Graph& self, const LayerHolder& layer, const Tensor& source,
              bool disable_update, const Labels& loss_labels) {
-            return add_node(self, layer, {source}, disable_update,
-                            loss_labels);
+            return add_node(self, layer, {source}, disable_update, loss_labels);
           },
           py::arg("layer").none(false), py::arg("source"),
           py::arg("disable_update") = false,
@@ -78,7 +76,7 @@ void bind_graph(py::module_& m) {
           py::arg("dimensions"), py::arg("source"),
           "Result axis k is source axis dimensions[k].")
       .def("concatenate", &Graph::concatenate, py::arg("sources"),
-           py::arg("dimension") = 1, py::call_guard<py::gil_scoped_release>())
+           py::arg("dimension") = 1, py::call_guard<WithoutGil>())
       .def(
           "split",
           [](Graph& self, const Tensor& source, std::int64_t count,
@@ -98,7 +96,7 @@ void bind_graph(py::module_& m) {
           py::arg("source"), py::arg("split_section_lengths"),
           py::arg("dimension"), "Parts of these lengths.")
       .def("select", &Graph::select, py::arg("sources"), py::arg("condition"),
-           py::call_guard<py::gil_scoped_release>(),
+           py::call_guard<WithoutGil>(),
            "sources = [x, y]: x where `condition` is true, else y.");
   graph
       .def_property_readonly("layers", &layers_of,
@@ -118,9 +116,9 @@ void bind_graph(py::module_& m) {
           py::arg("layer"), "Empty for a layer that is not in the graph.")
       .def_property_readonly("device", &Graph::device,
                              "Device it was compiled for, or None.")
-      .def_property_readonly(
-          "summarized_dot_description", &Graph::summarized_dot_description,
-          "Graphviz text; dashed edges: stopped gradient.")
+      .def_property_readonly("summarized_dot_description",
+                             &Graph::summarized_dot_description,
+                             "Graphviz text; dashed edges: stopped gradient.")
       .def("__eq__",
            [](const Graph& self, const py::object& other) {
              return py::isinstance<Graph>(other) &&

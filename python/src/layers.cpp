@@ -11,8 +11,7 @@ namespace {
 
 void bind_base(py::module_& m) {
   py::class_<Layer, std::shared_ptr<Layer>>(
-      m, "Layer", "Base of everything that Graph.node() takes.",
-      kDropsWithoutGil)
+      m, "Layer", "Base of everything that Graph.node() takes.")
       .def_property_readonly("layer_id", &Layer::layer_id,
                              "Unique in the process.")
       .def_property("label", &Layer::label, &Layer::set_label,
@@ -30,7 +29,9 @@ void bind_base(py::module_& m) {
                              "Sources that the layer itself brings: the "
                              "weights of a loss.")
       .def("__repr__", [](const py::object& self) {
-        return "<" + py::str(py::type::of(self).attr("__name__")).cast<std::string>() +
+        return "<" +
+               py::str(py::type::of(self).attr("__name__"))
+                   .cast<std::string>() +
                " \"" + self.attr("label").cast<std::string>() + "\">";
       });
 }
@@ -59,7 +60,7 @@ void bind_activation_base(py::module_& m) {
       .def("__copy__", [](const Descriptor& self) { return Descriptor(self); });
   using Class = layers::Activation;
   py::class_<Class, Layer, std::shared_ptr<Class>>(
-      m, "Activation", "y = f(x) for every element.", kDropsWithoutGil)
+      m, "Activation", "y = f(x) for every element.")
       .def(py::init([](const Descriptor& descriptor, const std::string& label) {
              return make_layer<Class>(label, descriptor);
            }),
@@ -99,8 +100,8 @@ void bind_activations(py::module_& m) {
   Named<ELU, float>::bind(m, "ELU", "x >= 0 ? x : a * (exp(x) - 1)",
                           py::arg("a") = 1.0);
   Named<LogSigmoid>::bind(m, "LogSigmoid", "ln(1 / (1 + exp(-x)))");
-  Named<SELU>::bind(
-      m, "SELU", "1.0507 * (max(0, x) + min(0, 1.6733 * (exp(x) - 1)))");
+  Named<SELU>::bind(m, "SELU",
+                    "1.0507 * (max(0, x) + min(0, 1.6733 * (exp(x) - 1)))");
   Named<CELU, float>::bind(m, "CELU",
                            "max(0, x) + min(0, a * (exp(x / a) - 1))",
                            py::arg("a") = 1.0);
@@ -115,8 +116,8 @@ void bind_activations(py::module_& m) {
       py::arg("replacement"));
   Named<GELU, bool>::bind(m, "GELU", "x * Phi(x), by erf or its tanh form",
                           py::arg("approximates_with_tanh") = false);
-  Named<HardSwish>::bind(
-      m, "HardSwish", "x <= -3 ? 0 : x >= 3 ? x : x * (x + 3) / 6");
+  Named<HardSwish>::bind(m, "HardSwish",
+                         "x <= -3 ? 0 : x >= 3 ? x : x * (x + 3) / 6");
   Named<Clamp, float, float>::bind(m, "Clamp",
                                    "min(max(x, min_value), max_value)",
                                    py::arg("min_value"), py::arg("max_value"));
@@ -192,8 +193,7 @@ std::vector<std::int64_t> list_of(const Shape& sizes) {
 
 template <class Class>
 void bind_padding_of(py::module_& m, const char* name, const char* doc) {
-  py::class_<Class, layers::Padding, std::shared_ptr<Class>>(m, name, doc,
-                                                             kDropsWithoutGil)
+  py::class_<Class, layers::Padding, std::shared_ptr<Class>>(m, name, doc)
       .def(py::init([](const Shape& padding, const std::string& label) {
              return make_layer<Class>(label, list_of(padding));
            }),
@@ -205,8 +205,7 @@ void bind_padding(py::module_& m) {
   py::class_<Class, Layer, std::shared_ptr<Class>>(
       m, "Padding",
       "Pads height and width by one size, (left, right), or (top, bottom, "
-      "left, right).",
-      kDropsWithoutGil)
+      "left, right).")
       .def(py::init([](PaddingType type, const Shape& padding, float value,
                        const std::string& label) {
              return make_layer<Class>(label, type, list_of(padding), value);
@@ -223,15 +222,15 @@ void bind_padding(py::module_& m) {
   bind_padding_of<layers::ZeroPadding>(m, "ZeroPadding", "Pads with zeros.");
   bind_padding_of<layers::ReflectionPadding>(
       m, "ReflectionPadding", "Mirrors, without the border sample.");
-  bind_padding_of<layers::SymmetricPadding>(
-      m, "SymmetricPadding", "Mirrors, with the border sample.");
+  bind_padding_of<layers::SymmetricPadding>(m, "SymmetricPadding",
+                                            "Mirrors, with the border sample.");
   using Constant = layers::ConstantPadding;
-  py::class_<Constant, Class, std::shared_ptr<Constant>>(
-      m, "ConstantPadding", "Pads with one value.", kDropsWithoutGil)
-      .def(py::init([](const Shape& padding, float value,
-                       const std::string& label) {
-             return make_layer<Constant>(label, list_of(padding), value);
-           }),
+  py::class_<Constant, Class, std::shared_ptr<Constant>>(m, "ConstantPadding",
+                                                         "Pads with one value.")
+      .def(py::init(
+               [](const Shape& padding, float value, const std::string& label) {
+                 return make_layer<Constant>(label, list_of(padding), value);
+               }),
            py::arg("padding"), py::arg("constant_value"), py::kw_only(),
            py::arg("label") = "");
 }

@@ -15,14 +15,13 @@ Descriptor make_descriptor(PoolingType type, Pair kernel_sizes, Pair strides,
                            Pair dilation_rates, PaddingPolicy policy,
                            const OptionalPair& padding_sizes,
                            bool count_includes_padding) {
-  const Descriptor descriptor{
-      .pooling_type = type,
-      .kernel_sizes = kernel_sizes,
-      .strides = strides,
-      .dilation_rates = dilation_rates,
-      .padding_policy = policy,
-      .padding_sizes = padding_sizes.value_or(Pair{}),
-      .count_includes_padding = count_includes_padding};
+  const Descriptor descriptor{.pooling_type = type,
+                              .kernel_sizes = kernel_sizes,
+                              .strides = strides,
+                              .dilation_rates = dilation_rates,
+                              .padding_policy = policy,
+                              .padding_sizes = padding_sizes.value_or(Pair{}),
+                              .count_includes_padding = count_includes_padding};
   descriptor.validate();
   return descriptor;
 }
@@ -101,19 +100,17 @@ struct Window {
 
 template <class Class>
 void bind_pooling_of(py::module_& m, const char* name, const char* doc) {
-  py::class_<Class, layers::Pooling, std::shared_ptr<Class>>(m, name, doc,
-                                                             kDropsWithoutGil)
-      .def(py::init([name](const OptionalPair& kernel_size,
-                           const OptionalPair& stride,
-                           const PaddingSpec& padding,
-                           const OptionalPair& kernel_sizes,
-                           const OptionalPair& strides,
-                           const std::string& label) {
-             const Window window(name, kernel_size, kernel_sizes, stride,
-                                 strides);
-             return make_layer<Class>(label, window.kernel, window.step,
-                                      padding.policy, padding.sizes);
-           }),
+  py::class_<Class, layers::Pooling, std::shared_ptr<Class>>(m, name, doc)
+      .def(py::init(
+               [name](const OptionalPair& kernel_size,
+                      const OptionalPair& stride, const PaddingSpec& padding,
+                      const OptionalPair& kernel_sizes,
+                      const OptionalPair& strides, const std::string& label) {
+                 const Window window(name, kernel_size, kernel_sizes, stride,
+                                     strides);
+                 return make_layer<Class>(label, window.kernel, window.step,
+                                          padding.policy, padding.sizes);
+               }),
            py::arg("kernel_size") = py::none(), py::arg("stride") = py::none(),
            py::arg("padding") = "valid", py::kw_only(),
            py::arg("kernel_sizes") = py::none(),
@@ -126,8 +123,7 @@ void bind_window_layers(py::module_& m) {
   bind_descriptor(m);
   using Class = layers::Pooling;
   py::class_<Class, Layer, std::shared_ptr<Class>>(
-      m, "Pooling", "(N, C, H, W) -> (N, C, H', W'), over windows.",
-      kDropsWithoutGil)
+      m, "Pooling", "(N, C, H, W) -> (N, C, H', W'), over windows.")
       .def(py::init([](const Descriptor& descriptor, const std::string& label) {
              return make_layer<Class>(label, descriptor);
            }),
@@ -157,8 +153,7 @@ void bind_window_layers(py::module_& m) {
   py::class_<Average, Class, std::shared_ptr<Average>>(
       m, "AveragePooling",
       "The mean of each window, with or without padded samples. No stride is "
-      "the kernel size.",
-      kDropsWithoutGil)
+      "the kernel size.")
       .def(py::init([](const OptionalPair& kernel_size,
                        const OptionalPair& stride, const PaddingSpec& padding,
                        bool count_includes_padding,

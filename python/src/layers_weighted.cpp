@@ -130,8 +130,7 @@ void bind_descriptor(py::module_& m) {
       py::arg("kernel_sizes"), py::arg("input_feature_channel_count"),
       py::arg("channel_multiplier") = 1, py::kw_only(),
       py::arg("strides") = kOnes, py::arg("dilation_rates") = kOnes,
-      py::arg("padding_policy") = "same",
-      py::arg("padding_sizes") = py::none(),
+      py::arg("padding_policy") = "same", py::arg("padding_sizes") = py::none(),
       "Output channels are input * multiplier.");
   bind_descriptor_fields(type);
 }
@@ -139,8 +138,7 @@ void bind_descriptor(py::module_& m) {
 void bind_weighted_base(py::module_& m) {
   using Class = layers::WeightedLayer;
   py::class_<Class, Layer, std::shared_ptr<Class>>(
-      m, "WeightedLayer", "A layer with weights and optional biases.",
-      kDropsWithoutGil)
+      m, "WeightedLayer", "A layer with weights and optional biases.")
       .def_property_readonly("weights", &Class::weights)
       .def_property_readonly(
           "biases", [](const Class& self) { return optional(self.biases()); })
@@ -151,13 +149,13 @@ void bind_weighted_base(py::module_& m) {
 }
 
 // The tail of every constructor of a layer with weights.
-#define TRAINGRAPH_WEIGHT_PARAMETERS                                     \
-  const Given &weights, const Given &biases,                             \
-      RandomInitializerType initializer, bool uses_biases,               \
+#define TRAINGRAPH_WEIGHT_PARAMETERS                       \
+  const Given &weights, const Given &biases,               \
+      RandomInitializerType initializer, bool uses_biases, \
       const std::string &label
-#define TRAINGRAPH_WEIGHT_ARGUMENTS                                          \
-  py::arg("weights") = py::none(), py::arg("biases") = py::none(),           \
-  py::arg("initializer") = "glorot_uniform", py::arg("uses_biases") = true,  \
+#define TRAINGRAPH_WEIGHT_ARGUMENTS                                         \
+  py::arg("weights") = py::none(), py::arg("biases") = py::none(),          \
+  py::arg("initializer") = "glorot_uniform", py::arg("uses_biases") = true, \
   py::arg("label") = ""
 #define TRAINGRAPH_WEIGHT_OPTIONS \
   weight_options(weights, biases, initializer, uses_biases)
@@ -171,13 +169,12 @@ void bind_convolution(py::module_& m) {
       "Weights are (out, in / groups, height, width) or, with the same bytes, "
       "(1, out * in / groups, height, width); biases (out) or (1, out, 1, 1). "
       "Those not given are created. padding: \"same\", \"valid\", one integer "
-      "or (y, x). Raises InvalidArgument, ShapeError or DTypeError.",
-      kDropsWithoutGil)
-      .def(py::init([](const Descriptor& descriptor,
-                       TRAINGRAPH_WEIGHT_PARAMETERS) {
-             return make_layer<Class>(label, descriptor,
-                                      TRAINGRAPH_WEIGHT_OPTIONS);
-           }),
+      "or (y, x). Raises InvalidArgument, ShapeError or DTypeError.")
+      .def(py::init(
+               [](const Descriptor& descriptor, TRAINGRAPH_WEIGHT_PARAMETERS) {
+                 return make_layer<Class>(label, descriptor,
+                                          TRAINGRAPH_WEIGHT_OPTIONS);
+               }),
            py::arg("descriptor"), py::kw_only(), TRAINGRAPH_WEIGHT_ARGUMENTS)
       .def(py::init([](std::int64_t in, std::int64_t out,
                        const OptionalPair& kernel_size,
@@ -208,8 +205,8 @@ void bind_convolution(py::module_& m) {
            py::arg("padding") = "same", py::arg("strides") = py::none(),
            py::arg("dilation_rates") = kOnes, py::arg("group_count") = 1,
            py::arg("convolution_type") = "standard",
-           py::arg("kernel_sizes") = py::none(),
-           py::arg("stride") = py::none(), TRAINGRAPH_WEIGHT_ARGUMENTS)
+           py::arg("kernel_sizes") = py::none(), py::arg("stride") = py::none(),
+           TRAINGRAPH_WEIGHT_ARGUMENTS)
       .def_property_readonly("descriptor", &Class::descriptor);
 }
 
@@ -219,13 +216,12 @@ void bind_fully_connected(py::module_& m) {
       m, "FullyConnected",
       "y = x W^T + b: (*, in) -> (*, out), and (N, in, 1, 1) -> (N, out, 1, "
       "1).\n\nWeights are (out, in), (1, out * in, 1, 1) or (out, in, 1, 1); "
-      "biases (out) or (1, out, 1, 1). Those not given are created.",
-      kDropsWithoutGil)
-      .def(py::init([](const Descriptor& descriptor,
-                       TRAINGRAPH_WEIGHT_PARAMETERS) {
-             return make_layer<Class>(label, descriptor,
-                                      TRAINGRAPH_WEIGHT_OPTIONS);
-           }),
+      "biases (out) or (1, out, 1, 1). Those not given are created.")
+      .def(py::init(
+               [](const Descriptor& descriptor, TRAINGRAPH_WEIGHT_PARAMETERS) {
+                 return make_layer<Class>(label, descriptor,
+                                          TRAINGRAPH_WEIGHT_OPTIONS);
+               }),
            py::arg("descriptor"), py::kw_only(), TRAINGRAPH_WEIGHT_ARGUMENTS)
       .def(py::init([](std::int64_t in, std::int64_t out,
                        TRAINGRAPH_WEIGHT_PARAMETERS) {
@@ -252,8 +248,7 @@ void bind_normalization(py::module_& m) {
       "gamma (x - mean) / sqrt(variance + epsilon) + beta per channel (axis "
       "1).\n\nTensors are (C) or (1, C, 1, 1). None given: all are created. "
       "Some given: mean and variance are created when missing, beta and gamma "
-      "are left out.",
-      kDropsWithoutGil)
+      "are left out.")
       .def(py::init([](std::int64_t channels, const Given& mean,
                        const Given& variance, const Given& beta,
                        const Given& gamma, float epsilon, float momentum,
@@ -280,14 +275,12 @@ void bind_normalization(py::module_& m) {
           "beta", [](const Class& self) { return optional(self.beta()); })
       .def_property_readonly(
           "gamma", [](const Class& self) { return optional(self.gamma()); })
-      .def_property_readonly("beta_parameter",
-                             [](const Class& self) {
-                               return optional(self.beta_parameter());
-                             })
-      .def_property_readonly("gamma_parameter",
-                             [](const Class& self) {
-                               return optional(self.gamma_parameter());
-                             })
+      .def_property_readonly(
+          "beta_parameter",
+          [](const Class& self) { return optional(self.beta_parameter()); })
+      .def_property_readonly(
+          "gamma_parameter",
+          [](const Class& self) { return optional(self.gamma_parameter()); })
       .def_property_readonly("variance_epsilon", &Class::variance_epsilon)
       .def_property_readonly("momentum", &Class::momentum);
 }
@@ -308,8 +301,7 @@ void bind_matmul(py::module_& m) {
   py::class_<Class, Layer, std::shared_ptr<Class>>(
       m, "MatMul",
       "alpha * op(X) * op(Y) over the last two axes of sources X and Y; "
-      "leading axes broadcast.",
-      kDropsWithoutGil)
+      "leading axes broadcast.")
       .def(py::init([](const Descriptor& descriptor, const std::string& label) {
              return make_layer<Class>(label, descriptor);
            }),

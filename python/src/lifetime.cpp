@@ -16,7 +16,9 @@ namespace {
 /// A callback that does not return must not keep the process from exiting.
 constexpr auto kExitPatience = std::chrono::seconds(10);
 
+std::atomic<bool> g_is_closing{false};
 std::atomic<bool> g_is_open{true};
+std::atomic<std::thread::id> g_exit_thread{};
 std::atomic<int> g_num_entries{0};
 std::atomic<int> g_num_pending_callbacks{0};
 std::atomic<unsigned> g_devices_seen{0};  // bits of 1 << DeviceType
@@ -46,9 +48,8 @@ void drop(PyObject* object) {
 
 class Callback {
  public:
-  explicit Callback(py::object function)
-      : function_(function.release().ptr()) {
-    g_num_pending_callbacks.fetch_add(1);
+  explicit Callback(py::object function) : function_(function.release().ptr()) {
+    if (is_pending_) g_num_pending_callbacks.fetch_add(1);
   }
   ~Callback() {
     drop(function_);
@@ -76,7 +77,8 @@ class Callback {
   }
 
   PyObject* function_;
-  std::atomic<bool> is_pending_{true};
+  // Exit waits for callbacks of work before it, not for what threads still add.
+  std::atomic<bool> is_pending_{!g_is_closing.load()};
 };
 
 void wait_for_zero(const std::atomic<int>& count) {
@@ -94,19 +96,37 @@ void drain(DeviceType type) {
   }
 }
 
+[[noreturn]] void stay_forever() {
+  while (true) std::this_thread::sleep_for(std::chrono::hours(1));
+}
+
 void shut_down() {
-  const py::gil_scoped_release release;
+  const WithoutGil released;
+  g_is_closing = true;
   for (int type = 0; type < 32; ++type) {
     if (g_devices_seen.load() >> type & 1u) {
       drain(static_cast<DeviceType>(type));
     }
   }
   wait_for_zero(g_num_pending_callbacks);
+  g_exit_thread = std::this_thread::get_id();
   g_is_open = false;
   wait_for_zero(g_num_entries);
 }
 
 }  // namespace
+
+WithoutGil::WithoutGil() : state_(PyEval_SaveThread()) {}
+
+WithoutGil::~WithoutGil() {
+  const bool is_exit_thread =
+      g_exit_thread.load() == std::this_thread::get_id();
+  if (const Entry entry; entry || is_exit_thread) {
+    PyEval_RestoreThread(state_);
+    return;
+  }
+  stay_forever();
+}
 
 std::shared_ptr<void> keep_alive(py::object object) {
   PyObject* const pointer = object.release().ptr();

@@ -51,8 +51,7 @@ struct LossOf {
   template <class... Extra>
   static void bind(py::module_& m, const char* name, const char* doc,
                    const Extra&... fields) {
-    py::class_<Class, Loss, std::shared_ptr<Class>>(m, name, doc,
-                                                    kDropsWithoutGil)
+    py::class_<Class, Loss, std::shared_ptr<Class>>(m, name, doc)
         .def(py::init([](const Descriptor& descriptor, const Given& weights,
                          const std::string& label) {
                return make_layer<Class>(label, descriptor,
@@ -83,8 +82,7 @@ void bind_losses(py::module_& m) {
       m, "Loss",
       "A layer with sources prediction, labels and optionally weights; labels "
       "have the prediction's shape. weight: one factor; weights: broadcast to "
-      "the element losses.",
-      kDropsWithoutGil)
+      "the element losses.")
       .def(py::init([](const Descriptor& descriptor, const Given& weights,
                        const std::string& label) {
              return make_layer<Loss>(label, descriptor,
@@ -101,9 +99,10 @@ void bind_losses(py::module_& m) {
   const auto class_count = [] { return py::arg("class_count"); };
   LossOf<losses::MeanAbsoluteError>::bind(m, "MeanAbsoluteError", "|y - t|");
   LossOf<losses::MeanSquaredError>::bind(m, "MeanSquaredError", "(y - t)^2");
-  LossOf<losses::SoftmaxCrossEntropy, &D::label_smoothing, &D::class_count>::
-      bind(m, "SoftmaxCrossEntropy", "-sum_c t ln softmax(y), over axis 1.",
-           label_smoothing() = 0.0, class_count() = 1);
+  LossOf<losses::SoftmaxCrossEntropy, &D::label_smoothing,
+         &D::class_count>::bind(m, "SoftmaxCrossEntropy",
+                                "-sum_c t ln softmax(y), over axis 1.",
+                                label_smoothing() = 0.0, class_count() = 1);
   LossOf<losses::SigmoidCrossEntropy, &D::label_smoothing>::bind(
       m, "SigmoidCrossEntropy", "max(y, 0) - y t + ln(1 + exp(-|y|))",
       label_smoothing() = 0.0);

@@ -66,8 +66,7 @@ py::object to_result(const OpInfo& op, std::vector<Tensor> results) {
 py::object call(const OpInfo& op, Graph& graph, const py::args& args,
                 const py::kwargs& kwargs) {
   py::dict keywords = py::dict(kwargs.attr("copy")());
-  const auto name =
-      keywords.attr("pop")("name", "").cast<std::string>();
+  const auto name = keywords.attr("pop")("name", "").cast<std::string>();
   std::vector<Tensor> inputs = take_inputs(op, args, keywords);
   Attributes attributes = op.default_attributes;
   set_attributes(attributes, keywords, std::string(op.name));
@@ -109,8 +108,8 @@ std::string signature(const OpInfo& op) {
 }
 
 std::string documentation(const OpInfo& op) {
-  std::string text = signature(op) + "\n\nAppends one `" +
-                     std::string(op.name) + "` op.";
+  std::string text =
+      signature(op) + "\n\nAppends one `" + std::string(op.name) + "` op.";
   std::string mutated;
   for (const OpInput& input : op.inputs) {
     if (input.is_mutated) mutated += " " + std::string(input.name);

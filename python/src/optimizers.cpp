@@ -13,25 +13,24 @@ namespace {
 using Descriptor = OptimizerDescriptor;
 
 // Parameters and arguments of a descriptor but for the learning rate.
-#define TRAINGRAPH_DESCRIPTOR_PARAMETERS                              \
-  float gradient_rescale, bool applies_gradient_clipping,             \
-      GradientClippingType clipping_type, float clip_max,             \
-      float clip_min, float maximum_norm, float custom_norm,          \
+#define TRAINGRAPH_DESCRIPTOR_PARAMETERS                                  \
+  float gradient_rescale, bool applies_gradient_clipping,                 \
+      GradientClippingType clipping_type, float clip_max, float clip_min, \
+      float maximum_norm, float custom_norm,                              \
       RegularizationType regularization_type, float regularization_scale
-#define TRAINGRAPH_DESCRIPTOR_ARGUMENTS                                    \
-  py::arg("gradient_rescale") = 1.0,                                       \
-  py::arg("applies_gradient_clipping") = false,                            \
-  py::arg("gradient_clipping_type") = "by_value",                          \
-  py::arg("gradient_clip_max") = 1.0, py::arg("gradient_clip_min") = -1.0, \
-  py::arg("maximum_clipping_norm") = 1.0,                                  \
-  py::arg("custom_global_norm") = 0.0,                                     \
-  py::arg("regularization_type") = "none",                                 \
+#define TRAINGRAPH_DESCRIPTOR_ARGUMENTS                                        \
+  py::arg("gradient_rescale") = 1.0,                                           \
+  py::arg("applies_gradient_clipping") = false,                                \
+  py::arg("gradient_clipping_type") = "by_value",                              \
+  py::arg("gradient_clip_max") = 1.0, py::arg("gradient_clip_min") = -1.0,     \
+  py::arg("maximum_clipping_norm") = 1.0, py::arg("custom_global_norm") = 0.0, \
+  py::arg("regularization_type") = "none",                                     \
   py::arg("regularization_scale") = 0.0
-#define TRAINGRAPH_DESCRIPTOR                                          \
-  Descriptor {                                                         \
-    learning_rate, gradient_rescale, applies_gradient_clipping,        \
-        clipping_type, clip_max, clip_min, maximum_norm, custom_norm,  \
-        regularization_type, regularization_scale                      \
+#define TRAINGRAPH_DESCRIPTOR                                                  \
+  Descriptor {                                                                 \
+    learning_rate, gradient_rescale, applies_gradient_clipping, clipping_type, \
+        clip_max, clip_min, maximum_norm, custom_norm, regularization_type,    \
+        regularization_scale                                                   \
   }
 
 void bind_descriptor(py::module_& m) {
@@ -61,8 +60,7 @@ void bind_descriptor(py::module_& m) {
 
 void bind_base(py::module_& m) {
   py::class_<Optimizer, std::shared_ptr<Optimizer>>(
-      m, "Optimizer", "Hyper-parameters and the update rule they become.",
-      kDropsWithoutGil)
+      m, "Optimizer", "Hyper-parameters and the update rule they become.")
       .def_property_readonly("descriptor", &Optimizer::descriptor)
       .def_property("learning_rate", &Optimizer::learning_rate,
                     &Optimizer::set_learning_rate,
@@ -79,18 +77,17 @@ void bind_base(py::module_& m) {
                              "Names of the buffers of each parameter.")
       .def_property_readonly("corrected_rate", &Optimizer::corrected_rate,
                              "The rate corrected for the current time step.")
-#define TRAINGRAPH_DELEGATE(field)                                   \
-  .def_property_readonly(#field, [](const Optimizer& self) {         \
-    return self.descriptor().field;                                  \
-  })
-      TRAINGRAPH_DELEGATE(gradient_rescale)
-      TRAINGRAPH_DELEGATE(gradient_clipping_type)
-      TRAINGRAPH_DELEGATE(gradient_clip_max)
-      TRAINGRAPH_DELEGATE(gradient_clip_min)
-      TRAINGRAPH_DELEGATE(maximum_clipping_norm)
-      TRAINGRAPH_DELEGATE(custom_global_norm)
-      TRAINGRAPH_DELEGATE(regularization_type)
-      TRAINGRAPH_DELEGATE(regularization_scale)
+#define TRAINGRAPH_DELEGATE(field) \
+  .def_property_readonly(          \
+      #field, [](const Optimizer& self) { return self.descriptor().field; })
+          TRAINGRAPH_DELEGATE(gradient_rescale)
+              TRAINGRAPH_DELEGATE(gradient_clipping_type)
+                  TRAINGRAPH_DELEGATE(gradient_clip_max)
+                      TRAINGRAPH_DELEGATE(gradient_clip_min)
+                          TRAINGRAPH_DELEGATE(maximum_clipping_norm)
+                              TRAINGRAPH_DELEGATE(custom_global_norm)
+                                  TRAINGRAPH_DELEGATE(regularization_type)
+                                      TRAINGRAPH_DELEGATE(regularization_scale)
 #undef TRAINGRAPH_DELEGATE
       .def("__copy__", [](const Optimizer& self) {
         return std::shared_ptr<Optimizer>(self.clone());
@@ -105,7 +102,7 @@ struct OptimizerOf {
   template <class Rate, class... Extra>
   static Type bind(py::module_& m, const char* name, const char* doc,
                    const Rate& rate, const Extra&... arguments) {
-    Type type(m, name, doc, kDropsWithoutGil);
+    Type type(m, name, doc);
     type.def(py::init([](const Descriptor& descriptor, Parameters... values) {
                return std::make_shared<Class>(descriptor, values...);
              }),

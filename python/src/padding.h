@@ -53,7 +53,7 @@ struct SimpleLayer {
   template <class... Extra>
   static Class bind(py::module_& m, const char* name, const char* doc,
                     const Extra&... extra) {
-    Class type(m, name, doc, kDropsWithoutGil);
+    Class type(m, name, doc);
     type.def(py::init([](Parameters... parameters, const std::string& label) {
                return make_layer<Layer>(label, parameters...);
              }),
@@ -67,11 +67,10 @@ struct SimpleLayer {
 template <>
 class pybind11::detail::type_caster<traingraph::python::PaddingSpec> {
  public:
-  PYBIND11_TYPE_CASTER(
-      traingraph::python::PaddingSpec,
-      const_name("traingraph._core.PaddingPolicy | "
-                 "typing.Literal['same', 'valid'] | "
-                 "collections.abc.Sequence[int] | int"));
+  PYBIND11_TYPE_CASTER(traingraph::python::PaddingSpec,
+                       const_name("traingraph._core.PaddingPolicy | "
+                                  "typing.Literal['same', 'valid'] | "
+                                  "collections.abc.Sequence[int] | int"));
   bool load(handle source, bool convert) {
     // An enum case is an integer too: look for it first.
     type_caster<traingraph::PaddingPolicy> policy;

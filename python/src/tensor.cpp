@@ -65,9 +65,9 @@ std::optional<Array> data_view(const Tensor& self) {
 Array new_array(const TensorDescriptor& descriptor) {
   const Shape& shape = descriptor.shape;
   return py::reinterpret_steal<Array>(
-      py::array(py::reinterpret_borrow<py::dtype>(
-                    to_dtype(descriptor.data_type)),
-                std::vector<py::ssize_t>(shape.begin(), shape.end()))
+      py::array(
+          py::reinterpret_borrow<py::dtype>(to_dtype(descriptor.data_type)),
+          std::vector<py::ssize_t>(shape.begin(), shape.end()))
           .release());
 }
 
@@ -122,8 +122,7 @@ struct ReadList {
 /// Bytes of unknown meaning have no descriptor, so only their size is checked.
 py::array array_of(const py::buffer& buffer) {
   if (py::isinstance<py::array>(buffer)) return buffer;
-  return py::module_::import("numpy").attr("asarray")(
-      py::memoryview(buffer));
+  return py::module_::import("numpy").attr("asarray")(py::memoryview(buffer));
 }
 
 TensorData data_of(const py::buffer& buffer, bool is_writable) {
@@ -139,8 +138,7 @@ TensorData data_of(const py::buffer& buffer, bool is_writable) {
 void bind_tensor_data(py::module_& m) {
   Handle<TensorData>(m, "TensorData",
                      "Host memory of an array, without a copy; keeps the "
-                     "array alive.",
-                     kDropsWithoutGil)
+                     "array alive.")
       .def(py::init([](const py::buffer& buffer) {
              return data_of(buffer, /*is_writable=*/true);
            }),
@@ -156,11 +154,11 @@ void bind_tensor_data(py::module_& m) {
           [](const py::object& self) {
             const auto& data = self.cast<const TensorData&>();
             const auto size = static_cast<std::int64_t>(data.length);
-            return view({data.bytes, data.length},
-                        {{size}, DataType::UInt8}, self, !data.is_immutable);
+            return view({data.bytes, data.length}, {{size}, DataType::UInt8},
+                        self, !data.is_immutable);
           })
-      .def_property_readonly(
-          "length", [](const TensorData& self) { return self.length; })
+      .def_property_readonly("length",
+                             [](const TensorData& self) { return self.length; })
       .def_property_readonly("is_immutable", [](const TensorData& self) {
         return self.is_immutable;
       });
@@ -171,8 +169,8 @@ void bind_tensor_data(py::module_& m) {
   std::string label, std::string name, std::optional<ArrayLike> data, \
       std::optional<double> fill,                                     \
       std::optional<RandomInitializerType> random_initializer
-#define TRAINGRAPH_TENSOR_ARGUMENTS                                        \
-  py::kw_only(), py::arg("label") = "", py::arg("name") = "",              \
+#define TRAINGRAPH_TENSOR_ARGUMENTS                                          \
+  py::kw_only(), py::arg("label") = "", py::arg("name") = "",                \
                  py::arg("data") = py::none(), py::arg("fill") = py::none(), \
                  py::arg("random_initializer") = py::none()
 #define TRAINGRAPH_TENSOR_CONTENTS \
@@ -185,8 +183,7 @@ void bind_tensor_class(py::module_& m) {
       "the host, on a device, or neither (an intermediate result).\n\n"
       "data: contents, copied; fill: one value everywhere; "
       "random_initializer: random values from the platform's seed. Raises "
-      "ShapeError on a size below 1, DTypeError when data has another type.",
-      kDropsWithoutGil);
+      "ShapeError on a size below 1, DTypeError when data has another type.");
   tensor
       .def(py::init([](const TensorDescriptor& descriptor,
                        TRAINGRAPH_TENSOR_PARAMETERS) {
@@ -212,12 +209,13 @@ void bind_tensor_class(py::module_& m) {
           TRAINGRAPH_TENSOR_ARGUMENTS,
           "A tensor of shape (batch_size, feature_channel_count, height, "
           "width).");
-  tensor.def_property_readonly("tensor_id", &Tensor::tensor_id,
-                               "Unique in the process.")
+  tensor
+      .def_property_readonly("tensor_id", &Tensor::tensor_id,
+                             "Unique in the process.")
       .def_property_readonly(
           "descriptor", [](const Tensor& self) { return self.descriptor(); })
-      .def_property_readonly(
-          "shape", [](const Tensor& self) { return self.shape(); })
+      .def_property_readonly("shape",
+                             [](const Tensor& self) { return self.shape(); })
       .def_property_readonly(
           "data_type", [](const Tensor& self) { return self.data_type(); })
       .def_property("label", &Tensor::label, &Tensor::set_label,
@@ -256,7 +254,7 @@ void bind_tensor_class(py::module_& m) {
                              "No NaN and no infinity in the host data.");
   tensor
       .def("synchronize_data", &Tensor::synchronize_data,
-           py::call_guard<py::gil_scoped_release>(),
+           py::call_guard<WithoutGil>(),
            "Device to host; waits for work in flight. Raises StateError when "
            "no device holds the tensor.")
       .def(
@@ -291,7 +289,7 @@ void bind_tensor_class(py::module_& m) {
           "optimizer_data", &optimizer_data,
           "Copies of the optimizer's host buffers by name, in its order.")
       .def("synchronize_optimizer_data", &Tensor::synchronize_optimizer_data,
-           py::call_guard<py::gil_scoped_release>(),
+           py::call_guard<WithoutGil>(),
            "Device to host for the optimizer's buffers.")
       .def(
           "bind_optimizer_data",
@@ -306,10 +304,12 @@ void bind_tensor_class(py::module_& m) {
                     self == other.cast<const Tensor&>();
            })
       .def("__hash__",
-           [](const Tensor& self) { return py::hash(py::int_(self.tensor_id())); })
+           [](const Tensor& self) {
+             return py::hash(py::int_(self.tensor_id()));
+           })
       .def("__repr__", [](const Tensor& self) {
-        return "Tensor(" + self.label() + ", " +
-               self.descriptor().to_string() + ")";
+        return "Tensor(" + self.label() + ", " + self.descriptor().to_string() +
+               ")";
       });
 }
 
@@ -319,8 +319,7 @@ void bind_tensor(py::module_& m) {
   bind_tensor_data(m);
   bind_tensor_class(m);
   Handle<TensorParameter>(m, "TensorParameter",
-                          "A tensor that an optimizer may change.",
-                          kDropsWithoutGil)
+                          "A tensor that an optimizer may change.")
       .def(py::init([](const Tensor& tensor,
                        const std::optional<std::vector<HostArray>>& data) {
              const ReadList list(data.value_or(std::vector<HostArray>()),

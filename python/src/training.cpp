@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // TrainingGraph and InferenceGraph.
-#include "traingraph/training_graph.h"
-
 #include "execute.h"
+#include "traingraph/training_graph.h"
 
 namespace traingraph::python {
 namespace {
@@ -40,8 +39,8 @@ Execution execute(TrainingGraph& self, const Arrays& inputs_data,
              {batch_size, skip_writing, synchronous, profiling, for_inference,
               per_layer, handler, outputs_data},
              [&](const ExecuteOptions& options) {
-               return self.execute(inputs.list(), labels.list(),
-                                   weights.list(), options);
+               return self.execute(inputs.list(), labels.list(), weights.list(),
+                                   options);
              });
 }
 
@@ -78,12 +77,12 @@ Execution execute_gradient(TrainingGraph& self, std::int64_t batch_size,
 Execution execute_update(TrainingGraph& self, bool synchronous, bool profiling,
                          bool per_layer, const Handler& handler) {
   const Arrays no_outputs;
-  return run("execute_optimizer_update",
-             {0, false, synchronous, profiling, false, per_layer, handler,
-              no_outputs},
-             [&](const ExecuteOptions& options) {
-               return self.execute_optimizer_update(options);
-             });
+  return run(
+      "execute_optimizer_update",
+      {0, false, synchronous, profiling, false, per_layer, handler, no_outputs},
+      [&](const ExecuteOptions& options) {
+        return self.execute_optimizer_update(options);
+      });
 }
 
 Execution infer(InferenceGraph& self, const Arrays& inputs_data,
@@ -100,8 +99,8 @@ Execution infer(InferenceGraph& self, const Arrays& inputs_data,
               per_layer, handler, outputs_data},
              [&](const ExecuteOptions& options) {
                if (!has_labels) return self.execute(inputs.list(), options);
-               return self.execute(inputs.list(), labels.list(),
-                                   weights.list(), options);
+               return self.execute(inputs.list(), labels.list(), weights.list(),
+                                   options);
              });
 }
 
@@ -168,13 +167,14 @@ Array gradient_data(const TrainingGraph& self, const Tensor& parameter,
 
 void bind_gradients(Training& graph) {
   graph
-      .def("gradient_tensor",
-           [](const TrainingGraph& self, const Tensor& input) {
-             return optional(self.gradient_tensor(input));
-           },
-           py::arg("input"),
-           "Gradient of an input tensor, or None when it is not computed. "
-           "Read it with numpy().")
+      .def(
+          "gradient_tensor",
+          [](const TrainingGraph& self, const Tensor& input) {
+            return optional(self.gradient_tensor(input));
+          },
+          py::arg("input"),
+          "Gradient of an input tensor, or None when it is not computed. "
+          "Read it with numpy().")
       .def("source_gradient_tensors", &TrainingGraph::source_gradient_tensors,
            py::arg("layer"), "Incoming gradients: of the layer's results.")
       .def("result_gradient_tensors", &TrainingGraph::result_gradient_tensors,
@@ -195,28 +195,27 @@ void bind_gradients(Training& graph) {
 
 void bind_optimizer_methods(Training& graph) {
   graph
-      .def_property_readonly(
-          "optimizer",
-          [](const TrainingGraph& self) {
-            const OptimizerPtr optimizer = self.optimizer();
-            return optimizer ? std::optional(optimizer) : std::nullopt;
-          })
+      .def_property_readonly("optimizer",
+                             [](const TrainingGraph& self) {
+                               const OptimizerPtr optimizer = self.optimizer();
+                               return optimizer ? std::optional(optimizer)
+                                                : std::nullopt;
+                             })
       .def("stop_gradient", &TrainingGraph::stop_gradient, py::arg("tensors"),
-           py::call_guard<py::gil_scoped_release>())
+           py::call_guard<WithoutGil>())
       .def("set_training_tensor_parameters",
            &TrainingGraph::set_training_tensor_parameters,
-           py::arg("parameters"), py::call_guard<py::gil_scoped_release>(),
+           py::arg("parameters"), py::call_guard<WithoutGil>(),
            "Input tensors that the optimizer trains as well.")
       .def("allocate_user_gradient", &TrainingGraph::allocate_user_gradient,
-           py::arg("tensor"), py::call_guard<py::gil_scoped_release>(),
+           py::arg("tensor"), py::call_guard<WithoutGil>(),
            "A tensor to write the gradient of a layer's result into; it is "
            "added to what the graph itself contributes.")
       .def("compile_optimizer", &TrainingGraph::compile_optimizer,
-           py::arg("optimizer").none(false),
-           py::call_guard<py::gil_scoped_release>(),
+           py::arg("optimizer").none(false), py::call_guard<WithoutGil>(),
            "Adds or replaces the optimizer; its buffers start with zeros.")
       .def("link", &TrainingGraph::link, py::arg("graphs"),
-           py::call_guard<py::gil_scoped_release>(),
+           py::call_guard<WithoutGil>(),
            "Joins sub-graphs compiled with link_graphs, this one being the "
            "first in forward order.")
       .def(
@@ -244,13 +243,13 @@ void bind_optimizer_methods(Training& graph) {
 
 void bind_training(py::module_& m) {
   Training training(m, "TrainingGraph",
-                    "A graph that compiles for a device and trains.",
-                    kDropsWithoutGil);
+                    "A graph that compiles for a device and trains.");
   training.def(
       py::init([](const std::vector<Graph>& graphs,
-                  const std::shared_ptr<losses::Loss>& loss,
-                  const OptimizerPtr& optimizer) {
-        return TrainingGraph(graphs, loss, optimizer);
+                  const std::optional<std::shared_ptr<losses::Loss>>& loss,
+                  const std::optional<OptimizerPtr>& optimizer) {
+        return TrainingGraph(graphs, loss.value_or(nullptr),
+                             optimizer.value_or(nullptr));
       }),
       py::arg("graph_objects"), py::arg("loss") = py::none(),
       py::arg("optimizer") = py::none(),
@@ -259,11 +258,10 @@ void bind_training(py::module_& m) {
   bind_execute(training);
   bind_gradients(training);
   bind_optimizer_methods(training);
-  Inference(m, "InferenceGraph", "A graph that compiles and runs forward.",
-            kDropsWithoutGil)
+  Inference(m, "InferenceGraph", "A graph that compiles and runs forward.")
       .def(py::init<std::vector<Graph>>(), py::arg("graph_objects"))
       .def("link", &InferenceGraph::link, py::arg("graphs"),
-           py::call_guard<py::gil_scoped_release>())
+           py::call_guard<WithoutGil>())
       .def("execute", &infer, py::arg("inputs_data") = py::none(),
            py::arg("loss_labels_data") = py::none(),
            py::arg("loss_label_weights_data") = py::none(), py::kw_only(),

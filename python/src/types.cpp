@@ -92,7 +92,8 @@ void bind_descriptor(py::module_& m) {
                   py::arg("feature_channel_count"),
                   py::arg("data_type") = DataType::Float32,
                   "ML Compute's (1, channels, 1, 1).")
-      .def_property_readonly("shape", [](const Self& self) { return self.shape; })
+      .def_property_readonly("shape",
+                             [](const Self& self) { return self.shape; })
       .def_property_readonly("data_type",
                              [](const Self& self) { return self.data_type; })
       .def_property_readonly(

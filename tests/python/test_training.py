@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .conftest import Classifier
+
 
 # Sums of up to 8 x 6 products of float32 numbers near 1 differ in their order
 # only: a few units of the last place (6e-8) each.
@@ -260,128 +260,6 @@ def test_constants() -> None:
     np.testing.assert_array_equal(result, np.full((2, 2), 3))
 
 
-@pytest.mark.parametrize(
-    ("optimizer", "slots"),
-    [
-        (tg.optimizers.SGD(0.1), []),
-        (tg.optimizers.SGD(0.1, 0.9, True), ["momentum"]),
-        (tg.optimizers.Adam(0.01), ["momentum", "velocity"]),
-        (tg.optimizers.AdamW(0.01, regularization_scale=0.1), None),
-        (tg.optimizers.RMSProp(0.01, is_centered=True), None),
-    ],
-    ids=lambda value: getattr(value, "name", ""),
-)
-def test_optimizers(
-    make_classifier: Callable[..., Classifier],
-    optimizer: tg.optimizers.Optimizer,
-    slots: list[str] | None,
-) -> None:
-    # An optimizer belongs to one graph: others get a copy.
-    classifier = make_classifier(optimizer=copied(optimizer))
-    losses = [classifier.step().result().loss for _ in range(20)]
-    assert losses[-1] < losses[0]
-    used = classifier.training.optimizer
-    assert used is not None
-    assert used.time_step == 21
-    assert slots is None or used.slots == slots
-    weights = classifier.dense.weights
-    weights.synchronize_optimizer_data()
-    state = weights.optimizer_data
-    assert list(state) == used.slots
-    for name, values in state.items():
-        assert values.shape == weights.shape, name
-        assert values.any(), name
-
-
-def copied(optimizer: tg.optimizers.Optimizer) -> tg.optimizers.Optimizer:
-    other = copy.copy(optimizer)
-    assert type(other) is type(optimizer)
-    assert other is not optimizer
-    return other
-
-
-def test_optimizer_state_can_be_restored(
-    make_classifier: Callable[..., Classifier],
-) -> None:
-    first = make_classifier(optimizer=tg.optimizers.Adam(0.01))
-    for _ in range(3):
-        first.step()
-    weights = first.dense.weights
-    weights.synchronize_optimizer_data()
-    saved = list(weights.optimizer_data.values())
-    second = make_classifier(optimizer=tg.optimizers.Adam(0.01))
-    second.training.bind_optimizer_data(saved, second.dense.weights)
-    second.dense.weights.synchronize_optimizer_data()
-    for name, values in second.dense.weights.optimizer_data.items():
-        np.testing.assert_array_equal(values, weights.optimizer_data[name])
-
-
-def test_hyper_parameters_take_effect_at_the_next_update(
-    classifier: Classifier,
-) -> None:
-    optimizer = classifier.training.optimizer
-    assert optimizer is not None
-    optimizer.learning_rate = 0.0
-    before = parameters_of(classifier)[0]
-    classifier.step().wait()
-    np.testing.assert_array_equal(parameters_of(classifier)[0], before)
-    optimizer.learning_rate = 0.1
-    classifier.step().wait()
-    assert not np.array_equal(parameters_of(classifier)[0], before)
-
-
-def test_optimizer_arguments() -> None:
-    descriptor = tg.optimizers.OptimizerDescriptor(
-        0.5, gradient_rescale=2, regularization_type="l2", regularization_scale=0.1
-    )
-    adam = tg.optimizers.Adam(descriptor, beta1=0.8, time_step=4)
-    assert adam.learning_rate == 0.5
-    assert adam.gradient_rescale == 2
-    assert adam.regularization_type is tg.RegularizationType.l2
-    assert adam.beta1 == pytest.approx(0.8)
-    assert adam.time_step == 4
-    clipped = tg.optimizers.SGD(
-        0.1,
-        applies_gradient_clipping=True,
-        gradient_clipping_type="by_global_norm",
-        maximum_clipping_norm=3,
-    )
-    assert clipped.applies_gradient_clipping
-    assert clipped.gradient_clipping_type is tg.GradientClippingType.by_global_norm
-    assert clipped.maximum_clipping_norm == 3
-    clipped.applies_gradient_clipping = False
-    assert not clipped.applies_gradient_clipping
-
-
-def test_optimizer_after_compile(make_classifier: Callable[..., Classifier]) -> None:
-    c = make_classifier()
-    c.training.compile_optimizer(tg.optimizers.Adam(0.01))
-    assert isinstance(c.training.optimizer, tg.optimizers.Adam)
-    assert np.isfinite(c.step().result().loss)
-
-
-def test_disable_update_and_is_updatable() -> None:
-    x, t = tg.Tensor((4, 3)), tg.Tensor((4, 2))
-    graph = tg.Graph()
-    frozen = tg.layers.FullyConnected(3, 3)
-    half = tg.layers.FullyConnected(3, 2)
-    assert half.biases_parameter is not None
-    half.biases_parameter.is_updatable = False
-    h = graph.node(frozen, x, disable_update=True)
-    graph.node(half, h)
-    training = tg.TrainingGraph(
-        [graph], tg.losses.MeanSquaredError(), tg.optimizers.SGD(0.1)
-    )
-    training.add_inputs({"x": x}, {"t": t})
-    training.compile("cpu")
-    assert training.parameters == [half.weights]
-    before = frozen.weights.numpy(), half.weights.numpy()
-    data = {"x": np.ones((4, 3), np.float32)}
-    training.execute(data, {"t": np.zeros((4, 2), np.float32)}, synchronous=True)
-    np.testing.assert_array_equal(frozen.weights.numpy(), before[0])
-    assert not np.array_equal(half.weights.numpy(), before[1])
-
-
 def test_input_gradients_and_training_inputs() -> None:
     x, t = tg.Tensor((2, 2), name="x"), tg.Tensor((2, 2), name="t")
     graph = tg.Graph()
@@ -516,10 +394,3 @@ def test_seeds_make_runs_identical(make_classifier: Callable[..., Classifier]) -
     first, second = run(), run()
     assert first[0] == second[0]
     np.testing.assert_array_equal(first[1], second[1])
-
-
-def test_null_device(make_classifier: Callable[..., Classifier]) -> None:
-    c = make_classifier(device="null")
-    result = c.step(synchronous=True).result()
-    assert result.loss == 0
-    assert not result.output("logits").any()
