@@ -138,6 +138,14 @@ void Session::check_outputs(const char* call, const ExecuteOptions& options,
           .expected = std::string(to_string(it->desc.data_type)),
           .got = std::string(to_string(item.data.descriptor->data_type))});
     }
+    if (item.data.descriptor && item.data.descriptor->shape != it->desc.shape) {
+      throw ShapeError(
+          ErrorInfo{.op = call,
+                    .node = name(),
+                    .what = "the output buffer has the wrong shape",
+                    .expected = it->desc.shape.to_string(),
+                    .got = item.data.descriptor->shape.to_string()});
+    }
     if (item.data.bytes && item.data.length >= it->desc.size_bytes()) continue;
     throw ShapeError(ErrorInfo{
         .op = call,
