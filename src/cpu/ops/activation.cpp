@@ -163,6 +163,8 @@ void with_function(const ActivationAttrs& attrs, Use use) {
       return use(AbsoluteValue{}, kCheapGrain);
     case SoftPlus:
       return use(ScaledSoftPlus{a, b}, kCostlyGrain);
+    case LogSigmoid:
+      return use(ScaledSoftPlus{-1, -1}, kCostlyGrain);
     case SoftSign:
       return use(SoftSignMap{}, kCheapGrain);
     case ReLUN:
@@ -193,7 +195,10 @@ void with_function(const ActivationAttrs& attrs, Use use) {
 
 void lower_activation(NodeLowering& lowering) {
   const auto& attrs = lowering.attrs<ActivationAttrs>();
-  if (const auto eltwise = find_eltwise(attrs)) {
+  const auto eltwise = find_eltwise(attrs);
+  // oneDNN's ln(1 + e^x) is off by up to 4e-6, and negative for some x < -15,
+  // which ends in a NaN when a logarithm follows. Its derivative is right.
+  if (eltwise && eltwise->algorithm != dnnl::algorithm::eltwise_soft_relu) {
     return lower_eltwise(lowering, *eltwise);
   }
   with_function(attrs, [&](auto function, std::int64_t grain) {

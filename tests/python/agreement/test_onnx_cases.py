@@ -31,8 +31,6 @@ FAMILIES = (onnx_elementwise, onnx_layout, onnx_network)
 # float32 products in another order differ by some 1e-6 in size, hence the
 # absolute part.
 TOLERANCE = {"rtol": 1e-4, "atol": 2e-6}
-# oneDNN's ln(1 + e^x) is within 4e-6 of the value, here multiplied by up to 10.
-TOLERANCES = {"mish_expanded": {"rtol": 1e-4, "atol": 4e-5}}
 
 # What has no counterpart, or another meaning: pattern of the name -> reason.
 NO_COUNTERPART = {
@@ -98,7 +96,6 @@ CASES = [parameter(case) for case in collect()]
 def test_case(case: Any) -> None:
     inputs, expected = case.data_sets[0]
     results = Importer(case.model, inputs).run()
-    tolerance = TOLERANCES.get(id_of(case), TOLERANCE)
     num_compared = 0
     for result, wanted in zip(results, expected, strict=True):
         if result is None:
@@ -107,7 +104,7 @@ def test_case(case: Any) -> None:
         assert result.size == wanted.size
         assert result.shape == (np.shape(wanted) or (1,))
         np.testing.assert_allclose(
-            result.reshape(np.shape(wanted)), wanted, **tolerance
+            result.reshape(np.shape(wanted)), wanted, **TOLERANCE
         )
     assert num_compared > 0
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 Layers = tg.layers
 
-# Each element is a few float32 operations; oneDNN's tanh, erf and ln(1 + e^x)
-# are polynomials that are within 5e-6 of the value.
+# Each element is a few float32 operations; oneDNN's erf is a polynomial that is
+# within 5e-6 of the value.
 ELEMENTWISE = {"rtol": 2e-5, "atol": 5e-6}
 # Sums of up to 120 such elements.
 SUMMED = {"rtol": 5e-5, "atol": 1e-5}
