@@ -37,6 +37,9 @@ struct TRAINGRAPH_API TensorData {
              std::shared_ptr<void> owner = {});
   TensorData(std::span<float> values);
   TensorData(std::span<const float> values);
+  TensorData(std::vector<float>& values) : TensorData(std::span(values)) {}
+  TensorData(const std::vector<float>& values)
+      : TensorData(std::span(values)) {}
 };
 
 /// Optimizer buffer of a parameter on the host.
@@ -95,8 +98,8 @@ class TRAINGRAPH_API Tensor {
   void synchronize_data() const;
   /// Device to `out` (ML Compute's copyDataFromDeviceMemoryToBytes).
   void copy_data_from_device_memory(std::span<std::byte> out) const;
-  /// Attaches host data and writes it to the device's copy, if it has one on
-  /// `device`; else it is written when a graph is compiled for that device.
+  /// Copies into the host data and into the device's copy, if there is one on
+  /// `device`; else it gets there when a graph is compiled for that device.
   void bind_and_write_data(const TensorData& data, const Device& device) const;
 
   /// Host copies of the optimizer's buffers: names and bytes, in the order of

@@ -187,7 +187,8 @@ class TRAINGRAPH_API TrainingGraph : public CompiledGraph {
   /// execute_gradient and execute_optimizer_update; waits for work in flight.
   /// Valid until the graph is compiled again or destroyed.
   std::span<float> gradient(const Tensor& parameter) const;
-  /// All parameter gradients as one block, in parameter order.
+  /// All parameter gradients as one block, in parameter order; each begins at
+  /// a multiple of the device's alignment, zeros fill the gaps.
   std::span<float> gradients() const;
   /// ML Compute's gradientDataForParameter: a host copy.
   std::vector<float> gradient_data(const Tensor& parameter,

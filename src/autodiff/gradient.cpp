@@ -13,6 +13,7 @@ class ReverseWalk {
 
   GradientMap run() {
     mark_values_that_need_gradients();
+    program_.position.phase = Phase::Gradient;  // for sums of seeds
     for (const auto& [value, gradient] : request_.seeds) {
       accumulate(value, gradient);
     }

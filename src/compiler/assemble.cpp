@@ -51,7 +51,6 @@ class GradientAssembler {
       request.stopped.insert(a_.find(tensor));
     }
     a_.gradient_of = differentiate(a_.program, request);
-    a_.program.position = {Phase::Gradient, -1, {}};
     collect(parameters);
     collect_debugged();
   }
@@ -88,11 +87,12 @@ class GradientAssembler {
   }
 
   /// The gradient as the update and the host see it: an accumulator that
-  /// linked graphs share, or the value itself.
+  /// linked graphs share, or a value of its own.
   ValueId finish(const Tensor& tensor, ValueId gradient, int index) {
-    const auto accumulator = declaration_.accumulators.find(tensor.tensor_id());
-    if (accumulator == declaration_.accumulators.end()) return gradient;
     Program& program = a_.program;
+    program.position = {Phase::Gradient, -1, tensor.label()};
+    const auto accumulator = declaration_.accumulators.find(tensor.tensor_id());
+    if (accumulator == declaration_.accumulators.end()) return own(gradient);
     const ValueId into = program.add_value(
         Role::Variable, program.desc(gradient),
         accumulator->second.label(), accumulator->second.state());
@@ -111,6 +111,39 @@ class GradientAssembler {
     return into;
   }
 
+  /// Gradients can be edited one by one, so no two may be the same bytes, and
+  /// none those of a user gradient.
+  ///   y = a + b:   da = dy, db = dy   ->   da = dy, db = slice(dy)
+  ValueId own(ValueId gradient) {
+    Program& program = a_.program;
+    const ValueId bytes = source_of_bytes(gradient);
+    const bool is_free = program.value(bytes).role == Role::Result &&
+                         owned_.insert(bytes).second;
+    if (is_free) return gradient;
+    const Shape& shape = program.shape(gradient);
+    const SliceAttrs all{
+        .start = Shape::filled(shape.rank(), 0), .end = shape, .stride = {}};
+    return program.append_one(OpKind::Slice, all, {gradient});
+  }
+
+  /// A target may implement these ops as views of what they read.
+  ValueId source_of_bytes(ValueId value) const {
+    const Program& program = a_.program;
+    while (program.value(value).producer >= 0) {
+      const Node& node = program.node(program.value(value).producer);
+      const bool may_be_view = node.op->kind == OpKind::Reshape ||
+                               node.op->kind == OpKind::Transpose ||
+                               node.op->kind == OpKind::Reduce ||
+                               node.op->kind == OpKind::Cast;
+      if (!may_be_view || program.shape(node.inputs[0]).num_elements() !=
+                              program.shape(value).num_elements()) {
+        break;
+      }
+      value = node.inputs[0];
+    }
+    return value;
+  }
+
   void collect(const std::vector<Tensor>& parameters) {
     int index = 0;
     for (const Tensor& tensor : parameters) {
@@ -127,8 +160,8 @@ class GradientAssembler {
       const int position = index++;
       if (gradient == a_.gradient_of.end()) continue;
       if (a_.program.value(gradient->first).role != Role::Input) continue;
-      a_.input_gradients.emplace_back(
-          tensor, finish(tensor, gradient->second, position));
+      gradient->second = finish(tensor, gradient->second, position);
+      a_.input_gradients.emplace_back(tensor, gradient->second);
     }
   }
 
@@ -160,6 +193,7 @@ class GradientAssembler {
 
   const Declaration& declaration_;
   Assembled& a_;
+  std::unordered_set<ValueId> owned_;
 };
 
 /// Appends one update op per trained parameter, behind the norm clipping that

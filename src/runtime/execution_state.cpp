@@ -105,7 +105,8 @@ void ExecutionState::finished(std::exception_ptr error,
   depends_on_.reset();
   user_copies_.clear();
   if (is_profiled) seconds = elapsed;
-  session->execution_finished();
+  // Before a waiter wakes: its next call may then write to the device at once.
+  session->work_finished();
   std::vector<std::function<void()>> callbacks;
   {
     std::scoped_lock lock(mutex_);
@@ -114,6 +115,7 @@ void ExecutionState::finished(std::exception_ptr error,
     done_.store(true, std::memory_order_release);
     finished_.notify_all();
   }
+  session->execution_finished();
   for (auto& callback : callbacks) post_callback(std::move(callback));
 }
 

@@ -4,7 +4,7 @@
 //
 // Locking: `mutex_` guards all state and is held while enqueuing, so that the
 // order of calls is the order of executions. Work in flight touches only its
-// own slot, the arenas and `in_flight_`.
+// own slot, the arenas and the counters of what is in flight.
 #pragma once
 
 #include <array>
@@ -28,6 +28,7 @@ class Session : public std::enable_shared_from_this<Session> {
  public:
   Session(bool trains, std::vector<Graph> graph_objects,
           std::shared_ptr<const losses::Loss> loss, OptimizerPtr optimizer);
+  ~Session();
 
   // --- declare (session_declare.cpp) ---
   void set_own_graph(std::shared_ptr<GraphState> graph);
@@ -54,7 +55,9 @@ class Session : public std::enable_shared_from_this<Session> {
   Execution execute_update(const ExecuteOptions& options);
   void bind_and_write(DataList data, const TensorMap& inputs,
                       std::int64_t batch, bool synchronous);
-  /// Called by every execution of this session when its work is over.
+  /// Called by every execution of this session when its work is over, and
+  /// again when it says so.
+  void work_finished() noexcept { in_flight_.fetch_sub(1); }
   void execution_finished() noexcept;
   void wait_until_idle() const;
 
@@ -89,6 +92,14 @@ class Session : public std::enable_shared_from_this<Session> {
     std::int64_t written_batch = 0;  // 0: never
   };
 
+  /// One execute* call.
+  struct Call {
+    const char* name;
+    Segment segment;
+    Data data;
+    std::shared_ptr<ExecutionState> depends_on;
+  };
+
   // session_declare.cpp
   void require_not_compiled(const char* call) const;
   void require_compiled(const char* call) const;
@@ -101,6 +112,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void compile_locked();
   void require_compilable() const;
   void require_inputs_are_used(const Compilation& compilation) const;
+  void require_constant_is_read(const std::string& name,
+                                const Tensor& tensor) const;
   void declare_constants(const TensorMap& tensors, DataList data);
   void allocate_boundary_gradients();
   void create_hidden_tensors();
@@ -130,6 +143,10 @@ class Session : public std::enable_shared_from_this<Session> {
   void share_accumulators(const std::vector<Session*>& group,
                           LinkShared& shared);
   Location locate_in_phases(std::uint64_t tensor_id);
+  PlanKind shared_plan() const;
+  void leave_link() noexcept;
+  void require_link(const Call& call, std::int64_t batch) const;
+  std::shared_ptr<ExecutionState> link_dependency(const Call& call) const;
   friend struct PhaseStorage;
 
   // session_bind.cpp
@@ -144,12 +161,6 @@ class Session : public std::enable_shared_from_this<Session> {
   }
 
   // session_execute.cpp
-  struct Call {
-    const char* name;
-    Segment segment;
-    Data data;
-    std::shared_ptr<ExecutionState> depends_on;
-  };
   Execution enqueue(const Call& call, const ExecuteOptions& options,
                     std::unique_lock<std::mutex> lock);
   Segment inference_segment(const Data& data, bool skips_writing) const;
@@ -208,6 +219,7 @@ class Session : public std::enable_shared_from_this<Session> {
       placements_;
   std::size_t shared_bytes_ = 0;
   std::map<std::string, Input> declared_;  // inputs, labels and weights
+  TensorMap bindable_;                     // the same, by name only
 
   // Readable tensors of gradients, by the id of what they are gradients of.
   std::unordered_map<std::uint64_t, Tensor> gradient_tensors_;
@@ -225,9 +237,14 @@ class Session : public std::enable_shared_from_this<Session> {
   // parameters whose update belongs to another session.
   std::shared_ptr<LinkShared> link_;
   std::vector<std::uint64_t> updated_elsewhere_;
+  /// Results that others read where they lie, and arenas of others that this
+  /// session reads: alive even when their session is not.
+  bool lends_results_ = false;
+  std::vector<std::shared_ptr<Arena>> borrowed_;
 
   std::vector<std::shared_ptr<ExecutionState>> pool_;
-  std::atomic<int> in_flight_{0};
+  std::atomic<int> in_flight_{0};   // work that touches device memory
+  std::atomic<int> unfinished_{0};  // executions that are not done()
   mutable std::mutex idle_mutex_;
   mutable std::condition_variable idle_;
 };
@@ -242,6 +259,12 @@ struct Session::LinkShared {
   /// updated in its current step.
   std::unordered_map<const Optimizer*, std::vector<const Session*>> users;
   std::unordered_map<const Optimizer*, std::vector<const Session*>> updated;
+  /// Somebody reads results of another. Then all work is one chain: a failure
+  /// reaches whoever would read what was not computed.
+  bool shares_results = false;
+  std::shared_ptr<ExecutionState> last;
+  /// A session was compiled again or is gone.
+  std::atomic<bool> is_broken{false};
 };
 
 }  // namespace traingraph

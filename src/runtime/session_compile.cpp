@@ -56,10 +56,11 @@ void Session::compile(const Device& device, const CompileOptions& options,
   if (options.link_graphs) allocate_boundary_gradients();
   create_hidden_tensors();
   create_slots(/*keeps_host_data=*/true);
-  link_.reset();
+  leave_link();
   updated_elsewhere_.clear();
   seed_ = platform_seed();
   reset_arenas();
+  main_.reset();  // a failure below leaves the graph uncompiled
   compile_locked();
   freeze.keep();
 }
@@ -71,6 +72,13 @@ void Session::compile_optimizer(OptimizerPtr optimizer) {
   if (!optimizer) {
     throw InvalidArgument(
         ErrorInfo{.op = "compile_optimizer", .what = "there is no optimizer"});
+  }
+  if (link_) {
+    throw StateError(
+        ErrorInfo{.op = "compile_optimizer",
+                  .what = "the graph is linked, and linked graphs agree on who "
+                          "updates shared parameters",
+                  .hint = "Call compile_optimizer() before link()."});
   }
   wait_until_idle();
   main_.reset();
@@ -104,6 +112,7 @@ void Session::compile_locked() {
   last_specialization_.reset();
   last_plan_.reset();
   last_phase_.reset();
+  last_gradient_.reset();
   phase_ = PhaseState::Clean;
   collect_inputs();
   create_readable_tensors();
@@ -143,8 +152,27 @@ void Session::require_inputs_are_used(const Compilation& compilation) const {
   }
 }
 
+void Session::require_constant_is_read(const std::string& name,
+                                       const Tensor& tensor) const {
+  const auto is_this = [&](const auto& entry) {
+    return entry.second == tensor;
+  };
+  const bool is_label =
+      std::ranges::any_of(declaration_.labels, is_this) ||
+      std::ranges::any_of(declaration_.label_weights, is_this);
+  if (tensor && (is_label || uses(tensor))) return;
+  throw InvalidArgument(
+      ErrorInfo{.op = "compile",
+                .node = name,
+                .what = "no node reads this constant",
+                .expected = "a source of a node of this graph",
+                .hint = "Is it a tensor of another graph?"});
+}
+
 void Session::declare_constants(const TensorMap& tensors, DataList data) {
-  declaration_.constants = tensors;
+  for (const auto& [name, tensor] : tensors) {
+    require_constant_is_read(name, tensor);
+  }
   for (const NamedData& item : data) {
     const auto it = tensors.find(std::string(item.name));
     if (it == tensors.end()) {
@@ -160,6 +188,7 @@ void Session::declare_constants(const TensorMap& tensors, DataList data) {
     throw InvalidArgument(ErrorInfo{
         .op = "compile", .node = name, .what = "the constant has no data"});
   }
+  declaration_.constants = tensors;
 }
 
 /// Results that nobody reads here may be inputs of a linked graph, which then
@@ -251,6 +280,10 @@ void Session::collect_inputs() {
   add(declaration_.labels, true);
   add(declaration_.label_weights, true);
   declared_ = std::move(declared);
+  bindable_.clear();
+  for (const auto& [name, input] : declared_) {
+    bindable_.emplace(name, input.tensor);
+  }
 }
 
 std::shared_ptr<Specialization> Session::specialize(std::int64_t batch) {

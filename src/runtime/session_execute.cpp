@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The executing half of Session: check, write, enqueue.
 #include <algorithm>
-#include <atomic>
 
 #include "runtime/callback_thread.h"
 #include "runtime/session.h"
@@ -93,15 +92,14 @@ void Session::bind_and_write(DataList data, const TensorMap& inputs,
   const char* call = "bind_and_write_data";
   require_compiled(call);
   const std::int64_t batch = check_batch(call, batch_size);
-  TensorMap declared = inputs;
-  if (declared.empty()) {
-    for (const auto& [name, input] : declared_) {
-      declared.emplace(name, input.tensor);
-    }
-  }
+  const TensorMap& declared = inputs.empty() ? bindable_ : inputs;
   check_list(call, data, declared, batch);
   for (const NamedData& item : data) {
-    const Tensor& tensor = declared.find(std::string(item.name))->second;
+    const Tensor& tensor =
+        std::ranges::find(
+            declared, item.name,
+            [](const auto& entry) -> std::string_view { return entry.first; })
+            ->second;
     if (placements_.contains(tensor.state().get())) continue;
     throw InvalidArgument(
         ErrorInfo{.op = call,
@@ -116,6 +114,7 @@ void Session::bind_and_write(DataList data, const TensorMap& inputs,
   slot->seal();
   slot->start(slot, shared_from_this(), nullptr);
   in_flight_.fetch_add(1);
+  unfinished_.fetch_add(1);
   context_->submit(*slot);
   lock.unlock();
   if (synchronous) slot->wait();
@@ -147,6 +146,7 @@ Execution Session::enqueue(const Call& call, const ExecuteOptions& options,
                            std::unique_lock<std::mutex> lock) {
   const bool skips = options.skip_writing_input_data_to_device;
   const std::int64_t batch = check_batch(call.name, options.batch_size);
+  require_link(call, batch);
   check_list(call.name, call.data.inputs, declaration_.inputs, batch);
   check_list(call.name, call.data.labels, declaration_.labels, batch);
   check_list(call.name, call.data.label_weights, declaration_.label_weights,
@@ -183,8 +183,9 @@ Execution Session::enqueue(const Call& call, const ExecuteOptions& options,
     });
   }
   slot->seal();
-  slot->start(slot, shared_from_this(), call.depends_on);
+  slot->start(slot, shared_from_this(), link_dependency(call));
   in_flight_.fetch_add(1);
+  unfinished_.fetch_add(1);
   context_->submit(*slot);
   advance(call, batch, slot);
   lock.unlock();
@@ -198,6 +199,10 @@ void Session::advance(const Call& call, std::int64_t batch,
   last_plan_ = plan_of(call.segment);
   phase_ = PhaseState::Clean;
   last_phase_.reset();
+  if (link_ && link_->shares_results) {
+    std::scoped_lock lock(link_->mutex);
+    link_->last = slot;
+  }
   if (call.segment == Segment::Step) last_gradient_.reset();
   if (call.segment != Segment::Forward && call.segment != Segment::Gradient) {
     return;
@@ -205,6 +210,11 @@ void Session::advance(const Call& call, std::int64_t batch,
   phase_batch_ = batch;
   last_phase_ = slot;
   const bool is_forward = call.segment == Segment::Forward;
+  // Another batch size has another layout: its forward writes over gradients.
+  if (is_forward && last_gradient_ &&
+      last_gradient_->specialization != slot->specialization) {
+    last_gradient_.reset();
+  }
   phase_ = is_forward ? PhaseState::ForwardDone : PhaseState::GradientDone;
   if (!is_forward) last_gradient_ = slot;
 }
@@ -229,8 +239,9 @@ Execution Session::finish(const std::shared_ptr<ExecutionState>& slot,
 std::shared_ptr<ExecutionState> Session::acquire_slot() {
   for (const auto& slot : pool_) {
     if (slot.use_count() != 1) continue;
-    // Pairs with the release of the last other owner.
-    std::atomic_thread_fence(std::memory_order_acquire);
+    // use_count() orders nothing; giving up a copy pairs with the release of
+    // the last other owner (ThreadSanitizer does not see a fence).
+    std::shared_ptr<ExecutionState>(slot).reset();
     slot->reset();
     return slot;
   }
@@ -239,14 +250,14 @@ std::shared_ptr<ExecutionState> Session::acquire_slot() {
 }
 
 void Session::execution_finished() noexcept {
-  if (in_flight_.fetch_sub(1) != 1) return;
+  if (unfinished_.fetch_sub(1) != 1) return;
   std::scoped_lock lock(idle_mutex_);
   idle_.notify_all();
 }
 
 void Session::wait_until_idle() const {
   std::unique_lock lock(idle_mutex_);
-  idle_.wait(lock, [this] { return in_flight_.load() == 0; });
+  idle_.wait(lock, [this] { return unfinished_.load() == 0; });
 }
 
 }  // namespace traingraph

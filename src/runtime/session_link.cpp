@@ -32,6 +32,7 @@ void Session::link(const std::vector<std::shared_ptr<Session>>& others) {
   for (Session* session : group) session->require_linkable(*this);
   for (Session* session : group) {
     session->wait_until_idle();
+    session->leave_link();
     session->forget_bindings();
     session->updated_elsewhere_.clear();
     session->phase_ = PhaseState::Clean;
@@ -79,6 +80,10 @@ void Session::share_results(const std::vector<Session*>& group,
                                          tensor.descriptor().size_bytes(),
                                          from.weak_from_this(), id);
       consumer->declared_[name].written_batch = consumer->batch_;
+      consumer->borrowed_.push_back(
+          from.arenas_[static_cast<int>(from.shared_plan())]);
+      from.lends_results_ = true;
+      shared.shares_results = true;
       if (!declaration_.trains) continue;
       const auto& users = from.declaration_.user_gradients;
       const auto user = std::ranges::find_if(
@@ -140,13 +145,64 @@ Location PhaseStorage::locate() {
   return alive->locate_in_phases(tensor_id);
 }
 
+PlanKind Session::shared_plan() const {
+  return declaration_.trains ? PlanKind::Phases : PlanKind::Inference;
+}
+
 Location Session::locate_in_phases(std::uint64_t tensor_id) {
-  const PlanKind kind =
-      declaration_.trains ? PlanKind::Phases : PlanKind::Inference;
+  const PlanKind kind = shared_plan();
   const CompiledProgram& compiled = main_->compilation.program(kind);
   const ValueId value = compiled.assembled.value_of.at(tensor_id);
   return locate(compiled, main_->compilation.plan(kind), arena(kind),
                 compiled.lowered.storage_of[value]);
+}
+
+Session::~Session() { leave_link(); }
+
+/// What others of the link may still read stays allocated, but they are told.
+void Session::leave_link() noexcept {
+  if (link_) link_->is_broken = true;
+  link_.reset();
+  lends_results_ = false;
+  borrowed_.clear();
+}
+
+void Session::require_link(const Call& call, std::int64_t batch) const {
+  if (!link_) return;
+  if (link_->is_broken) {
+    throw StateError(ErrorInfo{
+        .op = call.name,
+        .what = "a linked graph was compiled or linked again, or is gone",
+        .hint = "Call link() again."});
+  }
+  if (!link_->shares_results) return;
+  if (batch != batch_) {
+    throw UnsupportedError(
+        ErrorInfo{.op = call.name,
+                  .what = "linked graphs that share results run one batch size",
+                  .expected = std::to_string(batch_),
+                  .got = std::to_string(batch),
+                  .hint = "Pass the results on through the host."});
+  }
+  if (!lends_results_ || plan_of(call.segment) == shared_plan()) return;
+  throw StateError(ErrorInfo{
+      .op = call.name,
+      .what = "a linked graph reads results of separate phases only",
+      .expected = "execute_forward, execute_gradient and "
+                  "execute_optimizer_update",
+      .hint = "For inference link inference graphs of the same objects."});
+}
+
+/// A graph that reads nobody's results starts a new chain with its forward.
+std::shared_ptr<ExecutionState> Session::link_dependency(
+    const Call& call) const {
+  if (!link_ || !link_->shares_results) return call.depends_on;
+  const bool is_first = borrowed_.empty() &&
+                        call.segment != Segment::Gradient &&
+                        call.segment != Segment::Update;
+  if (is_first) return nullptr;
+  std::scoped_lock lock(link_->mutex);
+  return link_->last;
 }
 
 }  // namespace traingraph

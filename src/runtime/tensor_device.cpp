@@ -24,8 +24,7 @@ DeviceStorage& require_device(const std::shared_ptr<DeviceStorage>& storage,
       ErrorInfo{.op = call,
                 .node = state.label,
                 .what = "no device holds this tensor",
-                .expected = "a parameter, an input or an output of a compiled "
-                            "graph",
+                .expected = "a parameter or an output of a compiled graph",
                 .hint = "Intermediate results are readable after add_outputs, "
                         "or with debug_layers."});
 }

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT
+// Linked sub-graphs against the network in one piece.
+#include <gtest/gtest.h>
+
+#include "support/training.h"
+
+namespace traingraph {
+namespace {
+
+using namespace testing;
+using layers::FullyConnected;
+using losses::MeanSquaredError;
+
+Tensor parameter(Shape shape, unsigned seed) {
+  const Floats values = random_floats(shape.num_elements(), seed);
+  return Tensor({shape}, view(values));
+}
+
+/// shared(x) -> middle -> shared, square matrices so that one fits twice.
+struct Parts {
+  Parts()
+      : w(parameter({3, 3}, 1)),
+        own(parameter({3, 3}, 2)),
+        x_data(random_floats(12, 3)),
+        label_data(random_floats(12, 4)) {}
+  std::shared_ptr<FullyConnected> shared() const {
+    return std::make_shared<FullyConnected>(w);
+  }
+
+  Tensor x{{{4, 3}}, "x"}, label{{{4, 3}}, "label"};
+  Tensor w, own;
+  Floats x_data, label_data;
+  std::vector<NamedData> inputs{{"x", view(std::as_const(x_data))}};
+  std::vector<NamedData> labels{{"label", view(std::as_const(label_data))}};
+};
+
+/// The reference: x -> shared -> own -> tanh -> shared -> loss.
+struct Whole : Parts {
+  explicit Whole(OptimizerPtr optimizer) {
+    Tensor h = graph.node(shared(), x);
+    h = graph.node(std::make_shared<FullyConnected>(own), h);
+    h = graph.node(std::make_shared<layers::Tanh>(), h);
+    graph.node(shared(), h);
+    t.emplace(std::vector{graph}, std::make_shared<MeanSquaredError>(),
+              std::move(optimizer));
+    t->add_inputs({{"x", x}}, {{"label", label}});
+    t->compile(Device::cpu());
+  }
+  Graph graph;
+  std::optional<TrainingGraph> t;
+};
+
+/// First: x -> shared -> own. Second: t -> shared -> loss. The tanh between
+/// them is the host's.
+struct HostBetween : Parts {
+  HostBetween(OptimizerPtr first, OptimizerPtr second) {
+    h = a.node(std::make_shared<FullyConnected>(own), a.node(shared(), x));
+    b.node(shared(), middle);
+    ta.emplace(std::vector{a}, nullptr, std::move(first));
+    ta->add_inputs({{"x", x}});
+    ta->add_outputs({{"h", h}});
+    user = ta->allocate_user_gradient(h);
+    tb.emplace(std::vector{b}, std::make_shared<MeanSquaredError>(),
+               std::move(second));
+    tb->add_inputs({{"middle", middle}}, {{"label", label}});
+    const CompileOptions options{.link_graphs = true,
+                                 .compute_all_gradients = true};
+    ta->compile(Device::cpu(), options);
+    tb->compile(Device::cpu(), options);
+    ta->link({*tb});
+  }
+  void forward_and_gradient(std::int64_t batch = 0) {
+    const std::int64_t rows = batch ? batch : 4;
+    const ExecuteOptions options{.batch_size = batch};
+    const auto forward = ta->execute_forward(inputs, {}, {}, options).result();
+    Floats t = floats_of(forward.output("h"));
+    for (float& v : t) v = std::tanh(v);
+    tb->execute_forward({{"middle", view(std::as_const(t))}}, labels, {},
+                        options);
+    tb->execute_gradient();
+    Floats g = read(tb->gradient_tensor(middle));
+    g.resize(rows * 3);
+    for (std::size_t i = 0; i < g.size(); ++i) g[i] *= 1 - t[i] * t[i];
+    ta->bind_and_write_data({{"g", view(g)}}, {{"g", user}}, batch);
+    ta->execute_gradient();
+  }
+  void step(std::int64_t batch = 0) {
+    forward_and_gradient(batch);
+    ta->execute_optimizer_update();
+    tb->execute_optimizer_update();
+  }
+
+  Graph a, b;
+  Tensor h, user, middle{{{4, 3}}, "middle"};
+  std::optional<TrainingGraph> ta, tb;
+};
+
+TEST(Link, HostCodeBetweenTwoGraphsEqualsTheWholeNetwork) {
+  Whole whole(sgd(0.1f, 0.9f));
+  const OptimizerPtr optimizer = sgd(0.1f, 0.9f);
+  HostBetween linked(optimizer, optimizer);
+  for (int i = 0; i < 4; ++i) {
+    whole.t->execute(whole.inputs, whole.labels);
+    linked.step();
+    expect_near(read(linked.w), read(whole.w));
+    expect_near(read(linked.own), read(whole.own));
+  }
+}
+
+TEST(Link, SeparateAdamObjectsCountOneStepEach) {
+  const auto adam = [] { return std::make_shared<optimizers::Adam>(0.05f); };
+  Whole whole(adam());
+  const auto first = adam(), second = adam();
+  HostBetween linked(first, second);
+  for (int i = 0; i < 4; ++i) {
+    whole.t->execute(whole.inputs, whole.labels);
+    linked.step();
+    expect_near(read(linked.w), read(whole.w), 1e-4);
+  }
+  EXPECT_EQ(first->time_step(), 5u);
+}
+
+TEST(Link, AnOptimizerOfBothGraphsAdvancesOncePerStep) {
+  const auto adam = std::make_shared<optimizers::Adam>(0.05f);
+  Whole whole(std::make_shared<optimizers::Adam>(0.05f));
+  HostBetween linked(adam, adam);
+  for (int i = 1; i <= 4; ++i) {
+    whole.t->execute(whole.inputs, whole.labels);
+    linked.step();
+    EXPECT_EQ(adam->time_step(), 1u + i);
+    expect_near(read(linked.w), read(whole.w), 1e-4);
+  }
+}
+
+TEST(Link, TheSharedGradientIsTheSum) {
+  Whole whole(sgd(0.1f));
+  HostBetween linked(sgd(0.1f), sgd(0.1f));
+  for (int i = 0; i < 3; ++i) {
+    whole.t->execute_forward(whole.inputs, whole.labels);
+    whole.t->execute_gradient();
+    linked.forward_and_gradient();
+    expect_near(linked.ta->gradient(linked.w), whole.t->gradient(whole.w));
+    EXPECT_EQ(linked.ta->gradient(linked.w).data(),
+              linked.tb->gradient(linked.w).data());
+    whole.t->execute_optimizer_update();
+    linked.ta->execute_optimizer_update();
+    linked.tb->execute_optimizer_update();
+  }
+}
+
+TEST(Link, SmallerBatchesWithHostCodeBetween) {
+  Whole whole(sgd(0.1f));
+  HostBetween linked(sgd(0.1f), sgd(0.1f));
+  for (std::int64_t batch : {4, 2, 3, 4}) {
+    whole.t->execute(whole.inputs, whole.labels, {}, {.batch_size = batch});
+    linked.step(batch);
+    expect_near(read(linked.w), read(whole.w));
+  }
+}
+
+/// The same tensor produced by the first and read by the second.
+struct Direct : Parts {
+  explicit Direct(OptimizerPtr optimizer) {
+    Tensor h =
+        a.node(std::make_shared<FullyConnected>(own), a.node(shared(), x));
+    middle = a.node(std::make_shared<layers::Tanh>(), h);
+    b.node(shared(), middle);
+    ta.emplace(std::vector{a}, nullptr, optimizer);
+    ta->add_inputs({{"x", x}});
+    tb.emplace(std::vector{b}, std::make_shared<MeanSquaredError>(), optimizer);
+    tb->add_inputs({{"middle", middle}}, {{"label", label}});
+    ta->compile(Device::cpu(), {.link_graphs = true});
+    tb->compile(Device::cpu(), {.link_graphs = true});
+    ta->link({*tb});
+  }
+  void step(const ExecuteOptions& options = {}) {
+    ta->execute_forward(inputs, {}, {}, options);
+    tb->execute_forward({}, labels, {}, options);
+    tb->execute_gradient();
+    ta->execute_gradient();
+    ta->execute_optimizer_update();
+    tb->execute_optimizer_update();
+  }
+  Graph a, b;
+  Tensor middle;
+  std::optional<TrainingGraph> ta, tb;
+};
+
+TEST(Link, DirectlyLinkedGraphsEqualTheWholeNetwork) {
+  Whole whole(sgd(0.1f, 0.9f));
+  Direct linked(sgd(0.1f, 0.9f));
+  for (int i = 0; i < 4; ++i) {
+    whole.t->execute(whole.inputs, whole.labels);
+    linked.step();
+    expect_near(read(linked.w), read(whole.w));
+    expect_near(read(linked.own), read(whole.own));
+  }
+}
+
+TEST(Link, DirectlyLinkedGraphsRefuseOtherBatchSizes) {
+  Whole whole(sgd(0.1f));
+  Direct linked(sgd(0.1f));
+  EXPECT_THROW(linked.step({.batch_size = 2}), UnsupportedError);
+  EXPECT_EQ(read(linked.w), host(linked.w));
+  whole.t->execute(whole.inputs, whole.labels);
+  linked.step();
+  expect_near(read(linked.w), read(whole.w));
+}
+
+TEST(Link, ResultsAreReadWhereSeparatePhasesLeaveThem) {
+  Direct linked(sgd(0.1f));
+  EXPECT_THROW(linked.ta->execute(linked.inputs), StateError);
+  EXPECT_THROW(linked.ta->execute_forward(linked.inputs, {}, {},
+                                          {.forward_for_inference = true}),
+               StateError);
+  linked.step();
+}
+
+TEST(Link, AGraphThatIsGoneOrCompiledAgainBreaksTheLink) {
+  Direct linked(sgd(0.1f));
+  linked.step();
+  linked.ta->compile(Device::cpu(), {.link_graphs = true});
+  EXPECT_THROW(linked.tb->execute_forward({}, linked.labels), StateError);
+  linked.ta->link({*linked.tb});
+  linked.step();
+  Device::cpu().synchronize();  // the queue holds the graph until then
+  linked.ta.reset();
+  EXPECT_THROW(linked.tb->execute_forward({}, linked.labels), StateError);
+}
+
+TEST(Link, OptimizersAreCompiledBeforeLinking) {
+  Direct linked(sgd(0.1f));
+  linked.step();
+  EXPECT_THROW(linked.ta->compile_optimizer(sgd(0.1f)), StateError);
+  linked.step();
+}
+
+TEST(Link, InferenceGraphs) {
+  Parts parts;
+  Graph a, b, all;
+  const Tensor middle =
+      a.node(std::make_shared<layers::Tanh>(), a.node(parts.shared(), parts.x));
+  const Tensor y = b.node(parts.shared(), middle);
+  InferenceGraph whole({a, b}), first({a}), second({b});
+  whole.add_inputs({{"x", parts.x}});
+  whole.compile(Device::cpu());
+  first.add_inputs({{"x", parts.x}});
+  second.add_inputs({{"middle", middle}});
+  second.add_outputs({{"y", y}});
+  first.compile(Device::cpu(), {.link_graphs = true});
+  second.compile(Device::cpu(), {.link_graphs = true});
+  first.link({second});
+  const Floats want = floats_of(*whole.execute(parts.inputs).result().result());
+  first.execute(parts.inputs);
+  expect_near(floats_of(second.execute({}).result().output("y")), want);
+}
+
+TEST(Link, Errors) {
+  Direct linked(sgd(0.1f));
+  EXPECT_THROW(linked.ta->link({*linked.ta}), InvalidArgument);
+  Linear other;
+  TrainingGraph unlinkable = other.train(sgd(0.1f));
+  EXPECT_THROW(linked.ta->link({unlinkable}), StateError);
+  TrainingGraph uncompiled({other.graph});
+  EXPECT_THROW(linked.ta->link({uncompiled}), StateError);
+  Linear third;
+  TrainingGraph null =
+      third.train(sgd(0.1f), {.link_graphs = true}, Device::null());
+  EXPECT_THROW(linked.ta->link({null}), InvalidArgument);
+  linked.ta->link({*linked.tb});
+  linked.step();
+}
+
+}  // namespace
+}  // namespace traingraph

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+// The planner against itself: random networks give the same bits planned,
+// without reuse, and with freed memory poisoned, in one step and in phases.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "support/training.h"
+
+namespace traingraph {
+namespace {
+
+using namespace testing;
+
+constexpr std::int64_t kBatch = 3;
+constexpr std::int64_t kClasses = 4;
+
+/// A random network; the same seed gives the same layers and parameters.
+class RandomNetwork {
+ public:
+  explicit RandomNetwork(unsigned seed) : engine_(seed) {
+    Platform::set_rng_seed(seed + 1);
+    const std::int64_t channels = 2 + pick(3);
+    x = Tensor({{kBatch, channels, 8, 8}}, "x");
+    label = Tensor({{kBatch, kClasses}}, "label");
+    pool_.push_back(conv(x, 4));
+    const int num_layers = 6 + pick(10);
+    for (int i = 0; i < num_layers; ++i) add_layer();
+    Tensor h = pool_.back();
+    h = graph.reshape({kBatch, -1}, h);
+    y = graph.node(
+        std::make_shared<layers::FullyConnected>(h.shape()[1], kClasses), h);
+    if (pick(2)) {  // a second loss in the middle
+      Tensor side = graph.reshape({kBatch, -1}, any());
+      side = graph.node(
+          std::make_shared<layers::FullyConnected>(side.shape()[1], kClasses),
+          side);
+      graph.node(std::make_shared<losses::MeanSquaredError>(), side,
+                 {.loss_labels = {label}});
+    }
+    graph.node(std::make_shared<losses::SoftmaxCrossEntropy>(), y,
+               {.loss_labels = {label}});
+    optimizer_ = pick(5);
+  }
+
+  TrainingGraph train(const CompileOptions& options) {
+    TrainingGraph t({graph}, nullptr, optimizer());
+    t.add_inputs({{"x", x}}, {{"label", label}});
+    t.add_outputs({{"y", y}});
+    t.compile(Device::cpu(), options);
+    return t;
+  }
+
+  Tensor x, label, y;
+  Graph graph;
+
+ private:
+  int pick(int n) { return static_cast<int>(engine_() % n); }
+  const Tensor& any() { return pool_[pick(static_cast<int>(pool_.size()))]; }
+  Tensor conv(const Tensor& source, std::int64_t out) {
+    return graph.node(
+        std::make_shared<layers::Convolution>(
+            source.shape()[1], out, 1 + 2 * pick(2), PaddingPolicy::Same),
+        source);
+  }
+
+  void add_layer() {
+    // Mostly the newest tensor, at times an older one: a skip connection.
+    const Tensor h = pick(4) ? pool_.back() : any();
+    switch (pick(12)) {
+      case 0:
+      case 1:
+        return push(conv(h, 2 + pick(6)));
+      case 2:
+        return push(graph.node(
+            std::make_shared<layers::BatchNormalization>(h.shape()[1]), h));
+      case 3:
+        return push(graph.node(std::make_shared<layers::ReLU>(), h));
+      case 4:
+        return push(graph.node(std::make_shared<layers::Tanh>(), h));
+      case 5:
+        return push(graph.node(std::make_shared<layers::Dropout>(0.3f), h));
+      case 6:
+        if (h.shape()[2] < 4) return;
+        return push(graph.node(std::make_shared<layers::MaxPooling>(2), h));
+      case 7:
+        if (h.shape()[2] < 4) return;
+        return push(graph.node(std::make_shared<layers::AveragePooling>(2), h));
+      case 8:
+      case 9:
+        return push(add(h, any()));
+      case 10:
+        return push(concatenate(h, any()));
+      default:
+        return split(h);
+    }
+  }
+
+  void push(Tensor tensor) {
+    if (tensor) pool_.push_back(std::move(tensor));
+  }
+  Tensor add(const Tensor& a, const Tensor& b) {
+    if (!(a.shape() == b.shape())) return {};
+    const auto operation =
+        pick(2) ? ArithmeticOperation::Add : ArithmeticOperation::Multiply;
+    return graph.node(std::make_shared<layers::Arithmetic>(operation), {a, b});
+  }
+  Tensor concatenate(const Tensor& a, const Tensor& b) {
+    const bool fits = a.shape()[2] == b.shape()[2] && a.shape()[1] < 16;
+    return fits ? graph.concatenate({a, b}) : Tensor();
+  }
+  void split(const Tensor& h) {
+    if (h.shape()[1] < 2) return;
+    const auto parts = graph.split(h, 2, 1);
+    push(parts[0]);
+    if (pick(2)) push(parts[1]);
+  }
+  OptimizerPtr optimizer() const {
+    OptimizerDescriptor descriptor{.learning_rate = 0.01f};
+    switch (optimizer_) {
+      case 0:
+        return std::make_shared<optimizers::SGD>(descriptor, 0.9f);
+      case 1:
+        return std::make_shared<optimizers::Adam>(descriptor);
+      case 2:
+        return std::make_shared<optimizers::RMSProp>(descriptor, 0.5f);
+      default:
+        descriptor.applies_gradient_clipping = true;
+        descriptor.gradient_clipping_type =
+            optimizer_ == 3 ? GradientClippingType::ByNorm
+                            : GradientClippingType::ByGlobalNorm;
+        return std::make_shared<optimizers::SGD>(descriptor);
+    }
+  }
+
+  std::mt19937 engine_;
+  std::vector<Tensor> pool_;
+  int optimizer_ = 0;
+};
+
+/// Everything that training leaves behind, bit by bit.
+std::vector<Floats> train(unsigned seed, const CompileOptions& options,
+                          bool in_phases) {
+  RandomNetwork net(seed);
+  TrainingGraph t = net.train(options);
+  const Floats label_data = one_hot(kBatch, kClasses);
+  std::vector<Floats> trace;
+  for (unsigned step = 0; step < 3; ++step) {
+    const Floats data =
+        random_floats(net.x.shape().num_elements(), 1000 + step);
+    const NamedData inputs[] = {{"x", view(data)}};
+    const NamedData labels[] = {{"label", view(label_data)}};
+    const ExecuteOptions batch{.batch_size = step == 2 ? 2 : 0};
+    std::optional<Execution> execution;
+    if (in_phases) {
+      execution = t.execute_forward(inputs, labels, {}, batch);
+      t.execute_gradient();
+      t.execute_optimizer_update();
+    } else {
+      execution = t.execute(inputs, labels, {}, batch);
+    }
+    const auto result = execution->result();
+    trace.push_back({result.loss()});
+    trace.push_back(floats_of(result.output("y")));
+    const auto inference =
+        t.execute(inputs, {}, {}, {.forward_for_inference = true}).result();
+    trace.push_back(floats_of(inference.output("y")));
+  }
+  for (const LayerPtr& layer : net.graph.layers()) {
+    for (const auto& p : layer->parameters()) trace.push_back(read(p.tensor()));
+    for (const Tensor& s : layer->statistics()) trace.push_back(read(s));
+  }
+  return trace;
+}
+
+void expect_same_bits(const std::vector<Floats>& got,
+                      const std::vector<Floats>& expected) {
+  ASSERT_EQ(got.size(), expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    ASSERT_EQ(got[i].size(), expected[i].size());
+    EXPECT_EQ(std::memcmp(got[i].data(), expected[i].data(),
+                          got[i].size() * sizeof(float)),
+              0)
+        << "entry " << i << " of " << got.size();
+  }
+}
+
+class Planning : public ::testing::TestWithParam<unsigned> {};
+
+TEST_P(Planning, RandomNetworksGiveTheSameBitsHoweverPlanned) {
+  const unsigned seed = GetParam();
+  SCOPED_TRACE("network seed " + std::to_string(seed));
+  const auto expected = train(seed, {.reuses_memory = false}, false);
+  for (const Floats& values : expected) {
+    for (float v : values) ASSERT_TRUE(std::isfinite(v));
+  }
+  const struct {
+    const char* name;
+    CompileOptions options;
+    bool in_phases;
+  } variants[] = {{"planned", {}, false},
+                  {"poisoned", {.poisons_memory = true}, false},
+                  {"phases", {}, true},
+                  {"phases without reuse", {.reuses_memory = false}, true},
+                  {"poisoned phases", {.poisons_memory = true}, true},
+                  {"input gradients",
+                   {.compute_all_gradients = true, .poisons_memory = true},
+                   false}};
+  for (const auto& variant : variants) {
+    SCOPED_TRACE(variant.name);
+    expect_same_bits(train(seed, variant.options, variant.in_phases), expected);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, Planning, ::testing::Range(0u, 24u));
+
+void expect_tight(const char* name, const PlanMemory& plan) {
+  std::printf("%s: arena %zu, live peak %zu, without reuse %zu\n", name,
+              plan.arena_bytes, plan.live_peak_bytes, plan.unplanned_bytes);
+  EXPECT_LE(plan.arena_bytes, plan.live_peak_bytes * 1.1) << name;
+}
+
+void expect_tight(Graph graph, const Tensor& x, std::int64_t classes,
+                  const std::string& name) {
+  const Tensor label({{x.shape()[0], classes}}, "label");
+  TrainingGraph t({graph}, std::make_shared<losses::SoftmaxCrossEntropy>(),
+                  std::make_shared<optimizers::Adam>());
+  t.add_inputs({{"x", x}}, {{"label", label}});
+  t.compile(Device::cpu());
+  const MemoryReport report = t.memory();
+  expect_tight((name + " step").c_str(), report.step);
+  expect_tight((name + " phases").c_str(), report.phases);
+  expect_tight((name + " inference").c_str(), report.inference);
+}
+
+LayerPtr conv(std::int64_t in, std::int64_t out) {
+  return std::make_shared<layers::Convolution>(in, out, 3, PaddingPolicy::Same);
+}
+
+Tensor normalized(Graph& g, const Tensor& x) {
+  return g.node(
+      std::make_shared<layers::ReLU>(),
+      g.node(std::make_shared<layers::BatchNormalization>(x.shape()[1]), x));
+}
+
+TEST(ArenaSize, DigitsNetwork) {
+  const Tensor x({{64, 1, 28, 28}}, "x");
+  Graph g;
+  Tensor h = normalized(g, g.node(conv(1, 16), x));
+  h = g.node(std::make_shared<layers::MaxPooling>(2), h);
+  h = normalized(g, g.node(conv(16, 32), h));
+  h = g.node(std::make_shared<layers::MaxPooling>(2), h);
+  h = g.node(std::make_shared<layers::Dropout>(0.25f), h);
+  h = g.reshape({64, -1}, h);
+  h = g.node(std::make_shared<layers::FullyConnected>(32 * 49, 64), h);
+  h = g.node(std::make_shared<layers::ReLU>(), h);
+  g.node(std::make_shared<layers::FullyConnected>(64, 10), h);
+  expect_tight(g, x, 10, "digits");
+}
+
+TEST(ArenaSize, ResidualNetwork) {
+  const Tensor x({{16, 3, 32, 32}}, "x");
+  Graph g;
+  Tensor h = normalized(g, g.node(conv(3, 16), x));
+  for (std::int64_t channels : {16, 16, 32, 32, 64}) {
+    Tensor skip = h;
+    if (h.shape()[1] != channels) {
+      skip = g.node(
+          std::make_shared<layers::Convolution>(h.shape()[1], channels, 1), h);
+      skip = g.node(std::make_shared<layers::AveragePooling>(2), skip);
+    }
+    Tensor r = normalized(g, g.node(conv(h.shape()[1], channels), h));
+    if (h.shape()[1] != channels) {
+      r = g.node(std::make_shared<layers::MaxPooling>(2), r);
+    }
+    r = g.node(conv(channels, channels), r);
+    h = g.node(
+        std::make_shared<layers::ReLU>(),
+        g.node(std::make_shared<layers::Arithmetic>(ArithmeticOperation::Add),
+               {r, skip}));
+  }
+  h = g.reshape({16, -1}, h);
+  g.node(std::make_shared<layers::FullyConnected>(h.shape()[1], 10), h);
+  expect_tight(g, x, 10, "residual");
+}
+
+}  // namespace
+}  // namespace traingraph
