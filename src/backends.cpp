@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Composition root: the only file that names concrete backends.
+#include <pthread.h>
+#include <unistd.h>
+
 #include <cstdlib>
 
 #include "cpu/cpu_context.h"
@@ -10,8 +13,28 @@
 namespace traingraph {
 namespace {
 
+/// Objects of the main thread die before all static ones, oneDNN's included,
+/// which are made at first use and may thus die before our exit handler runs.
+struct DrainAtExit {
+  explicit DrainAtExit(std::shared_ptr<DeviceContext> context)
+      : context(std::move(context)) {}
+  ~DrainAtExit() {
+    if (is_main_thread()) context->drain();
+  }
+  std::shared_ptr<DeviceContext> context;
+
+ private:
+  static bool is_main_thread() {
+#if defined(__APPLE__)
+    return pthread_main_np() != 0;
+#else
+    return getpid() == gettid();
+#endif
+  }
+};
+
 /// Contexts are never destroyed. Work that is in flight when the process exits
-/// is finished first: static objects that it may use are still alive then.
+/// is finished first.
 template <std::shared_ptr<DeviceContext> (*make)()>
 const std::shared_ptr<DeviceContext>& process_wide() {
   static const auto* context = [] {
@@ -19,6 +42,7 @@ const std::shared_ptr<DeviceContext>& process_wide() {
     if (*made) std::atexit([] { process_wide<make>()->drain(); });
     return made;
   }();
+  if (*context) thread_local const DrainAtExit drain(*context);
   return *context;
 }
 

@@ -185,8 +185,10 @@ class TRAINGRAPH_API TrainingGraph : public CompiledGraph {
   std::vector<Tensor> result_gradient_tensors(const Layer& layer) const;
   /// The raw gradient of a parameter on the device, writable between
   /// execute_gradient and execute_optimizer_update; waits for work in flight.
-  /// Valid until the graph is compiled again or destroyed.
+  /// Valid until the next gradient pass, of any batch size; the memory itself
+  /// lives as long as the graph's compilation or gradient_owner().
   std::span<float> gradient(const Tensor& parameter) const;
+  std::shared_ptr<void> gradient_owner() const;
   /// All parameter gradients as one block, in parameter order; each begins at
   /// a multiple of the device's alignment, zeros fill the gaps.
   std::span<float> gradients() const;

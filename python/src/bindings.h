@@ -53,6 +53,15 @@ auto without_gil(Function&& function) {
   return std::forward<Function>(function)();
 }
 
+/// A const method without arguments that may wait for a lock: a thread that
+/// holds the lock may in turn wait for the GIL.
+template <class Result, class Class>
+auto released(Result (Class::*method)() const) {
+  return [method](const Class& self) {
+    return without_gil([&] { return (self.*method)(); });
+  };
+}
+
 struct DeleteWithoutGil {
   template <class Type>
   void operator()(Type* object) const {

@@ -133,7 +133,14 @@ std::optional<Tensor> optional(const Tensor& tensor) {
   return tensor ? std::optional(tensor) : std::nullopt;
 }
 
-/// A view of device memory; the graph must not go, nor be compiled again.
+/// What keeps device memory alive for as long as a view of it.
+py::capsule owner_of_gradients(const TrainingGraph& graph) {
+  auto owner = std::make_unique<std::shared_ptr<void>>(
+      without_gil([&] { return graph.gradient_owner(); }));
+  return {owner.release(),
+          [](void* p) { delete static_cast<std::shared_ptr<void>*>(p); }};
+}
+
 Array float_view(const py::object& self, std::span<float> values,
                  const Shape& shape) {
   return view(std::as_bytes(values), {shape, DataType::Float32}, self,
@@ -144,14 +151,14 @@ Array gradient(const py::object& self, const Tensor& parameter) {
   const auto& graph = self.cast<const TrainingGraph&>();
   const std::span<float> values =
       without_gil([&] { return graph.gradient(parameter); });
-  return float_view(self, values, parameter.shape());
+  return float_view(owner_of_gradients(graph), values, parameter.shape());
 }
 
 Array gradients(const py::object& self) {
   const auto& graph = self.cast<const TrainingGraph&>();
   const std::span<float> values =
       without_gil([&] { return graph.gradients(); });
-  return float_view(self, values, {static_cast<std::int64_t>(values.size())});
+  return float_view(owner_of_gradients(graph), values, {static_cast<std::int64_t>(values.size())});
 }
 
 Array gradient_data(const TrainingGraph& self, const Tensor& parameter,
@@ -170,26 +177,30 @@ void bind_gradients(Training& graph) {
       .def(
           "gradient_tensor",
           [](const TrainingGraph& self, const Tensor& input) {
-            return optional(self.gradient_tensor(input));
+            return optional(
+                without_gil([&] { return self.gradient_tensor(input); }));
           },
           py::arg("input"),
           "Gradient of an input tensor, or None when it is not computed. "
           "Read it with numpy().")
       .def("source_gradient_tensors", &TrainingGraph::source_gradient_tensors,
-           py::arg("layer"), "Incoming gradients: of the layer's results.")
+           py::arg("layer"), py::call_guard<WithoutGil>(),
+           "Incoming gradients: of the layer's results.")
       .def("result_gradient_tensors", &TrainingGraph::result_gradient_tensors,
-           py::arg("layer"), "Outgoing gradients: of the layer's sources.")
+           py::arg("layer"), py::call_guard<WithoutGil>(),
+           "Outgoing gradients: of the layer's sources.")
       .def("gradient", &gradient, py::arg("parameter"),
            "The raw gradient of a parameter on the device: a writable view, to "
            "be edited between execute_gradient and execute_optimizer_update. "
-           "Waits for work in flight. Valid until the graph is compiled again.")
+           "Waits for work in flight. Valid until the next gradient pass.")
       .def_property_readonly("gradients", &gradients,
                              "All parameter gradients as one writable vector, "
                              "in the order of `parameters`; each starts at a "
                              "multiple of 64 bytes.")
       .def("gradient_data", &gradient_data, py::arg("parameter"),
            py::arg("layer"), "A copy of the raw gradient of a parameter.")
-      .def_property_readonly("parameters", &TrainingGraph::parameters,
+      .def_property_readonly("parameters",
+                             released(&TrainingGraph::parameters),
                              "Trained parameters in order.");
 }
 
@@ -197,7 +208,8 @@ void bind_optimizer_methods(Training& graph) {
   graph
       .def_property_readonly("optimizer",
                              [](const TrainingGraph& self) {
-                               const OptimizerPtr optimizer = self.optimizer();
+                               const OptimizerPtr optimizer = without_gil(
+                                   [&] { return self.optimizer(); });
                                return optimizer ? std::optional(optimizer)
                                                 : std::nullopt;
                              })
@@ -233,8 +245,10 @@ void bind_optimizer_methods(Training& graph) {
           },
           py::arg("data"), py::arg("tensor"),
           "Optimizer state of a parameter to the device, one array per buffer.")
-      .def_property("random_step", &TrainingGraph::random_step,
-                    &TrainingGraph::set_random_step,
+      .def_property("random_step", released(&TrainingGraph::random_step),
+                    [](TrainingGraph& self, std::uint64_t step) {
+                      without_gil([&] { self.set_random_step(step); });
+                    },
                     "Number of forward passes in training form so far; dropout "
                     "depends on it.");
 }

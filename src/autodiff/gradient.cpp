@@ -44,7 +44,9 @@ class ReverseWalk {
   /// Forward reachability from the wanted values, not through stopped ones.
   void mark_values_that_need_gradients() {
     needs_.assign(program_.values().size(), false);
-    for (ValueId wanted : request_.wanted) needs_[wanted] = true;
+    for (ValueId wanted : request_.wanted) {
+      needs_[wanted] = !request_.stopped.contains(wanted);
+    }
     for (const Node& node : program_.nodes()) {
       const bool reaches =
           std::ranges::any_of(node.inputs, [&](ValueId v) { return needs(v); });

@@ -22,6 +22,20 @@ Assembled take(Merged&& merged) {
   return result;
 }
 
+void find_boundary(Assembled& a) {
+  std::vector<bool> is_read(a.program.values().size(), false);
+  for (const Node& node : a.program.nodes()) {
+    for (ValueId v : node.inputs) {
+      if (v != kNoValue) is_read[v] = true;
+    }
+  }
+  for (const auto& [tensor, value] : a.value_of) {
+    const bool is_result = a.program.value(value).role == Role::Result;
+    if (is_result && !is_read[value]) a.boundary.push_back(value);
+  }
+  std::ranges::sort(a.boundary);
+}
+
 void find_losses(Assembled& a) {
   for (const LayerRecord& record : a.records) {
     if (!record.layer->is_loss() || record.results.empty()) continue;
@@ -69,8 +83,9 @@ class GradientAssembler {
           loss, program.append_one(OpKind::Fill,
                                    FillAttrs{program.shape(loss), 1.0f}, {}));
     }
-    for (const auto& [of, gradient] : declaration_.user_gradients) {
-      const ValueId value = a_.find(of);
+    for (const auto& user : declaration_.user_gradients) {
+      const ValueId value = a_.find(user.of);
+      const Tensor& gradient = user.gradient;
       if (value == kNoValue) continue;
       const ValueId input =
           program.add_value(Role::Input, program.desc(value), gradient.label(),
@@ -303,6 +318,7 @@ void find_updates(Assembled& a) {
 std::vector<ValueId> kept_values(const Declaration& declaration,
                                  const Assembled& a) {
   std::vector<ValueId> kept = a.debugged;
+  kept.insert(kept.end(), a.boundary.begin(), a.boundary.end());
   kept.insert(kept.end(), a.losses.begin(), a.losses.end());
   kept.push_back(a.result);
   for (const auto& [name, tensor] : declaration.outputs) {
@@ -323,6 +339,7 @@ ValueId Assembled::find(const Tensor& tensor) const {
 }
 
 std::vector<Tensor> trainable_parameters(const Declaration& declaration) {
+  if (declaration.trained) return *declaration.trained;
   std::vector<Tensor> trained;
   std::unordered_set<std::uint64_t> seen, frozen;
   const auto for_each_record = [&](auto&& f) {
@@ -355,6 +372,7 @@ Assembled assemble(const Declaration& declaration, Mode mode,
   merge_graphs(declaration, mode, batch, merged);
   Assembled a = take(std::move(merged));
   find_losses(a);
+  if (declaration.is_linkable) find_boundary(a);
   if (declaration.trains && mode == Mode::Training) {
     GradientAssembler(declaration, a).run();
     if (declaration.optimizer) UpdateAssembler(declaration, a).run();

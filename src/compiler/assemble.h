@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -31,8 +32,11 @@ struct Declaration {
   std::vector<TensorParameter> trained_inputs;
   struct UserGradient {
     Tensor of, gradient;
+    bool is_boundary = false;  // made for linking, not asked for
   };
   std::vector<UserGradient> user_gradients;
+  /// What trainable_parameters() was at compile; flags may change later.
+  std::optional<std::vector<Tensor>> trained;
   bool computes_all_gradients = false;
   bool is_linkable = false;
   bool debugs_layers = false;
@@ -70,6 +74,8 @@ struct Assembled {
   std::vector<Trained> trained;
   /// Gradients of declared inputs, when computed.
   std::vector<std::pair<Tensor, ValueId>> input_gradients;
+  /// Results of linkable graphs that no node reads: others may.
+  std::vector<ValueId> boundary;
   /// Results and gradients of layers that are debugged.
   std::vector<ValueId> debugged;
   /// values_after_labels[v]: v depends on a label.

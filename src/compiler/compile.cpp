@@ -26,6 +26,8 @@ void require_support(const Program& program, const Target& target) {
 std::vector<ValueId> readable_values(const Declaration& declaration,
                                      const Assembled& assembled) {
   std::vector<ValueId> readable = assembled.debugged;
+  readable.insert(readable.end(), assembled.boundary.begin(),
+                  assembled.boundary.end());
   readable.insert(readable.end(), assembled.losses.begin(),
                   assembled.losses.end());
   readable.push_back(assembled.result);

@@ -40,14 +40,20 @@ std::size_t Arena::allocated_bytes() const {
   return buffer_ ? buffer_->size_bytes() : 0;
 }
 
+std::shared_ptr<DeviceBuffer> Arena::buffer() const {
+  std::scoped_lock lock(mutex_);
+  return buffer_;
+}
+
 Location Arena::at(std::size_t offset) {
   std::scoped_lock lock(mutex_);
   if (!buffer_) {
     buffer_ = context_->allocate(size_, label_);
     for (const Upload& upload : uploads_) {
-      const HostData& data = upload.tensor->data;
-      const std::size_t bytes =
-          std::min(data.size, upload.tensor->desc.size_bytes());
+      const auto tensor = upload.tensor.lock();
+      if (!tensor) continue;
+      const HostData& data = tensor->data;
+      const std::size_t bytes = std::min(data.size, tensor->desc.size_bytes());
       if (bytes == 0) continue;
       std::memcpy(buffer_->host() + upload.offset, data.bytes, bytes);
     }

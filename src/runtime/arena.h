@@ -32,13 +32,16 @@ class Arena {
   std::size_t allocated_bytes() const;
   int generation() const { return generation_; }
   const std::shared_ptr<DeviceContext>& context() const { return context_; }
+  /// Null before allocation.
+  std::shared_ptr<DeviceBuffer> buffer() const;
   /// Allocates at first use. Throws OutOfMemoryError.
   Location at(std::size_t offset);
 
  private:
   struct Upload {
     std::size_t offset;
-    std::shared_ptr<TensorState> tensor;
+    // Weak: tensors own the arena that they live in.
+    std::weak_ptr<TensorState> tensor;
   };
 
   std::shared_ptr<DeviceContext> context_;

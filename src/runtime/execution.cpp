@@ -77,8 +77,7 @@ std::vector<LayerTime> ExecutionResult::layer_times() const {
   const Specialization& specialization = *state_->specialization;
   const CompiledProgram& compiled =
       specialization.compilation.program(plan_of(state_->segment));
-  const auto& units =
-      specialization.segments[static_cast<int>(state_->segment)]->units;
+  const auto& units = state_->bound->units;
   std::vector<LayerTime> times(compiled.assembled.records.size() + 1);
   for (std::size_t i = 0; i < compiled.assembled.records.size(); ++i) {
     times[i].layer = compiled.assembled.records[i].layer->label();

@@ -10,7 +10,7 @@
 namespace traingraph {
 
 void ExecutionState::reset() {
-  staged_bytes_ = 0;
+  num_staged_ = 0;
   before_.clear();
   after_.clear();
   user_copies_.clear();
@@ -25,16 +25,19 @@ void ExecutionState::reset() {
   unit_seconds = {};
   work = nullptr;
   specialization.reset();
+  bound.reset();
   done_.store(false, std::memory_order_relaxed);
 }
 
 std::byte* ExecutionState::stage(DeviceContext& context, Location to,
-                                 std::size_t bytes, std::size_t capacity) {
-  if (!input_staging_ || input_staging_->size_bytes() < capacity) {
-    input_staging_ = context.allocate(capacity, "input staging");
+                                 std::size_t bytes) {
+  // One buffer per write: calls repeat, so after the first the sizes fit.
+  if (num_staged_ == input_staging_.size()) input_staging_.emplace_back();
+  auto& buffer = input_staging_[num_staged_++];
+  if (!buffer || buffer->size_bytes() < bytes) {
+    buffer = context.allocate(bytes, "input staging");
   }
-  const Location from{input_staging_.get(), staged_bytes_};
-  staged_bytes_ += (bytes + 63) / 64 * 64;
+  const Location from{buffer.get(), 0};
   before_.push_back({from, to, bytes});
   return from.host();
 }
@@ -144,8 +147,9 @@ std::exception_ptr ExecutionState::error() const {
 }
 
 std::size_t ExecutionState::staging_bytes() const {
-  return (input_staging_ ? input_staging_->size_bytes() : 0) +
-         (output_staging_ ? output_staging_->size_bytes() : 0);
+  std::size_t bytes = output_staging_ ? output_staging_->size_bytes() : 0;
+  for (const auto& buffer : input_staging_) bytes += buffer->size_bytes();
+  return bytes;
 }
 
 }  // namespace traingraph

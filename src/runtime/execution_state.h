@@ -29,8 +29,7 @@ class ExecutionState final : public Submission {
   /// Makes a used slot fresh; keeps buffers and capacities.
   void reset();
   /// Staging for data that is written while earlier work is in flight.
-  std::byte* stage(DeviceContext& context, Location to, std::size_t bytes,
-                   std::size_t capacity);
+  std::byte* stage(DeviceContext& context, Location to, std::size_t bytes);
   /// Copies `plan`'s outputs after the work.
   void fetch(DeviceContext& context, const OutputPlan& plan,
              std::shared_ptr<const Specialization> specialization);
@@ -64,6 +63,7 @@ class ExecutionState final : public Submission {
   std::optional<OutputView> result;
   bool has_loss = false;
   std::shared_ptr<const Specialization> specialization;
+  std::shared_ptr<const BoundSegment> bound;
 
  private:
   struct UserCopy {
@@ -73,8 +73,9 @@ class ExecutionState final : public Submission {
     std::shared_ptr<void> owner;
   };
 
-  std::shared_ptr<DeviceBuffer> input_staging_, output_staging_;
-  std::size_t staged_bytes_ = 0;
+  std::vector<std::shared_ptr<DeviceBuffer>> input_staging_;
+  std::size_t num_staged_ = 0;  // buffers of input_staging_ in use
+  std::shared_ptr<DeviceBuffer> output_staging_;
   std::vector<Copy> before_, after_;
   std::vector<UserCopy> user_copies_;
   std::vector<std::function<void()>> callbacks_;

@@ -25,19 +25,4 @@ struct PlanStorage final : DeviceStorage {
   std::function<ValueId(const Assembled&)> find;
 };
 
-/// A result of a linked session, where its separate phases leave it.
-struct PhaseStorage final : DeviceStorage {
-  PhaseStorage(std::shared_ptr<DeviceContext> context, std::size_t bytes,
-               std::weak_ptr<Session> session, std::uint64_t tensor_id)
-      : DeviceStorage(std::move(context), bytes),
-        session(std::move(session)),
-        tensor_id(tensor_id) {}
-
-  Location locate() override;
-  bool is_allocated() const override { return !session.expired(); }
-
-  std::weak_ptr<Session> session;
-  std::uint64_t tensor_id;
-};
-
 }  // namespace traingraph

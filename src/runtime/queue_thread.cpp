@@ -32,14 +32,17 @@ void QueueThread::submit(Submission& submission) {
     submission.next = nullptr;
     (tail_ ? tail_->next : head_) = &submission;
     tail_ = &submission;
-    ++num_pending_;
+    ++num_submitted_;
   }
   not_empty_.notify_one();
 }
 
 void QueueThread::drain() {
   std::unique_lock lock(mutex_);
-  idle_.wait(lock, [this] { return num_pending_ == 0; });
+  ++num_draining_;
+  const std::uint64_t target = num_submitted_;
+  finished_.wait(lock, [&] { return num_finished_ >= target; });
+  --num_draining_;
 }
 
 void QueueThread::loop() {
@@ -53,7 +56,8 @@ void QueueThread::loop() {
     lock.unlock();
     process(submission);
     lock.lock();
-    if (--num_pending_ == 0) idle_.notify_all();
+    ++num_finished_;
+    if (num_draining_ > 0) finished_.notify_all();
   }
 }
 

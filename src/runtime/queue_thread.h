@@ -30,10 +30,11 @@ class QueueThread {
 
   Run run_;
   std::mutex mutex_;
-  std::condition_variable not_empty_, idle_;
+  std::condition_variable not_empty_, finished_;
   Submission* head_ = nullptr;
   Submission* tail_ = nullptr;
-  std::size_t num_pending_ = 0;
+  std::uint64_t num_submitted_ = 0, num_finished_ = 0;
+  int num_draining_ = 0;
   bool stops_ = false;
   std::thread thread_;
 };

@@ -77,6 +77,8 @@ class Session : public std::enable_shared_from_this<Session> {
   std::span<float> gradients() const;
   std::vector<float> gradient_data(const Tensor& parameter,
                                    const Layer& layer) const;
+  /// What keeps the memory behind gradient() alive.
+  std::shared_ptr<void> gradient_owner() const;
   std::vector<Tensor> parameters() const;
   void bind_optimizer_data(std::span<const TensorData> data,
                            const Tensor& parameter);
@@ -109,6 +111,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool uses(const Tensor& tensor) const;
 
   // session_compile.cpp
+  void forget_compilation();
   void compile_locked();
   void require_compilable() const;
   void require_inputs_are_used(const Compilation& compilation) const;
@@ -142,15 +145,17 @@ class Session : public std::enable_shared_from_this<Session> {
   void share_results(const std::vector<Session*>& group, LinkShared& shared);
   void share_accumulators(const std::vector<Session*>& group,
                           LinkShared& shared);
-  Location locate_in_phases(std::uint64_t tensor_id);
+  std::shared_ptr<DeviceStorage> result_storage(const Tensor& tensor) const;
+  void redirect(const Tensor& tensor, std::shared_ptr<DeviceStorage> storage);
+  bool updates_anything() const;
   PlanKind shared_plan() const;
   void leave_link() noexcept;
   void require_link(const Call& call, std::int64_t batch) const;
   std::shared_ptr<ExecutionState> link_dependency(const Call& call) const;
-  friend struct PhaseStorage;
 
   // session_bind.cpp
-  BoundSegment& bound(Specialization& specialization, Segment segment);
+  std::shared_ptr<const BoundSegment> bound(Specialization& specialization,
+                                            Segment segment);
   std::vector<UnitId> units_of(const Specialization& specialization,
                                Segment segment) const;
   Location locate(const CompiledProgram& program, const Plan& plan,
@@ -188,6 +193,7 @@ class Session : public std::enable_shared_from_this<Session> {
                   const TensorMap& declared, std::int64_t batch);
   void write_hidden(ExecutionState& slot, Segment segment);
   void write_rates(ExecutionState& slot);
+  void start_next_step(Optimizer& optimizer);
   void write_accumulation(ExecutionState& slot);
 
   // session_inspect.cpp
@@ -241,6 +247,8 @@ class Session : public std::enable_shared_from_this<Session> {
   /// session reads: alive even when their session is not.
   bool lends_results_ = false;
   std::vector<std::shared_ptr<Arena>> borrowed_;
+  /// What redirect() replaced, to be restored when the link ends.
+  std::vector<std::pair<Tensor, std::shared_ptr<DeviceStorage>>> before_link_;
 
   std::vector<std::shared_ptr<ExecutionState>> pool_;
   std::atomic<int> in_flight_{0};   // work that touches device memory

@@ -23,10 +23,11 @@ std::vector<bool> label_storage(const CompiledProgram& compiled) {
 
 }  // namespace
 
-BoundSegment& Session::bound(Specialization& specialization, Segment segment) {
+std::shared_ptr<const BoundSegment> Session::bound(
+    Specialization& specialization, Segment segment) {
   auto& slot = specialization.segments[static_cast<int>(segment)];
-  if (slot) return *slot;
-  auto bound = std::make_unique<BoundSegment>();
+  if (slot) return slot;
+  auto bound = std::make_shared<BoundSegment>();
   const PlanKind kind = plan_of(segment);
   const CompiledProgram& program = specialization.compilation.program(kind);
   const Plan& plan = specialization.compilation.plan(kind);
@@ -55,7 +56,7 @@ BoundSegment& Session::bound(Specialization& specialization, Segment segment) {
   }
   bound->outputs = outputs_of(specialization, segment);
   slot = std::move(bound);
-  return *slot;
+  return slot;
 }
 
 std::vector<UnitId> Session::units_of(const Specialization& specialization,

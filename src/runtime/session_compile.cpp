@@ -44,23 +44,24 @@ void Session::compile(const Device& device, const CompileOptions& options,
   require_compilable();
   declare_constants(constants, constants_data);
   Freeze freeze(declaration_.graphs);
-  // A compile that fails leaves the graph uncompiled, whatever it was before.
-  main_.reset();
-  specializations_.clear();
+  forget_compilation();
   device_ = device;
   context_ = device.context();
   options_ = options;
   declaration_.computes_all_gradients = options.compute_all_gradients;
   declaration_.is_linkable = options.link_graphs;
   declaration_.debugs_layers = options.debug_layers;
+  std::erase_if(declaration_.user_gradients,
+                [](const auto& user) { return user.is_boundary; });
   if (options.link_graphs) allocate_boundary_gradients();
+  declaration_.trained.reset();
+  declaration_.trained = trainable_parameters(declaration_);
   create_hidden_tensors();
   create_slots(/*keeps_host_data=*/true);
   leave_link();
   updated_elsewhere_.clear();
   seed_ = platform_seed();
   reset_arenas();
-  main_.reset();  // a failure below leaves the graph uncompiled
   compile_locked();
   freeze.keep();
 }
@@ -81,8 +82,7 @@ void Session::compile_optimizer(OptimizerPtr optimizer) {
                   .hint = "Call compile_optimizer() before link()."});
   }
   wait_until_idle();
-  main_.reset();
-  specializations_.clear();
+  forget_compilation();
   declaration_.optimizer = std::move(optimizer);
   for (const auto& [id, tensors] : declaration_.slots) {
     for (const Tensor& tensor : tensors) {
@@ -92,6 +92,19 @@ void Session::compile_optimizer(OptimizerPtr optimizer) {
   create_slots(/*keeps_host_data=*/false);
   slots_ = std::make_shared<Arena>(context_, "optimizer slots");
   compile_locked();
+}
+
+/// A compile that fails leaves the graph uncompiled, whatever it was before.
+void Session::forget_compilation() {
+  main_.reset();
+  specializations_.clear();
+  last_specialization_.reset();
+  last_plan_.reset();
+  last_phase_.reset();
+  last_gradient_.reset();
+  phase_ = PhaseState::Clean;
+  gradient_tensors_.clear();
+  pool_.clear();
 }
 
 void Session::compile_locked() {
@@ -109,11 +122,6 @@ void Session::compile_locked() {
   size_plan_arenas(specialization->compilation);
   main_ = specialization;
   specializations_ = {specialization};
-  last_specialization_.reset();
-  last_plan_.reset();
-  last_phase_.reset();
-  last_gradient_.reset();
-  phase_ = PhaseState::Clean;
   collect_inputs();
   create_readable_tensors();
   ++compile_count_;
@@ -212,7 +220,8 @@ void Session::allocate_boundary_gradients() {
         }
         declaration_.user_gradients.push_back(
             {tensor,
-             Tensor(tensor.descriptor(), "gradient of " + tensor.label())});
+             Tensor(tensor.descriptor(), "gradient of " + tensor.label()),
+             /*is_boundary=*/true});
       }
     }
   }

@@ -109,6 +109,23 @@ void Session::add_inputs(const TensorMap& inputs, const TensorMap& labels,
           .got = "\"" + name + "\""});
     }
   }
+  for (const auto& [name, tensor] : all) {
+    const auto is_this = [&](const auto& entry) {
+      return entry.second == tensor;
+    };
+    const bool is_twice =
+        std::ranges::count_if(all, is_this) > 1 ||
+        std::ranges::any_of(declaration_.inputs, is_this) ||
+        std::ranges::any_of(declaration_.labels, is_this) ||
+        std::ranges::any_of(declaration_.label_weights, is_this);
+    if (!is_twice) continue;
+    throw InvalidArgument(
+        ErrorInfo{.op = "add_inputs",
+                  .node = name,
+                  .what = "the tensor is declared under two names",
+                  .expected = "one name per tensor",
+                  .got = "\"" + tensor.label() + "\" again"});
+  }
   declaration_.inputs.insert(inputs.begin(), inputs.end());
   declaration_.labels.insert(labels.begin(), labels.end());
   declaration_.label_weights.insert(label_weights.begin(),

@@ -48,8 +48,8 @@ Execution Session::execute_gradient(const ExecuteOptions& options) {
         .op = "execute_gradient",
         .what = "there is no forward pass to differentiate",
         .expected = "execute_forward before each execute_gradient",
-        .hint = "A forward pass in inference form, execute() and a gradient "
-                "pass use the last one up."});
+        .hint = "A forward pass in inference form, execute(), a gradient pass "
+                "and bind_and_write_data() of inputs use the last one up."});
   }
   require_seed("execute_gradient");
   if (options.batch_size != 0 && options.batch_size != phase_batch_) {
@@ -94,13 +94,22 @@ void Session::bind_and_write(DataList data, const TensorMap& inputs,
   const std::int64_t batch = check_batch(call, batch_size);
   const TensorMap& declared = inputs.empty() ? bindable_ : inputs;
   check_list(call, data, declared, batch);
+  bool overwrites_inputs = false;
   for (const NamedData& item : data) {
     const Tensor& tensor =
         std::ranges::find(
             declared, item.name,
             [](const auto& entry) -> std::string_view { return entry.first; })
             ->second;
-    if (placements_.contains(tensor.state().get())) continue;
+    const bool is_declared =
+        std::ranges::any_of(declared_, [&](const auto& entry) {
+          return entry.second.tensor == tensor;
+        });
+    const bool is_user_gradient = std::ranges::any_of(
+        declaration_.user_gradients,
+        [&](const auto& user) { return user.gradient == tensor; });
+    overwrites_inputs = overwrites_inputs || is_declared;
+    if (is_declared || is_user_gradient) continue;
     throw InvalidArgument(
         ErrorInfo{.op = call,
                   .node = std::string(item.name),
@@ -116,6 +125,8 @@ void Session::bind_and_write(DataList data, const TensorMap& inputs,
   in_flight_.fetch_add(1);
   unfinished_.fetch_add(1);
   context_->submit(*slot);
+  // The gradient pass would read the new inputs, not those of the forward.
+  if (overwrites_inputs) phase_ = PhaseState::Clean;
   lock.unlock();
   if (synchronous) slot->wait();
 }
@@ -133,7 +144,10 @@ Segment Session::inference_segment(const Data& data,
 
 void Session::require_seed(const char* call) const {
   const Assembled& assembled = main_->compilation.training->assembled;
-  if (!assembled.losses.empty() || !declaration_.user_gradients.empty()) return;
+  const bool has_user_gradient = std::ranges::any_of(
+      declaration_.user_gradients,
+      [&](const auto& user) { return link_ || !user.is_boundary; });
+  if (!assembled.losses.empty() || has_user_gradient) return;
   throw StateError(ErrorInfo{
       .op = call,
       .what = "nothing starts the gradient",
@@ -153,15 +167,16 @@ Execution Session::enqueue(const Call& call, const ExecuteOptions& options,
              batch);
   require_inputs(call, skips, batch);
   const auto specialization = batch == batch_ ? main_ : specialize(batch);
-  BoundSegment& segment = bound(*specialization, call.segment);
-  check_outputs(call.name, options, segment.outputs);
+  const auto segment = bound(*specialization, call.segment);
+  check_outputs(call.name, options, segment->outputs);
 
   const auto slot = acquire_slot();
   slot->segment = call.segment;
-  slot->work = segment.work.get();
-  slot->fetch(*context_, segment.outputs, specialization);
+  slot->work = segment->work.get();
+  slot->bound = segment;
+  slot->fetch(*context_, segment->outputs, specialization);
   for (const NamedData& item : options.outputs_data) {
-    const auto& outputs = segment.outputs.outputs;
+    const auto& outputs = segment->outputs.outputs;
     const auto it =
         std::ranges::find(outputs, item.name, &OutputPlan::Entry::name);
     slot->copy_output_to(it - outputs.begin(), item.data);
@@ -175,7 +190,7 @@ Execution Session::enqueue(const Call& call, const ExecuteOptions& options,
   write_hidden(*slot, call.segment);
   slot->is_profiled = options.profiling || options.per_layer_profiling;
   if (options.per_layer_profiling) {
-    slot->unit_times.assign(segment.units.size(), 0.0);
+    slot->unit_times.assign(segment->units.size(), 0.0);
   }
   if (options.completion_handler && !options.synchronous) {
     slot->add_callback([handler = options.completion_handler, slot] {

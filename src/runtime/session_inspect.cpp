@@ -218,14 +218,23 @@ std::span<float> Session::gradients() const {
   require_compiled("gradients");
   const auto& trained = main_->compilation.training->assembled.trained;
   if (trained.empty()) return {};
-  const Location first = gradient_location(trained.front().tensor);
   if (declaration_.is_linkable) {
-    return {reinterpret_cast<float*>(accumulators_->at(0).host()),
-            accumulators_->size_bytes() / sizeof(float)};
+    throw UnsupportedError(ErrorInfo{
+        .op = "gradients",
+        .what = "linkable graphs have no block of all gradients, since each "
+                "may be shared with another graph",
+        .hint = "Use gradient() for each parameter."});
   }
+  const Location first = gradient_location(trained.front().tensor);
   const Plan& plan = last_gradient_->specialization->compilation.phases;
   return {reinterpret_cast<float*>(first.host()),
           plan.gradient_block.bytes / sizeof(float)};
+}
+
+std::shared_ptr<void> Session::gradient_owner() const {
+  std::scoped_lock lock(mutex_);
+  return declaration_.is_linkable ? accumulators_->buffer()
+                                  : arena(PlanKind::Phases).buffer();
 }
 
 std::vector<float> Session::gradient_data(const Tensor& parameter,

@@ -38,11 +38,17 @@ void Session::link(const std::vector<std::shared_ptr<Session>>& others) {
     session->phase_ = PhaseState::Clean;
   }
   auto shared = std::make_shared<LinkShared>();
-  share_results(group, *shared);
-  share_accumulators(group, *shared);
+  try {
+    share_results(group, *shared);
+    share_accumulators(group, *shared);
+  } catch (...) {
+    for (Session* session : group) session->leave_link();
+    throw;
+  }
   for (Session* session : group) {
     session->link_ = shared;
-    if (const auto& optimizer = session->declaration_.optimizer) {
+    const auto& optimizer = session->declaration_.optimizer;
+    if (optimizer && session->updates_anything()) {
       shared->users[optimizer.get()].push_back(session);
     }
   }
@@ -75,10 +81,7 @@ void Session::share_results(const std::vector<Session*>& group,
       if (producer == group.end()) continue;
       Session& from = **producer;
       const std::uint64_t id = tensor.tensor_id();
-      consumer->placements_[tensor.state().get()] =
-          std::make_shared<PhaseStorage>(from.context_,
-                                         tensor.descriptor().size_bytes(),
-                                         from.weak_from_this(), id);
+      consumer->redirect(tensor, from.result_storage(tensor));
       consumer->declared_[name].written_batch = consumer->batch_;
       consumer->borrowed_.push_back(
           from.arenas_[static_cast<int>(from.shared_plan())]);
@@ -102,7 +105,7 @@ void Session::share_results(const std::vector<Session*>& group,
       }
       auto& into = from.placements_[user->gradient.state().get()];
       if (!into) continue;
-      consumer->placements_[accumulator->second.state().get()] = into;
+      consumer->redirect(accumulator->second, into);
       shared.has_contribution[into.get()] = false;
     }
   }
@@ -121,12 +124,12 @@ void Session::share_accumulators(const std::vector<Session*>& group,
       const std::uint64_t id = trained.tensor.tensor_id();
       const auto accumulator = session->declaration_.accumulators.find(id);
       if (accumulator == session->declaration_.accumulators.end()) continue;
-      auto& own =
+      const auto own =
           session->placements_[accumulator->second.state().get()];
       const auto [it, is_first] = storage.try_emplace(id, own);
       if (!is_first) {
-        own = it->second;
-        shared.has_contribution[own.get()] = false;
+        session->redirect(accumulator->second, it->second);
+        shared.has_contribution[it->second.get()] = false;
       }
       if (!session->declaration_.optimizer) continue;
       if (!updater.try_emplace(id, session).second) {
@@ -136,28 +139,44 @@ void Session::share_accumulators(const std::vector<Session*>& group,
   }
 }
 
-Location PhaseStorage::locate() {
-  const auto alive = session.lock();
-  if (!alive) {
-    throw StateError(ErrorInfo{.op = "link",
-                               .what = "a linked graph no longer exists"});
-  }
-  return alive->locate_in_phases(tensor_id);
-}
-
 PlanKind Session::shared_plan() const {
   return declaration_.trains ? PlanKind::Phases : PlanKind::Inference;
 }
 
-Location Session::locate_in_phases(std::uint64_t tensor_id) {
+/// Where the separate phases leave a result; fixed while graphs are linked.
+std::shared_ptr<DeviceStorage> Session::result_storage(
+    const Tensor& tensor) const {
   const PlanKind kind = shared_plan();
   const CompiledProgram& compiled = main_->compilation.program(kind);
-  const ValueId value = compiled.assembled.value_of.at(tensor_id);
-  return locate(compiled, main_->compilation.plan(kind), arena(kind),
-                compiled.lowered.storage_of[value]);
+  const ValueId value = compiled.assembled.find(tensor);
+  const StorageId storage =
+      value == kNoValue ? -1 : compiled.lowered.storage_of[value];
+  if (storage < 0) {
+    throw InternalError("link: \"" + tensor.label() + "\" has no storage");
+  }
+  const std::size_t offset =
+      main_->compilation.plan(kind).offset_of[storage];
+  return std::make_shared<ArenaStorage>(arenas_[static_cast<int>(kind)], offset,
+                                        tensor.descriptor().size_bytes());
+}
+
+/// Places a tensor elsewhere until the link ends.
+void Session::redirect(const Tensor& tensor,
+                       std::shared_ptr<DeviceStorage> storage) {
+  auto& placement = placements_[tensor.state().get()];
+  before_link_.emplace_back(tensor, std::move(placement));
+  placement = std::move(storage);
 }
 
 Session::~Session() { leave_link(); }
+
+bool Session::updates_anything() const {
+  const auto& trained = main_->compilation.training->assembled.trained;
+  return std::ranges::any_of(trained, [&](const Trained& t) {
+    return std::ranges::find(updated_elsewhere_, t.tensor.tensor_id()) ==
+           updated_elsewhere_.end();
+  });
+}
 
 /// What others of the link may still read stays allocated, but they are told.
 void Session::leave_link() noexcept {
@@ -165,6 +184,14 @@ void Session::leave_link() noexcept {
   link_.reset();
   lends_results_ = false;
   borrowed_.clear();
+  while (!before_link_.empty()) {
+    auto& [tensor, storage] = before_link_.back();
+    placements_[tensor.state().get()] = std::move(storage);
+    for (auto& [name, input] : declared_) {
+      if (input.tensor == tensor) input.written_batch = 0;
+    }
+    before_link_.pop_back();
+  }
 }
 
 void Session::require_link(const Call& call, std::int64_t batch) const {

@@ -16,15 +16,11 @@ void Session::write(ExecutionState& slot, const Tensor& tensor,
   const auto placed = placements_.find(tensor.state().get());
   if (placed == placements_.end()) return;  // nothing reads it in this mode
   const Location to = placed->second->locate();
-  if (in_flight_.load(std::memory_order_acquire) == 0) {
-    std::memcpy(to.host(), bytes, size);
-    return;
-  }
-  std::size_t capacity = inputs_->size_bytes();
-  if (!declaration_.trained_inputs.empty()) {
-    capacity += parameters_->size_bytes();
-  }
-  std::memcpy(slot.stage(*context_, to, size, capacity), bytes, size);
+  // Memory of linked sessions may be in use by work of the others.
+  const bool is_idle =
+      !link_ && in_flight_.load(std::memory_order_acquire) == 0;
+  std::memcpy(is_idle ? to.host() : slot.stage(*context_, to, size), bytes,
+              size);
 }
 
 void Session::write_list(ExecutionState& slot, DataList data,
@@ -39,7 +35,9 @@ void Session::write_list(ExecutionState& slot, DataList data,
         std::ranges::find_if(declared_, [&](const auto& entry) {
           return entry.second.tensor == it->second;
         });
-    if (known != declared_.end()) known->second.written_batch = batch;
+    if (known == declared_.end()) continue;
+    const bool is_batched = it->second.shape()[0] == batch_;
+    known->second.written_batch = is_batched ? batch : batch_;
   }
 }
 
@@ -61,9 +59,19 @@ void Session::write_hidden(ExecutionState& slot, Segment segment) {
   }
 }
 
+/// A linked session that updates a second time did not wait for the others.
+void Session::start_next_step(Optimizer& optimizer) {
+  std::scoped_lock lock(link_->mutex);
+  auto& updated = link_->updated[&optimizer];
+  if (std::ranges::find(updated, this) == updated.end()) return;
+  updated.clear();
+  optimizer.set_time_step(optimizer.time_step() + 1);
+}
+
 void Session::write_rates(ExecutionState& slot) {
   if (!declaration_.optimizer) return;
   Optimizer& optimizer = *declaration_.optimizer;
+  if (link_) start_next_step(optimizer);
   const std::array<float, 4> rates{
       optimizer.learning_rate(), optimizer.corrected_rate(),
       optimizer.applies_gradient_clipping() ? 1.0f : 0.0f, 0.0f};
@@ -75,10 +83,10 @@ void Session::write_rates(ExecutionState& slot) {
   // An optimizer that linked graphs share advances after the last of them.
   std::scoped_lock lock(link_->mutex);
   auto& updated = link_->updated[&optimizer];
-  if (std::ranges::find(updated, this) == updated.end()) {
-    updated.push_back(this);
-  }
-  if (updated.size() >= link_->users[&optimizer].size()) {
+  const auto& users = link_->users[&optimizer];
+  const bool is_user = std::ranges::find(users, this) != users.end();
+  if (is_user) updated.push_back(this);
+  if (is_user && updated.size() >= users.size()) {
     updated.clear();
     optimizer.set_time_step(optimizer.time_step() + 1);
   }

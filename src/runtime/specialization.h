@@ -56,7 +56,7 @@ struct BoundSegment {
 
 struct Specialization {
   Compilation compilation;
-  std::array<std::unique_ptr<BoundSegment>, kNumSegments> segments;
+  std::array<std::shared_ptr<BoundSegment>, kNumSegments> segments;
   std::uint64_t last_use = 0;
   /// Output names that `segments` refer to.
   std::shared_ptr<const std::map<std::string, Tensor>> names;

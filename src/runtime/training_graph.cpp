@@ -161,6 +161,10 @@ std::span<float> TrainingGraph::gradient(const Tensor& parameter) const {
   return session_->gradient(parameter);
 }
 
+std::shared_ptr<void> TrainingGraph::gradient_owner() const {
+  return session_->gradient_owner();
+}
+
 std::span<float> TrainingGraph::gradients() const {
   return session_->gradients();
 }

@@ -106,6 +106,20 @@ TEST(Memory, SmallerBatchesShareTheArenas) {
   EXPECT_EQ(t.memory().allocated_bytes, before);
 }
 
+TEST(Memory, GraphsLeaveNothingBehind) {
+  for (const bool runs : {false, true}) {
+    std::weak_ptr<TensorState> parameter;
+    {
+      Linear net;
+      parameter = net.w().state();
+      TrainingGraph t = net.train(sgd(0.1f, 0.9f));
+      if (runs) t.execute(net.inputs, net.labels);
+      Device::cpu().synchronize();
+    }
+    EXPECT_TRUE(parameter.expired()) << "after " << runs << " steps";
+  }
+}
+
 TEST(Memory, StagingIsBoundedByWhatIsInFlight) {
   Linear net;
   TrainingGraph t = net.train(sgd(0.1f));
