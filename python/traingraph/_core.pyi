@@ -2818,7 +2818,7 @@ class TrainingGraph(CompiledGraph):
         """
     def gradient(self, parameter: Tensor) -> NDArray[Any]:
         """
-        The raw gradient of a parameter on the device: a writable view, to be edited between execute_gradient and execute_optimizer_update. Waits for work in flight. Valid until the graph is compiled again.
+        The raw gradient of a parameter on the device: a writable view, to be edited between execute_gradient and execute_optimizer_update. Waits for work in flight. Valid until the next gradient pass.
         """
     def gradient_data(self, parameter: Tensor, layer: Layer) -> NDArray[Any]:
         """

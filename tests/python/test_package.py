@@ -149,7 +149,10 @@ CPP_ONLY = {
     "ExecutionResult": set(),
     "Graph": {"op", "state"},  # one method per op
     "CompiledGraph": set(),
-    "TrainingGraph": {"set_random_step"},  # property
+    "TrainingGraph": {
+        "gradient_owner",  # gradient() keeps the memory alive by itself
+        "set_random_step",  # property
+    },
     "InferenceGraph": set(),
     "Device": {"context"},
     "Optimizer": {
