@@ -24,7 +24,7 @@ from tqdm import tqdm
 import traingraph as tg
 
 mpl.use("Agg")
-from matplotlib import pyplot as plt  # noqa: E402
+from matplotlib import pyplot as plt
 
 BATCH = 64
 SEED = 1

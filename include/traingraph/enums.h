@@ -53,7 +53,11 @@ enum class PaddingType : std::int32_t { Zero, Reflect, Symmetric, Constant };
 enum class PoolingType : std::int32_t { Max = 1, Average, L2Norm };
 enum class SoftmaxOperation : std::int32_t { Softmax, LogSoftmax };
 enum class RegularizationType : std::int32_t { None, L1, L2 };
-enum class GradientClippingType : std::int32_t { ByValue, ByNorm, ByGlobalNorm };
+enum class GradientClippingType : std::int32_t {
+  ByValue,
+  ByNorm,
+  ByGlobalNorm
+};
 
 /// True for the operations of ArithmeticOperation that take one operand.
 TRAINGRAPH_API bool is_unary(ArithmeticOperation operation);

@@ -28,7 +28,7 @@ struct OutputView {
 
 /// Device time of one layer in one execution (per-layer profiling).
 struct LayerTime {
-  std::string_view layer;  // label
+  std::string_view layer;                        // label
   double forward = 0, gradient = 0, update = 0;  // seconds
 };
 

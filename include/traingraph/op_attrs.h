@@ -25,13 +25,14 @@ using Pair = std::array<std::int64_t, 2>;
 /// (top, bottom, left, right).
 using Padding = std::array<std::int64_t, 4>;
 
-#define TRAINGRAPH_FIELDS(Struct, ...)                      \
-  bool operator==(const Struct&) const = default;           \
-  static constexpr auto fields() {                          \
-    using Self = Struct;                                    \
-    return std::tuple{__VA_ARGS__};                         \
+#define TRAINGRAPH_FIELDS(Struct, ...)            \
+  bool operator==(const Struct&) const = default; \
+  static constexpr auto fields() {                \
+    using Self = Struct;                          \
+    return std::tuple{__VA_ARGS__};               \
   }
-#define TRAINGRAPH_FIELD(member) Field{#member, &Self::member}
+#define TRAINGRAPH_FIELD(member) \
+  Field { #member, &Self::member }
 
 struct NoAttrs {
   bool operator==(const NoAttrs&) const = default;

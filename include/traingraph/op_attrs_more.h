@@ -95,17 +95,17 @@ struct LossAttrs {
 
 /// What every update does to the raw gradient first: clip by value (when the
 /// run-time switch is on), rescale, regularise.
-#define TRAINGRAPH_UPDATE_MEMBERS                                  \
-  float gradient_rescale = 1;                                      \
-  bool clips_by_value = false;                                     \
-  float gradient_clip_min = -1, gradient_clip_max = 1;             \
+#define TRAINGRAPH_UPDATE_MEMBERS                                    \
+  float gradient_rescale = 1;                                        \
+  bool clips_by_value = false;                                       \
+  float gradient_clip_min = -1, gradient_clip_max = 1;               \
   RegularizationType regularization_type = RegularizationType::None; \
   float regularization_scale = 0;
-#define TRAINGRAPH_UPDATE_FIELDS                                          \
-  TRAINGRAPH_FIELD(gradient_rescale), TRAINGRAPH_FIELD(clips_by_value),   \
-      TRAINGRAPH_FIELD(gradient_clip_min),                                \
-      TRAINGRAPH_FIELD(gradient_clip_max),                                \
-      TRAINGRAPH_FIELD(regularization_type),                              \
+#define TRAINGRAPH_UPDATE_FIELDS                                        \
+  TRAINGRAPH_FIELD(gradient_rescale), TRAINGRAPH_FIELD(clips_by_value), \
+      TRAINGRAPH_FIELD(gradient_clip_min),                              \
+      TRAINGRAPH_FIELD(gradient_clip_max),                              \
+      TRAINGRAPH_FIELD(regularization_type),                            \
       TRAINGRAPH_FIELD(regularization_scale)
 
 struct SgdUpdateAttrs {
@@ -154,11 +154,11 @@ using Attributes =
     std::variant<NoAttrs, ActivationAttrs, ArithmeticAttrs, CompareAttrs,
                  CastAttrs, FillAttrs, DropoutAttrs, MatMulAttrs,
                  Convolution2dAttrs, Convolution2dGradientAttrs, Pool2dAttrs,
-                 AveragePool2dAttrs, AveragePool2dGradientAttrs,
-                 BatchNormAttrs, SoftmaxAttrs, ReduceAttrs, ShapeAttrs,
-                 TransposeAttrs, AxisAttrs, SplitAttrs, SliceAttrs,
-                 SliceGradientAttrs, PadAttrs, LossAttrs, SgdUpdateAttrs,
-                 AdamUpdateAttrs, RmspropUpdateAttrs, ClipScaleAttrs>;
+                 AveragePool2dAttrs, AveragePool2dGradientAttrs, BatchNormAttrs,
+                 SoftmaxAttrs, ReduceAttrs, ShapeAttrs, TransposeAttrs,
+                 AxisAttrs, SplitAttrs, SliceAttrs, SliceGradientAttrs,
+                 PadAttrs, LossAttrs, SgdUpdateAttrs, AdamUpdateAttrs,
+                 RmspropUpdateAttrs, ClipScaleAttrs>;
 
 /// One entry per row of ops.inc.
 enum class OpKind : std::int32_t {

@@ -124,8 +124,9 @@ void bind_compiled_graph(py::module_& m) {
   Handle<CompiledGraph, Graph> graph(
       m, "CompiledGraph", "What TrainingGraph and InferenceGraph share.");
   bind_declarations(graph);
-  graph.def_property_readonly("is_compiled",
-                               released(&CompiledGraph::is_compiled))
+  graph
+      .def_property_readonly("is_compiled",
+                             released(&CompiledGraph::is_compiled))
       .def_property_readonly("compile_count",
                              released(&CompiledGraph::compile_count),
                              "1 per compile(), 1 per new batch size.")

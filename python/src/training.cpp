@@ -158,7 +158,8 @@ Array gradients(const py::object& self) {
   const auto& graph = self.cast<const TrainingGraph&>();
   const std::span<float> values =
       without_gil([&] { return graph.gradients(); });
-  return float_view(owner_of_gradients(graph), values, {static_cast<std::int64_t>(values.size())});
+  return float_view(owner_of_gradients(graph), values,
+                    {static_cast<std::int64_t>(values.size())});
 }
 
 Array gradient_data(const TrainingGraph& self, const Tensor& parameter,
@@ -199,20 +200,19 @@ void bind_gradients(Training& graph) {
                              "multiple of 64 bytes.")
       .def("gradient_data", &gradient_data, py::arg("parameter"),
            py::arg("layer"), "A copy of the raw gradient of a parameter.")
-      .def_property_readonly("parameters",
-                             released(&TrainingGraph::parameters),
+      .def_property_readonly("parameters", released(&TrainingGraph::parameters),
                              "Trained parameters in order.");
 }
 
 void bind_optimizer_methods(Training& graph) {
   graph
-      .def_property_readonly("optimizer",
-                             [](const TrainingGraph& self) {
-                               const OptimizerPtr optimizer = without_gil(
-                                   [&] { return self.optimizer(); });
-                               return optimizer ? std::optional(optimizer)
-                                                : std::nullopt;
-                             })
+      .def_property_readonly(
+          "optimizer",
+          [](const TrainingGraph& self) {
+            const OptimizerPtr optimizer =
+                without_gil([&] { return self.optimizer(); });
+            return optimizer ? std::optional(optimizer) : std::nullopt;
+          })
       .def("stop_gradient", &TrainingGraph::stop_gradient, py::arg("tensors"),
            py::call_guard<WithoutGil>())
       .def("set_training_tensor_parameters",
@@ -245,12 +245,13 @@ void bind_optimizer_methods(Training& graph) {
           },
           py::arg("data"), py::arg("tensor"),
           "Optimizer state of a parameter to the device, one array per buffer.")
-      .def_property("random_step", released(&TrainingGraph::random_step),
-                    [](TrainingGraph& self, std::uint64_t step) {
-                      without_gil([&] { self.set_random_step(step); });
-                    },
-                    "Number of forward passes in training form so far; dropout "
-                    "depends on it.");
+      .def_property(
+          "random_step", released(&TrainingGraph::random_step),
+          [](TrainingGraph& self, std::uint64_t step) {
+            without_gil([&] { self.set_random_step(step); });
+          },
+          "Number of forward passes in training form so far; dropout "
+          "depends on it.");
 }
 
 }  // namespace

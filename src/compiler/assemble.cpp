@@ -87,9 +87,8 @@ class GradientAssembler {
       const ValueId value = a_.find(user.of);
       const Tensor& gradient = user.gradient;
       if (value == kNoValue) continue;
-      const ValueId input =
-          program.add_value(Role::Input, program.desc(value), gradient.label(),
-                            gradient.state());
+      const ValueId input = program.add_value(
+          Role::Input, program.desc(value), gradient.label(), gradient.state());
       a_.value_of[gradient.tensor_id()] = input;
       seeds.emplace_back(value, input);
     }
@@ -109,17 +108,17 @@ class GradientAssembler {
     const auto accumulator = declaration_.accumulators.find(tensor.tensor_id());
     if (accumulator == declaration_.accumulators.end()) return own(gradient);
     const ValueId into = program.add_value(
-        Role::Variable, program.desc(gradient),
-        accumulator->second.label(), accumulator->second.state());
+        Role::Variable, program.desc(gradient), accumulator->second.label(),
+        accumulator->second.state());
     const Tensor& factors = declaration_.accumulation;
-    auto [it, is_new] =
-        a_.value_of.try_emplace(factors.tensor_id(), kNoValue);
+    auto [it, is_new] = a_.value_of.try_emplace(factors.tensor_id(), kNoValue);
     if (is_new) {
       it->second = program.add_value(Role::Input, factors.descriptor(),
                                      factors.label(), factors.state());
     }
     const ValueId factor = program.append_one(
-        OpKind::Slice, SliceAttrs{.start = {index}, .end = {index + 1}, .stride = {1}},
+        OpKind::Slice,
+        SliceAttrs{.start = {index}, .end = {index + 1}, .stride = {1}},
         {it->second});
     program.append(OpKind::AccumulateGradient, NoAttrs{},
                    {into, gradient, factor});

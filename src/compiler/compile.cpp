@@ -61,12 +61,12 @@ CompiledProgram lower(const Declaration& declaration, const Target& target,
 
 Plan plan(const Declaration& declaration, const CompiledProgram& compiled,
           const Target& target, const CompilerOptions& options, PlanKind kind) {
-  PlanRequest request{.kind = kind,
-                      .readable = readable_values(declaration,
-                                                  compiled.assembled),
-                      .gradients = {},
-                      .alignment = target.alignment(),
-                      .reuses = options.reuses_memory};
+  PlanRequest request{
+      .kind = kind,
+      .readable = readable_values(declaration, compiled.assembled),
+      .gradients = {},
+      .alignment = target.alignment(),
+      .reuses = options.reuses_memory};
   for (const Trained& trained : compiled.assembled.trained) {
     request.gradients.push_back(trained.gradient);
   }

@@ -220,16 +220,15 @@ class Merger {
     const Tensor& label = declaration_.labels.begin()->second;
     LayerRecord record;
     record.layer = declaration_.loss;
-    std::vector<ValueId> sources{last_result_,
-                                 add(label, Role::Input)};
+    std::vector<ValueId> sources{last_result_, add(label, Role::Input)};
     record.sources = {label};
     std::vector<Tensor> weights = loss.extra_sources();
     if (!declaration_.label_weights.empty()) {
       weights = {declaration_.label_weights.begin()->second};
     }
     for (const Tensor& tensor : weights) {
-      const Role role = is_declared(tensor.state().get()) ? Role::Input
-                                                          : Role::Constant;
+      const Role role =
+          is_declared(tensor.state().get()) ? Role::Input : Role::Constant;
       sources.push_back(add(tensor, role));
       record.sources.push_back(tensor);
     }
@@ -243,8 +242,8 @@ class Merger {
     out_.graph.value_of[tensor.tensor_id()] = result;
     out_.graph.records.back().results = {tensor};
     grow(out_.depends_on_labels);
-    for (ValueId v = result; v < static_cast<ValueId>(program().values().size());
-         ++v) {
+    for (ValueId v = result;
+         v < static_cast<ValueId>(program().values().size()); ++v) {
       out_.depends_on_labels[v] = true;
     }
     mark_label_dependants();
@@ -287,8 +286,8 @@ std::int64_t declared_batch(const Declaration& declaration) {
   return batch;
 }
 
-void merge_graphs(const Declaration& declaration, Mode mode,
-                  std::int64_t batch, Merged& merged) {
+void merge_graphs(const Declaration& declaration, Mode mode, std::int64_t batch,
+                  Merged& merged) {
   Merger(declaration, mode, batch, merged).run();
 }
 

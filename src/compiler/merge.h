@@ -17,7 +17,7 @@ struct Merged {
 };
 
 /// Throws as assemble() does.
-void merge_graphs(const Declaration& declaration, Mode mode,
-                  std::int64_t batch, Merged& merged);
+void merge_graphs(const Declaration& declaration, Mode mode, std::int64_t batch,
+                  Merged& merged);
 
 }  // namespace traingraph

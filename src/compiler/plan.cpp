@@ -39,10 +39,10 @@ class Planner {
   void find_phases() {
     const auto phase = [&](UnitId id) { return lowered_.units[id].phase; };
     for (int p = 0; p < 3; ++p) {
-      plan_.begin_of[p] = static_cast<int>(
-          std::ranges::lower_bound(plan_.order, static_cast<Phase>(p), {},
-                                   phase) -
-          plan_.order.begin());
+      plan_.begin_of[p] =
+          static_cast<int>(std::ranges::lower_bound(
+                               plan_.order, static_cast<Phase>(p), {}, phase) -
+                           plan_.order.begin());
     }
     plan_.begin_of[3] = static_cast<int>(plan_.order.size());
   }

@@ -64,9 +64,8 @@ std::vector<UnitId> phase_order(const LoweredProgram& program) {
   for (std::size_t i = 0; i < order.size(); ++i) {
     order[i] = static_cast<UnitId>(i);
   }
-  std::ranges::stable_sort(order, {}, [&](UnitId id) {
-    return program.units[id].phase;
-  });
+  std::ranges::stable_sort(order, {},
+                           [&](UnitId id) { return program.units[id].phase; });
   return order;
 }
 

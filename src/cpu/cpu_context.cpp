@@ -28,7 +28,8 @@ void run(BoundUnits& work, std::span<double> unit_seconds) {
   using Clock = std::chrono::steady_clock;
   const auto& units = static_cast<CpuUnits&>(work);
   for (std::size_t i = 0; i < units.kernels.size(); ++i) {
-    const auto start = unit_seconds.empty() ? Clock::time_point{} : Clock::now();
+    const auto start =
+        unit_seconds.empty() ? Clock::time_point{} : Clock::now();
     units.kernels[i]();
     if (!unit_seconds.empty()) {
       const std::chrono::duration<double> seconds = Clock::now() - start;

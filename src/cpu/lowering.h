@@ -53,7 +53,7 @@ class NodeLowering {
   // returns the argument's index.
   int read(int input);  // in plain layout
   int read(int input, const dnnl::memory::desc& layout);
-  int mutate(int input);  // a variable; plain
+  int mutate(int input);      // a variable; plain
   int write(int result = 0);  // in plain layout
   int write(int result, const dnnl::memory::desc& layout);
   /// An opaque result (state for the gradient op) of this many bytes. `layout`

@@ -15,8 +15,8 @@ std::shared_ptr<DeviceContext> make_null_context();
 
 /// Called on the queue's thread for every node that the null device runs; may
 /// throw or block. Null: nothing happens.
-using NullHook = std::function<void(const std::string& op,
-                                    const std::string& node)>;
+using NullHook =
+    std::function<void(const std::string& op, const std::string& node)>;
 void set_null_hook(NullHook hook);
 
 }  // namespace traingraph

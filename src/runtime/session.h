@@ -161,9 +161,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Location locate(const CompiledProgram& program, const Plan& plan,
                   const Arena& arena, StorageId storage);
   OutputPlan outputs_of(Specialization& specialization, Segment segment);
-  Arena& arena(PlanKind kind) const {
-    return *arenas_[static_cast<int>(kind)];
-  }
+  Arena& arena(PlanKind kind) const { return *arenas_[static_cast<int>(kind)]; }
 
   // session_execute.cpp
   Execution enqueue(const Call& call, const ExecuteOptions& options,

@@ -46,8 +46,8 @@ std::shared_ptr<const BoundSegment> Session::bound(
             std::ranges::find(plan.order, id) - plan.order.begin();
         auto& ranges = poison.emplace_back();
         for (const ByteRange& range : plan.freed_after[position]) {
-          ranges.push_back({arenas_[static_cast<int>(kind)]->at(range.offset),
-                            range.bytes});
+          ranges.push_back(
+              {arenas_[static_cast<int>(kind)]->at(range.offset), range.bytes});
         }
       }
     }

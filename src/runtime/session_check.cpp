@@ -49,11 +49,12 @@ void Session::check_list(const char* call, DataList data,
     const Tensor* tensor = find(declared, item.name);
     const auto name = [&] { return std::string(item.name); };
     if (!tensor) {
-      throw InvalidArgument(ErrorInfo{.op = call,
-                                      .node = name(),
-                                      .what = "the name is not declared",
-                                      .expected = "one of " + names_of(declared),
-                                      .got = "\"" + name() + "\""});
+      throw InvalidArgument(
+          ErrorInfo{.op = call,
+                    .node = name(),
+                    .what = "the name is not declared",
+                    .expected = "one of " + names_of(declared),
+                    .got = "\"" + name() + "\""});
     }
     if (std::ranges::count(data, item.name, &NamedData::name) > 1) {
       throw InvalidArgument(ErrorInfo{
@@ -75,13 +76,13 @@ void Session::check_list(const char* call, DataList data,
     if (item.data.descriptor) {
       const TensorDescriptor& got = *item.data.descriptor;
       if (got.data_type != want.data_type) {
-        throw DTypeError(ErrorInfo{
-            .op = call,
-            .node = name(),
-            .what = "the data has the wrong type",
-            .expected = std::string(to_string(want.data_type)),
-            .got = std::string(to_string(got.data_type)),
-            .hint = "Convert it first."});
+        throw DTypeError(
+            ErrorInfo{.op = call,
+                      .node = name(),
+                      .what = "the data has the wrong type",
+                      .expected = std::string(to_string(want.data_type)),
+                      .got = std::string(to_string(got.data_type)),
+                      .hint = "Convert it first."});
       }
       Shape smaller = want.shape;
       const bool is_batched = !want.shape.empty() && want.shape[0] == batch_;
@@ -147,13 +148,13 @@ void Session::check_outputs(const char* call, const ExecuteOptions& options,
                     .got = item.data.descriptor->shape.to_string()});
     }
     if (item.data.bytes && item.data.length >= it->desc.size_bytes()) continue;
-    throw ShapeError(ErrorInfo{
-        .op = call,
-        .node = name(),
-        .what = "the output buffer is too small",
-        .expected = std::to_string(it->desc.size_bytes()) + " bytes, " +
-                    it->desc.to_string(),
-        .got = std::to_string(item.data.length)});
+    throw ShapeError(
+        ErrorInfo{.op = call,
+                  .node = name(),
+                  .what = "the output buffer is too small",
+                  .expected = std::to_string(it->desc.size_bytes()) +
+                              " bytes, " + it->desc.to_string(),
+                  .got = std::to_string(item.data.length)});
   }
 }
 

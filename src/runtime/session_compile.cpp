@@ -208,8 +208,8 @@ void Session::allocate_boundary_gradients() {
       if (record.layer->is_loss()) continue;
       for (const Tensor& tensor : record.results) {
         const ValueId value = graph->value_of.at(tensor.tensor_id());
-        const bool is_read = std::ranges::any_of(
-            graph->program.nodes(), [&](const Node& node) {
+        const bool is_read =
+            std::ranges::any_of(graph->program.nodes(), [&](const Node& node) {
               return std::ranges::find(node.inputs, value) != node.inputs.end();
             });
         const bool is_known = std::ranges::any_of(
@@ -259,9 +259,9 @@ void Session::create_slots(bool keeps_host_data) {
       const std::string name(names[i]);
       tensors.emplace_back(state.desc, name + " of " + state.label);
       slots.push_back({name, {}, nullptr});
-      const bool has_preset = keeps_host_data && i < state.slots.size() &&
-                              state.slots[i].host.size >=
-                                  state.desc.size_bytes();
+      const bool has_preset =
+          keeps_host_data && i < state.slots.size() &&
+          state.slots[i].host.size >= state.desc.size_bytes();
       if (!has_preset) continue;
       slots.back().host = state.slots[i].host;
       tensors.back().state()->data = state.slots[i].host;
@@ -280,8 +280,8 @@ void Session::collect_inputs() {
       declared[name] = {tensor, is_label, has_data ? batch_ : 0};
       const auto known = declared_.find(name);
       if (known != declared_.end() && known->second.tensor == tensor) {
-        declared[name].written_batch = std::max(
-            declared[name].written_batch, known->second.written_batch);
+        declared[name].written_batch =
+            std::max(declared[name].written_batch, known->second.written_batch);
       }
     }
   };
@@ -313,9 +313,11 @@ std::shared_ptr<Specialization> Session::specialize(std::int64_t batch) {
   ++compile_count_;
   if (specializations_.size() >= kMaxSpecializations) {
     // The compiled batch size itself stays; it is the first.
-    specializations_.erase(std::min_element(
-        specializations_.begin() + 1, specializations_.end(),
-        [](const auto& a, const auto& b) { return a->last_use < b->last_use; }));
+    specializations_.erase(std::min_element(specializations_.begin() + 1,
+                                            specializations_.end(),
+                                            [](const auto& a, const auto& b) {
+                                              return a->last_use < b->last_use;
+                                            }));
   }
   specializations_.push_back(specialization);
   return specialization;

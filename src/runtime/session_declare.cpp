@@ -65,13 +65,13 @@ void Session::require_unique_names(const TensorMap& more) const {
           .op = "add_inputs", .node = name, .what = "there is no tensor"});
     }
     if (produces(tensor)) {
-      throw InvalidArgument(ErrorInfo{
-          .op = "add_inputs",
-          .node = name,
-          .what = "the tensor is the result of a node",
-          .expected = "a tensor that the host writes",
-          .got = "\"" + tensor.label() + "\"",
-          .hint = "Read results with add_outputs."});
+      throw InvalidArgument(
+          ErrorInfo{.op = "add_inputs",
+                    .node = name,
+                    .what = "the tensor is the result of a node",
+                    .expected = "a tensor that the host writes",
+                    .got = "\"" + tensor.label() + "\"",
+                    .hint = "Read results with add_outputs."});
     }
   }
 }
@@ -101,12 +101,12 @@ void Session::add_inputs(const TensorMap& inputs, const TensorMap& labels,
     require_unique_names(*map);
     for (const auto& [name, tensor] : *map) {
       if (all.emplace(name, tensor).second) continue;
-      throw InvalidArgument(ErrorInfo{
-          .op = "add_inputs",
-          .node = name,
-          .what = "the name is used twice",
-          .expected = "unique names over inputs, labels and weights",
-          .got = "\"" + name + "\""});
+      throw InvalidArgument(
+          ErrorInfo{.op = "add_inputs",
+                    .node = name,
+                    .what = "the name is used twice",
+                    .expected = "unique names over inputs, labels and weights",
+                    .got = "\"" + name + "\""});
     }
   }
   for (const auto& [name, tensor] : all) {
@@ -128,8 +128,7 @@ void Session::add_inputs(const TensorMap& inputs, const TensorMap& labels,
   }
   declaration_.inputs.insert(inputs.begin(), inputs.end());
   declaration_.labels.insert(labels.begin(), labels.end());
-  declaration_.label_weights.insert(label_weights.begin(),
-                                    label_weights.end());
+  declaration_.label_weights.insert(label_weights.begin(), label_weights.end());
 }
 
 void Session::add_outputs(const TensorMap& outputs) {

@@ -28,8 +28,8 @@ Execution Session::execute_forward(const Data& data,
   require_compiled("execute_forward");
   Call call{"execute_forward", Segment::Forward, data, nullptr};
   if (options.forward_for_inference) {
-    call.segment = inference_segment(
-        data, data.labels.empty() && data.inputs.empty());
+    call.segment =
+        inference_segment(data, data.labels.empty() && data.inputs.empty());
   }
   return enqueue(call, options, std::move(lock));
 }
@@ -61,8 +61,8 @@ Execution Session::execute_gradient(const ExecuteOptions& options) {
   }
   ExecuteOptions same = options;
   same.batch_size = phase_batch_;
-  return enqueue({"execute_gradient", Segment::Gradient, {}, last_phase_},
-                 same, std::move(lock));
+  return enqueue({"execute_gradient", Segment::Gradient, {}, last_phase_}, same,
+                 std::move(lock));
 }
 
 Execution Session::execute_update(const ExecuteOptions& options) {
@@ -101,10 +101,9 @@ void Session::bind_and_write(DataList data, const TensorMap& inputs,
             declared, item.name,
             [](const auto& entry) -> std::string_view { return entry.first; })
             ->second;
-    const bool is_declared =
-        std::ranges::any_of(declared_, [&](const auto& entry) {
-          return entry.second.tensor == tensor;
-        });
+    const bool is_declared = std::ranges::any_of(
+        declared_,
+        [&](const auto& entry) { return entry.second.tensor == tensor; });
     const bool is_user_gradient = std::ranges::any_of(
         declaration_.user_gradients,
         [&](const auto& user) { return user.gradient == tensor; });
@@ -131,8 +130,7 @@ void Session::bind_and_write(DataList data, const TensorMap& inputs,
   if (synchronous) slot->wait();
 }
 
-Segment Session::inference_segment(const Data& data,
-                                   bool skips_writing) const {
+Segment Session::inference_segment(const Data& data, bool skips_writing) const {
   const bool is_given = !data.labels.empty() || !data.label_weights.empty();
   const bool is_bound =
       skips_writing && std::ranges::all_of(declared_, [](const auto& entry) {
@@ -209,8 +207,8 @@ Execution Session::enqueue(const Call& call, const ExecuteOptions& options,
 
 void Session::advance(const Call& call, std::int64_t batch,
                       const std::shared_ptr<ExecutionState>& slot) {
-  last_specialization_ = std::const_pointer_cast<Specialization>(
-      slot->specialization);
+  last_specialization_ =
+      std::const_pointer_cast<Specialization>(slot->specialization);
   last_plan_ = plan_of(call.segment);
   phase_ = PhaseState::Clean;
   last_phase_.reset();

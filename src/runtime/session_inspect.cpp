@@ -195,15 +195,15 @@ Location Session::gradient_location(const Tensor& parameter) const {
   for (const Trained& trained : compiled.assembled.trained) {
     if (!(trained.tensor == parameter)) continue;
     const StorageId storage = compiled.lowered.storage_of[trained.gradient];
-    return const_cast<Session*>(this)->locate(
-        compiled, specialization.compilation.phases, arena(PlanKind::Phases),
-        storage);
+    return const_cast<Session*>(this)->locate(compiled,
+                                              specialization.compilation.phases,
+                                              arena(PlanKind::Phases), storage);
   }
-  throw InvalidArgument(ErrorInfo{
-      .op = "gradient",
-      .node = parameter.label(),
-      .what = "this tensor is not trained by this graph",
-      .expected = "an updatable parameter that the loss depends on"});
+  throw InvalidArgument(
+      ErrorInfo{.op = "gradient",
+                .node = parameter.label(),
+                .what = "this tensor is not trained by this graph",
+                .expected = "an updatable parameter that the loss depends on"});
 }
 
 std::span<float> Session::gradient(const Tensor& parameter) const {
@@ -240,9 +240,8 @@ std::shared_ptr<void> Session::gradient_owner() const {
 std::vector<float> Session::gradient_data(const Tensor& parameter,
                                           const Layer& layer) const {
   const auto parameters = layer.parameters();
-  const bool is_own = std::ranges::any_of(parameters, [&](const auto& p) {
-    return p.tensor() == parameter;
-  });
+  const bool is_own = std::ranges::any_of(
+      parameters, [&](const auto& p) { return p.tensor() == parameter; });
   if (!is_own) {
     throw InvalidArgument(
         ErrorInfo{.op = "gradient_data",
@@ -306,9 +305,9 @@ Location Session::locate_readable(
   const StorageId storage =
       value == kNoValue ? -1 : compiled.lowered.storage_of[value];
   if (storage < 0) {
-    throw StateError(ErrorInfo{
-        .op = "synchronize_data",
-        .what = "the last execution did not compute this tensor"});
+    throw StateError(
+        ErrorInfo{.op = "synchronize_data",
+                  .what = "the last execution did not compute this tensor"});
   }
   return locate(compiled, compilation.plan(*last_plan_), arena(*last_plan_),
                 storage);

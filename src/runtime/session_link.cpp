@@ -124,8 +124,7 @@ void Session::share_accumulators(const std::vector<Session*>& group,
       const std::uint64_t id = trained.tensor.tensor_id();
       const auto accumulator = session->declaration_.accumulators.find(id);
       if (accumulator == session->declaration_.accumulators.end()) continue;
-      const auto own =
-          session->placements_[accumulator->second.state().get()];
+      const auto own = session->placements_[accumulator->second.state().get()];
       const auto [it, is_first] = storage.try_emplace(id, own);
       if (!is_first) {
         session->redirect(accumulator->second, it->second);
@@ -154,8 +153,7 @@ std::shared_ptr<DeviceStorage> Session::result_storage(
   if (storage < 0) {
     throw InternalError("link: \"" + tensor.label() + "\" has no storage");
   }
-  const std::size_t offset =
-      main_->compilation.plan(kind).offset_of[storage];
+  const std::size_t offset = main_->compilation.plan(kind).offset_of[storage];
   return std::make_shared<ArenaStorage>(arenas_[static_cast<int>(kind)], offset,
                                         tensor.descriptor().size_bytes());
 }

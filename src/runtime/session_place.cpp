@@ -38,11 +38,10 @@ void Session::place_persistent(const Compilation& compilation) {
       auto& storage = placements_[value.tensor.get()];
       if (!storage) storage = place(value);
       const auto* own = dynamic_cast<ArenaStorage*>(storage.get());
-      const bool is_shared = value.role == Role::Variable && own &&
-                             own->arena != parameters_ &&
-                             own->arena != statistics_ &&
-                             own->arena != slots_ &&
-                             own->arena != accumulators_;
+      const bool is_shared =
+          value.role == Role::Variable && own && own->arena != parameters_ &&
+          own->arena != statistics_ && own->arena != slots_ &&
+          own->arena != accumulators_;
       if (is_shared) shared_bytes_ += storage->bytes;
     }
   };
@@ -53,9 +52,8 @@ void Session::place_persistent(const Compilation& compilation) {
     if (!storage) storage = place_in(inputs_, hidden.state());
   }
   for (auto& [parameter, tensors] : declaration_.slots) {
-    const auto state = std::ranges::find_if(placements_, [&](const auto& p) {
-      return p.first->id == parameter;
-    });
+    const auto state = std::ranges::find_if(
+        placements_, [&](const auto& p) { return p.first->id == parameter; });
     if (state == placements_.end()) continue;
     auto& slots = const_cast<TensorState*>(state->first)->slots;
     for (std::size_t i = 0; i < tensors.size() && i < slots.size(); ++i) {
@@ -100,9 +98,8 @@ std::shared_ptr<DeviceStorage> Session::place_variable(
       std::ranges::any_of(declaration_.graphs, [&](const auto& graph) {
         return std::ranges::any_of(graph->records, [&](const auto& record) {
           const auto tensors = record.layer->statistics();
-          return std::ranges::any_of(tensors, [&](const Tensor& t) {
-            return t.state() == tensor;
-          });
+          return std::ranges::any_of(
+              tensors, [&](const Tensor& t) { return t.state() == tensor; });
         });
       });
   const auto& arena = is_statistic ? statistics_ : parameters_;
@@ -140,9 +137,9 @@ void Session::forget_bindings() {
 Tensor Session::readable(TensorDescriptor desc, std::string label,
                          std::function<ValueId(const Assembled&)> find) {
   Tensor tensor(std::move(desc), std::move(label));
-  tensor.state()->device = std::make_shared<PlanStorage>(
-      context_, tensor.descriptor().size_bytes(), weak_from_this(),
-      std::move(find));
+  tensor.state()->device =
+      std::make_shared<PlanStorage>(context_, tensor.descriptor().size_bytes(),
+                                    weak_from_this(), std::move(find));
   return tensor;
 }
 

@@ -26,15 +26,13 @@ void Session::write(ExecutionState& slot, const Tensor& tensor,
 void Session::write_list(ExecutionState& slot, DataList data,
                          const TensorMap& declared, std::int64_t batch) {
   for (const NamedData& item : data) {
-    const auto it = std::ranges::find(declared, item.name,
-                                      [](const auto& entry) -> const auto& {
-                                        return entry.first;
-                                      });
+    const auto it = std::ranges::find(
+        declared, item.name,
+        [](const auto& entry) -> const auto& { return entry.first; });
     write(slot, it->second, item.data.bytes, bytes_of(it->second, batch));
-    const auto known =
-        std::ranges::find_if(declared_, [&](const auto& entry) {
-          return entry.second.tensor == it->second;
-        });
+    const auto known = std::ranges::find_if(declared_, [&](const auto& entry) {
+      return entry.second.tensor == it->second;
+    });
     if (known == declared_.end()) continue;
     const bool is_batched = it->second.shape()[0] == batch_;
     known->second.written_batch = is_batched ? batch : batch_;
@@ -95,9 +93,9 @@ void Session::write_rates(ExecutionState& slot) {
     if (it == declaration_.accumulators.end()) continue;
     const auto* storage = placements_[it->second.state().get()].get();
     const auto shared = link_->has_contribution.find(storage);
-    const bool is_own = std::ranges::find(updated_elsewhere_,
-                                          parameter.tensor_id()) ==
-                        updated_elsewhere_.end();
+    const bool is_own =
+        std::ranges::find(updated_elsewhere_, parameter.tensor_id()) ==
+        updated_elsewhere_.end();
     if (shared != link_->has_contribution.end() && is_own) {
       shared->second = false;
     }

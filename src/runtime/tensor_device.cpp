@@ -107,13 +107,13 @@ void Tensor::bind_optimizer_data(std::span<const TensorData> data) const {
   }
   if (slots.empty()) slots.resize(data.size());  // kept for compile
   if (data.size() != slots.size()) {
-    throw InvalidArgument(ErrorInfo{
-        .op = call,
-        .node = state_->label,
-        .what = "the number of buffers differs from the optimizer's",
-        .expected = std::to_string(slots.size()),
-        .got = std::to_string(data.size()),
-        .hint = "optimizer_data() lists them in order."});
+    throw InvalidArgument(
+        ErrorInfo{.op = call,
+                  .node = state_->label,
+                  .what = "the number of buffers differs from the optimizer's",
+                  .expected = std::to_string(slots.size()),
+                  .got = std::to_string(data.size()),
+                  .hint = "optimizer_data() lists them in order."});
   }
   const std::size_t bytes = descriptor().size_bytes();
   for (const TensorData& item : data) {

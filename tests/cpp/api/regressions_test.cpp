@@ -38,8 +38,7 @@ TEST(Regressions, DebuggingALayerDoesNotUndoAStop) {
 
 TEST(Regressions, AStoppedParameterIsNotTrained) {
   Linear linear;
-  TrainingGraph t({linear.graph},
-                  std::make_shared<losses::MeanSquaredError>(),
+  TrainingGraph t({linear.graph}, std::make_shared<losses::MeanSquaredError>(),
                   std::make_shared<optimizers::SGD>(0.1f));
   t.add_inputs({{"x", linear.x}}, {{"label", linear.label}});
   t.stop_gradient({linear.w()});
@@ -82,9 +81,9 @@ TEST(Regressions, ParametersAreNotWrittenThroughTheGraph) {
 TEST(Regressions, UnbatchedInputsKeepTheirDataOverBatchSizes) {
   Tensor x({{4, 3}}, "x"), bias({{1, 3}}, "bias");
   Graph graph;
-  const Tensor y = graph.node(
-      std::make_shared<layers::Arithmetic>(ArithmeticOperation::Add),
-      {x, bias});
+  const Tensor y =
+      graph.node(std::make_shared<layers::Arithmetic>(ArithmeticOperation::Add),
+                 {x, bias});
   InferenceGraph t({graph});
   // Axis 0 of most inputs is the batch.
   Tensor z({{4, 3}}, "z");
@@ -98,8 +97,7 @@ TEST(Regressions, UnbatchedInputsKeepTheirDataOverBatchSizes) {
   two.batch_size = 2;
   t.execute({{"x", view(data)}, {"z", view(zero)}, {"bias", view(b)}}, two)
       .wait();
-  const auto all =
-      t.execute({{"x", view(data)}, {"z", view(zero)}}).result();
+  const auto all = t.execute({{"x", view(data)}, {"z", view(zero)}}).result();
   EXPECT_FLOAT_EQ(floats_of(all.output("sum"))[11], data[11] + 3);
 }
 

@@ -56,7 +56,6 @@ void expect_activation(const Activation& layer, ActivationType type, float a,
 }
 
 TEST(ActivationLayer, DefaultsPerType) {
-  
   const auto expect = [](ActivationType type, float a, float b) {
     EXPECT_EQ(ActivationDescriptor(type), ActivationDescriptor(type, a, b, 1));
   };
