@@ -36,6 +36,7 @@ check: $(VENV)/.ready
 	python tools/check_sources.py
 
 cpp-test: $(VENV)/.ready
+	tools/setup_machine.sh $(PYTHON) test
 	cmake --preset dev -DPython_EXECUTABLE=$(BIN)/python
 	cmake --build --preset dev
 	ctest --preset dev

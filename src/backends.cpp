@@ -8,10 +8,15 @@
 #include "cpu/cpu_context.h"
 #include "metal/metal_backend.h"
 #include "runtime/backend.h"
+#include "runtime/device_wait.h"
 #include "runtime/null_backend.h"
 
 namespace traingraph {
 namespace {
+
+void drain_at_exit(DeviceContext& context) {
+  if (!has_lost_device_threads()) context.drain();
+}
 
 /// Objects of the main thread die before all static ones, oneDNN's included,
 /// which are made at first use and may thus die before our exit handler runs.
@@ -19,7 +24,7 @@ struct DrainAtExit {
   explicit DrainAtExit(std::shared_ptr<DeviceContext> context)
       : context(std::move(context)) {}
   ~DrainAtExit() {
-    if (is_main_thread()) context->drain();
+    if (is_main_thread()) drain_at_exit(*context);
   }
   std::shared_ptr<DeviceContext> context;
 
@@ -39,7 +44,7 @@ template <std::shared_ptr<DeviceContext> (*make)()>
 const std::shared_ptr<DeviceContext>& process_wide() {
   static const auto* context = [] {
     auto* made = new std::shared_ptr<DeviceContext>(make());
-    if (*made) std::atexit([] { process_wide<make>()->drain(); });
+    if (*made) std::atexit([] { drain_at_exit(*process_wide<make>()); });
     return made;
   }();
   if (*context) thread_local const DrainAtExit drain(*context);
@@ -49,6 +54,7 @@ const std::shared_ptr<DeviceContext>& process_wide() {
 }  // namespace
 
 std::shared_ptr<DeviceContext> find_device_context(DeviceType type) {
+  require_device_threads();
   switch (type) {
     case DeviceType::CPU:
       return process_wide<cpu::make_context>();
@@ -62,6 +68,7 @@ std::shared_ptr<DeviceContext> find_device_context(DeviceType type) {
 }
 
 std::string unavailable_reason(DeviceType type) {
+  if (has_lost_device_threads()) return reason_lost_device_threads();
   switch (type) {
     case DeviceType::CPU:
     case DeviceType::Null:

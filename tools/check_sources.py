@@ -16,10 +16,13 @@ LIBRARY_FOLDERS = (
     "src/base", "src/graph", "src/ops", "src/autodiff", "src/layers", "src/nodes",
     "src/compiler", "src/runtime", "src/cpu", "python",
 )  # fmt: skip
+# Of tests/cpp: what needs Objective-C++ and the emulator of Apple's classes.
+EMULATOR_TESTS = ("emulator", "metal")
 SOURCES = re.compile(
     r"((?:target_sources|add_library|pybind11_add_module)\([\w ]+)"
     r"(?:\n  [\w/]+\.cpp)*\)"
 )
+OBJECTIVE_SOURCES = re.compile(r"set\((\w+_sources)(?:\n  [\w/]+\.\w+)*\n  \)")
 HEADERS = re.compile(r'(?:\n    "\$\{header_dir\}/[\w/.]+")+')
 TESTS = re.compile(r"\n# Begin of test lists\n.*# End of test lists\n", re.DOTALL)
 
@@ -37,6 +40,14 @@ def library_lists(folder: Path, text: str) -> str:
     return SOURCES.sub(lambda match: f"{match[1]}{sources})", text, count=1)
 
 
+def objective_list(folder: Path, text: str) -> str:
+    sources = sorted([*find_sources(folder), *find_sources(folder, "*.mm")])
+    sources = listing([s for s in sources if s != "no_metal.cpp"])
+    return OBJECTIVE_SOURCES.sub(
+        lambda match: f"set({match[1]}{sources}\n  )", text, count=1
+    )
+
+
 def header_list(folder: Path, text: str) -> str:
     folder = folder.parent / "include" / "traingraph"
     headers = sorted([*find_sources(folder, "*.h"), *find_sources(folder, "*.inc")])
@@ -48,7 +59,8 @@ def test_lists(folder: Path, text: str) -> str:
     """One executable per folder of tests/cpp; what it shares is a library."""
     commands = []
     for sub in sorted(p for p in (folder / "cpp").iterdir() if p.is_dir()):
-        sources = [f"cpp/{sub.name}/{s}" for s in find_sources(sub)]
+        files = sorted([*find_sources(sub), *find_sources(sub, "*.mm")])
+        sources = [f"cpp/{sub.name}/{s}" for s in files]
         shared = [
             s for s in sources if sub.name == "support" and not s.endswith("_test.cpp")
         ]
@@ -57,8 +69,11 @@ def test_lists(folder: Path, text: str) -> str:
             commands.append(
                 f"target_sources(traingraph_private PRIVATE{listing(shared)})\n"
             )
+        command = f"traingraph_test({sub.name}{listing(tests)})\n"
+        if sub.name in EMULATOR_TESTS:
+            command = f"if(TRAINGRAPH_METAL_EMULATOR)\n{command}endif()\n"
         if tests:
-            commands.append(f"traingraph_test({sub.name}{listing(tests)})\n")
+            commands.append(command)
     body = "\n".join(commands)
     return TESTS.sub(
         f"\n# Begin of test lists\n{body}# End of test lists\n", text, count=1
@@ -70,6 +85,8 @@ def main() -> int:
     lists = {f"{name}/CMakeLists.txt": library_lists for name in LIBRARY_FOLDERS}
     lists["tests/CMakeLists.txt"] = test_lists
     lists["src/public_headers.cmake"] = header_list
+    for name in ("metal", "tests/emulator"):
+        lists[f"{name}/CMakeLists.txt"] = objective_list
     problems = []
     for name, rewrite in lists.items():
         file = ROOT / name

@@ -4,6 +4,7 @@
 # missing. Without root or apt it says what to install and leaves.
 set -euo pipefail
 python=${1:-python3}
+purpose=${2:-build}  # or test
 
 packages=()
 command -v g++ >/dev/null || packages+=(g++)
@@ -15,10 +16,27 @@ sys.exit(not (pathlib.Path(sysconfig.get_paths()["include"]) / "Python.h").exist
 echo '#include <gtest/gtest.h>' | g++ -std=c++20 -fsyntax-only -x c++ - \
   2>/dev/null || packages+=(libgtest-dev)
 
+# The Metal device is tested on Linux over GNUstep. Without these packages the
+# rest is built and tested all the same.
+optional=()
+if [[ $(uname) == Linux && $purpose == test ]]; then
+  command -v clang++-19 >/dev/null || optional+=(clang-19)
+  command -v gnustep-config >/dev/null || optional+=(libgnustep-base-dev)
+  [[ -e /usr/include/Block.h ]] || optional+=(libblocksruntime-dev)
+fi
+can_install() { command -v apt-get >/dev/null && [[ $(id -u) -eq 0 ]]; }
+if [[ ${#optional[@]} -gt 0 ]]; then
+  if can_install; then
+    packages+=("${optional[@]}")
+  else
+    echo "Without ${optional[*]} the Metal device is not tested." >&2
+  fi
+fi
+
 if [[ ${#packages[@]} -eq 0 ]]; then
   exit 0
 fi
-if ! command -v apt-get >/dev/null || [[ $(id -u) -ne 0 ]]; then
+if ! can_install; then
   echo "Please install: ${packages[*]} (Debian's names), then try again." >&2
   exit 1
 fi

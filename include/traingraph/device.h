@@ -8,6 +8,7 @@
 
 #include "traingraph/enums.h"
 #include "traingraph/export.h"
+#include "traingraph/types.h"
 
 namespace traingraph {
 
@@ -33,6 +34,8 @@ class TRAINGRAPH_API Device {
   std::string name() const;
   /// Names of the GPUs used; empty for the CPU.
   std::vector<std::string> gpu_devices() const;
+  /// Can tensors of this type take part in computations?
+  bool computes_in(DataType type) const;
   /// Waits until all work enqueued so far is over.
   void synchronize() const;
   /// Empty when `type` can be used, else why not.

@@ -46,7 +46,9 @@ class TRAINGRAPH_API ExecutionResult {
   const OutputView& output(std::string_view name) const;
   /// Seconds on the device; 0 without profiling.
   double execution_time() const;
-  /// Empty without per-layer profiling.
+  /// Empty without per-layer profiling. Layers that the device runs as one
+  /// piece (fused ones; on the GPU a whole phase) share its measured time by
+  /// what they are estimated to cost.
   std::vector<LayerTime> layer_times() const;
 
   explicit ExecutionResult(std::shared_ptr<ExecutionState> state)

@@ -3,6 +3,7 @@
 // and parameters; it knows which ops it becomes and nothing of devices.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -10,11 +11,14 @@
 #include <string_view>
 #include <vector>
 
+#include "traingraph/enums.h"
 #include "traingraph/tensor.h"
 
 namespace traingraph {
 
+class Device;
 class LayerBuilder;
+class Session;
 struct GraphState;
 
 class TRAINGRAPH_API Layer {
@@ -31,6 +35,13 @@ class TRAINGRAPH_API Layer {
   /// With CompileOptions::debug_layers: result and gradient tensors of this
   /// layer are readable on the host after each execution.
   bool is_debugging_enabled = false;
+
+  /// Where the layer runs: the device of the last compile of a graph that it
+  /// is part of. Empty before.
+  std::optional<DeviceType> device_type() const { return device_type_; }
+  /// May a source of a layer of this class have this type on this device? Each
+  /// class answers for itself, this one for all: may a source of any layer?
+  static bool supports_data_type(DataType type, const Device& device);
 
   /// What an optimizer may train, in a fixed order.
   virtual std::vector<TensorParameter> parameters() const { return {}; }
@@ -49,8 +60,10 @@ class TRAINGRAPH_API Layer {
 
  private:
   friend class Graph;
+  friend class Session;
   std::uint64_t id_;
   std::string label_;
+  mutable std::atomic<std::optional<DeviceType>> device_type_{std::nullopt};
   /// The one graph that may have this layer as nodes; set by its first node.
   mutable std::weak_ptr<GraphState> graph_;
 };

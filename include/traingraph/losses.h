@@ -62,6 +62,8 @@ class TRAINGRAPH_API Loss : public Layer {
   const Tensor& weights() const { return weights_; }
   bool is_loss() const override { return true; }
   std::vector<Tensor> extra_sources() const override;
+  /// See Layer.
+  static bool supports_data_type(DataType type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  protected:

@@ -67,6 +67,10 @@ struct CompileOptions {
   bool reuses_memory = true;
   /// Fills freed ranges with NaN after each unit (slow; finds planner bugs).
   bool poisons_memory = false;
+  /// GPU: work is cut into pieces of at most so many milliseconds, estimated
+  /// for the slowest supported GPU; macOS ends work that keeps the display
+  /// waiting. 0: each phase, or the whole step, is one piece.
+  double max_gpu_ms = 0;
 };
 
 using CompletionHandler = std::function<void(const Execution&)>;

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <type_traits>
 
+#include "calls.h"
 #include "casters.h"
 
 namespace traingraph::python {
@@ -61,7 +62,7 @@ void assign(Value& field, py::handle source, const std::string& op,
                   .node = {},
                   .what = std::string("bad value for ") + name,
                   .expected = type_text<Value>(),
-                  .got = py::repr(source).cast<std::string>(),
+                  .got = describe(source),
                   .hint = {}});
   }
 }

@@ -28,6 +28,8 @@ void bind_ops(py::module_& m);
 void bind_compiled_graph(py::module_& m);
 void bind_training(py::module_& m);
 void bind_shutdown(py::module_& m);
+/// Last: looks at everything that is bound.
+void bind_calls(py::module_& m);
 
 /// Gives up the GIL for a scope. Everything that may wait for a lock or a
 /// device does: device threads take the GIL for callbacks, so waiting for them
@@ -36,6 +38,8 @@ void bind_shutdown(py::module_& m);
 /// Unlike py::gil_scoped_release it survives the end of the interpreter: from
 /// then on a daemon thread stays here, where Python would unwind it through
 /// C++ and so terminate the process.
+///
+/// Throws DeviceError in a forked child, where a wait would have no end.
 class WithoutGil {
  public:
   WithoutGil();
@@ -62,9 +66,14 @@ auto released(Result (Class::*method)() const) {
   };
 }
 
+/// In a forked child nothing is deleted: threads that are not there may hold
+/// the locks.
+bool has_lost_device_threads();
+
 struct DeleteWithoutGil {
   template <class Type>
   void operator()(Type* object) const {
+    if (has_lost_device_threads()) return;
     const WithoutGil released;
     delete object;
   }

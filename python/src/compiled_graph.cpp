@@ -61,7 +61,7 @@ void bind_memory(py::module_& m) {
 void compile(CompiledGraph& self, const DeviceLike& device, bool debug_layers,
              bool disable_layer_fusion, bool link_graphs,
              bool compute_all_gradients, bool reuses_memory,
-             bool poisons_memory, const OptionalTensors& input_tensors,
+             bool poisons_memory, double max_gpu_ms, const OptionalTensors& input_tensors,
              const OptionalArrays& input_tensors_data) {
   const Device target = to_device(device);
   const NamedArrays constants(input_tensors_data, "compile",
@@ -71,8 +71,10 @@ void compile(CompiledGraph& self, const DeviceLike& device, bool debug_layers,
                                .link_graphs = link_graphs,
                                .compute_all_gradients = compute_all_gradients,
                                .reuses_memory = reuses_memory,
-                               .poisons_memory = poisons_memory};
+                               .poisons_memory = poisons_memory,
+                               .max_gpu_ms = max_gpu_ms};
   without_gil([&] {
+    settle(self);
     self.compile(target, options, input_tensors.value_or(TensorMap()),
                  constants.list());
   });
@@ -103,6 +105,7 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
            py::arg("link_graphs") = false,
            py::arg("compute_all_gradients") = false,
            py::arg("reuses_memory") = true, py::arg("poisons_memory") = false,
+           py::arg("max_gpu_ms") = 0.0,
            py::arg("input_tensors") = py::none(),
            py::arg("input_tensors_data") = py::none(),
            "Plans memory and creates everything the device needs; allocates "
@@ -112,7 +115,8 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
            "readable. link_graphs: will be joined by link(). "
            "compute_all_gradients: also those of inputs. reuses_memory=False: "
            "every buffer has its own bytes. poisons_memory: freed ranges are "
-           "filled with NaN. input_tensors(_data): inputs that never change. "
+           "filled with NaN. max_gpu_ms: cuts GPU work into pieces of about that "
+           "length (0: does not). input_tensors(_data): inputs that never change. "
            "Raises UnsupportedError naming the layer, StateError, "
            "InvalidArgument, DeviceError.");
 }
@@ -138,6 +142,7 @@ void bind_compiled_graph(py::module_& m) {
             const NamedArrays data(inputs_data, "bind_and_write_data",
                                    NamedArrays::Access::Keep);
             without_gil([&] {
+              if (synchronous) settle(self);
               self.bind_and_write_data(data.list(),
                                        inputs.value_or(TensorMap()), batch_size,
                                        synchronous);
@@ -160,11 +165,9 @@ void bind_compiled_graph(py::module_& m) {
             return without_gil([&] { return self.device_memory_size(); });
           },
           "Bytes of intermediate tensors on the device; 0 before compile.")
-      .def("synchronize", &CompiledGraph::synchronize,
-           py::call_guard<WithoutGil>(),
+      .def("synchronize", settled(&CompiledGraph::synchronize),
            "Waits until no execution of this graph is in flight.")
-      .def("synchronize_updates", &CompiledGraph::synchronize_updates,
-           py::call_guard<WithoutGil>(),
+      .def("synchronize_updates", settled(&CompiledGraph::synchronize_updates),
            "Device to host for all parameters and running statistics.")
       .def("plan_description", &CompiledGraph::plan_description,
            py::call_guard<WithoutGil>(),

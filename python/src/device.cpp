@@ -3,6 +3,7 @@
 
 #include <pybind11/stl.h>
 
+#include "calls.h"
 #include "lifetime.h"
 
 namespace traingraph::python {
@@ -18,7 +19,14 @@ Device make(DeviceType type) {
 
 Device to_device(const DeviceLike& source) {
   if (py::isinstance<Device>(source)) return source.cast<Device>();
-  return make(source.cast<DeviceType>());
+  try {
+    return make(source.cast<DeviceType>());
+  } catch (const py::cast_error&) {
+    throw py::type_error(
+        "[device] this is not a device: expected Device, DeviceType or str, "
+        "got " +
+        describe(source) + ". Pass \"cpu\", \"gpu\" or \"any\".");
+  }
 }
 
 void bind_device(py::module_& m) {

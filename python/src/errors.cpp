@@ -65,6 +65,10 @@ void bind_errors(py::module_&) {
     } catch (const Error&) {
       const py::object value = to_python(error);
       PyErr_SetObject(py::type::handle_of(value).ptr(), value.ptr());
+    } catch (const py::cast_error&) {
+      py::set_error(PyExc_TypeError,
+                    "an object has another type than expected, or its "
+                    "__init__() was never called");
     }
   });
 }

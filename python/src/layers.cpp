@@ -4,7 +4,6 @@
 
 #include "arrays.h"
 #include "layers.h"
-#include "padding.h"
 
 namespace traingraph::python {
 namespace {
@@ -20,6 +19,9 @@ void bind_base(py::module_& m) {
       .def_readwrite("is_debugging_enabled", &Layer::is_debugging_enabled,
                      "With compile(debug_layers=True): results and gradients "
                      "are readable after each execution.")
+      .def_property_readonly("device_type", &Layer::device_type,
+                             "Where the layer runs: the device of the last "
+                             "compile. None before.")
       .def_property_readonly("parameters", &Layer::parameters,
                              "What an optimizer may train, in a fixed order.")
       .def_property_readonly("statistics", &Layer::statistics,
@@ -252,6 +254,24 @@ void bind_reduction(py::module_& m) {
       .def_property_readonly("dimensions", &Class::dimensions);
 }
 
+template <class Class>
+void bind_data_types_of() {
+  const py::type type = py::type::of<Class>();
+  type.attr("supports_data_type") = py::staticmethod(py::cpp_function(
+      [](DataType data_type, const DeviceLike& device) {
+        return Class::supports_data_type(data_type, to_device(device));
+      },
+      py::name("supports_data_type"), py::scope(type), py::arg("data_type"),
+      py::arg("device"),
+      "May a source of a layer of this class have this type on this device? "
+      "Layer answers for all: may a source of any layer?"));
+}
+
+template <class... Classes>
+void bind_data_types() {
+  (bind_data_types_of<Classes>(), ...);
+}
+
 }  // namespace
 
 void bind_layers(py::module_& m) {
@@ -264,6 +284,11 @@ void bind_layers(py::module_& m) {
   bind_reduction(m);
   bind_window_layers(m);
   bind_weighted_layers(m);
+  using namespace layers;
+  bind_data_types<Layer, Activation, Arithmetic, BatchNormalization, Comparison,
+                  Concatenation, Convolution, Dropout, FullyConnected, MatMul,
+                  layers::Padding, Pooling, Reduction, Reshape, Selection,
+                  Slice, Softmax, Split, Transpose>();
 }
 
 }  // namespace traingraph::python

@@ -1,12 +1,56 @@
 // SPDX-License-Identifier: MIT
-// The parts of bind_layers that have files of their own.
+// The parts of bind_layers that have files of their own, and what they share.
 #pragma once
 
+#include <optional>
+
 #include "bindings.h"
+#include "device.h"
+#include "padding.h"
 
 namespace traingraph::python {
 
 void bind_window_layers(py::module_& m);    // pooling
 void bind_weighted_layers(py::module_& m);  // convolution, dense, norm, matmul
+
+using OptionalPair = std::optional<Pair>;
+inline constexpr Pair kOnes{1, 1};
+
+/// Calls def(the keywords that both window descriptors end with).
+template <class Def>
+void with_window_arguments(Def def) {
+  def(py::arg("strides") = kOnes, py::arg("dilation_rates") = kOnes,
+      py::arg("padding_policy") = "same",
+      py::arg("padding_sizes") = py::none());
+}
+
+/// The fields that both window descriptors have, comparison and copying.
+template <class Descriptor>
+void bind_window_fields(py::class_<Descriptor>& type) {
+  type.def_readonly("kernel_sizes", &Descriptor::kernel_sizes)
+      .def_readonly("strides", &Descriptor::strides)
+      .def_readonly("dilation_rates", &Descriptor::dilation_rates)
+      .def_readonly("padding_policy", &Descriptor::padding_policy)
+      .def_readonly("padding_sizes", &Descriptor::padding_sizes)
+      .def_property_readonly("kernel_height", &Descriptor::kernel_height)
+      .def_property_readonly("kernel_width", &Descriptor::kernel_width)
+      .def_property_readonly("stride_in_y", &Descriptor::stride_in_y)
+      .def_property_readonly("stride_in_x", &Descriptor::stride_in_x)
+      .def_property_readonly("dilation_rate_in_y",
+                             &Descriptor::dilation_rate_in_y)
+      .def_property_readonly("dilation_rate_in_x",
+                             &Descriptor::dilation_rate_in_x)
+      .def_property_readonly("padding_size_in_y",
+                             &Descriptor::padding_size_in_y)
+      .def_property_readonly("padding_size_in_x",
+                             &Descriptor::padding_size_in_x)
+      .def("__eq__",
+           [](const Descriptor& self, const py::object& other) {
+             return py::isinstance<Descriptor>(other) &&
+                    self == other.cast<const Descriptor&>();
+           })
+      .def("__copy__", [](const Descriptor& self) { return Descriptor(self); });
+  type.attr("__hash__") = py::none();
+}
 
 }  // namespace traingraph::python

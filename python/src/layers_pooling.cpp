@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Pooling and its descriptor.
 #include "layers.h"
-#include "padding.h"
 #include "traingraph/layers.h"
 
 namespace traingraph::python {
 namespace {
 
 using Descriptor = PoolingDescriptor;
-using OptionalPair = std::optional<Pair>;
-constexpr Pair kOnes{1, 1};
 
 Descriptor make_descriptor(PoolingType type, Pair kernel_sizes, Pair strides,
                            Pair dilation_rates, PaddingPolicy policy,
@@ -37,16 +34,14 @@ Descriptor make_of_type(Pair kernel_sizes, Pair strides, Pair dilation_rates,
 void bind_descriptor(py::module_& m) {
   py::class_<Descriptor> type(m, "PoolingDescriptor",
                               "Pairs are (height, width), or one integer.");
-  const auto bind_fields = [&](auto def) {
-    def(py::arg("kernel_sizes"), py::arg("strides") = kOnes,
-        py::arg("dilation_rates") = kOnes, py::arg("padding_policy") = "same",
-        py::arg("padding_sizes") = py::none());
-  };
-  bind_fields([&](const auto&... fields) {
-    type.def(py::init(&make_descriptor), py::arg("type"), fields...,
-             py::arg("count_includes_padding") = false);
-    type.def_static("max", &make_of_type<PoolingType::Max>, fields...);
-    type.def_static("l2_norm", &make_of_type<PoolingType::L2Norm>, fields...);
+  with_window_arguments([&](const auto&... window) {
+    const py::arg kernel_sizes("kernel_sizes");
+    type.def(py::init(&make_descriptor), py::arg("type"), kernel_sizes,
+             window..., py::arg("count_includes_padding") = false);
+    type.def_static("max", &make_of_type<PoolingType::Max>, kernel_sizes,
+                    window...);
+    type.def_static("l2_norm", &make_of_type<PoolingType::L2Norm>, kernel_sizes,
+                    window...);
     type.def_static(
         "average",
         [](Pair kernel_sizes, Pair strides, Pair dilation_rates,
@@ -56,35 +51,12 @@ void bind_descriptor(py::module_& m) {
                                  dilation_rates, policy, padding_sizes,
                                  count_includes_padding);
         },
-        fields..., py::arg("count_includes_padding") = false);
+        kernel_sizes, window..., py::arg("count_includes_padding") = false);
   });
   type.def_readonly("pooling_type", &Descriptor::pooling_type)
-      .def_readonly("kernel_sizes", &Descriptor::kernel_sizes)
-      .def_readonly("strides", &Descriptor::strides)
-      .def_readonly("dilation_rates", &Descriptor::dilation_rates)
-      .def_readonly("padding_policy", &Descriptor::padding_policy)
-      .def_readonly("padding_sizes", &Descriptor::padding_sizes)
       .def_readonly("count_includes_padding",
-                    &Descriptor::count_includes_padding)
-      .def_property_readonly("kernel_height", &Descriptor::kernel_height)
-      .def_property_readonly("kernel_width", &Descriptor::kernel_width)
-      .def_property_readonly("stride_in_y", &Descriptor::stride_in_y)
-      .def_property_readonly("stride_in_x", &Descriptor::stride_in_x)
-      .def_property_readonly("dilation_rate_in_y",
-                             &Descriptor::dilation_rate_in_y)
-      .def_property_readonly("dilation_rate_in_x",
-                             &Descriptor::dilation_rate_in_x)
-      .def_property_readonly("padding_size_in_y",
-                             &Descriptor::padding_size_in_y)
-      .def_property_readonly("padding_size_in_x",
-                             &Descriptor::padding_size_in_x)
-      .def("__eq__",
-           [](const Descriptor& self, const py::object& other) {
-             return py::isinstance<Descriptor>(other) &&
-                    self == other.cast<const Descriptor&>();
-           })
-      .def("__copy__", [](const Descriptor& self) { return Descriptor(self); });
-  type.attr("__hash__") = py::none();
+                    &Descriptor::count_includes_padding);
+  bind_window_fields(type);
 }
 
 /// kernel_size and strides with both spellings; no stride is the kernel size.

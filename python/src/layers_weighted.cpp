@@ -2,16 +2,13 @@
 // Layers with parameters, and the matrix product.
 #include "arrays.h"
 #include "layers.h"
-#include "padding.h"
 #include "traingraph/layers.h"
 
 namespace traingraph::python {
 namespace {
 
 using Descriptor = ConvolutionDescriptor;
-using OptionalPair = std::optional<Pair>;
 using Given = std::optional<TensorOrArray>;
-constexpr Pair kOnes{1, 1};
 
 WeightOptions weight_options(const Given& weights, const Given& biases,
                              RandomInitializerType initializer,
@@ -30,108 +27,77 @@ std::optional<TensorParameter> optional(const TensorParameter& parameter) {
   return parameter ? std::optional(parameter) : std::nullopt;
 }
 
+Descriptor make_descriptor(Pair kernel_sizes, std::int64_t in, std::int64_t out,
+                           std::int64_t group_count, Pair strides,
+                           Pair dilation_rates, PaddingPolicy policy,
+                           const OptionalPair& padding_sizes) {
+  return {.kernel_sizes = kernel_sizes,
+          .input_feature_channel_count = in,
+          .output_feature_channel_count = out,
+          .group_count = group_count,
+          .strides = strides,
+          .dilation_rates = dilation_rates,
+          .padding_policy = policy,
+          .padding_sizes = padding_sizes.value_or(Pair{})};
+}
+
 void bind_descriptor_fields(py::class_<Descriptor>& type) {
   type.def_readonly("convolution_type", &Descriptor::convolution_type)
-      .def_readonly("kernel_sizes", &Descriptor::kernel_sizes)
       .def_readonly("input_feature_channel_count",
                     &Descriptor::input_feature_channel_count)
       .def_readonly("output_feature_channel_count",
                     &Descriptor::output_feature_channel_count)
       .def_readonly("group_count", &Descriptor::group_count)
-      .def_readonly("strides", &Descriptor::strides)
-      .def_readonly("dilation_rates", &Descriptor::dilation_rates)
-      .def_readonly("padding_policy", &Descriptor::padding_policy)
-      .def_readonly("padding_sizes", &Descriptor::padding_sizes)
-      .def_property_readonly("kernel_height", &Descriptor::kernel_height)
-      .def_property_readonly("kernel_width", &Descriptor::kernel_width)
-      .def_property_readonly("stride_in_y", &Descriptor::stride_in_y)
-      .def_property_readonly("stride_in_x", &Descriptor::stride_in_x)
-      .def_property_readonly("dilation_rate_in_y",
-                             &Descriptor::dilation_rate_in_y)
-      .def_property_readonly("dilation_rate_in_x",
-                             &Descriptor::dilation_rate_in_x)
-      .def_property_readonly("padding_size_in_y",
-                             &Descriptor::padding_size_in_y)
-      .def_property_readonly("padding_size_in_x",
-                             &Descriptor::padding_size_in_x)
       .def_property_readonly("is_convolution_transpose",
                              &Descriptor::is_convolution_transpose)
       .def_property_readonly("uses_depthwise_convolution",
-                             &Descriptor::uses_depthwise_convolution)
-      .def("__eq__",
-           [](const Descriptor& self, const py::object& other) {
-             return py::isinstance<Descriptor>(other) &&
-                    self == other.cast<const Descriptor&>();
-           })
-      .def("__copy__", [](const Descriptor& self) { return Descriptor(self); });
-  type.attr("__hash__") = py::none();
+                             &Descriptor::uses_depthwise_convolution);
+  bind_window_fields(type);
 }
 
 void bind_descriptor(py::module_& m) {
   py::class_<Descriptor> type(m, "ConvolutionDescriptor",
                               "Pairs are (height, width), or one integer.");
-  type.def(py::init([](Pair kernel_sizes, std::int64_t in, std::int64_t out,
-                       ConvolutionType type, std::int64_t group_count,
-                       Pair strides, Pair dilation_rates, PaddingPolicy policy,
-                       const OptionalPair& padding_sizes) {
-             const Descriptor descriptor{
-                 .convolution_type = type,
-                 .kernel_sizes = kernel_sizes,
-                 .input_feature_channel_count = in,
-                 .output_feature_channel_count = out,
-                 .group_count = group_count,
-                 .strides = strides,
-                 .dilation_rates = dilation_rates,
-                 .padding_policy = policy,
-                 .padding_sizes = padding_sizes.value_or(Pair{})};
-             descriptor.validate();
-             return descriptor;
-           }),
-           py::arg("kernel_sizes"), py::arg("input_feature_channel_count"),
-           py::arg("output_feature_channel_count"), py::kw_only(),
-           py::arg("type") = "standard", py::arg("group_count") = 1,
-           py::arg("strides") = kOnes, py::arg("dilation_rates") = kOnes,
-           py::arg("padding_policy") = "same",
-           py::arg("padding_sizes") = py::none());
-  type.def_static(
-      "transposed",
-      [](Pair kernel_sizes, std::int64_t in, std::int64_t out,
-         std::int64_t group_count, Pair strides, Pair dilation_rates,
-         PaddingPolicy policy, const OptionalPair& padding_sizes) {
-        return Descriptor::transposed(
-            {.kernel_sizes = kernel_sizes,
-             .input_feature_channel_count = in,
-             .output_feature_channel_count = out,
-             .group_count = group_count,
-             .strides = strides,
-             .dilation_rates = dilation_rates,
-             .padding_policy = policy,
-             .padding_sizes = padding_sizes.value_or(Pair{})});
-      },
-      py::arg("kernel_sizes"), py::arg("input_feature_channel_count"),
-      py::arg("output_feature_channel_count"), py::kw_only(),
-      py::arg("group_count") = 1, py::arg("strides") = kOnes,
-      py::arg("dilation_rates") = kOnes, py::arg("padding_policy") = "same",
-      py::arg("padding_sizes") = py::none());
-  type.def_static(
-      "depthwise",
-      [](Pair kernel_sizes, std::int64_t in, std::int64_t channel_multiplier,
-         Pair strides, Pair dilation_rates, PaddingPolicy policy,
-         const OptionalPair& padding_sizes) {
-        return Descriptor::depthwise(
-            {.kernel_sizes = kernel_sizes,
-             .input_feature_channel_count = in,
-             .strides = strides,
-             .dilation_rates = dilation_rates,
-             .padding_policy = policy,
-             .padding_sizes = padding_sizes.value_or(Pair{})},
-            channel_multiplier);
-      },
-      py::arg("kernel_sizes"), py::arg("input_feature_channel_count"),
-      py::arg("channel_multiplier") = 1, py::kw_only(),
-      py::arg("strides") = kOnes, py::arg("dilation_rates") = kOnes,
-      py::arg("padding_policy") = "same", py::arg("padding_sizes") = py::none(),
-      "Output channels are input * multiplier.");
+  const py::arg kernel("kernel_sizes"), in("input_feature_channel_count"),
+      out("output_feature_channel_count");
+  with_window_arguments([&](const auto&... window) {
+    type.def(
+        py::init([](Pair kernel_sizes, std::int64_t in, std::int64_t out,
+                    ConvolutionType type, std::int64_t group_count,
+                    Pair strides, Pair dilation_rates, PaddingPolicy policy,
+                    const OptionalPair& padding_sizes) {
+          Descriptor descriptor =
+              make_descriptor(kernel_sizes, in, out, group_count, strides,
+                              dilation_rates, policy, padding_sizes);
+          descriptor.convolution_type = type;
+          descriptor.validate();
+          return descriptor;
+        }),
+        kernel, in, out, py::kw_only(), py::arg("type") = "standard",
+        py::arg("group_count") = 1, window...);
+    type.def_static(
+        "transposed",
+        [](Pair kernel_sizes, std::int64_t in, std::int64_t out,
+           std::int64_t group_count, Pair strides, Pair dilation_rates,
+           PaddingPolicy policy, const OptionalPair& padding_sizes) {
+          return Descriptor::transposed(
+              make_descriptor(kernel_sizes, in, out, group_count, strides,
+                              dilation_rates, policy, padding_sizes));
+        },
+        kernel, in, out, py::kw_only(), py::arg("group_count") = 1, window...);
+    type.def_static(
+        "depthwise",
+        [](Pair kernel_sizes, std::int64_t in, std::int64_t channel_multiplier,
+           Pair strides, Pair dilation_rates, PaddingPolicy policy,
+           const OptionalPair& padding_sizes) {
+          return Descriptor::depthwise(
+              make_descriptor(kernel_sizes, in, /*out=*/1, /*group_count=*/1,
+                              strides, dilation_rates, policy, padding_sizes),
+              channel_multiplier);
+        },
+        kernel, in, py::arg("channel_multiplier") = 1, py::kw_only(), window...,
+        "Output channels are input * multiplier.");
+  });
   bind_descriptor_fields(type);
 }
 

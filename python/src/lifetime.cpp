@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "bindings.h"
+#include "traingraph/interrupt.h"
 
 namespace traingraph::python {
 namespace {
@@ -21,15 +22,21 @@ std::atomic<bool> g_is_open{true};
 std::atomic<std::thread::id> g_exit_thread{};
 std::atomic<int> g_num_entries{0};
 std::atomic<int> g_num_pending_callbacks{0};
+std::atomic<unsigned long> g_main_thread{0};
+thread_local int t_num_entries = 0;
 std::atomic<unsigned> g_devices_seen{0};  // bits of 1 << DeviceType
 
 class Entry {
  public:
   Entry() {
     g_num_entries.fetch_add(1);
+    ++t_num_entries;
     is_open_ = g_is_open.load();
   }
-  ~Entry() { g_num_entries.fetch_sub(1); }
+  ~Entry() {
+    --t_num_entries;
+    g_num_entries.fetch_sub(1);
+  }
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
   explicit operator bool() const { return is_open_; }
@@ -96,11 +103,23 @@ void drain(DeviceType type) {
   }
 }
 
+/// The entries of a thread that stays, a callback's, are over.
 [[noreturn]] void stay_forever() {
+  g_num_entries.fetch_sub(t_num_entries);
   while (true) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
+/// Handlers of signals run on the main thread only.
+void raise_signals() {
+  if (PyThread_get_thread_ident() != g_main_thread.load()) return;
+  const Entry entry;
+  if (!entry || g_is_closing.load()) return;
+  const py::gil_scoped_acquire gil;
+  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+}
+
 void shut_down() {
+  if (has_lost_device_threads()) return;
   const WithoutGil released;
   g_is_closing = true;
   for (int type = 0; type < 32; ++type) {
@@ -116,7 +135,15 @@ void shut_down() {
 
 }  // namespace
 
-WithoutGil::WithoutGil() : state_(PyEval_SaveThread()) {}
+bool has_lost_device_threads() {
+  return g_devices_seen.load() != 0 &&
+         !Device::reason_unavailable(DeviceType::CPU).empty();
+}
+
+WithoutGil::WithoutGil() {
+  if (has_lost_device_threads()) Device::cpu();  // throws, with the reason
+  state_ = PyEval_SaveThread();
+}
 
 WithoutGil::~WithoutGil() {
   const bool is_exit_thread =
@@ -143,6 +170,11 @@ void note_device(const Device& device) {
 }
 
 void bind_shutdown(py::module_&) {
+  g_main_thread = py::module_::import("threading")
+                      .attr("main_thread")()
+                      .attr("ident")
+                      .cast<unsigned long>();
+  set_interrupt_check(raise_signals);
   py::module_::import("atexit").attr("register")(py::cpp_function(shut_down));
 }
 

@@ -3,6 +3,7 @@
 #include "traingraph/losses.h"
 
 #include "arrays.h"
+#include "device.h"
 #include "padding.h"
 
 namespace traingraph::python {
@@ -90,6 +91,13 @@ void bind_losses(py::module_& m) {
            }),
            py::arg("descriptor"), py::arg("weights") = py::none(),
            py::kw_only(), py::arg("label") = "")
+      .def_static(
+          "supports_data_type",
+          [](DataType data_type, const DeviceLike& device) {
+            return Loss::supports_data_type(data_type, to_device(device));
+          },
+          py::arg("data_type"), py::arg("device"),
+          "May a source of a loss have this type on this device?")
       .def_property_readonly("descriptor", &Loss::descriptor)
       .def_property_readonly("weights", [](const Loss& self) {
         return self.weights() ? std::optional(self.weights()) : std::nullopt;

@@ -3,7 +3,7 @@
 // modules say what is public.
 #include "bindings.h"
 
-PYBIND11_MODULE(_core, m, pybind11::mod_gil_not_used()) {
+PYBIND11_MODULE(_core_of_main, m, pybind11::mod_gil_not_used()) {
   using namespace traingraph::python;
   m.doc() = "The C++ API of traingraph.";
   m.attr("__version__") = TRAINGRAPH_VERSION;
@@ -20,4 +20,16 @@ PYBIND11_MODULE(_core, m, pybind11::mod_gil_not_used()) {
   bind_compiled_graph(m);
   bind_training(m);
   bind_shutdown(m);
+  bind_calls(m);
+}
+
+/// Before pybind11 does anything, for in a subinterpreter it would hang.
+extern "C" PYBIND11_EXPORT PyObject* PyInit__core() {
+  if (PyInterpreterState_Get() == PyInterpreterState_Main()) {
+    return PyInit__core_of_main();
+  }
+  PyErr_SetString(PyExc_ImportError,
+                  "traingraph does not support subinterpreters: device threads "
+                  "call back into the main one. Use threads or processes.");
+  return nullptr;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // TrainingGraph and InferenceGraph.
+#include "device.h"
 #include "execute.h"
 #include "traingraph/training_graph.h"
 
@@ -149,23 +150,29 @@ Array float_view(const py::object& self, std::span<float> values,
 
 Array gradient(const py::object& self, const Tensor& parameter) {
   const auto& graph = self.cast<const TrainingGraph&>();
-  const std::span<float> values =
-      without_gil([&] { return graph.gradient(parameter); });
+  const std::span<float> values = without_gil([&] {
+    settle(graph);
+    return graph.gradient(parameter);
+  });
   return float_view(owner_of_gradients(graph), values, parameter.shape());
 }
 
 Array gradients(const py::object& self) {
   const auto& graph = self.cast<const TrainingGraph&>();
-  const std::span<float> values =
-      without_gil([&] { return graph.gradients(); });
+  const std::span<float> values = without_gil([&] {
+    settle(graph);
+    return graph.gradients();
+  });
   return float_view(owner_of_gradients(graph), values,
                     {static_cast<std::int64_t>(values.size())});
 }
 
 Array gradient_data(const TrainingGraph& self, const Tensor& parameter,
                     const Layer& layer) {
-  auto values = std::make_unique<std::vector<float>>(
-      without_gil([&] { return self.gradient_data(parameter, layer); }));
+  auto values = std::make_unique<std::vector<float>>(without_gil([&] {
+    settle(self);
+    return self.gradient_data(parameter, layer);
+  }));
   const std::span<float> span(*values);
   const py::capsule owner(values.release(), [](void* p) {
     delete static_cast<std::vector<float>*>(p);
@@ -223,11 +230,10 @@ void bind_optimizer_methods(Training& graph) {
            py::arg("tensor"), py::call_guard<WithoutGil>(),
            "A tensor to write the gradient of a layer's result into; it is "
            "added to what the graph itself contributes.")
-      .def("compile_optimizer", &TrainingGraph::compile_optimizer,
-           py::arg("optimizer").none(false), py::call_guard<WithoutGil>(),
+      .def("compile_optimizer", settled(&TrainingGraph::compile_optimizer),
+           py::arg("optimizer").none(false),
            "Adds or replaces the optimizer; its buffers start with zeros.")
-      .def("link", &TrainingGraph::link, py::arg("graphs"),
-           py::call_guard<WithoutGil>(),
+      .def("link", settled(&TrainingGraph::link), py::arg("graphs"),
            "Joins sub-graphs compiled with link_graphs, this one being the "
            "first in forward order.")
       .def(
@@ -241,14 +247,26 @@ void bind_optimizer_methods(Training& graph) {
               arrays.push_back(as_array(source, context));
               list.push_back(read_only_data(arrays.back(), context));
             }
-            without_gil([&] { self.bind_optimizer_data(list, tensor); });
+            without_gil([&] {
+              settle(self);
+              self.bind_optimizer_data(list, tensor);
+            });
           },
           py::arg("data"), py::arg("tensor"),
           "Optimizer state of a parameter to the device, one array per buffer.")
       .def_property(
           "random_step", released(&TrainingGraph::random_step),
-          [](TrainingGraph& self, std::uint64_t step) {
-            without_gil([&] { self.set_random_step(step); });
+          [](TrainingGraph& self, std::int64_t step) {
+            if (step < 0) {
+              throw InvalidArgument(ErrorInfo{.op = "random_step",
+                                              .node = {},
+                                              .what = "it is negative",
+                                              .expected = "0 or more",
+                                              .got = std::to_string(step),
+                                              .hint = {}});
+            }
+            const auto value = static_cast<std::uint64_t>(step);
+            without_gil([&] { self.set_random_step(value); });
           },
           "Number of forward passes in training form so far; dropout "
           "depends on it.");
@@ -275,8 +293,7 @@ void bind_training(py::module_& m) {
   bind_optimizer_methods(training);
   Inference(m, "InferenceGraph", "A graph that compiles and runs forward.")
       .def(py::init<std::vector<Graph>>(), py::arg("graph_objects"))
-      .def("link", &InferenceGraph::link, py::arg("graphs"),
-           py::call_guard<WithoutGil>())
+      .def("link", settled(&InferenceGraph::link), py::arg("graphs"))
       .def("execute", &infer, py::arg("inputs_data") = py::none(),
            py::arg("loss_labels_data") = py::none(),
            py::arg("loss_label_weights_data") = py::none(), py::kw_only(),

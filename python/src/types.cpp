@@ -5,6 +5,7 @@
 #include <pybind11/numpy.h>
 
 #include "bindings.h"
+#include "calls.h"
 #include "casters.h"
 
 namespace traingraph::python {
@@ -167,7 +168,7 @@ DataType to_data_type(py::handle source) {
   try {
     dtype = py::module_::import("numpy").attr("dtype")(source);
   } catch (py::error_already_set&) {
-    fail_data_type(py::repr(source).cast<std::string>(), "data_type", {});
+    fail_data_type(describe(source), "data_type", {});
   }
   return to_data_type(dtype, "data_type", {});
 }
@@ -200,11 +201,18 @@ bool load_integers(py::handle source, std::vector<std::int64_t>& integers) {
       PyBytes_Check(source.ptr())) {
     return false;
   }
+  if (PySequence_Size(source.ptr()) < 0) {  // an array without axes
+    PyErr_Clear();
+    return false;
+  }
   for (const py::handle item : py::reinterpret_borrow<py::sequence>(source)) {
     if (!PyIndex_Check(item.ptr())) return false;
     const py::ssize_t value =
         PyNumber_AsSsize_t(item.ptr(), PyExc_OverflowError);
-    if (value == -1 && PyErr_Occurred()) throw py::error_already_set();
+    if (value == -1 && PyErr_Occurred()) {
+      PyErr_Clear();
+      return false;
+    }
     integers.push_back(value);
   }
   return true;

@@ -41,21 +41,51 @@ std::vector<ValueId> readable_values(const Declaration& declaration,
   return readable;
 }
 
-CompiledProgram lower(const Declaration& declaration, const Target& target,
-                      const CompilerOptions& options, Mode mode,
-                      std::int64_t batch) {
+/// What a run may do without: labels at inference.
+std::vector<ValueId> optional_values(const Declaration& declaration,
+                                     const Assembled& assembled) {
+  std::vector<ValueId> optional;
+  for (const auto* map : {&declaration.labels, &declaration.label_weights}) {
+    for (const auto& [name, tensor] : *map) {
+      optional.push_back(assembled.find(tensor));
+    }
+  }
+  std::erase(optional, kNoValue);
+  return optional;
+}
+
+LoweredProgram lower(const Declaration& declaration, const Target& target,
+                     const CompilerOptions& options, PlanKind kind,
+                     const Assembled& assembled) {
+  LowerOptions lowering{
+      .kept = readable_values(declaration, assembled),
+      .fuses = options.fuses,
+      .joins_phases = target.joins_phases() && kind == PlanKind::Step,
+      .may_be_absent = {},
+      .separates_updates = declaration.is_linkable,
+      .max_gpu_ms = options.max_gpu_ms};
+  if (kind == PlanKind::Inference) {
+    lowering.may_be_absent = optional_values(declaration, assembled);
+  }
+  if (!lowering.joins_phases) {
+    for (const Trained& trained : assembled.trained) {
+      lowering.kept.push_back(trained.gradient);
+    }
+  }
+  return target.lower(assembled.program, lowering);
+}
+
+CompiledProgram compile(const Declaration& declaration, const Target& target,
+                        const CompilerOptions& options, PlanKind kind,
+                        std::int64_t batch) {
+  const Mode mode =
+      kind == PlanKind::Inference ? Mode::Inference : Mode::Training;
   CompiledProgram compiled{.assembled = assemble(declaration, mode, batch),
                            .lowered = {}};
-  const Program& program = compiled.assembled.program;
-  verify(program);
-  require_support(program, target);
-  LowerOptions lowering{
-      .kept = readable_values(declaration, compiled.assembled),
-      .fuses = options.fuses};
-  for (const Trained& trained : compiled.assembled.trained) {
-    lowering.kept.push_back(trained.gradient);
-  }
-  compiled.lowered = target.lower(program, lowering);
+  verify(compiled.assembled.program);
+  require_support(compiled.assembled.program, target);
+  compiled.lowered =
+      lower(declaration, target, options, kind, compiled.assembled);
   return compiled;
 }
 
@@ -77,17 +107,22 @@ Plan plan(const Declaration& declaration, const CompiledProgram& compiled,
 
 Compilation compile_graph(const Declaration& declaration, const Target& target,
                           const CompilerOptions& options, std::int64_t batch) {
+  const auto compiled = [&](PlanKind kind) {
+    return compile(declaration, target, options, kind, batch);
+  };
+  const auto planned = [&](const CompiledProgram& program, PlanKind kind) {
+    return plan(declaration, program, target, options, kind);
+  };
   Compilation c;
   c.batch = batch;
   if (declaration.trains) {
-    c.training = lower(declaration, target, options, Mode::Training, batch);
-    c.step = plan(declaration, *c.training, target, options, PlanKind::Step);
-    c.phases =
-        plan(declaration, *c.training, target, options, PlanKind::Phases);
+    c.training = compiled(PlanKind::Phases);
+    if (target.joins_phases()) c.joined = compiled(PlanKind::Step);
+    c.step = planned(c.program(PlanKind::Step), PlanKind::Step);
+    c.phases = planned(*c.training, PlanKind::Phases);
   }
-  c.inference = lower(declaration, target, options, Mode::Inference, batch);
-  c.inference_plan =
-      plan(declaration, c.inference, target, options, PlanKind::Inference);
+  c.inference = compiled(PlanKind::Inference);
+  c.inference_plan = planned(c.inference, PlanKind::Inference);
   return c;
 }
 

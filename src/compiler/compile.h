@@ -15,6 +15,7 @@ namespace traingraph {
 struct CompilerOptions {
   bool fuses = true;
   bool reuses_memory = true;
+  double max_gpu_ms = 0;  // see LowerOptions
 };
 
 /// A program in one mode, lowered.
@@ -26,12 +27,16 @@ struct CompiledProgram {
 struct Compilation {
   std::int64_t batch = 0;
   std::optional<CompiledProgram> training;  // training graphs only
-  Plan step, phases;                        // of `training`
+  /// The same, lowered for one timeline, when the target joins phases.
+  std::optional<CompiledProgram> joined;
+  Plan step;    // of `joined`, or of `training`
+  Plan phases;  // of `training`
   CompiledProgram inference;
   Plan inference_plan;
 
   const CompiledProgram& program(PlanKind kind) const {
-    return kind == PlanKind::Inference ? inference : *training;
+    if (kind == PlanKind::Inference) return inference;
+    return kind == PlanKind::Step && joined ? *joined : *training;
   }
   const Plan& plan(PlanKind kind) const {
     if (kind == PlanKind::Inference) return inference_plan;

@@ -72,9 +72,11 @@ std::vector<UnitId> phase_order(const LoweredProgram& program) {
 std::vector<UnitId> step_order(const LoweredProgram& program) {
   UpdateDependencies dependencies(program);
   std::vector<UnitId> order;
+  std::vector<bool> is_emitted(program.units.size(), false);
   // Recursion depth is bounded by chains of update units (norm, scale, rule).
   const auto emit = [&](auto&& self, UnitId id) -> void {
     order.push_back(id);
+    is_emitted[id] = true;
     dependencies.emitted(id, [&](UnitId next) { self(self, next); });
   };
   for (UnitId id : phase_order(program)) {
@@ -82,9 +84,7 @@ std::vector<UnitId> step_order(const LoweredProgram& program) {
     if (!is_update) emit(emit, id);
   }
   for (UnitId id = 0; id < static_cast<UnitId>(program.units.size()); ++id) {
-    const bool is_late = program.units[id].phase == Phase::Update &&
-                         std::ranges::find(order, id) == order.end();
-    if (is_late) emit(emit, id);
+    if (!is_emitted[id]) emit(emit, id);
   }
   return order;
 }

@@ -69,6 +69,17 @@ struct LowerOptions {
   /// storage even when no unit wants it.
   std::vector<ValueId> kept;
   bool fuses = true;
+
+  // For targets whose units hold many nodes.
+  /// One timeline for forward, gradient and update: units may span phases.
+  bool joins_phases = false;
+  /// What depends on these values is not run when they are not given (labels
+  /// at inference): no unit holds such nodes and others.
+  std::vector<ValueId> may_be_absent = {};
+  /// Updates may be left out one by one (parameters that linked graphs share).
+  bool separates_updates = false;
+  /// Longest estimated time of a unit on the device; 0: no limit.
+  double max_gpu_ms = 0;
 };
 
 class Target {
@@ -77,6 +88,9 @@ class Target {
   virtual std::string_view name() const = 0;
   /// Offsets are multiples of this.
   virtual std::size_t alignment() const { return 64; }
+  /// Does a step lowered as one run better than its three phases in a row?
+  virtual bool joins_phases() const { return false; }
+  virtual bool computes_in(DataType) const { return true; }
   /// Empty when the node can run, else the reason why not.
   virtual std::string reason_unsupported(const Program&, const Node&) const = 0;
   /// Every node of `program` in its order. Throws UnsupportedError naming op

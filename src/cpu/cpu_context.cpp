@@ -44,7 +44,7 @@ void run(BoundUnits& work, std::span<double> unit_seconds) {
 
 class CpuContext : public DeviceContext {
  public:
-  CpuContext() : queue_(run) {}
+  CpuContext() : queue_([](Submission& s) { run_on_host(s, run); }) {}
   DeviceType type() const override { return DeviceType::CPU; }
   std::string description() const override {
     const auto* version = dnnl_version();

@@ -5,13 +5,10 @@
 #include "cpu/lowering.h"
 
 namespace traingraph::cpu {
-namespace {
 
-bool is_half(DataType type) {
-  return type == DataType::Float16 || type == DataType::BFloat16;
+bool CpuTarget::computes_in(DataType type) const {
+  return type != DataType::Float16 && type != DataType::BFloat16;
 }
-
-}  // namespace
 
 std::string CpuTarget::reason_unsupported(const Program& program,
                                           const Node& node) const {
@@ -21,7 +18,7 @@ std::string CpuTarget::reason_unsupported(const Program& program,
   const auto reason_of = [&](ValueId id) -> std::string {
     if (id == kNoValue || program.value(id).is_opaque) return {};
     const DataType type = program.desc(id).data_type;
-    if (!is_half(type)) return {};
+    if (computes_in(type)) return {};
     return "the CPU does not compute in " + std::string(to_string(type));
   };
   for (ValueId id : node.inputs) {

@@ -13,6 +13,7 @@ namespace traingraph::cpu {
 class CpuTarget : public Target {
  public:
   std::string_view name() const override { return "cpu"; }
+  bool computes_in(DataType type) const override;
   std::string reason_unsupported(const Program& program,
                                  const Node& node) const override;
   LoweredProgram lower(const Program& program,

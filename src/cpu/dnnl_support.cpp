@@ -121,7 +121,8 @@ void rethrow_dnnl(const char* op, const std::string& node,
   ErrorInfo info{.op = op, .node = node, .what = error.what()};
   switch (error.status) {
     case dnnl_unimplemented:
-      info.hint = "The CPU has no kernel for these shapes and types.";
+    case dnnl_invalid_arguments:  // shape rules passed: beyond oneDNN's range
+      info.hint = "The CPU has no kernel for these shapes and attributes.";
       throw UnsupportedError(info);
     case dnnl_out_of_memory:
       throw OutOfMemoryError(info);

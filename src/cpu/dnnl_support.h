@@ -31,8 +31,9 @@ bool same_layout(const dnnl::memory::desc& a, const dnnl::memory::desc& b);
 /// oneDNN wants zeros there.
 bool is_padded(const dnnl::memory::desc& layout);
 
-/// Runs `f`; a dnnl::error becomes UnsupportedError (no implementation) or
-/// DeviceError naming op and node.
+/// Runs `f`, which makes primitives; a dnnl::error becomes UnsupportedError (no
+/// implementation, or sizes out of its range), OutOfMemoryError or DeviceError
+/// naming op and node.
 template <class F>
 auto translate_errors(const char* op, const std::string& node, F&& f)
     -> decltype(f());

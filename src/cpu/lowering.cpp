@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The walk over a program; its rules are in lowering_walk.h.
+#include <numeric>
+
 #include "cpu/cpu_target.h"
+#include "cpu/fusion.h"
 #include "cpu/lowering_walk.h"
 
 namespace traingraph::cpu {
@@ -59,6 +62,11 @@ Lowering::Lowering(const Program& program, const LowerOptions& options)
     }
   }
   for (ValueId value : options.kept) is_kept_[value] = is_used_[value] = true;
+  is_fused_.assign(program.nodes().size(), false);
+  fusions_ = options.fuses ? find_fusions(program, is_kept_)
+                           : std::vector<NodeId>(program.nodes().size(), -1);
+  stand_in_.resize(n);
+  std::iota(stand_in_.begin(), stand_in_.end(), 0);
   for (ValueId id = 0; id < static_cast<ValueId>(n); ++id) {
     if (program.value(id).role == Role::Result) continue;
     add_result(id, plain(id), Phase::Forward);
@@ -74,8 +82,10 @@ LoweredProgram Lowering::run() {
           {.op = node.op->name, .node = node.name, .what = reason});
     }
     translate_errors(node.op->name, node.name, [&] {
-      NodeLowering lowering(*this, id);
-      lower_function(node.op->kind)(lowering);
+      if (!is_fused_[id]) {
+        NodeLowering lowering(*this, id);
+        lower_function(node.op->kind)(lowering);
+      }
       for (ValueId output : node.outputs) {
         if (is_kept_[output] && !program_.value(output).is_opaque) {
           in_layout(output, plain(output), id);
@@ -84,6 +94,12 @@ LoweredProgram Lowering::run() {
     });
   }
   return std::move(lowered_);
+}
+
+void Lowering::fuse(NodeId activation) {
+  const Node& node = program_.node(activation);
+  is_fused_[activation] = true;
+  stand_in_[node.inputs[0]] = node.outputs[0];
 }
 
 memory::desc Lowering::layout(ValueId value) const {

@@ -44,6 +44,14 @@ class NodeLowering {
   /// False when nothing reads this result and the host does not either.
   bool is_used(int result) const;
 
+  /// The activation of result 0, if nobody needs that result itself; else null.
+  const ActivationAttrs* next_activation() const;
+  /// Makes result 0 the next activation's result. Its gradient will read it in
+  /// place of the result that this node has no more.
+  void fuse_activation();
+  /// Is input `i` f(x) although the node was made to read x? See above.
+  bool reads_activated(int input) const;
+
   /// The layout that input `i` has now (plain unless its producer chose one).
   dnnl::memory::desc layout(int input) const;
   /// Plain row-major layout of a descriptor.
@@ -75,8 +83,12 @@ class NodeLowering {
   void emit(KernelFactory bind);
 
  private:
+  ValueId input_value(int input) const;
+  ValueId result_value(int result) const;
+
   Lowering& lowering_;
   NodeId id_;
+  NodeId fused_ = -1;  // the activation that this unit computes too
   Unit unit_;
   std::vector<int> input_arg_;   // last argument of each input; -1: none
   std::vector<int> result_arg_;  // and of each result
@@ -90,6 +102,14 @@ struct PrimitiveArg {
   dnnl::memory::desc desc;
   int arg;
 };
+/// Binds the arguments of a oneDNN primitive.
+KernelFactory bind_primitive(const dnnl::primitive_desc_base& primitive,
+                             std::vector<PrimitiveArg> args);
+/// Asks for the scratchpad of a primitive made with user_scratchpad(), and adds
+/// it to the arguments.
+void add_scratchpad(NodeLowering& lowering,
+                    const dnnl::primitive_desc_base& primitive,
+                    std::vector<PrimitiveArg>& args);
 /// Ends the lowering of a node with one oneDNN primitive made with
 /// user_scratchpad(), for which it asks here.
 void emit_primitive(NodeLowering& lowering,

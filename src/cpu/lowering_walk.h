@@ -23,6 +23,13 @@ class Lowering {
 
   const Program& program() const { return program_; }
   bool is_used(ValueId value) const { return is_used_[value]; }
+  /// The activation that may be computed along with a node; -1: none.
+  NodeId next_activation(NodeId id) const { return fusions_[id]; }
+  /// Computes `activation` with the node before it: whoever wants that node's
+  /// result gets the activation's.
+  void fuse(NodeId activation);
+  /// The value that stands for `value`: itself unless it was fused away.
+  ValueId stand_in(ValueId value) const { return stand_in_[value]; }
   dnnl::memory::desc plain(ValueId value) const {
     return NodeLowering::plain(program_.desc(value));
   }
@@ -74,9 +81,9 @@ class Lowering {
   LoweredProgram lowered_;
   std::vector<State> states_;
   std::vector<bool> is_used_, is_kept_, is_mutated_;
+  std::vector<NodeId> fusions_;    // by node
+  std::vector<bool> is_fused_;     // by node: another unit computes it
+  std::vector<ValueId> stand_in_;  // by value
 };
-
-KernelFactory bind_primitive(const dnnl::primitive_desc_base& primitive,
-                             std::vector<PrimitiveArg> args);
 
 }  // namespace traingraph::cpu

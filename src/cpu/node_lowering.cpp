@@ -31,20 +31,44 @@ bool NodeLowering::has(int input) const {
          node().inputs[input] != kNoValue;
 }
 
+ValueId NodeLowering::input_value(int input) const {
+  return lowering_.stand_in(node().inputs[input]);
+}
+
+ValueId NodeLowering::result_value(int result) const {
+  if (fused_ < 0 || result != 0) return node().outputs[result];
+  return lowering_.program().node(fused_).outputs[0];
+}
+
+const ActivationAttrs* NodeLowering::next_activation() const {
+  const NodeId next = lowering_.next_activation(id_);
+  if (next < 0) return nullptr;
+  return &std::get<ActivationAttrs>(lowering_.program().node(next).attrs);
+}
+
+void NodeLowering::fuse_activation() {
+  fused_ = lowering_.next_activation(id_);
+  lowering_.fuse(fused_);
+}
+
+bool NodeLowering::reads_activated(int input) const {
+  return input_value(input) != node().inputs[input];
+}
+
 const TensorDescriptor& NodeLowering::input_desc(int input) const {
-  return lowering_.program().desc(node().inputs[input]);
+  return lowering_.program().desc(input_value(input));
 }
 
 const TensorDescriptor& NodeLowering::result_desc(int result) const {
-  return lowering_.program().desc(node().outputs[result]);
+  return lowering_.program().desc(result_value(result));
 }
 
 bool NodeLowering::is_used(int result) const {
-  return lowering_.is_used(node().outputs[result]);
+  return lowering_.is_used(result_value(result));
 }
 
 memory::desc NodeLowering::layout(int input) const {
-  return lowering_.layout(node().inputs[input]);
+  return lowering_.layout(input_value(input));
 }
 
 memory::desc NodeLowering::plain(const TensorDescriptor& desc) {
@@ -57,7 +81,7 @@ int NodeLowering::read(int input) {
 
 int NodeLowering::read(int input, const memory::desc& layout) {
   const StorageId storage =
-      lowering_.in_layout(node().inputs[input], layout, id_);
+      lowering_.in_layout(input_value(input), layout, id_);
   unit_.args.push_back(storage);
   add_once(unit_.reads, storage);
   return input_arg_[input] = static_cast<int>(unit_.args.size()) - 1;
@@ -66,7 +90,7 @@ int NodeLowering::read(int input, const memory::desc& layout) {
 int NodeLowering::mutate(int input) {
   const int arg = read(input);
   add_once(unit_.writes, unit_.args[arg]);
-  mutated_.push_back(node().inputs[input]);
+  mutated_.push_back(input_value(input));
   return arg;
 }
 
@@ -76,7 +100,7 @@ int NodeLowering::write(int result) {
 
 int NodeLowering::write(int result, const memory::desc& layout) {
   const StorageId storage =
-      lowering_.add_result(node().outputs[result], layout, node().phase);
+      lowering_.add_result(result_value(result), layout, node().phase);
   unit_.args.push_back(storage);
   unit_.writes.push_back(storage);
   return result_arg_[result] = static_cast<int>(unit_.args.size()) - 1;
@@ -85,21 +109,21 @@ int NodeLowering::write(int result, const memory::desc& layout) {
 int NodeLowering::write_opaque(int result, std::size_t bytes,
                                const memory::desc& layout) {
   const StorageId storage =
-      lowering_.add_opaque(node().outputs[result], bytes, layout);
+      lowering_.add_opaque(result_value(result), bytes, layout);
   unit_.args.push_back(storage);
   unit_.writes.push_back(storage);
   return result_arg_[result] = static_cast<int>(unit_.args.size()) - 1;
 }
 
 int NodeLowering::read_opaque(int input) {
-  const StorageId storage = lowering_.opaque(node().inputs[input]);
+  const StorageId storage = lowering_.opaque(input_value(input));
   unit_.args.push_back(storage);
   add_once(unit_.reads, storage);
   return input_arg_[input] = static_cast<int>(unit_.args.size()) - 1;
 }
 
 memory::desc NodeLowering::opaque_layout(int input) const {
-  return lowering_.opaque_layout(node().inputs[input]);
+  return lowering_.opaque_layout(input_value(input));
 }
 
 int NodeLowering::scratch(std::size_t bytes) {
@@ -118,11 +142,11 @@ void NodeLowering::may_run_in_place(int result, int input) {
 }
 
 void NodeLowering::alias(int result, int input) {
-  const ValueId source = node().inputs[input];
+  const ValueId source = input_value(input);
   const StorageId storage =
       lowering_.in_layout(source, lowering_.plain(source), id_);
   if (!lowering_.is_mutated(storage)) {
-    lowering_.add_alias(node().outputs[result], storage, node().phase);
+    lowering_.add_alias(result_value(result), storage, node().phase);
     return;
   }
   // A view of a variable would change under its readers: copy.
@@ -144,6 +168,7 @@ void NodeLowering::alias(int result, int input) {
 void NodeLowering::emit(KernelFactory bind) {
   unit_.phase = node().phase;
   unit_.nodes = {id_};
+  if (fused_ >= 0) unit_.nodes.push_back(fused_);
   auto code = std::make_unique<CpuUnitCode>();
   code->bind = std::move(bind);
   unit_.code = std::move(code);
@@ -153,14 +178,19 @@ void NodeLowering::emit(KernelFactory bind) {
   mutated_.clear();
 }
 
+void add_scratchpad(NodeLowering& lowering,
+                    const dnnl::primitive_desc_base& primitive,
+                    std::vector<PrimitiveArg>& args) {
+  const memory::desc scratchpad = primitive.scratchpad_desc();
+  if (scratchpad.get_size() == 0) return;
+  args.push_back({DNNL_ARG_SCRATCHPAD, scratchpad,
+                  lowering.scratch(scratchpad.get_size())});
+}
+
 void emit_primitive(NodeLowering& lowering,
                     const dnnl::primitive_desc_base& primitive,
                     std::vector<PrimitiveArg> args) {
-  const memory::desc scratchpad = primitive.scratchpad_desc();
-  if (scratchpad.get_size() > 0) {
-    args.push_back({DNNL_ARG_SCRATCHPAD, scratchpad,
-                    lowering.scratch(scratchpad.get_size())});
-  }
+  add_scratchpad(lowering, primitive, args);
   lowering.emit(bind_primitive(primitive, std::move(args)));
 }
 

@@ -42,7 +42,7 @@ class Addition {
 };
 
 void require_open(const GraphState& state, const std::string& node) {
-  if (!state.is_frozen) return;
+  if (state.num_compiles == 0) return;
   throw StateError({.op = "node",
                     .node = node,
                     .what = "the graph was compiled",

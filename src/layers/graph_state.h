@@ -42,8 +42,8 @@ struct GraphState {
   std::vector<ValueId> promoted;
   /// Labels given to results so far.
   std::unordered_set<std::string> labels;
-  /// Set by compile; nodes can no longer be added.
-  bool is_frozen = false;
+  /// Compiles that succeeded or are under way; nodes can no longer be added.
+  int num_compiles = 0;
   mutable std::mutex mutex;
 
   /// The value of a tensor; adds one (Role::Input, or Variable when it is a

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <numeric>
 #include <string>
 
 namespace traingraph {
@@ -67,12 +68,23 @@ TransposedAxis resolve_transposed_padding(PaddingPolicy policy, std::int64_t in,
 bool has_empty_window(std::int64_t in, const AxisWindow& window,
                       AxisPadding padding) {
   const std::int64_t count = window_count(in, window, padding);
-  for (std::int64_t i = 0; i < count; ++i) {
+  if (count == 0) return false;
+  const auto is_empty = [&](std::int64_t i) {
     const std::int64_t start = i * window.stride - padding.before;
     const std::int64_t skipped =
         start >= 0 ? 0 : (-start + window.dilation - 1) / window.dilation;
     const std::int64_t first_inside = start + skipped * window.dilation;
-    if (skipped >= window.kernel || first_inside >= in) return true;
+    return skipped >= window.kernel || first_inside >= in;
+  };
+  // Ends before the image: the first window does. Begins behind it: the last.
+  if (is_empty(0) || is_empty(count - 1)) return true;
+  // Straddles it: only if the taps are further apart than the image is long.
+  // Where the first tap inside falls repeats with the dilation rate.
+  if (window.dilation <= in) return false;
+  const std::int64_t period =
+      window.dilation / std::gcd(window.dilation, window.stride);
+  for (std::int64_t i = 1; i < std::min(count - 1, period); ++i) {
+    if (is_empty(i)) return true;
   }
   return false;
 }

@@ -9,9 +9,14 @@ namespace traingraph {
 Arena::Arena(std::shared_ptr<DeviceContext> context, std::string label)
     : context_(std::move(context)), label_(std::move(label)) {}
 
-std::size_t Arena::reserve(std::size_t bytes) {
+std::optional<std::size_t> Arena::reserve(
+    const std::shared_ptr<TensorState>& tensor) {
+  std::scoped_lock lock(mutex_);
+  if (buffer_) return std::nullopt;
   const std::size_t alignment = context_->target().alignment();
+  const std::size_t bytes = tensor->desc.size_bytes();
   const std::size_t offset = size_;
+  uploads_.push_back({offset, tensor});
   size_ += (bytes + alignment - 1) / alignment * alignment;
   return offset;
 }
@@ -20,14 +25,12 @@ void Arena::ensure(std::size_t bytes) {
   std::scoped_lock lock(mutex_);
   if (bytes <= size_) return;
   size_ = bytes;
-  if (!buffer_) return;
   buffer_.reset();
-  ++generation_;
 }
 
-void Arena::upload_on_allocation(std::size_t offset,
-                                 std::shared_ptr<TensorState> tensor) {
-  uploads_.push_back({offset, std::move(tensor)});
+std::size_t Arena::size_bytes() const {
+  std::scoped_lock lock(mutex_);
+  return size_;
 }
 
 bool Arena::is_allocated() const {
@@ -52,6 +55,7 @@ Location Arena::at(std::size_t offset) {
     for (const Upload& upload : uploads_) {
       const auto tensor = upload.tensor.lock();
       if (!tensor) continue;
+      std::scoped_lock tensor_lock(tensor->mutex);
       const HostData& data = tensor->data;
       const std::size_t bytes = std::min(data.size, tensor->desc.size_bytes());
       if (bytes == 0) continue;
@@ -62,15 +66,48 @@ Location Arena::at(std::size_t offset) {
   return {buffer_.get(), offset};
 }
 
-ArenaStorage::ArenaStorage(std::shared_ptr<Arena> arena, std::size_t bytes)
-    : DeviceStorage(arena->context(), bytes), arena(std::move(arena)) {
-  offset = this->arena->reserve(bytes);
-}
-
 ArenaStorage::ArenaStorage(std::shared_ptr<Arena> arena, std::size_t offset,
                            std::size_t bytes)
     : DeviceStorage(arena->context(), bytes),
       arena(std::move(arena)),
       offset(offset) {}
+
+void ArenaStorage::visit(
+    const std::function<void(const DeviceBytes&)>& action) {
+  const Location at = locate();
+  action({at, bytes, arena->buffer(), nullptr});
+}
+
+ArenaGroup::ArenaGroup(std::shared_ptr<DeviceContext> context,
+                       std::string label)
+    : context_(std::move(context)), label_(std::move(label)) {}
+
+std::shared_ptr<ArenaStorage> ArenaGroup::place(
+    const std::shared_ptr<TensorState>& tensor) {
+  std::optional<std::size_t> offset;
+  if (!arenas_.empty()) offset = arenas_.back()->reserve(tensor);
+  if (!offset) {
+    arenas_.push_back(std::make_shared<Arena>(context_, label_));
+    offset = arenas_.back()->reserve(tensor);
+  }
+  return std::make_shared<ArenaStorage>(arenas_.back(), *offset,
+                                        tensor->desc.size_bytes());
+}
+
+void ArenaGroup::drop_unused() {
+  std::erase_if(arenas_,
+                [](const auto& arena) { return arena.use_count() == 1; });
+}
+
+bool ArenaGroup::contains(const Arena& arena) const {
+  return std::ranges::any_of(
+      arenas_, [&](const auto& own) { return own.get() == &arena; });
+}
+
+std::size_t ArenaGroup::size_bytes() const {
+  std::size_t bytes = 0;
+  for (const auto& arena : arenas_) bytes += arena->size_bytes();
+  return bytes;
+}
 
 }  // namespace traingraph

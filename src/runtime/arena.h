@@ -3,8 +3,10 @@
 // first use. DeviceStorage: where a tensor lives on a device.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,24 +15,24 @@
 
 namespace traingraph {
 
+class ExecutionState;
+
 class Arena {
  public:
   Arena(std::shared_ptr<DeviceContext> context, std::string label);
 
-  /// Reserves aligned bytes and returns their offset. Before allocation only.
-  std::size_t reserve(std::size_t bytes);
-  /// At least this size. Growing an allocated arena drops its contents and
-  /// starts a new generation; no work may be in flight then.
+  /// Reserves aligned bytes for a tensor, whose host data goes there when the
+  /// arena is allocated. Empty when it is allocated already.
+  std::optional<std::size_t> reserve(
+      const std::shared_ptr<TensorState>& tensor);
+  /// At least this size. Growing an allocated arena drops its contents; no
+  /// work may be in flight then.
   void ensure(std::size_t bytes);
-  /// Written into the arena when it is allocated.
-  void upload_on_allocation(std::size_t offset,
-                            std::shared_ptr<TensorState> tensor);
 
-  std::size_t size_bytes() const { return size_; }
+  std::size_t size_bytes() const;
   bool is_allocated() const;
   /// Bytes that the device counts; 0 before allocation.
   std::size_t allocated_bytes() const;
-  int generation() const { return generation_; }
   const std::shared_ptr<DeviceContext>& context() const { return context_; }
   /// Null before allocation.
   std::shared_ptr<DeviceBuffer> buffer() const;
@@ -47,20 +49,27 @@ class Arena {
   std::shared_ptr<DeviceContext> context_;
   std::string label_;
   std::size_t size_ = 0;
-  int generation_ = 0;
   std::vector<Upload> uploads_;
   std::shared_ptr<DeviceBuffer> buffer_;
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // a tensor's mutex may be taken under it
+};
+
+/// Bytes on a device, for as long as it takes to enqueue work on them.
+struct DeviceBytes {
+  Location at;
+  std::size_t size = 0;
+  std::shared_ptr<DeviceBuffer> buffer;  // keeps them alive
+  /// They are valid when this one succeeds; null: they always are.
+  std::shared_ptr<const ExecutionState> computed_by;
 };
 
 struct DeviceStorage {
-  explicit DeviceStorage(std::shared_ptr<DeviceContext> context,
-                         std::size_t bytes)
+  DeviceStorage(std::shared_ptr<DeviceContext> context, std::size_t bytes)
       : context(std::move(context)), bytes(bytes) {}
   virtual ~DeviceStorage() = default;
-  /// Allocates the arena at first use.
-  virtual Location locate() = 0;
-  virtual bool is_allocated() const = 0;
+  /// Calls `action` with the bytes of the newest value. Until it returns they
+  /// stay where they are, and the graph that computes them enqueues nothing.
+  virtual void visit(const std::function<void(const DeviceBytes&)>& action) = 0;
 
   std::shared_ptr<DeviceContext> context;
   std::size_t bytes;
@@ -68,15 +77,37 @@ struct DeviceStorage {
 
 /// At a fixed offset of one arena.
 struct ArenaStorage final : DeviceStorage {
-  ArenaStorage(std::shared_ptr<Arena> arena, std::size_t bytes);
-  /// Inside bytes that were reserved before.
   ArenaStorage(std::shared_ptr<Arena> arena, std::size_t offset,
                std::size_t bytes);
-  Location locate() override { return arena->at(offset); }
-  bool is_allocated() const override { return arena->is_allocated(); }
+  void visit(const std::function<void(const DeviceBytes&)>& action) override;
+  /// Allocates the arena at first use.
+  Location locate() const { return arena->at(offset); }
 
   std::shared_ptr<Arena> arena;
   std::size_t offset;
+};
+
+/// Arenas of one category. A tensor that comes after the last arena was
+/// allocated starts another.
+class ArenaGroup {
+ public:
+  ArenaGroup() = default;
+  ArenaGroup(std::shared_ptr<DeviceContext> context, std::string label);
+
+  std::shared_ptr<ArenaStorage> place(
+      const std::shared_ptr<TensorState>& tensor);
+  /// Forgets arenas that no tensor lives in any more.
+  void drop_unused();
+  bool contains(const Arena& arena) const;
+
+  const std::shared_ptr<DeviceContext>& context() const { return context_; }
+  std::size_t size_bytes() const;
+  const std::vector<std::shared_ptr<Arena>>& arenas() const { return arenas_; }
+
+ private:
+  std::shared_ptr<DeviceContext> context_;
+  std::string label_;
+  std::vector<std::shared_ptr<Arena>> arenas_;
 };
 
 }  // namespace traingraph

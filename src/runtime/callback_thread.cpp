@@ -8,12 +8,17 @@
 #include <mutex>
 #include <thread>
 
+#include "runtime/device_wait.h"
+
 namespace traingraph {
 namespace {
 
 class CallbackThread {
  public:
-  CallbackThread() : thread_([this] { loop(); }) { thread_.detach(); }
+  CallbackThread() : thread_([this] { loop(); }) {
+    thread_.detach();
+    note_device_thread();
+  }
 
   void post(std::function<void()> callback) {
     {
@@ -27,7 +32,7 @@ class CallbackThread {
   void drain() {
     std::unique_lock lock(mutex_);
     if (std::this_thread::get_id() == id_) return;
-    changed_.wait(lock, [this] { return num_pending_ == 0; });
+    wait_for_device(changed_, lock, [this] { return num_pending_ == 0; });
   }
 
  private:
@@ -66,7 +71,10 @@ void post_callback(std::function<void()> callback) {
   callback_thread().post(std::move(callback));
 }
 
-void drain_callbacks() { callback_thread().drain(); }
+void drain_callbacks() {
+  require_device_threads();
+  callback_thread().drain();
+}
 
 void call_guarded(const std::function<void()>& callback) noexcept {
   try {

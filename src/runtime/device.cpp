@@ -2,6 +2,7 @@
 #include "traingraph/device.h"
 
 #include "runtime/backend.h"
+#include "runtime/device_context.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
@@ -31,6 +32,10 @@ std::string Device::name() const { return context_->description(); }
 
 std::vector<std::string> Device::gpu_devices() const {
   return context_->gpu_names();
+}
+
+bool Device::computes_in(DataType type) const {
+  return context_->target().computes_in(type);
 }
 
 void Device::synchronize() const { context_->drain(); }

@@ -54,14 +54,19 @@ class BoundUnits {
 class Submission {
  public:
   virtual ~Submission() = default;
-  /// On the queue's thread before anything runs. A non-null result (an earlier
-  /// execution that this one depends on failed) skips the work.
+  /// On the queue's thread, after `copies_before`. A non-null result (an
+  /// earlier execution that this one depends on failed) skips all else.
   virtual std::exception_ptr blocked() noexcept = 0;
+  /// Is an execution that this one depends on not over yet? Only devices that
+  /// run behind their queue's thread have to ask.
+  virtual bool is_waiting() noexcept = 0;
   /// Once, when the work is over. `error` is null on success. Constant time,
   /// never throws, may run on any thread.
   virtual void finished(std::exception_ptr error, double seconds) noexcept = 0;
 
   BoundUnits* work = nullptr;
+  /// What the host supplied: always copied, so that it is there for later
+  /// executions even when this one is skipped.
   std::span<const Copy> copies_before;
   std::span<const Copy> copies_after;
   /// When not empty: seconds per unit of `work` are stored here.

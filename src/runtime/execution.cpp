@@ -3,10 +3,33 @@
 
 #include <cstring>
 
+#include "ops/cost.h"
 #include "runtime/execution_state.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
+namespace {
+
+/// The nodes of a unit share its time by what they are estimated to cost.
+void divide(double seconds, const Unit& unit, const Program& program,
+            std::vector<LayerTime>& times) {
+  const auto weight = [&](NodeId id) {
+    return estimate_cost(program, program.node(id)).weight();
+  };
+  double total = 0;
+  for (NodeId id : unit.nodes) total += weight(id);
+  for (NodeId id : unit.nodes) {
+    const Node& node = program.node(id);
+    LayerTime& time = node.layer < 0 ? times.back() : times[node.layer];
+    double& phase = node.phase == Phase::Forward    ? time.forward
+                    : node.phase == Phase::Gradient ? time.gradient
+                                                    : time.update;
+    phase += seconds * (total > 0 ? weight(id) / total
+                                  : 1.0 / double(unit.nodes.size()));
+  }
+}
+
+}  // namespace
 
 void Execution::wait() const { state_->wait(); }
 
@@ -74,9 +97,8 @@ double ExecutionResult::execution_time() const { return state_->seconds; }
 
 std::vector<LayerTime> ExecutionResult::layer_times() const {
   if (state_->unit_times.empty()) return {};
-  const Specialization& specialization = *state_->specialization;
   const CompiledProgram& compiled =
-      specialization.compilation.program(plan_of(state_->segment));
+      state_->specialization->compilation.program(plan_of(state_->segment));
   const auto& units = state_->bound->units;
   std::vector<LayerTime> times(compiled.assembled.records.size() + 1);
   for (std::size_t i = 0; i < compiled.assembled.records.size(); ++i) {
@@ -84,13 +106,8 @@ std::vector<LayerTime> ExecutionResult::layer_times() const {
   }
   times.back().layer = "other";
   for (std::size_t i = 0; i < units.size(); ++i) {
-    const Unit& unit = compiled.lowered.units[units[i]];
-    const int layer = compiled.assembled.program.node(unit.nodes[0]).layer;
-    LayerTime& time = layer < 0 ? times.back() : times[layer];
-    double& phase = unit.phase == Phase::Forward    ? time.forward
-                    : unit.phase == Phase::Gradient ? time.gradient
-                                                    : time.update;
-    phase += state_->unit_times[i];
+    divide(state_->unit_times[i], compiled.lowered.units[units[i]],
+           compiled.assembled.program, times);
   }
   return times;
 }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/execution_state.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <mutex>
 
 #include "runtime/callback_thread.h"
+#include "runtime/device_wait.h"
 #include "runtime/session.h"
 
 namespace traingraph {
@@ -15,6 +18,8 @@ void ExecutionState::reset() {
   after_.clear();
   user_copies_.clear();
   callbacks_.clear();
+  depends_on_.clear();
+  counted_.reset();
   outputs.clear();
   result.reset();
   has_loss = false;
@@ -77,22 +82,36 @@ void ExecutionState::add_callback(std::function<void()> callback) {
   call_guarded(callback);
 }
 
-void ExecutionState::start(std::shared_ptr<ExecutionState> self,
-                           std::shared_ptr<Session> session,
-                           std::shared_ptr<ExecutionState> depends_on) {
-  self_ = std::move(self);
-  session_ = std::move(session);
-  depends_on_ = std::move(depends_on);
+void ExecutionState::depend_on(std::shared_ptr<ExecutionState> other) {
+  if (!other || std::ranges::find(depends_on_, other) != depends_on_.end()) {
+    return;
+  }
+  depends_on_.push_back(std::move(other));
 }
 
-void ExecutionState::seal() {
+void ExecutionState::counts_step_of(OptimizerPtr optimizer) {
+  counted_ = std::move(optimizer);
+}
+
+void ExecutionState::start(std::shared_ptr<ExecutionState> self,
+                           std::shared_ptr<Session> session) noexcept {
   copies_before = before_;
   copies_after = after_;
   unit_seconds = unit_times;
+  self_ = std::move(self);
+  session_ = std::move(session);
 }
 
 std::exception_ptr ExecutionState::blocked() noexcept {
-  return depends_on_ ? depends_on_->error() : nullptr;
+  for (const auto& other : depends_on_) {
+    if (auto error = other->error()) return error;
+  }
+  return nullptr;
+}
+
+bool ExecutionState::is_waiting() noexcept {
+  return !std::ranges::all_of(
+      depends_on_, [](const auto& other) { return other->is_done(); });
 }
 
 void ExecutionState::finished(std::exception_ptr error,
@@ -105,11 +124,13 @@ void ExecutionState::finished(std::exception_ptr error,
   // Locals are destroyed last, after the slot is no longer touched.
   const std::shared_ptr<ExecutionState> self = std::move(self_);
   const std::shared_ptr<Session> session = std::move(session_);
-  depends_on_.reset();
+  if (error && counted_) move_time_step(*counted_, -1);
+  counted_.reset();
+  depends_on_.clear();
   user_copies_.clear();
   if (is_profiled) seconds = elapsed;
   // Before a waiter wakes: its next call may then write to the device at once.
-  session->work_finished();
+  session->in_flight().work_finished();
   std::vector<std::function<void()>> callbacks;
   {
     std::scoped_lock lock(mutex_);
@@ -118,14 +139,14 @@ void ExecutionState::finished(std::exception_ptr error,
     done_.store(true, std::memory_order_release);
     finished_.notify_all();
   }
-  session->execution_finished();
+  session->in_flight().finished();
   for (auto& callback : callbacks) post_callback(std::move(callback));
 }
 
 void ExecutionState::wait() const {
   if (!is_done()) {
     std::unique_lock lock(mutex_);
-    finished_.wait(lock, [this] { return is_done(); });
+    wait_for_device(finished_, lock, [this] { return is_done(); });
   }
   if (error_) std::rethrow_exception(error_);
 }
@@ -150,6 +171,13 @@ std::size_t ExecutionState::staging_bytes() const {
   std::size_t bytes = output_staging_ ? output_staging_->size_bytes() : 0;
   for (const auto& buffer : input_staging_) bytes += buffer->size_bytes();
   return bytes;
+}
+
+void move_time_step(Optimizer& optimizer, int steps) {
+  static auto* mutex = new std::mutex;  // the queue may outlive statics
+  std::scoped_lock lock(*mutex);
+  const auto step = static_cast<std::int64_t>(optimizer.time_step()) + steps;
+  if (step >= 1) optimizer.set_time_step(static_cast<std::uint64_t>(step));
 }
 
 }  // namespace traingraph

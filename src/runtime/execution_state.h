@@ -16,6 +16,7 @@
 #include "runtime/device_context.h"
 #include "runtime/specialization.h"
 #include "traingraph/execution.h"
+#include "traingraph/optimizers.h"
 
 namespace traingraph {
 
@@ -37,15 +38,19 @@ class ExecutionState final : public Submission {
   void copy_output_to(std::size_t output, const TensorData& data);
   /// Called when the work is over, on the callback thread.
   void add_callback(std::function<void()> callback);
-  /// `self` and `session` are held until the work is over.
+  /// A failure of `other` (may be null), which is earlier in the queue, skips
+  /// this one.
+  void depend_on(std::shared_ptr<ExecutionState> other);
+  /// A failure takes back the step that was counted when this was enqueued.
+  void counts_step_of(OptimizerPtr optimizer);
+  /// Gives the staged copies to the queue. `self` and `session` are held until
+  /// the work is over.
   void start(std::shared_ptr<ExecutionState> self,
-             std::shared_ptr<Session> session,
-             std::shared_ptr<ExecutionState> depends_on);
-  /// Gives the staged copies to the queue.
-  void seal();
+             std::shared_ptr<Session> session) noexcept;
 
   // --- Submission ---
   std::exception_ptr blocked() noexcept override;
+  bool is_waiting() noexcept override;
   void finished(std::exception_ptr error, double seconds) noexcept override;
 
   // --- the user ---
@@ -79,12 +84,17 @@ class ExecutionState final : public Submission {
   std::vector<Copy> before_, after_;
   std::vector<UserCopy> user_copies_;
   std::vector<std::function<void()>> callbacks_;
-  std::shared_ptr<ExecutionState> self_, depends_on_;
+  std::vector<std::shared_ptr<ExecutionState>> depends_on_;
+  OptimizerPtr counted_;
+  std::shared_ptr<ExecutionState> self_;
   std::shared_ptr<Session> session_;
   std::exception_ptr error_;
   std::atomic<bool> done_{false};
   mutable std::mutex mutex_;
   mutable std::condition_variable finished_;
 };
+
+/// Atomic among all sessions that use the optimizer; never below 1.
+void move_time_step(Optimizer& optimizer, int steps);
 
 }  // namespace traingraph

@@ -90,7 +90,7 @@ void run(BoundUnits& work, std::span<double>) {
 
 class NullContext : public DeviceContext {
  public:
-  NullContext() : queue_(run) {}
+  NullContext() : queue_([](Submission& s) { run_on_host(s, run); }) {}
   DeviceType type() const override { return DeviceType::Null; }
   std::string description() const override { return "null"; }
   const Target& target() const override { return target_; }

@@ -18,8 +18,7 @@ struct PlanStorage final : DeviceStorage {
         find(std::move(find)) {}
 
   /// Throws StateError when the graph is gone or has not run.
-  Location locate() override;
-  bool is_allocated() const override { return !session.expired(); }
+  void visit(const std::function<void(const DeviceBytes&)>& action) override;
 
   std::weak_ptr<Session> session;
   std::function<ValueId(const Assembled&)> find;

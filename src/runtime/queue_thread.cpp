@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstring>
 
+#include "runtime/device_wait.h"
+
 namespace traingraph {
 namespace {
 
@@ -13,9 +15,19 @@ void run_copies(std::span<const Copy> copies) {
   }
 }
 
+/// Counts while it lives. Under the queue's mutex.
+struct Draining {
+  explicit Draining(int& count) : count(count) { ++count; }
+  ~Draining() { --count; }
+  int& count;
+};
+
 }  // namespace
 
-QueueThread::QueueThread(Run run) : run_(run), thread_([this] { loop(); }) {}
+QueueThread::QueueThread(Process process)
+    : process_(std::move(process)), thread_([this] { loop(); }) {
+  note_device_thread();
+}
 
 QueueThread::~QueueThread() {
   {
@@ -27,6 +39,7 @@ QueueThread::~QueueThread() {
 }
 
 void QueueThread::submit(Submission& submission) {
+  require_device_threads();
   {
     std::scoped_lock lock(mutex_);
     submission.next = nullptr;
@@ -38,11 +51,11 @@ void QueueThread::submit(Submission& submission) {
 }
 
 void QueueThread::drain() {
+  require_device_threads();  // who held the mutex is gone, too
   std::unique_lock lock(mutex_);
-  ++num_draining_;
+  const Draining draining(num_draining_);
   const std::uint64_t target = num_submitted_;
-  finished_.wait(lock, [&] { return num_finished_ >= target; });
-  --num_draining_;
+  wait_for_device(finished_, lock, [&] { return num_finished_ >= target; });
 }
 
 void QueueThread::loop() {
@@ -54,20 +67,20 @@ void QueueThread::loop() {
     head_ = submission.next;
     if (!head_) tail_ = nullptr;
     lock.unlock();
-    process(submission);
+    process_(submission);
     lock.lock();
     ++num_finished_;
     if (num_draining_ > 0) finished_.notify_all();
   }
 }
 
-void QueueThread::process(Submission& submission) {
+void run_on_host(Submission& submission, RunUnits run) {
   const auto start = std::chrono::steady_clock::now();
+  run_copies(submission.copies_before);
   std::exception_ptr error = submission.blocked();
   if (!error) {
     try {
-      run_copies(submission.copies_before);
-      if (submission.work) run_(*submission.work, submission.unit_seconds);
+      if (submission.work) run(*submission.work, submission.unit_seconds);
       run_copies(submission.copies_after);
     } catch (...) {
       error = std::current_exception();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// QueueThread: one worker thread that runs submissions in order. The queue of
+// QueueThread: one worker thread that takes submissions in order. The queue of
 // every backend whose work runs on host threads (CPU, null).
 #pragma once
 
@@ -14,21 +14,21 @@ namespace traingraph {
 
 class QueueThread {
  public:
-  /// `run` executes the units of a submission and may throw.
-  using Run = void (*)(BoundUnits& work, std::span<double> unit_seconds);
+  /// Must see to it that finished() is called, now or later; never throws.
+  using Process = std::function<void(Submission&)>;
 
-  explicit QueueThread(Run run);
+  explicit QueueThread(Process process);
   /// Finishes what is queued, then joins.
   ~QueueThread();
 
   void submit(Submission& submission);
+  /// Waits until everything submitted so far was processed.
   void drain();
 
  private:
   void loop();
-  void process(Submission& submission);
 
-  Run run_;
+  Process process_;
   std::mutex mutex_;
   std::condition_variable not_empty_, finished_;
   Submission* head_ = nullptr;
@@ -38,5 +38,10 @@ class QueueThread {
   bool stops_ = false;
   std::thread thread_;
 };
+
+/// Executes units; may throw.
+using RunUnits = void (*)(BoundUnits& work, std::span<double> unit_seconds);
+/// The Process of devices that compute on the queue's thread.
+void run_on_host(Submission& submission, RunUnits run);
 
 }  // namespace traingraph

@@ -5,11 +5,14 @@
 // Locking: `mutex_` guards all state and is held while enqueuing, so that the
 // order of calls is the order of executions. Work in flight touches only its
 // own slot, the arenas and the counters of what is in flight.
+//
+// Failures: data reaches the device even when its execution is skipped; what a
+// failed or skipped execution computes fails whoever depends on or reads it,
+// and its update is not counted in the optimizer's time step.
 #pragma once
 
 #include <array>
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -19,6 +22,7 @@
 
 #include "runtime/arena.h"
 #include "runtime/execution_state.h"
+#include "runtime/in_flight.h"
 #include "runtime/specialization.h"
 #include "traingraph/training_graph.h"
 
@@ -55,11 +59,8 @@ class Session : public std::enable_shared_from_this<Session> {
   Execution execute_update(const ExecuteOptions& options);
   void bind_and_write(DataList data, const TensorMap& inputs,
                       std::int64_t batch, bool synchronous);
-  /// Called by every execution of this session when its work is over, and
-  /// again when it says so.
-  void work_finished() noexcept { in_flight_.fetch_sub(1); }
-  void execution_finished() noexcept;
-  void wait_until_idle() const;
+  void wait_until_idle() const { in_flight_.wait_until_idle(); }
+  InFlight& in_flight() { return in_flight_; }
 
   // --- inspect (session_inspect.cpp) ---
   bool is_compiled() const;
@@ -71,6 +72,13 @@ class Session : public std::enable_shared_from_this<Session> {
   std::string plan_description() const;
   std::string dot() const;
   void synchronize_updates();
+  std::vector<Tensor> parameters() const;
+  void bind_optimizer_data(std::span<const TensorData> data,
+                           const Tensor& parameter);
+  std::uint64_t random_step() const;
+  void set_random_step(std::uint64_t step);
+
+  // --- gradients (session_gradient.cpp) ---
   Tensor gradient_tensor(const Tensor& input) const;
   std::vector<Tensor> layer_gradients(const Layer& layer, bool incoming) const;
   std::span<float> gradient(const Tensor& parameter) const;
@@ -79,19 +87,18 @@ class Session : public std::enable_shared_from_this<Session> {
                                    const Layer& layer) const;
   /// What keeps the memory behind gradient() alive.
   std::shared_ptr<void> gradient_owner() const;
-  std::vector<Tensor> parameters() const;
-  void bind_optimizer_data(std::span<const TensorData> data,
-                           const Tensor& parameter);
-  std::uint64_t random_step() const;
-  void set_random_step(std::uint64_t step);
 
  private:
   enum class PhaseState { Clean, ForwardDone, GradientDone };
+  enum class InputKind { Input, Label, LabelWeight };
   /// An input that every execution needs, and whether it was ever written.
   struct Input {
     Tensor tensor;
-    bool is_label = false;
+    InputKind kind = InputKind::Input;
+    bool is_constant = false;
     std::int64_t written_batch = 0;  // 0: never
+    std::uint64_t last_call = 0;     // that gave data for it
+    bool is_label() const { return kind != InputKind::Input; }
   };
 
   /// One execute* call.
@@ -100,6 +107,24 @@ class Session : public std::enable_shared_from_this<Session> {
     Segment segment;
     Data data;
     std::shared_ptr<ExecutionState> depends_on;
+  };
+
+  /// A call's turn: room in flight, then the mutex. Who waits for room holds
+  /// nobody up.
+  class Turn {
+   public:
+    explicit Turn(Session& session);
+    ~Turn();
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    /// The room now belongs to the execution.
+    void submit(const std::shared_ptr<ExecutionState>& slot);
+    void end() { lock_.unlock(); }
+
+   private:
+    Session& session_;
+    bool has_room_ = true;
+    std::unique_lock<std::mutex> lock_;
   };
 
   // session_declare.cpp
@@ -119,25 +144,33 @@ class Session : public std::enable_shared_from_this<Session> {
                                 const Tensor& tensor) const;
   void declare_constants(const TensorMap& tensors, DataList data);
   void allocate_boundary_gradients();
+  /// What has a factor in Declaration::accumulation, in order.
+  static std::vector<Tensor> accumulated_tensors(const Declaration& d);
   void create_hidden_tensors();
   void create_slots(bool keeps_host_data);
   void collect_inputs();
+  std::shared_ptr<Specialization> compile_for(std::int64_t batch) const;
   std::shared_ptr<Specialization> specialize(std::int64_t batch);
 
   // session_place.cpp
   void reset_arenas();
   void place_persistent(const Compilation& compilation);
-  std::shared_ptr<DeviceStorage> place(const Value& value);
-  std::shared_ptr<DeviceStorage> place_in(
-      const std::shared_ptr<Arena>& arena,
+  void place_slots();
+  std::shared_ptr<ArenaStorage> place(const Value& value);
+  std::shared_ptr<ArenaStorage> place_variable(
       const std::shared_ptr<TensorState>& tensor);
-  std::shared_ptr<DeviceStorage> place_variable(
-      const std::shared_ptr<TensorState>& tensor);
+  void require_movable(const Value& value) const;
+  bool is_statistic(const std::shared_ptr<TensorState>& tensor) const;
   void size_plan_arenas(const Compilation& compilation);
+
+  // session_readable.cpp
   void create_readable_tensors();
   Tensor readable(TensorDescriptor desc, std::string label,
                   std::function<ValueId(const Assembled&)> find);
-  void forget_bindings();
+  /// For PlanStorage.
+  void visit_readable(const std::function<ValueId(const Assembled&)>& find,
+                      const std::function<void(const DeviceBytes&)>& action);
+  friend struct PlanStorage;
 
   // session_link.cpp
   struct LinkShared;
@@ -145,13 +178,14 @@ class Session : public std::enable_shared_from_this<Session> {
   void share_results(const std::vector<Session*>& group, LinkShared& shared);
   void share_accumulators(const std::vector<Session*>& group,
                           LinkShared& shared);
-  std::shared_ptr<DeviceStorage> result_storage(const Tensor& tensor) const;
-  void redirect(const Tensor& tensor, std::shared_ptr<DeviceStorage> storage);
+  std::shared_ptr<ArenaStorage> result_storage(const Tensor& tensor) const;
+  void redirect(const Tensor& tensor, std::shared_ptr<ArenaStorage> storage);
   bool updates_anything() const;
   PlanKind shared_plan() const;
   void leave_link() noexcept;
   void require_link(const Call& call, std::int64_t batch) const;
   std::shared_ptr<ExecutionState> link_dependency(const Call& call) const;
+  void index_accumulators();
 
   // session_bind.cpp
   std::shared_ptr<const BoundSegment> bound(Specialization& specialization,
@@ -161,14 +195,15 @@ class Session : public std::enable_shared_from_this<Session> {
   Location locate(const CompiledProgram& program, const Plan& plan,
                   const Arena& arena, StorageId storage);
   OutputPlan outputs_of(Specialization& specialization, Segment segment);
+  void forget_bindings();
   Arena& arena(PlanKind kind) const { return *arenas_[static_cast<int>(kind)]; }
 
   // session_execute.cpp
   Execution enqueue(const Call& call, const ExecuteOptions& options,
-                    std::unique_lock<std::mutex> lock);
+                    Turn& turn);
   Segment inference_segment(const Data& data, bool skips_writing) const;
   void require_seed(const char* call) const;
-  void advance(const Call& call, std::int64_t batch,
+  void advance(const Call& call, bool skips, std::int64_t batch,
                const std::shared_ptr<ExecutionState>& slot);
   static Execution finish(const std::shared_ptr<ExecutionState>& slot,
                           const ExecuteOptions& options);
@@ -176,8 +211,16 @@ class Session : public std::enable_shared_from_this<Session> {
 
   // session_check.cpp: everything that is wrong is found before enqueuing
   std::int64_t check_batch(const char* call, std::int64_t batch) const;
-  void check_list(const char* call, DataList data, const TensorMap& declared,
+  Input* find_input(std::string_view name, InputKind kind);
+  void check_list(const char* call, DataList data, InputKind kind,
+                  std::int64_t batch);
+  void check_input(const char* call, const NamedData& item, Input& input,
+                   std::int64_t batch);
+  void check_data(const char* call, const NamedData& item, const Tensor& tensor,
                   std::int64_t batch) const;
+  const Tensor* find_bound(std::string_view name, const TensorMap& named) const;
+  void check_bound(DataList data, const NamedData& item, const TensorMap& named,
+                   std::int64_t batch);
   void check_outputs(const char* call, const ExecuteOptions& options,
                      const OutputPlan& plan) const;
   void require_inputs(const Call& call, bool skips_writing,
@@ -187,19 +230,18 @@ class Session : public std::enable_shared_from_this<Session> {
   // session_write.cpp: what the host supplies to one execution
   void write(ExecutionState& slot, const Tensor& tensor, const void* bytes,
              std::size_t size);
-  void write_list(ExecutionState& slot, DataList data,
-                  const TensorMap& declared, std::int64_t batch);
+  void write_list(ExecutionState& slot, DataList data, InputKind kind,
+                  std::int64_t batch);
+  bool mark_written(std::int64_t batch);
   void write_hidden(ExecutionState& slot, Segment segment);
   void write_rates(ExecutionState& slot);
   void start_next_step(Optimizer& optimizer);
-  void write_accumulation(ExecutionState& slot);
+  void write_factors(ExecutionState& slot);
+  void count_update(ExecutionState& slot);
+  void count_contributions(const std::shared_ptr<ExecutionState>& slot);
 
-  // session_inspect.cpp
+  // session_gradient.cpp
   Location gradient_location(const Tensor& parameter) const;
-  /// Where a value of the last run is; for PlanStorage.
-  Location locate_readable(
-      const std::function<ValueId(const Assembled&)>& find);
-  friend struct PlanStorage;
 
   mutable std::mutex mutex_;
   Declaration declaration_;
@@ -216,20 +258,25 @@ class Session : public std::enable_shared_from_this<Session> {
 
   // Arenas: per plan, and persistent ones by category.
   std::array<std::shared_ptr<Arena>, 3> arenas_;
-  std::shared_ptr<Arena> parameters_, statistics_, inputs_, constants_, slots_,
+  ArenaGroup parameters_, statistics_, inputs_, constants_, slots_,
       accumulators_;
+  std::array<const ArenaGroup*, 6> persistent_arenas() const {
+    return {&parameters_, &statistics_, &slots_,
+            &inputs_,     &constants_,  &accumulators_};
+  }
   /// Where persistent values live for this session.
-  std::unordered_map<const TensorState*, std::shared_ptr<DeviceStorage>>
+  std::unordered_map<const TensorState*, std::shared_ptr<ArenaStorage>>
       placements_;
   std::size_t shared_bytes_ = 0;
-  std::map<std::string, Input> declared_;  // inputs, labels and weights
-  TensorMap bindable_;                     // the same, by name only
+  /// Inputs, labels and weights by name, and by tensor.
+  std::map<std::string, Input, std::less<>> declared_;
+  std::unordered_map<const TensorState*, Input*> input_of_;
+  std::uint64_t calls_ = 0;
 
   // Readable tensors of gradients, by the id of what they are gradients of.
   std::unordered_map<std::uint64_t, Tensor> gradient_tensors_;
 
-  std::shared_ptr<Specialization> last_specialization_;
-  std::optional<PlanKind> last_plan_;
+  std::shared_ptr<ExecutionState> last_;  // that computed readable values
   PhaseState phase_ = PhaseState::Clean;
   std::int64_t phase_batch_ = 0;
   std::shared_ptr<ExecutionState> last_phase_;
@@ -246,21 +293,29 @@ class Session : public std::enable_shared_from_this<Session> {
   bool lends_results_ = false;
   std::vector<std::shared_ptr<Arena>> borrowed_;
   /// What redirect() replaced, to be restored when the link ends.
-  std::vector<std::pair<Tensor, std::shared_ptr<DeviceStorage>>> before_link_;
+  std::vector<std::pair<Tensor, std::shared_ptr<ArenaStorage>>> before_link_;
+  /// The gradient pass that left a contribution in a shared accumulator.
+  using Contribution = std::shared_ptr<ExecutionState>;
+  /// Factors of Declaration::accumulation, and what of the link they and the
+  /// end of a gradient pass or update concern; null where nothing is shared.
+  struct Accumulation {
+    std::vector<float> factors;
+    std::vector<Contribution*> added_to;  // by factor
+    std::vector<Contribution*> used_by_gradient, used_by_update;
+  };
+  Accumulation accumulation_;
 
   std::vector<std::shared_ptr<ExecutionState>> pool_;
-  std::atomic<int> in_flight_{0};   // work that touches device memory
-  std::atomic<int> unfinished_{0};  // executions that are not done()
-  mutable std::mutex idle_mutex_;
-  mutable std::condition_variable idle_;
+  InFlight in_flight_;
 };
 
 /// What linked sessions know together.
 struct Session::LinkShared {
+  /// Held from when an execution's factors are chosen until it is submitted.
   std::mutex mutex;
-  /// Shared accumulators: do they hold a contribution that no update, or no
-  /// gradient pass of the producing graph, has consumed yet?
-  std::unordered_map<const DeviceStorage*, bool> has_contribution;
+  /// Shared accumulators: the contribution that no update, or no gradient pass
+  /// of the producing graph, has consumed yet.
+  std::unordered_map<const DeviceStorage*, Contribution> contributions;
   /// Sessions that use the same optimizer object, and those of them that have
   /// updated in its current step.
   std::unordered_map<const Optimizer*, std::vector<const Session*>> users;

@@ -155,4 +155,10 @@ OutputPlan Session::outputs_of(Specialization& specialization,
   return outputs;
 }
 
+void Session::forget_bindings() {
+  for (const auto& specialization : specializations_) {
+    for (auto& segment : specialization->segments) segment.reset();
+  }
+}
+
 }  // namespace traingraph

@@ -17,11 +17,19 @@ std::string names_of(const TensorMap& tensors) {
   return names.empty() ? "no names" : names;
 }
 
-const Tensor* find(const TensorMap& tensors, std::string_view name) {
-  for (const auto& [known, tensor] : tensors) {
-    if (known == name) return &tensor;
-  }
-  return nullptr;
+InvalidArgument undeclared(const char* call, std::string_view name,
+                           const TensorMap& declared) {
+  return InvalidArgument(ErrorInfo{.op = call,
+                                   .node = std::string(name),
+                                   .what = "the name is not declared",
+                                   .expected = "one of " + names_of(declared),
+                                   .got = "\"" + std::string(name) + "\""});
+}
+
+InvalidArgument given_twice(const char* call, std::string_view name) {
+  return InvalidArgument(ErrorInfo{.op = call,
+                                   .node = std::string(name),
+                                   .what = "the name is given twice"});
 }
 
 }  // namespace
@@ -43,68 +51,123 @@ std::size_t Session::bytes_of(const Tensor& tensor, std::int64_t batch) const {
   return desc.size_bytes();
 }
 
-void Session::check_list(const char* call, DataList data,
-                         const TensorMap& declared, std::int64_t batch) const {
+Session::Input* Session::find_input(std::string_view name, InputKind kind) {
+  const auto it = declared_.find(name);
+  return it != declared_.end() && it->second.kind == kind ? &it->second
+                                                          : nullptr;
+}
+
+void Session::check_list(const char* call, DataList data, InputKind kind,
+                         std::int64_t batch) {
   for (const NamedData& item : data) {
-    const Tensor* tensor = find(declared, item.name);
-    const auto name = [&] { return std::string(item.name); };
-    if (!tensor) {
-      throw InvalidArgument(
-          ErrorInfo{.op = call,
-                    .node = name(),
-                    .what = "the name is not declared",
-                    .expected = "one of " + names_of(declared),
-                    .got = "\"" + name() + "\""});
+    Input* input = find_input(item.name, kind);
+    if (!input) {
+      const TensorMap* maps[] = {&declaration_.inputs, &declaration_.labels,
+                                 &declaration_.label_weights};
+      throw undeclared(call, item.name, *maps[static_cast<int>(kind)]);
     }
-    if (std::ranges::count(data, item.name, &NamedData::name) > 1) {
-      throw InvalidArgument(ErrorInfo{
-          .op = call, .node = name(), .what = "the name is given twice"});
-    }
-    if (const Tensor* constant = find(declaration_.constants, item.name);
-        constant && *constant == *tensor) {
-      throw InvalidArgument(
-          ErrorInfo{.op = call,
-                    .node = name(),
-                    .what = "the tensor was compiled as a constant",
-                    .hint = "Leave it out, or compile without it."});
-    }
-    const TensorDescriptor& want = tensor->descriptor();
-    if (!item.data.bytes) {
-      throw InvalidArgument(
-          ErrorInfo{.op = call, .node = name(), .what = "there is no data"});
-    }
-    if (item.data.descriptor) {
-      const TensorDescriptor& got = *item.data.descriptor;
-      if (got.data_type != want.data_type) {
-        throw DTypeError(
-            ErrorInfo{.op = call,
-                      .node = name(),
-                      .what = "the data has the wrong type",
-                      .expected = std::string(to_string(want.data_type)),
-                      .got = std::string(to_string(got.data_type)),
-                      .hint = "Convert it first."});
-      }
-      Shape smaller = want.shape;
-      const bool is_batched = !want.shape.empty() && want.shape[0] == batch_;
-      if (is_batched) smaller[0] = batch;
-      if (got.shape != smaller && got.shape != want.shape) {
-        throw ShapeError(ErrorInfo{
-            .op = call,
-            .node = name(),
-            .what = "the data has the wrong shape",
-            .expected = smaller.to_string(),
-            .got = got.shape.to_string(),
-            .hint = is_batched ? "For fewer samples pass batch_size." : ""});
-      }
-    }
-    const std::size_t bytes = bytes_of(*tensor, batch);
-    if (item.data.length >= bytes) continue;
-    throw ShapeError(ErrorInfo{.op = call,
-                               .node = name(),
-                               .what = "the data is too short",
-                               .expected = std::to_string(bytes) + " bytes",
-                               .got = std::to_string(item.data.length)});
+    check_input(call, item, *input, batch);
   }
+}
+
+void Session::check_input(const char* call, const NamedData& item, Input& input,
+                          std::int64_t batch) {
+  if (input.last_call == calls_) throw given_twice(call, item.name);
+  input.last_call = calls_;
+  if (input.is_constant) {
+    throw InvalidArgument(
+        ErrorInfo{.op = call,
+                  .node = std::string(item.name),
+                  .what = "the tensor was compiled as a constant",
+                  .hint = "Leave it out, or compile without it."});
+  }
+  check_data(call, item, input.tensor, batch);
+}
+
+/// Names of bind_and_write_data are those of `named`, or else the declared.
+const Tensor* Session::find_bound(std::string_view name,
+                                  const TensorMap& named) const {
+  if (named.empty()) {
+    const auto it = declared_.find(name);
+    return it == declared_.end() ? nullptr : &it->second.tensor;
+  }
+  const auto it = named.find(std::string(name));
+  return it == named.end() ? nullptr : &it->second;
+}
+
+void Session::check_bound(DataList data, const NamedData& item,
+                          const TensorMap& named, std::int64_t batch) {
+  const char* call = "bind_and_write_data";
+  const Tensor* found = find_bound(item.name, named);
+  if (!found) {
+    TensorMap known = named;
+    for (const auto& [name, input] : declared_) {
+      if (named.empty()) known.emplace(name, input.tensor);
+    }
+    throw undeclared(call, item.name, known);
+  }
+  const Tensor& tensor = *found;
+  const auto input = input_of_.find(tensor.state().get());
+  if (input != input_of_.end()) {
+    check_input(call, item, *input->second, batch);
+    return;
+  }
+  const bool is_user_gradient = std::ranges::any_of(
+      declaration_.user_gradients,
+      [&](const auto& user) { return user.gradient == tensor; });
+  if (!is_user_gradient) {
+    throw InvalidArgument(
+        ErrorInfo{.op = call,
+                  .node = std::string(item.name),
+                  .what = "the graph reads no such tensor",
+                  .expected = "an input, a label or a user gradient",
+                  .got = "\"" + tensor.label() + "\""});
+  }
+  if (std::ranges::count(data, item.name, &NamedData::name) > 1) {
+    throw given_twice(call, item.name);
+  }
+  check_data(call, item, tensor, batch);
+}
+
+void Session::check_data(const char* call, const NamedData& item,
+                         const Tensor& tensor, std::int64_t batch) const {
+  const auto name = [&] { return std::string(item.name); };
+  const TensorDescriptor& want = tensor.descriptor();
+  if (!item.data.bytes) {
+    throw InvalidArgument(
+        ErrorInfo{.op = call, .node = name(), .what = "there is no data"});
+  }
+  if (item.data.descriptor) {
+    const TensorDescriptor& got = *item.data.descriptor;
+    if (got.data_type != want.data_type) {
+      throw DTypeError(
+          ErrorInfo{.op = call,
+                    .node = name(),
+                    .what = "the data has the wrong type",
+                    .expected = std::string(to_string(want.data_type)),
+                    .got = std::string(to_string(got.data_type)),
+                    .hint = "Convert it first."});
+    }
+    Shape smaller = want.shape;
+    const bool is_batched = !want.shape.empty() && want.shape[0] == batch_;
+    if (is_batched) smaller[0] = batch;
+    if (got.shape != smaller && got.shape != want.shape) {
+      throw ShapeError(ErrorInfo{
+          .op = call,
+          .node = name(),
+          .what = "the data has the wrong shape",
+          .expected = smaller.to_string(),
+          .got = got.shape.to_string(),
+          .hint = is_batched ? "For fewer samples pass batch_size." : ""});
+    }
+  }
+  const std::size_t bytes = bytes_of(tensor, batch);
+  if (item.data.length >= bytes) return;
+  throw ShapeError(ErrorInfo{.op = call,
+                             .node = name(),
+                             .what = "the data is too short",
+                             .expected = std::to_string(bytes) + " bytes",
+                             .got = std::to_string(item.data.length)});
 }
 
 void Session::check_outputs(const char* call, const ExecuteOptions& options,
@@ -163,26 +226,17 @@ void Session::require_inputs(const Call& call, bool skips_writing,
   const bool is_gradient_or_update =
       call.segment == Segment::Gradient || call.segment == Segment::Update;
   if (is_gradient_or_update) return;
-  const auto is_given = [&](std::string_view name) {
-    if (skips_writing) return false;
-    for (DataList list :
-         {call.data.inputs, call.data.labels, call.data.label_weights}) {
-      if (std::ranges::find(list, name, &NamedData::name) != list.end()) {
-        return true;
-      }
-    }
-    return false;
-  };
   for (const auto& [name, input] : declared_) {
-    if (call.segment == Segment::InferenceWithoutLabels && input.is_label) {
+    if (call.segment == Segment::InferenceWithoutLabels && input.is_label()) {
       continue;
     }
-    if (input.written_batch >= batch || is_given(name)) continue;
-    if (declaration_.constants.contains(name)) continue;
+    const bool is_given = !skips_writing && input.last_call == calls_;
+    if (input.written_batch >= batch || is_given || input.is_constant) continue;
     throw InvalidArgument(ErrorInfo{
         .op = call.name,
         .node = name,
-        .what = input.is_label ? "there is no label data" : "there is no data",
+        .what =
+            input.is_label() ? "there is no label data" : "there is no data",
         .expected = "data for \"" + name + "\"",
         .got = input.written_batch == 0
                    ? "none, now or before"

@@ -12,28 +12,36 @@ namespace {
 
 constexpr std::size_t kMaxSpecializations = 8;
 
-/// Freezes graph objects; thaws them again unless the compile succeeded.
+/// Freezes graph objects; each compile that holds one, or has succeeded,
+/// counts.
 class Freeze {
  public:
-  explicit Freeze(const std::vector<std::shared_ptr<GraphState>>& graphs) {
-    for (const auto& graph : graphs) {
-      std::scoped_lock lock(graph->mutex);
-      if (graph->is_frozen) continue;
-      graph->is_frozen = true;
-      frozen_.push_back(graph);
-    }
+  explicit Freeze(const std::vector<std::shared_ptr<GraphState>>& graphs)
+      : graphs_(graphs) {
+    count(+1);
   }
-  ~Freeze() {
-    for (const auto& graph : frozen_) {
-      std::scoped_lock lock(graph->mutex);
-      graph->is_frozen = false;
-    }
-  }
-  void keep() { frozen_.clear(); }
+  ~Freeze() { count(-1); }
+  void keep() { graphs_.clear(); }
 
  private:
-  std::vector<std::shared_ptr<GraphState>> frozen_;
+  void count(int change) {
+    for (const auto& graph : graphs_) {
+      std::scoped_lock lock(graph->mutex);
+      graph->num_compiles += change;
+    }
+  }
+
+  std::vector<std::shared_ptr<GraphState>> graphs_;
 };
+
+void require_time_limit(double max_gpu_ms) {
+  if (max_gpu_ms >= 0) return;  // false for NaN
+  throw InvalidArgument(ErrorInfo{.op = "compile",
+                                  .node = "max_gpu_ms",
+                                  .what = "a time limit must not be negative",
+                                  .expected = "milliseconds, or 0 for none",
+                                  .got = std::to_string(max_gpu_ms)});
+}
 
 }  // namespace
 
@@ -42,6 +50,7 @@ void Session::compile(const Device& device, const CompileOptions& options,
   std::scoped_lock lock(mutex_);
   wait_until_idle();
   require_compilable();
+  require_time_limit(options.max_gpu_ms);
   declare_constants(constants, constants_data);
   Freeze freeze(declaration_.graphs);
   forget_compilation();
@@ -64,6 +73,13 @@ void Session::compile(const Device& device, const CompileOptions& options,
   reset_arenas();
   compile_locked();
   freeze.keep();
+  const auto place = [&](const CompiledProgram& compiled) {
+    for (const LayerRecord& record : compiled.assembled.records) {
+      record.layer->device_type_ = device.actual_device_type();
+    }
+  };
+  place(main_->compilation.inference);
+  if (main_->compilation.training) place(*main_->compilation.training);
 }
 
 void Session::compile_optimizer(OptimizerPtr optimizer) {
@@ -90,7 +106,7 @@ void Session::compile_optimizer(OptimizerPtr optimizer) {
     }
   }
   create_slots(/*keeps_host_data=*/false);
-  slots_ = std::make_shared<Arena>(context_, "optimizer slots");
+  slots_ = ArenaGroup(context_, "optimizer slots");
   compile_locked();
 }
 
@@ -98,8 +114,7 @@ void Session::compile_optimizer(OptimizerPtr optimizer) {
 void Session::forget_compilation() {
   main_.reset();
   specializations_.clear();
-  last_specialization_.reset();
-  last_plan_.reset();
+  last_.reset();
   last_phase_.reset();
   last_gradient_.reset();
   phase_ = PhaseState::Clean;
@@ -108,23 +123,35 @@ void Session::forget_compilation() {
 }
 
 void Session::compile_locked() {
-  const CompilerOptions options{
-      .fuses = !options_.disable_layer_fusion && !options_.debug_layers,
-      .reuses_memory = options_.reuses_memory};
   batch_ = declared_batch(declaration_);
-  auto specialization = std::make_shared<Specialization>();
-  specialization->compilation =
-      compile_graph(declaration_, context_->target(), options, batch_);
-  require_inputs_are_used(specialization->compilation);
   output_names_ = std::make_shared<const TensorMap>(declaration_.outputs);
-  specialization->names = output_names_;
-  place_persistent(specialization->compilation);
+  const auto specialization = compile_for(batch_);
+  require_inputs_are_used(specialization->compilation);
+  try {
+    place_persistent(specialization->compilation);
+  } catch (...) {
+    placements_.clear();  // others may take the tensors elsewhere
+    throw;
+  }
   size_plan_arenas(specialization->compilation);
   main_ = specialization;
   specializations_ = {specialization};
   collect_inputs();
+  index_accumulators();
   create_readable_tensors();
   ++compile_count_;
+}
+
+std::shared_ptr<Specialization> Session::compile_for(std::int64_t batch) const {
+  const CompilerOptions options{
+      .fuses = !options_.disable_layer_fusion && !options_.debug_layers,
+      .reuses_memory = options_.reuses_memory,
+      .max_gpu_ms = options_.max_gpu_ms};
+  auto specialization = std::make_shared<Specialization>();
+  specialization->compilation =
+      compile_graph(declaration_, context_->target(), options, batch);
+  specialization->names = output_names_;
+  return specialization;
 }
 
 void Session::require_compilable() const {
@@ -227,14 +254,19 @@ void Session::allocate_boundary_gradients() {
   }
 }
 
+std::vector<Tensor> Session::accumulated_tensors(const Declaration& d) {
+  std::vector<Tensor> accumulated = trainable_parameters(d);
+  for (const auto& [name, tensor] : d.inputs) accumulated.push_back(tensor);
+  return accumulated;
+}
+
 void Session::create_hidden_tensors() {
   Declaration& d = declaration_;
   d.rates = Tensor({{4}, DataType::Float32}, "rates");
   d.random_state = Tensor({{4}, DataType::Int32}, "random_state");
   d.accumulators.clear();
   if (!d.is_linkable) return;
-  std::vector<Tensor> accumulated = trainable_parameters(d);
-  for (const auto& [name, tensor] : d.inputs) accumulated.push_back(tensor);
+  const std::vector<Tensor> accumulated = accumulated_tensors(d);
   const auto count = static_cast<std::int64_t>(accumulated.size());
   if (count == 0) return;
   d.accumulation = Tensor({{count}, DataType::Float32}, "accumulation");
@@ -272,27 +304,30 @@ void Session::create_slots(bool keeps_host_data) {
 }
 
 void Session::collect_inputs() {
-  std::map<std::string, Input> declared;
-  const auto add = [&](const TensorMap& map, bool is_label) {
+  const auto before = std::move(declared_);
+  declared_.clear();
+  input_of_.clear();
+  const auto add = [&](const TensorMap& map, InputKind kind) {
     for (const auto& [name, tensor] : map) {
+      Input& input = declared_[name];
+      input.tensor = tensor;
+      input.kind = kind;
+      const auto constant = declaration_.constants.find(name);
+      input.is_constant = constant != declaration_.constants.end() &&
+                          constant->second == tensor;
       // Data that the tensor was created with counts as written.
-      const bool has_data = tensor.has_data();
-      declared[name] = {tensor, is_label, has_data ? batch_ : 0};
-      const auto known = declared_.find(name);
-      if (known != declared_.end() && known->second.tensor == tensor) {
-        declared[name].written_batch =
-            std::max(declared[name].written_batch, known->second.written_batch);
+      input.written_batch = tensor.has_data() ? batch_ : 0;
+      const auto known = before.find(name);
+      if (known != before.end() && known->second.tensor == tensor) {
+        input.written_batch =
+            std::max(input.written_batch, known->second.written_batch);
       }
+      input_of_.emplace(tensor.state().get(), &input);
     }
   };
-  add(declaration_.inputs, false);
-  add(declaration_.labels, true);
-  add(declaration_.label_weights, true);
-  declared_ = std::move(declared);
-  bindable_.clear();
-  for (const auto& [name, input] : declared_) {
-    bindable_.emplace(name, input.tensor);
-  }
+  add(declaration_.inputs, InputKind::Input);
+  add(declaration_.labels, InputKind::Label);
+  add(declaration_.label_weights, InputKind::LabelWeight);
 }
 
 std::shared_ptr<Specialization> Session::specialize(std::int64_t batch) {
@@ -301,13 +336,7 @@ std::shared_ptr<Specialization> Session::specialize(std::int64_t batch) {
     specialization->last_use = ++uses_;
     return specialization;
   }
-  const CompilerOptions options{
-      .fuses = !options_.disable_layer_fusion && !options_.debug_layers,
-      .reuses_memory = options_.reuses_memory};
-  auto specialization = std::make_shared<Specialization>();
-  specialization->compilation =
-      compile_graph(declaration_, context_->target(), options, batch);
-  specialization->names = output_names_;
+  const auto specialization = compile_for(batch);
   specialization->last_use = ++uses_;
   size_plan_arenas(specialization->compilation);
   ++compile_count_;

@@ -2,14 +2,13 @@
 // The executing half of Session: check, write, enqueue.
 #include <algorithm>
 
-#include "runtime/callback_thread.h"
 #include "runtime/session.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
 
 Execution Session::execute(const Data& data, const ExecuteOptions& options) {
-  std::unique_lock lock(mutex_);
+  Turn turn(*this);
   require_compiled("execute");
   Call call{"execute", Segment::Step, data, nullptr};
   if (options.forward_for_inference || !declaration_.trains) {
@@ -18,12 +17,12 @@ Execution Session::execute(const Data& data, const ExecuteOptions& options) {
   } else {
     require_seed("execute");
   }
-  return enqueue(call, options, std::move(lock));
+  return enqueue(call, options, turn);
 }
 
 Execution Session::execute_forward(const Data& data,
                                    const ExecuteOptions& options) {
-  std::unique_lock lock(mutex_);
+  Turn turn(*this);
   require_training("execute_forward");
   require_compiled("execute_forward");
   Call call{"execute_forward", Segment::Forward, data, nullptr};
@@ -31,11 +30,11 @@ Execution Session::execute_forward(const Data& data,
     call.segment =
         inference_segment(data, data.labels.empty() && data.inputs.empty());
   }
-  return enqueue(call, options, std::move(lock));
+  return enqueue(call, options, turn);
 }
 
 Execution Session::execute_gradient(const ExecuteOptions& options) {
-  std::unique_lock lock(mutex_);
+  Turn turn(*this);
   require_training("execute_gradient");
   require_compiled("execute_gradient");
   if (options.forward_for_inference) {
@@ -62,11 +61,11 @@ Execution Session::execute_gradient(const ExecuteOptions& options) {
   ExecuteOptions same = options;
   same.batch_size = phase_batch_;
   return enqueue({"execute_gradient", Segment::Gradient, {}, last_phase_}, same,
-                 std::move(lock));
+                 turn);
 }
 
 Execution Session::execute_update(const ExecuteOptions& options) {
-  std::unique_lock lock(mutex_);
+  Turn turn(*this);
   require_training("execute_optimizer_update");
   require_compiled("execute_optimizer_update");
   if (!declaration_.optimizer) {
@@ -83,50 +82,27 @@ Execution Session::execute_update(const ExecuteOptions& options) {
   ExecuteOptions same = options;
   same.batch_size = phase_batch_;
   return enqueue({"execute_optimizer_update", Segment::Update, {}, last_phase_},
-                 same, std::move(lock));
+                 same, turn);
 }
 
 void Session::bind_and_write(DataList data, const TensorMap& inputs,
                              std::int64_t batch_size, bool synchronous) {
-  std::unique_lock lock(mutex_);
+  Turn turn(*this);
   const char* call = "bind_and_write_data";
   require_compiled(call);
   const std::int64_t batch = check_batch(call, batch_size);
-  const TensorMap& declared = inputs.empty() ? bindable_ : inputs;
-  check_list(call, data, declared, batch);
-  bool overwrites_inputs = false;
+  ++calls_;
+  for (const NamedData& item : data) check_bound(data, item, inputs, batch);
+  const auto slot = acquire_slot();
   for (const NamedData& item : data) {
-    const Tensor& tensor =
-        std::ranges::find(
-            declared, item.name,
-            [](const auto& entry) -> std::string_view { return entry.first; })
-            ->second;
-    const bool is_declared = std::ranges::any_of(
-        declared_,
-        [&](const auto& entry) { return entry.second.tensor == tensor; });
-    const bool is_user_gradient = std::ranges::any_of(
-        declaration_.user_gradients,
-        [&](const auto& user) { return user.gradient == tensor; });
-    overwrites_inputs = overwrites_inputs || is_declared;
-    if (is_declared || is_user_gradient) continue;
-    throw InvalidArgument(
-        ErrorInfo{.op = call,
-                  .node = std::string(item.name),
-                  .what = "the graph reads no such tensor",
-                  .expected = "an input, a label or a user gradient",
-                  .got = "\"" + tensor.label() + "\""});
+    const Tensor& tensor = *find_bound(item.name, inputs);
+    write(*slot, tensor, item.data.bytes, bytes_of(tensor, batch));
   }
-  auto slot = acquire_slot();
-  write_list(*slot, data, declared, batch);
   slot->segment = Segment::Nothing;
-  slot->seal();
-  slot->start(slot, shared_from_this(), nullptr);
-  in_flight_.fetch_add(1);
-  unfinished_.fetch_add(1);
-  context_->submit(*slot);
   // The gradient pass would read the new inputs, not those of the forward.
-  if (overwrites_inputs) phase_ = PhaseState::Clean;
-  lock.unlock();
+  if (mark_written(batch)) phase_ = PhaseState::Clean;
+  turn.submit(slot);
+  turn.end();
   if (synchronous) slot->wait();
 }
 
@@ -134,7 +110,7 @@ Segment Session::inference_segment(const Data& data, bool skips_writing) const {
   const bool is_given = !data.labels.empty() || !data.label_weights.empty();
   const bool is_bound =
       skips_writing && std::ranges::all_of(declared_, [](const auto& entry) {
-        return !entry.second.is_label || entry.second.written_batch > 0;
+        return !entry.second.is_label() || entry.second.written_batch > 0;
       });
   return is_given || is_bound ? Segment::Inference
                               : Segment::InferenceWithoutLabels;
@@ -155,14 +131,15 @@ void Session::require_seed(const char* call) const {
 }
 
 Execution Session::enqueue(const Call& call, const ExecuteOptions& options,
-                           std::unique_lock<std::mutex> lock) {
+                           Turn& turn) {
   const bool skips = options.skip_writing_input_data_to_device;
   const std::int64_t batch = check_batch(call.name, options.batch_size);
   require_link(call, batch);
-  check_list(call.name, call.data.inputs, declaration_.inputs, batch);
-  check_list(call.name, call.data.labels, declaration_.labels, batch);
-  check_list(call.name, call.data.label_weights, declaration_.label_weights,
-             batch);
+  ++calls_;
+  const Data& data = call.data;
+  check_list(call.name, data.inputs, InputKind::Input, batch);
+  check_list(call.name, data.labels, InputKind::Label, batch);
+  check_list(call.name, data.label_weights, InputKind::LabelWeight, batch);
   require_inputs(call, skips, batch);
   const auto specialization = batch == batch_ ? main_ : specialize(batch);
   const auto segment = bound(*specialization, call.segment);
@@ -179,50 +156,52 @@ Execution Session::enqueue(const Call& call, const ExecuteOptions& options,
         std::ranges::find(outputs, item.name, &OutputPlan::Entry::name);
     slot->copy_output_to(it - outputs.begin(), item.data);
   }
-  if (!skips) {
-    write_list(*slot, call.data.inputs, declaration_.inputs, batch);
-    write_list(*slot, call.data.labels, declaration_.labels, batch);
-    write_list(*slot, call.data.label_weights, declaration_.label_weights,
-               batch);
-  }
-  write_hidden(*slot, call.segment);
   slot->is_profiled = options.profiling || options.per_layer_profiling;
   if (options.per_layer_profiling) {
     slot->unit_times.assign(segment->units.size(), 0.0);
   }
-  if (options.completion_handler && !options.synchronous) {
-    slot->add_callback([handler = options.completion_handler, slot] {
-      handler(Execution(slot));
-    });
+  if (!skips) {
+    write_list(*slot, data.inputs, InputKind::Input, batch);
+    write_list(*slot, data.labels, InputKind::Label, batch);
+    write_list(*slot, data.label_weights, InputKind::LabelWeight, batch);
   }
-  slot->seal();
-  slot->start(slot, shared_from_this(), link_dependency(call));
-  in_flight_.fetch_add(1);
-  unfinished_.fetch_add(1);
-  context_->submit(*slot);
-  advance(call, batch, slot);
-  lock.unlock();
+  {
+    // Linked sessions agree on who contributed what in the queue's order.
+    std::unique_lock<std::mutex> link_lock;
+    if (link_) link_lock = std::unique_lock(link_->mutex);
+    slot->depend_on(call.depends_on);
+    slot->depend_on(link_dependency(call));
+    write_hidden(*slot, call.segment);
+    if (options.completion_handler && !options.synchronous) {
+      slot->add_callback([handler = options.completion_handler, slot] {
+        handler(Execution(slot));
+      });
+    }
+    advance(call, skips, batch, slot);
+    turn.submit(slot);
+  }
+  turn.end();
   return finish(slot, options);
 }
 
-void Session::advance(const Call& call, std::int64_t batch,
+/// What holds for the calls that follow.
+void Session::advance(const Call& call, bool skips, std::int64_t batch,
                       const std::shared_ptr<ExecutionState>& slot) {
-  last_specialization_ =
-      std::const_pointer_cast<Specialization>(slot->specialization);
-  last_plan_ = plan_of(call.segment);
+  if (!skips) mark_written(batch);
+  const Segment segment = call.segment;
+  const bool is_step = segment == Segment::Step;
+  if (is_step || segment == Segment::Forward) ++random_step_;
+  if (is_step || segment == Segment::Gradient) count_contributions(slot);
+  if (is_step || segment == Segment::Update) count_update(*slot);
+  if (segment != Segment::Update) last_ = slot;
+  if (link_ && link_->shares_results) link_->last = slot;
   phase_ = PhaseState::Clean;
   last_phase_.reset();
-  if (link_ && link_->shares_results) {
-    std::scoped_lock lock(link_->mutex);
-    link_->last = slot;
-  }
-  if (call.segment == Segment::Step) last_gradient_.reset();
-  if (call.segment != Segment::Forward && call.segment != Segment::Gradient) {
-    return;
-  }
+  if (is_step) last_gradient_.reset();
+  if (segment != Segment::Forward && segment != Segment::Gradient) return;
   phase_batch_ = batch;
   last_phase_ = slot;
-  const bool is_forward = call.segment == Segment::Forward;
+  const bool is_forward = segment == Segment::Forward;
   // Another batch size has another layout: its forward writes over gradients.
   if (is_forward && last_gradient_ &&
       last_gradient_->specialization != slot->specialization) {
@@ -243,34 +222,56 @@ Execution Session::finish(const std::shared_ptr<ExecutionState>& slot,
     error = std::current_exception();
   }
   if (options.completion_handler) {
-    call_guarded([&] { options.completion_handler(execution); });
+    // At once, unless the wait was interrupted.
+    slot->add_callback([handler = options.completion_handler, execution] {
+      handler(execution);
+    });
   }
   if (error) std::rethrow_exception(error);
   return execution;
 }
 
+Session::Turn::Turn(Session& session) : session_(session) {
+  session_.in_flight_.reserve();
+  lock_ = std::unique_lock(session_.mutex_);
+}
+
+Session::Turn::~Turn() {
+  if (has_room_) session_.in_flight_.give_back();
+}
+
+void Session::Turn::submit(const std::shared_ptr<ExecutionState>& slot) {
+  slot->start(slot, session_.shared_from_this());
+  session_.in_flight_.start();
+  session_.context_->submit(*slot);
+  has_room_ = false;
+}
+
+/// A slot that nobody else holds. Free ones are emptied, and dropped when they
+/// are many; when the pool is full of results that are held, those leave it.
 std::shared_ptr<ExecutionState> Session::acquire_slot() {
-  for (const auto& slot : pool_) {
-    if (slot.use_count() != 1) continue;
+  constexpr int kMaxFree = 8;
+  constexpr std::size_t kMaxPooled = kMaxInFlight + kMaxFree;
+  std::shared_ptr<ExecutionState> acquired;
+  int num_free = 0;
+  std::erase_if(pool_, [&](const std::shared_ptr<ExecutionState>& slot) {
+    if (slot.use_count() != 1) return false;
     // use_count() orders nothing; giving up a copy pairs with the release of
     // the last other owner (ThreadSanitizer does not see a fence).
     std::shared_ptr<ExecutionState>(slot).reset();
     slot->reset();
-    return slot;
+    if (num_free++ == 0) {
+      acquired = slot;
+      return false;
+    }
+    return num_free > kMaxFree;
+  });
+  if (acquired) return acquired;
+  if (pool_.size() >= kMaxPooled) {
+    std::erase_if(pool_, [](const auto& slot) { return slot->is_done(); });
   }
   pool_.push_back(std::make_shared<ExecutionState>());
   return pool_.back();
-}
-
-void Session::execution_finished() noexcept {
-  if (unfinished_.fetch_sub(1) != 1) return;
-  std::scoped_lock lock(idle_mutex_);
-  idle_.notify_all();
-}
-
-void Session::wait_until_idle() const {
-  std::unique_lock lock(idle_mutex_);
-  idle_.wait(lock, [this] { return unfinished_.load() == 0; });
 }
 
 }  // namespace traingraph

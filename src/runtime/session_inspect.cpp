@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// What can be asked of a session: memory, gradients, parameters, pictures.
+// What can be asked of a session: memory, parameters, plans, pictures.
 #include <algorithm>
-#include <cstring>
 #include <sstream>
+#include <unordered_set>
 
 #include "compiler/merge.h"
 #include "graph/tensor_state.h"
 #include "layers/dot.h"
-#include "runtime/plan_storage.h"
 #include "runtime/session.h"
+#include "runtime/transfer.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
@@ -37,12 +37,12 @@ MemoryReport Session::memory() const {
   std::scoped_lock lock(mutex_);
   require_compiled("memory");
   MemoryReport report;
-  report.parameter_bytes = parameters_->size_bytes();
-  report.statistics_bytes = statistics_->size_bytes();
-  report.optimizer_bytes = slots_->size_bytes();
-  report.input_bytes = inputs_->size_bytes();
-  report.constant_bytes = constants_->size_bytes();
-  report.accumulator_bytes = accumulators_->size_bytes();
+  report.parameter_bytes = parameters_.size_bytes();
+  report.statistics_bytes = statistics_.size_bytes();
+  report.optimizer_bytes = slots_.size_bytes();
+  report.input_bytes = inputs_.size_bytes();
+  report.constant_bytes = constants_.size_bytes();
+  report.accumulator_bytes = accumulators_.size_bytes();
   report.shared_bytes = shared_bytes_;
   report.step = main_->compilation.step.memory;
   report.phases = main_->compilation.phases.memory;
@@ -52,17 +52,15 @@ MemoryReport Session::memory() const {
     plans[kind]->arena_bytes = arenas_[kind]->size_bytes();
     plans[kind]->is_allocated = arenas_[kind]->is_allocated();
   }
-  const auto persistent = {parameters_, statistics_, slots_,
-                           inputs_,     constants_,  accumulators_};
-  for (const auto& arena : persistent) {
-    report.persistent_bytes += arena->size_bytes();
-  }
   const auto count = [&](const Arena& arena) {
     if (!arena.is_allocated()) return;
     report.predicted_bytes += arena.size_bytes();
     report.allocated_bytes += arena.allocated_bytes();
   };
-  for (const auto& arena : persistent) count(*arena);
+  for (const ArenaGroup* group : persistent_arenas()) {
+    report.persistent_bytes += group->size_bytes();
+    for (const auto& arena : group->arenas()) count(*arena);
+  }
   for (const auto& arena : arenas_) count(*arena);
   for (const auto& slot : pool_) report.staging_bytes += slot->staging_bytes();
   return report;
@@ -94,6 +92,10 @@ std::string Session::plan_description() const {
       const Node& node = compiled.assembled.program.node(unit.nodes.front());
       text << "  " << i << ' ' << (unit.is_reorder ? "reorder" : node.op->name)
            << " \"" << node.name << '"';
+      for (std::size_t k = 1; k < unit.nodes.size(); ++k) {
+        const Node& next = compiled.assembled.program.node(unit.nodes[k]);
+        text << " + " << next.op->name << " \"" << next.name << '"';
+      }
       for (StorageId id : unit.writes) {
         const Storage& storage = compiled.lowered.storages[id];
         text << "  " << storage.bytes << " bytes";
@@ -124,6 +126,11 @@ std::string Session::dot() const {
   declaration.allows_undeclared = true;
   declaration.random_state = Tensor({{4}, DataType::Int32}, "random_state");
   if (declaration.labels.size() != 1) declaration.loss = nullptr;
+  // Nodes may still be added. In address order, as every pair of locks here.
+  auto graphs = declaration.graphs;
+  std::ranges::sort(graphs);
+  std::vector<std::unique_lock<std::mutex>> locks;
+  for (const auto& graph : graphs) locks.emplace_back(graph->mutex);
   Merged merged;
   merge_graphs(declaration, Mode::Training, declared_batch(declaration),
                merged);
@@ -131,126 +138,37 @@ std::string Session::dot() const {
 }
 
 void Session::synchronize_updates() {
+  std::unique_lock lock(mutex_);
+  require_compiled("synchronize_updates");
+  // One, so that all values are of one step.
+  const auto transfer = std::make_shared<Transfer>(context_);
   std::vector<std::shared_ptr<TensorState>> tensors;
-  {
-    std::scoped_lock lock(mutex_);
-    require_compiled("synchronize_updates");
-    const auto collect = [&](const Program& program) {
-      for (const Value& value : program.values()) {
-        if (value.role != Role::Variable) continue;
-        const auto placed = placements_.find(value.tensor.get());
-        if (placed == placements_.end()) continue;
-        if (value.tensor->device == placed->second) {
-          tensors.push_back(value.tensor);
-        }
+  std::unordered_set<const TensorState*> seen;
+  const auto collect = [&](const Program& program) {
+    for (const Value& value : program.values()) {
+      if (value.role != Role::Variable) continue;
+      if (!seen.insert(value.tensor.get()).second) continue;
+      const auto placed = placements_.find(value.tensor.get());
+      if (placed == placements_.end()) continue;
+      {
+        std::scoped_lock tensor_lock(value.tensor->mutex);
+        if (value.tensor->device != placed->second) continue;
       }
-    };
-    if (declaration_.trains) {
-      collect(main_->compilation.training->assembled.program);
+      placed->second->visit(
+          [&](const DeviceBytes& from) { transfer->read(from); });
+      tensors.push_back(value.tensor);
     }
-    collect(main_->compilation.inference.assembled.program);
+  };
+  if (declaration_.trains) {
+    collect(main_->compilation.training->assembled.program);
   }
-  wait_until_idle();
-  for (const auto& tensor : tensors) Tensor(tensor).synchronize_data();
-}
-
-Tensor Session::gradient_tensor(const Tensor& input) const {
-  std::scoped_lock lock(mutex_);
-  require_compiled("gradient_tensor");
-  const auto it = gradient_tensors_.find(input.tensor_id());
-  return it == gradient_tensors_.end() ? Tensor() : it->second;
-}
-
-std::vector<Tensor> Session::layer_gradients(const Layer& layer,
-                                             bool incoming) const {
-  std::scoped_lock lock(mutex_);
-  require_compiled("gradient tensors of a layer");
-  std::vector<Tensor> gradients;
-  for (const auto& graph : declaration_.graphs) {
-    for (const LayerRecord& record : graph->records) {
-      if (record.layer->layer_id() != layer.layer_id()) continue;
-      for (const Tensor& t : incoming ? record.results : record.sources) {
-        const auto it = gradient_tensors_.find(t.tensor_id());
-        if (it != gradient_tensors_.end()) gradients.push_back(it->second);
-      }
-    }
+  collect(main_->compilation.inference.assembled.program);
+  transfer->submit();
+  lock.unlock();
+  transfer->wait();
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    store_host(*tensors[i], transfer->bytes(i));
   }
-  return gradients;
-}
-
-Location Session::gradient_location(const Tensor& parameter) const {
-  require_compiled("gradient");
-  if (!last_gradient_) {
-    throw StateError(ErrorInfo{
-        .op = "gradient",
-        .node = parameter.label(),
-        .what = "there are no gradients of separate phases",
-        .expected = "execute_forward and execute_gradient before",
-        .hint = "execute() reuses the memory of each gradient at once."});
-  }
-  last_gradient_->wait();
-  wait_until_idle();
-  const Specialization& specialization = *last_gradient_->specialization;
-  const CompiledProgram& compiled = *specialization.compilation.training;
-  for (const Trained& trained : compiled.assembled.trained) {
-    if (!(trained.tensor == parameter)) continue;
-    const StorageId storage = compiled.lowered.storage_of[trained.gradient];
-    return const_cast<Session*>(this)->locate(compiled,
-                                              specialization.compilation.phases,
-                                              arena(PlanKind::Phases), storage);
-  }
-  throw InvalidArgument(
-      ErrorInfo{.op = "gradient",
-                .node = parameter.label(),
-                .what = "this tensor is not trained by this graph",
-                .expected = "an updatable parameter that the loss depends on"});
-}
-
-std::span<float> Session::gradient(const Tensor& parameter) const {
-  std::scoped_lock lock(mutex_);
-  const Location at = gradient_location(parameter);
-  return {reinterpret_cast<float*>(at.host()),
-          static_cast<std::size_t>(parameter.shape().num_elements())};
-}
-
-std::span<float> Session::gradients() const {
-  std::scoped_lock lock(mutex_);
-  require_compiled("gradients");
-  const auto& trained = main_->compilation.training->assembled.trained;
-  if (trained.empty()) return {};
-  if (declaration_.is_linkable) {
-    throw UnsupportedError(ErrorInfo{
-        .op = "gradients",
-        .what = "linkable graphs have no block of all gradients, since each "
-                "may be shared with another graph",
-        .hint = "Use gradient() for each parameter."});
-  }
-  const Location first = gradient_location(trained.front().tensor);
-  const Plan& plan = last_gradient_->specialization->compilation.phases;
-  return {reinterpret_cast<float*>(first.host()),
-          plan.gradient_block.bytes / sizeof(float)};
-}
-
-std::shared_ptr<void> Session::gradient_owner() const {
-  std::scoped_lock lock(mutex_);
-  return declaration_.is_linkable ? accumulators_->buffer()
-                                  : arena(PlanKind::Phases).buffer();
-}
-
-std::vector<float> Session::gradient_data(const Tensor& parameter,
-                                          const Layer& layer) const {
-  const auto parameters = layer.parameters();
-  const bool is_own = std::ranges::any_of(
-      parameters, [&](const auto& p) { return p.tensor() == parameter; });
-  if (!is_own) {
-    throw InvalidArgument(
-        ErrorInfo{.op = "gradient_data",
-                  .node = layer.label(),
-                  .what = "the tensor is no parameter of this layer",
-                  .got = "\"" + parameter.label() + "\""});
-  }
-  const std::span<float> values = gradient(parameter);
-  return {values.begin(), values.end()};
 }
 
 std::vector<Tensor> Session::parameters() const {
@@ -288,39 +206,6 @@ std::uint64_t Session::random_step() const {
 void Session::set_random_step(std::uint64_t step) {
   std::scoped_lock lock(mutex_);
   random_step_ = step;
-}
-
-Location Session::locate_readable(
-    const std::function<ValueId(const Assembled&)>& find) {
-  std::scoped_lock lock(mutex_);
-  if (!last_specialization_ || !last_plan_) {
-    throw StateError(
-        ErrorInfo{.op = "synchronize_data",
-                  .what = "the graph has not run, so there is no result"});
-  }
-  wait_until_idle();
-  const Compilation& compilation = last_specialization_->compilation;
-  const CompiledProgram& compiled = compilation.program(*last_plan_);
-  const ValueId value = find(compiled.assembled);
-  const StorageId storage =
-      value == kNoValue ? -1 : compiled.lowered.storage_of[value];
-  if (storage < 0) {
-    throw StateError(
-        ErrorInfo{.op = "synchronize_data",
-                  .what = "the last execution did not compute this tensor"});
-  }
-  return locate(compiled, compilation.plan(*last_plan_), arena(*last_plan_),
-                storage);
-}
-
-Location PlanStorage::locate() {
-  const auto alive = session.lock();
-  if (!alive) {
-    throw StateError(ErrorInfo{.op = "synchronize_data",
-                               .what = "the graph that computed the tensor is "
-                                       "gone"});
-  }
-  return alive->locate_readable(find);
 }
 
 }  // namespace traingraph

@@ -47,6 +47,7 @@ void Session::link(const std::vector<std::shared_ptr<Session>>& others) {
   }
   for (Session* session : group) {
     session->link_ = shared;
+    session->index_accumulators();
     const auto& optimizer = session->declaration_.optimizer;
     if (optimizer && session->updates_anything()) {
       shared->users[optimizer.get()].push_back(session);
@@ -106,7 +107,7 @@ void Session::share_results(const std::vector<Session*>& group,
       auto& into = from.placements_[user->gradient.state().get()];
       if (!into) continue;
       consumer->redirect(accumulator->second, into);
-      shared.has_contribution[into.get()] = false;
+      shared.contributions[into.get()];
     }
   }
 }
@@ -115,7 +116,7 @@ void Session::share_results(const std::vector<Session*>& group,
 /// the first one with an optimizer updates.
 void Session::share_accumulators(const std::vector<Session*>& group,
                                  LinkShared& shared) {
-  std::unordered_map<std::uint64_t, std::shared_ptr<DeviceStorage>> storage;
+  std::unordered_map<std::uint64_t, std::shared_ptr<ArenaStorage>> storage;
   std::unordered_map<std::uint64_t, Session*> updater;
   for (Session* session : group) {
     if (!session->declaration_.trains) return;
@@ -128,7 +129,7 @@ void Session::share_accumulators(const std::vector<Session*>& group,
       const auto [it, is_first] = storage.try_emplace(id, own);
       if (!is_first) {
         session->redirect(accumulator->second, it->second);
-        shared.has_contribution[it->second.get()] = false;
+        shared.contributions[it->second.get()];
       }
       if (!session->declaration_.optimizer) continue;
       if (!updater.try_emplace(id, session).second) {
@@ -143,7 +144,7 @@ PlanKind Session::shared_plan() const {
 }
 
 /// Where the separate phases leave a result; fixed while graphs are linked.
-std::shared_ptr<DeviceStorage> Session::result_storage(
+std::shared_ptr<ArenaStorage> Session::result_storage(
     const Tensor& tensor) const {
   const PlanKind kind = shared_plan();
   const CompiledProgram& compiled = main_->compilation.program(kind);
@@ -160,7 +161,7 @@ std::shared_ptr<DeviceStorage> Session::result_storage(
 
 /// Places a tensor elsewhere until the link ends.
 void Session::redirect(const Tensor& tensor,
-                       std::shared_ptr<DeviceStorage> storage) {
+                       std::shared_ptr<ArenaStorage> storage) {
   auto& placement = placements_[tensor.state().get()];
   before_link_.emplace_back(tensor, std::move(placement));
   placement = std::move(storage);
@@ -221,13 +222,44 @@ void Session::require_link(const Call& call, std::int64_t batch) const {
 /// A graph that reads nobody's results starts a new chain with its forward.
 std::shared_ptr<ExecutionState> Session::link_dependency(
     const Call& call) const {
-  if (!link_ || !link_->shares_results) return call.depends_on;
+  if (!link_ || !link_->shares_results) return nullptr;
   const bool is_first = borrowed_.empty() &&
                         call.segment != Segment::Gradient &&
                         call.segment != Segment::Update;
-  if (is_first) return nullptr;
-  std::scoped_lock lock(link_->mutex);
-  return link_->last;
+  return is_first ? nullptr : link_->last;
+}
+
+/// Looks up which shared accumulators this session's passes add to and use.
+void Session::index_accumulators() {
+  const Declaration& d = declaration_;
+  accumulation_ = {};
+  if (!d.is_linkable || !d.accumulation) return;
+  const auto contribution_in = [&](const Tensor& tensor) -> Contribution* {
+    const auto placed = placements_.find(tensor.state().get());
+    if (!link_ || placed == placements_.end()) return nullptr;
+    const auto shared = link_->contributions.find(placed->second.get());
+    return shared == link_->contributions.end() ? nullptr : &shared->second;
+  };
+  for (const Tensor& tensor : accumulated_tensors(d)) {
+    const auto it = d.accumulators.find(tensor.tensor_id());
+    Contribution* contribution =
+        it == d.accumulators.end() ? nullptr : contribution_in(it->second);
+    accumulation_.factors.push_back(0);
+    accumulation_.added_to.push_back(contribution);
+    const auto& trained = *d.trained;
+    const bool is_updated_here =
+        std::ranges::find(trained, tensor) != trained.end() &&
+        std::ranges::find(updated_elsewhere_, tensor.tensor_id()) ==
+            updated_elsewhere_.end();
+    if (contribution && is_updated_here) {
+      accumulation_.used_by_update.push_back(contribution);
+    }
+  }
+  for (const auto& user : d.user_gradients) {
+    if (Contribution* contribution = contribution_in(user.gradient)) {
+      accumulation_.used_by_gradient.push_back(contribution);
+    }
+  }
 }
 
 }  // namespace traingraph

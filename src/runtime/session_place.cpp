@@ -1,113 +1,162 @@
 // SPDX-License-Identifier: MIT
-// Where things live: persistent storage, plan arenas, readable results.
+// Where persistent values and plans live, and how parameters change devices.
 #include <algorithm>
 #include <unordered_set>
 
 #include "graph/tensor_state.h"
-#include "runtime/plan_storage.h"
 #include "runtime/session.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
+namespace {
+
+/// Held while tensors get their places: graphs that share one must agree.
+std::mutex& placement_mutex() {
+  static auto* mutex = new std::mutex;
+  return *mutex;
+}
+
+/// Where the device keeps a tensor for good; null when it does not.
+std::shared_ptr<ArenaStorage> persistent_storage(const TensorState& tensor) {
+  std::scoped_lock lock(tensor.mutex);
+  return std::dynamic_pointer_cast<ArenaStorage>(tensor.device);
+}
+
+/// Values that are not results, once per tensor.
+std::vector<const Value*> persistent_values(const Compilation& compilation) {
+  std::vector<const Value*> values;
+  std::unordered_set<const TensorState*> seen;
+  const auto add = [&](const CompiledProgram& compiled) {
+    for (const Value& value : compiled.assembled.program.values()) {
+      if (value.role == Role::Result) continue;
+      if (seen.insert(value.tensor.get()).second) values.push_back(&value);
+    }
+  };
+  if (compilation.training) add(*compilation.training);
+  add(compilation.inference);
+  return values;
+}
+
+}  // namespace
 
 void Session::reset_arenas() {
-  const auto arena = [&](const char* label) {
-    return std::make_shared<Arena>(context_, label);
-  };
-  arenas_ = {arena("step"), arena("phases"), arena("inference")};
-  inputs_ = arena("inputs");
-  constants_ = arena("constants");
-  slots_ = arena("optimizer slots");
-  accumulators_ = arena("gradient accumulators");
-  // Parameters stay where they are; tensors know.
-  if (!parameters_ || parameters_->context() != context_) {
-    parameters_ = arena("parameters");
-    statistics_ = arena("statistics");
-  }
+  arenas_ = {std::make_shared<Arena>(context_, "step"),
+             std::make_shared<Arena>(context_, "phases"),
+             std::make_shared<Arena>(context_, "inference")};
+  inputs_ = ArenaGroup(context_, "inputs");
+  constants_ = ArenaGroup(context_, "constants");
+  slots_ = ArenaGroup(context_, "optimizer slots");
+  accumulators_ = ArenaGroup(context_, "gradient accumulators");
   placements_.clear();
   declared_.clear();
+  input_of_.clear();
+  // Parameters stay where they are; tensors know.
+  if (parameters_.context() != context_) {
+    parameters_ = ArenaGroup(context_, "parameters");
+    statistics_ = ArenaGroup(context_, "statistics");
+  }
+  parameters_.drop_unused();
+  statistics_.drop_unused();
 }
 
 void Session::place_persistent(const Compilation& compilation) {
+  std::scoped_lock lock(placement_mutex());
+  const auto values = persistent_values(compilation);
+  for (const Value* value : values) require_movable(*value);
   shared_bytes_ = 0;
-  std::unordered_set<const TensorState*> seen;
-  const auto place_all = [&](const CompiledProgram& compiled) {
-    for (const Value& value : compiled.assembled.program.values()) {
-      if (value.role == Role::Result) continue;
-      if (!seen.insert(value.tensor.get()).second) continue;
-      auto& storage = placements_[value.tensor.get()];
-      if (!storage) storage = place(value);
-      const auto* own = dynamic_cast<ArenaStorage*>(storage.get());
-      const bool is_shared =
-          value.role == Role::Variable && own && own->arena != parameters_ &&
-          own->arena != statistics_ && own->arena != slots_ &&
-          own->arena != accumulators_;
-      if (is_shared) shared_bytes_ += storage->bytes;
-    }
-  };
-  if (compilation.training) place_all(*compilation.training);
-  place_all(compilation.inference);
+  for (const Value* value : values) {
+    auto& storage = placements_[value->tensor.get()];
+    if (!storage) storage = place(*value);
+    const auto groups = persistent_arenas();
+    const bool is_own = std::ranges::any_of(groups, [&](const auto* group) {
+      return group->contains(*storage->arena);
+    });
+    if (!is_own) shared_bytes_ += storage->bytes;
+  }
   for (const Tensor& hidden : {declaration_.rates, declaration_.random_state}) {
     auto& storage = placements_[hidden.state().get()];
-    if (!storage) storage = place_in(inputs_, hidden.state());
+    if (!storage) storage = inputs_.place(hidden.state());
   }
-  for (auto& [parameter, tensors] : declaration_.slots) {
-    const auto state = std::ranges::find_if(
-        placements_, [&](const auto& p) { return p.first->id == parameter; });
-    if (state == placements_.end()) continue;
-    auto& slots = const_cast<TensorState*>(state->first)->slots;
-    for (std::size_t i = 0; i < tensors.size() && i < slots.size(); ++i) {
-      const auto placed = placements_.find(tensors[i].state().get());
+  place_slots();
+}
+
+/// Optimizer buffers are read through the parameter they belong to.
+void Session::place_slots() {
+  for (const Tensor& parameter : trainable_parameters(declaration_)) {
+    const auto tensors = declaration_.slots.find(parameter.tensor_id());
+    if (tensors == declaration_.slots.end()) continue;
+    std::scoped_lock lock(parameter.state()->mutex);
+    auto& slots = parameter.state()->slots;
+    for (std::size_t i = 0; i < tensors->second.size() && i < slots.size();
+         ++i) {
+      const auto placed = placements_.find(tensors->second[i].state().get());
       if (placed != placements_.end()) slots[i].device = placed->second;
     }
   }
 }
 
-std::shared_ptr<DeviceStorage> Session::place(const Value& value) {
-  if (value.role == Role::Input) return place_in(inputs_, value.tensor);
-  if (value.role == Role::Constant) return place_in(constants_, value.tensor);
+std::shared_ptr<ArenaStorage> Session::place(const Value& value) {
+  if (value.role == Role::Input) return inputs_.place(value.tensor);
+  if (value.role == Role::Constant) return constants_.place(value.tensor);
   for (const auto& [id, tensors] : declaration_.slots) {
     for (const Tensor& slot : tensors) {
-      if (slot.state() == value.tensor) return place_in(slots_, value.tensor);
+      if (slot.state() == value.tensor) return slots_.place(value.tensor);
     }
   }
   for (const auto& [id, accumulator] : declaration_.accumulators) {
     if (accumulator.state() == value.tensor) {
-      return place_in(accumulators_, value.tensor);
+      return accumulators_.place(value.tensor);
     }
   }
   return place_variable(value.tensor);
 }
 
-std::shared_ptr<DeviceStorage> Session::place_in(
-    const std::shared_ptr<Arena>& arena,
+/// A variable stays where it is, or comes from another device with its newest
+/// value.
+std::shared_ptr<ArenaStorage> Session::place_variable(
     const std::shared_ptr<TensorState>& tensor) {
-  auto storage =
-      std::make_shared<ArenaStorage>(arena, tensor->desc.size_bytes());
-  if (tensor->data.bytes) arena->upload_on_allocation(storage->offset, tensor);
-  return storage;
+  const auto current = persistent_storage(*tensor);
+  if (current && current->context == context_) return current;
+  if (current && current->arena->is_allocated()) {
+    Tensor(tensor).synchronize_data();
+  }
+  ArenaGroup& arenas = is_statistic(tensor) ? statistics_ : parameters_;
+  const auto placed = arenas.place(tensor);
+  std::scoped_lock lock(tensor->mutex);
+  tensor->device = placed;
+  return placed;
 }
 
-std::shared_ptr<DeviceStorage> Session::place_variable(
-    const std::shared_ptr<TensorState>& tensor) {
-  std::scoped_lock lock(tensor->mutex);
-  if (tensor->device && tensor->device->context == context_) {
-    return tensor->device;
-  }
-  const bool is_statistic =
-      std::ranges::any_of(declaration_.graphs, [&](const auto& graph) {
-        return std::ranges::any_of(graph->records, [&](const auto& record) {
-          const auto tensors = record.layer->statistics();
-          return std::ranges::any_of(
-              tensors, [&](const Tensor& t) { return t.state() == tensor; });
-        });
-      });
-  const auto& arena = is_statistic ? statistics_ : parameters_;
-  if (arena->is_allocated()) {
-    throw InternalError("a parameter appeared after its arena was allocated");
-  }
-  tensor->device = place_in(arena, tensor);
-  return tensor->device;
+/// Two devices would train two copies of one parameter, so it moves only when
+/// no graph holds its place on the other.
+void Session::require_movable(const Value& value) const {
+  if (value.role != Role::Variable) return;
+  const auto storage = persistent_storage(*value.tensor);
+  if (!storage || storage->context == context_) return;
+  const auto is_held = [&] {
+    return storage.use_count() > 2;  // the tensor's and this one
+  };
+  // Work in flight holds its graph.
+  if (is_held()) storage->context->drain();
+  if (!is_held()) return;
+  const Tensor tensor(value.tensor);
+  throw StateError(ErrorInfo{
+      .op = "compile",
+      .node = tensor.label(),
+      .what = "a graph on another device still uses this parameter",
+      .expected = std::string(to_string(storage->context->type())),
+      .got = std::string(to_string(context_->type())),
+      .hint = "Destroy that graph first, or compile both for one device."});
+}
+
+bool Session::is_statistic(const std::shared_ptr<TensorState>& tensor) const {
+  return std::ranges::any_of(declaration_.graphs, [&](const auto& graph) {
+    return std::ranges::any_of(graph->records, [&](const auto& record) {
+      const auto tensors = record.layer->statistics();
+      return std::ranges::any_of(
+          tensors, [&](const Tensor& t) { return t.state() == tensor; });
+    });
+  });
 }
 
 void Session::size_plan_arenas(const Compilation& compilation) {
@@ -125,64 +174,6 @@ void Session::size_plan_arenas(const Compilation& compilation) {
       phase_ = PhaseState::Clean;
     }
     arena.ensure(sizes[kind]);
-  }
-}
-
-void Session::forget_bindings() {
-  for (const auto& specialization : specializations_) {
-    for (auto& segment : specialization->segments) segment.reset();
-  }
-}
-
-Tensor Session::readable(TensorDescriptor desc, std::string label,
-                         std::function<ValueId(const Assembled&)> find) {
-  Tensor tensor(std::move(desc), std::move(label));
-  tensor.state()->device =
-      std::make_shared<PlanStorage>(context_, tensor.descriptor().size_bytes(),
-                                    weak_from_this(), std::move(find));
-  return tensor;
-}
-
-void Session::create_readable_tensors() {
-  gradient_tensors_.clear();
-  const Assembled& main = main_->compilation.training
-                              ? main_->compilation.training->assembled
-                              : main_->compilation.inference.assembled;
-  const auto make_readable = [&](const Tensor& tensor) {
-    const std::uint64_t id = tensor.tensor_id();
-    std::scoped_lock lock(tensor.state()->mutex);
-    tensor.state()->device = std::make_shared<PlanStorage>(
-        context_, tensor.descriptor().size_bytes(), weak_from_this(),
-        [id](const Assembled& a) {
-          const auto it = a.value_of.find(id);
-          return it == a.value_of.end() ? kNoValue : it->second;
-        });
-  };
-  for (const auto& [name, tensor] : declaration_.outputs) {
-    const ValueId value = main.find(tensor);
-    if (main.program.value(value).role == Role::Result) make_readable(tensor);
-  }
-  const auto add_gradient = [&](const Tensor& of) {
-    const std::uint64_t id = of.tensor_id();
-    gradient_tensors_.emplace(
-        id, readable(of.descriptor(), "gradient of " + of.label(),
-                     [id](const Assembled& a) {
-                       const auto value = a.value_of.find(id);
-                       if (value == a.value_of.end()) return kNoValue;
-                       const auto it = a.gradient_of.find(value->second);
-                       return it == a.gradient_of.end() ? kNoValue : it->second;
-                     }));
-  };
-  for (const auto& [tensor, gradient] : main.input_gradients) {
-    add_gradient(tensor);
-  }
-  if (!declaration_.debugs_layers) return;
-  for (const LayerRecord& record : main.records) {
-    if (!record.layer->is_debugging_enabled) continue;
-    for (const Tensor& tensor : record.results) {
-      make_readable(tensor);
-      if (main.gradient_of.contains(main.find(tensor))) add_gradient(tensor);
-    }
   }
 }
 

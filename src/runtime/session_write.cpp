@@ -17,40 +17,42 @@ void Session::write(ExecutionState& slot, const Tensor& tensor,
   if (placed == placements_.end()) return;  // nothing reads it in this mode
   const Location to = placed->second->locate();
   // Memory of linked sessions may be in use by work of the others.
-  const bool is_idle =
-      !link_ && in_flight_.load(std::memory_order_acquire) == 0;
+  const bool is_idle = !link_ && in_flight_.is_idle();
   std::memcpy(is_idle ? to.host() : slot.stage(*context_, to, size), bytes,
               size);
 }
 
-void Session::write_list(ExecutionState& slot, DataList data,
-                         const TensorMap& declared, std::int64_t batch) {
+void Session::write_list(ExecutionState& slot, DataList data, InputKind kind,
+                         std::int64_t batch) {
   for (const NamedData& item : data) {
-    const auto it = std::ranges::find(
-        declared, item.name,
-        [](const auto& entry) -> const auto& { return entry.first; });
-    write(slot, it->second, item.data.bytes, bytes_of(it->second, batch));
-    const auto known = std::ranges::find_if(declared_, [&](const auto& entry) {
-      return entry.second.tensor == it->second;
-    });
-    if (known == declared_.end()) continue;
-    const bool is_batched = it->second.shape()[0] == batch_;
-    known->second.written_batch = is_batched ? batch : batch_;
+    const Tensor& tensor = find_input(item.name, kind)->tensor;
+    write(slot, tensor, item.data.bytes, bytes_of(tensor, batch));
   }
+}
+
+/// Whatever this call gave; was there anything?
+bool Session::mark_written(std::int64_t batch) {
+  bool is_any = false;
+  for (auto& [name, input] : declared_) {
+    if (input.last_call != calls_) continue;
+    const bool is_batched = input.tensor.shape()[0] == batch_;
+    input.written_batch = is_batched ? batch : batch_;
+    is_any = true;
+  }
+  return is_any;
 }
 
 void Session::write_hidden(ExecutionState& slot, Segment segment) {
   if (segment == Segment::Step || segment == Segment::Forward) {
-    const std::uint64_t step = random_step_++;
     const std::array<std::uint32_t, 4> words{
         static_cast<std::uint32_t>(seed_),
         static_cast<std::uint32_t>(seed_ >> 32),
-        static_cast<std::uint32_t>(step),
-        static_cast<std::uint32_t>(step >> 32)};
+        static_cast<std::uint32_t>(random_step_),
+        static_cast<std::uint32_t>(random_step_ >> 32)};
     write(slot, declaration_.random_state, words.data(), sizeof(words));
   }
   if (segment == Segment::Step || segment == Segment::Gradient) {
-    write_accumulation(slot);
+    write_factors(slot);
   }
   if (segment == Segment::Step || segment == Segment::Update) {
     write_rates(slot);
@@ -59,79 +61,71 @@ void Session::write_hidden(ExecutionState& slot, Segment segment) {
 
 /// A linked session that updates a second time did not wait for the others.
 void Session::start_next_step(Optimizer& optimizer) {
-  std::scoped_lock lock(link_->mutex);
   auto& updated = link_->updated[&optimizer];
   if (std::ranges::find(updated, this) == updated.end()) return;
   updated.clear();
-  optimizer.set_time_step(optimizer.time_step() + 1);
+  move_time_step(optimizer, +1);
 }
 
 void Session::write_rates(ExecutionState& slot) {
   if (!declaration_.optimizer) return;
   Optimizer& optimizer = *declaration_.optimizer;
-  if (link_) start_next_step(optimizer);
+  if (link_) {
+    start_next_step(optimizer);
+    for (Contribution* used : accumulation_.used_by_update) {
+      slot.depend_on(*used);
+    }
+  }
   const std::array<float, 4> rates{
       optimizer.learning_rate(), optimizer.corrected_rate(),
       optimizer.applies_gradient_clipping() ? 1.0f : 0.0f, 0.0f};
   write(slot, declaration_.rates, rates.data(), sizeof(rates));
-  if (!link_) {
-    optimizer.set_time_step(optimizer.time_step() + 1);
-    return;
-  }
-  // An optimizer that linked graphs share advances after the last of them.
-  std::scoped_lock lock(link_->mutex);
-  auto& updated = link_->updated[&optimizer];
-  const auto& users = link_->users[&optimizer];
-  const bool is_user = std::ranges::find(users, this) != users.end();
-  if (is_user) updated.push_back(this);
-  if (is_user && updated.size() >= users.size()) {
-    updated.clear();
-    optimizer.set_time_step(optimizer.time_step() + 1);
-  }
-  for (const Tensor& parameter : trainable_parameters(declaration_)) {
-    const auto it = declaration_.accumulators.find(parameter.tensor_id());
-    if (it == declaration_.accumulators.end()) continue;
-    const auto* storage = placements_[it->second.state().get()].get();
-    const auto shared = link_->has_contribution.find(storage);
-    const bool is_own =
-        std::ranges::find(updated_elsewhere_, parameter.tensor_id()) ==
-        updated_elsewhere_.end();
-    if (shared != link_->has_contribution.end() && is_own) {
-      shared->second = false;
-    }
-  }
 }
 
-/// 1 adds to what another linked graph has left, 0 starts afresh.
-void Session::write_accumulation(ExecutionState& slot) {
-  if (!declaration_.is_linkable || !declaration_.accumulation) return;
-  std::vector<Tensor> accumulated = trainable_parameters(declaration_);
-  for (const auto& [name, tensor] : declaration_.inputs) {
-    accumulated.push_back(tensor);
-  }
-  std::vector<float> factors(accumulated.size(), 0.0f);
+/// An optimizer that linked graphs share advances after the last of them.
+void Session::count_update(ExecutionState& slot) {
+  const OptimizerPtr& optimizer = declaration_.optimizer;
+  if (!optimizer) return;
+  bool is_last = true;
   if (link_) {
-    std::scoped_lock lock(link_->mutex);
-    for (std::size_t i = 0; i < accumulated.size(); ++i) {
-      const auto it =
-          declaration_.accumulators.find(accumulated[i].tensor_id());
-      if (it == declaration_.accumulators.end()) continue;
-      const auto placed = placements_.find(it->second.state().get());
-      if (placed == placements_.end()) continue;
-      const auto shared = link_->has_contribution.find(placed->second.get());
-      if (shared == link_->has_contribution.end()) continue;
-      factors[i] = shared->second ? 1.0f : 0.0f;
-      shared->second = true;
-    }
-    for (const auto& user : declaration_.user_gradients) {
-      const auto placed = placements_.find(user.gradient.state().get());
-      if (placed == placements_.end()) continue;
-      const auto shared = link_->has_contribution.find(placed->second.get());
-      if (shared != link_->has_contribution.end()) shared->second = false;
-    }
+    for (Contribution* used : accumulation_.used_by_update) used->reset();
+    auto& updated = link_->updated[optimizer.get()];
+    const auto& users = link_->users[optimizer.get()];
+    const bool is_user = std::ranges::find(users, this) != users.end();
+    if (is_user) updated.push_back(this);
+    is_last = is_user && updated.size() >= users.size();
+    if (is_last) updated.clear();
+  }
+  if (!is_last) return;
+  move_time_step(*optimizer, +1);
+  slot.counts_step_of(optimizer);
+}
+
+/// 1 adds to what another linked graph has left, 0 starts afresh: also when
+/// that graph's gradient pass failed.
+void Session::write_factors(ExecutionState& slot) {
+  auto& factors = accumulation_.factors;
+  if (factors.empty()) return;
+  std::ranges::fill(factors, 0.0f);
+  for (std::size_t i = 0; link_ && i < factors.size(); ++i) {
+    const Contribution* contribution = accumulation_.added_to[i];
+    if (!contribution || !*contribution || (*contribution)->error()) continue;
+    factors[i] = 1;
+    slot.depend_on(*contribution);
+  }
+  for (Contribution* used : accumulation_.used_by_gradient) {
+    slot.depend_on(*used);
   }
   write(slot, declaration_.accumulation, factors.data(),
         factors.size() * sizeof(float));
+}
+
+void Session::count_contributions(const Contribution& slot) {
+  if (!link_) return;
+  for (Contribution* contribution : accumulation_.added_to) {
+    if (contribution) *contribution = slot;
+  }
+  for (Contribution* used : accumulation_.used_by_gradient) used->reset();
 }
 
 }  // namespace traingraph

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
+import textwrap
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pytest
@@ -115,3 +117,50 @@ def unraisable(monkeypatch: pytest.MonkeyPatch) -> Iterator[Unraisable]:
 @pytest.fixture
 def patience() -> float:
     return PATIENCE
+
+
+PRELUDE = """
+    import os
+    import signal
+    import sys
+    import threading
+    import numpy as np
+    import traingraph as tg
+
+    x, t = tg.Tensor((4, 3)), tg.Tensor((4, 2))
+    graph = tg.Graph()
+    dense = tg.layers.FullyConnected(3, 2)
+    y = graph.node(dense, x)
+    training = tg.TrainingGraph(
+        [graph], tg.losses.MeanSquaredError(), tg.optimizers.SGD(0.1))
+    training.add_inputs({"x": x}, {"t": t})
+    training.add_outputs({"y": y})
+    data = {"x": np.ones((4, 3), np.float32)}, {"t": np.ones((4, 2), np.float32)}
+
+    def step(**options):
+        return training.execute(*data, **options)
+"""
+
+
+class RunScript(Protocol):
+    def __call__(
+        self, *parts: str, is_compiled: bool = True
+    ) -> subprocess.CompletedProcess[str]: ...
+
+
+@pytest.fixture
+def run_script() -> RunScript:
+    """Runs code after PRELUDE in a process of its own: for exits and crashes."""
+
+    def run(*parts: str, is_compiled: bool = True) -> subprocess.CompletedProcess[str]:
+        compiles = "training.compile('cpu')\n" if is_compiled else ""
+        script = "".join(map(textwrap.dedent, (PRELUDE, compiles, *parts)))
+        return subprocess.run(
+            [sys.executable, "-c", script],
+            capture_output=True,
+            text=True,
+            timeout=2 * PATIENCE,
+            check=False,
+        )
+
+    return run

@@ -185,6 +185,36 @@ BUILD_CASES: dict[str, tuple[Callable[[], Any], type[Exception], list[str]]] = {
         tg.InvalidArgument,
         ["shared", "another graph"],
     ),
+    "kernel size without axes": (
+        lambda: tg.layers.Convolution(2, 3, np.array(0.0)),
+        TypeError,
+        ["incompatible constructor arguments", "ndarray"],
+    ),
+    "shape of a float without axes": (
+        lambda: tg.Tensor(np.array(3.0)),
+        TypeError,
+        ["incompatible constructor arguments", "ndarray"],
+    ),
+    "shape that fits no integer": (
+        lambda: tg.Tensor((2**80, 2)),
+        TypeError,
+        ["incompatible constructor arguments", "tuple"],
+    ),
+    "no device": (
+        lambda: tg.TrainingGraph([]).compile(None),
+        TypeError,
+        ["[device]", "DeviceType", "None", '"cpu"'],
+    ),
+    "device of another type": (
+        lambda: tg.TrainingGraph([]).compile(3),
+        TypeError,
+        ["[device]", "DeviceType", "3"],
+    ),
+    "random step": (
+        lambda: setattr(tg.TrainingGraph([]), "random_step", -1),
+        tg.InvalidArgument,
+        ["[random_step]", "0 or more", "-1"],
+    ),
     "keyword of an op": (
         lambda: tg.Graph().softmax(tg.Tensor((2, 3)), dimension=1),
         tg.InvalidArgument,
@@ -221,6 +251,30 @@ BUILD_CASES: dict[str, tuple[Callable[[], Any], type[Exception], list[str]]] = {
         ["logical_not", "float32"],
     ),
 }
+
+
+def test_messages_do_not_hold_arrays() -> None:
+    graph = tg.TrainingGraph([tg.Graph()])
+    marked = np.full((2, 2), 12345, np.float32)
+    calls: list[Callable[[], Any]] = [
+        lambda: graph.execute({"x": marked}, batch_size=float("nan")),  # type: ignore[arg-type]
+        lambda: graph.execute(marked),
+        lambda: tg.layers.Convolution(2, 3, marked),
+        lambda: tg.layers.FullyConnected(2, "x" * 100 + "12345", weights=marked),  # type: ignore[call-overload]
+        lambda: tg.Graph().softmax(tg.Tensor((2, 3)), axis=marked),
+        lambda: tg.TensorDescriptor((2, 2), marked),  # type: ignore[arg-type]
+    ]
+    for call in calls:
+        with pytest.raises((TypeError, tg.InvalidArgument)) as caught:
+            call()
+        assert "12345" not in str(caught.value)
+        assert len(str(caught.value)) < 3000
+
+
+def test_type_errors_name_what_came() -> None:
+    graph = tg.TrainingGraph([tg.Graph()])
+    with pytest.raises(TypeError, match="batch_size=nan"):
+        graph.execute({}, batch_size=float("nan"))  # type: ignore[arg-type]
 
 
 def _use_twice(layer: tg.layers.Layer) -> tuple[tg.Graph, tg.Graph]:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import gc
-import threading
 
 import numpy as np
 
@@ -36,26 +35,3 @@ def test_view_outlives_recompile_and_graph() -> None:
     gc.collect()
     np.testing.assert_array_equal(view, before)
     view[:] = 0  # still writable memory of ours
-
-
-def test_getters_do_not_deadlock_with_callbacks() -> None:
-    """A getter waits for a lock whose holder waits for work that needs the GIL."""
-    training, layer, data, label = make()
-    out: list[int] = []
-    stop = threading.Event()
-
-    def read() -> None:
-        while not stop.is_set():
-            out.append(training.random_step)
-
-    thread = threading.Thread(target=read)
-    thread.start()
-    for _ in range(50):
-        training.execute_forward(
-            data, label, completion_handler=lambda _: out.append(0)
-        )
-        training.execute_gradient()
-        training.gradient(layer.weights)
-    stop.set()
-    thread.join()
-    assert training.random_step == 50

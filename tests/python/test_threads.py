@@ -127,6 +127,55 @@ def test_threads_may_have_a_graph_each(
     assert all(0 < loss < 2 for loss in finals)
 
 
+def test_getters_wait_without_the_gil(classifier: Classifier, patience: float) -> None:
+    # The device's thread takes the GIL to drop each output buffer, and locks
+    # of the graph are held meanwhile: a getter that waited for one with the
+    # GIL would hang.
+    stop = threading.Event()
+    read = 0
+
+    def work() -> None:
+        while not stop.is_set():
+            for _ in range(8):
+                classifier.step(
+                    outputs_data={"logits": np.empty((8, 3), np.float32)},
+                    completion_handler=lambda run: run.result().loss,
+                )
+            classifier.forward(outputs_data={"logits": np.empty((8, 3), np.float32)})
+            classifier.training.execute_gradient()
+            classifier.training.gradient(classifier.dense.weights)
+
+    def getters() -> None:
+        nonlocal read
+        training, weights = classifier.training, classifier.dense.weights
+        for _ in range(40):
+            assert training.is_compiled
+            assert training.compile_count > 0
+            assert training.random_step >= 0
+            assert training.optimizer is not None
+            assert len(training.parameters) == 2
+            assert training.device_memory_size > 0
+            assert training.memory.step.arena_bytes > 0
+            assert training.plan_description()
+            assert training.summarized_dot_description
+            assert weights.device is not None
+            assert weights.has_valid_numerics
+            assert np.isfinite(weights.numpy()).all()
+            assert training.gradient_tensor(classifier.image) is None
+            read += 1
+
+    threads = [
+        threading.Thread(target=target, daemon=True) for target in (work, getters)
+    ]
+    for thread in threads:
+        thread.start()
+    threads[1].join(patience)
+    stop.set()
+    threads[0].join(patience)
+    assert not any(thread.is_alive() for thread in threads)
+    assert read == 40
+
+
 def test_output_buffers_live_until_completion(classifier: Classifier) -> None:
     buffers = np.zeros((8, 3), np.float32)
     alive = weakref.ref(buffers)

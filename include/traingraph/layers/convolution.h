@@ -82,6 +82,8 @@ class TRAINGRAPH_API Convolution : public WeightedLayer {
               const WeightOptions& options = {});
 
   const ConvolutionDescriptor& descriptor() const { return descriptor_; }
+  /// See Layer.
+  static bool supports_data_type(DataType type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:

@@ -17,6 +17,8 @@ class TRAINGRAPH_API Dropout : public Layer {
   explicit Dropout(float rate, std::int64_t seed = 0);
   float rate() const { return rate_; }
   std::int64_t seed() const { return seed_; }
+  /// See Layer.
+  static bool supports_data_type(DataType type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:

@@ -12,6 +12,8 @@ class TRAINGRAPH_API Arithmetic : public Layer {
  public:
   explicit Arithmetic(ArithmeticOperation operation);
   ArithmeticOperation operation() const { return operation_; }
+  /// See Layer.
+  static bool supports_data_type(DataType type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:
@@ -24,6 +26,8 @@ class TRAINGRAPH_API Comparison : public Layer {
  public:
   explicit Comparison(ComparisonOperation operation);
   ComparisonOperation operation() const { return operation_; }
+  /// See Layer.
+  static bool supports_data_type(DataType type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:
@@ -35,6 +39,8 @@ class TRAINGRAPH_API Comparison : public Layer {
 class TRAINGRAPH_API Selection : public Layer {
  public:
   Selection();
+  /// See Layer.
+  static bool supports_data_type(DataType type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 };
 

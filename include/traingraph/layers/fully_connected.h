@@ -26,6 +26,8 @@ class TRAINGRAPH_API FullyConnected : public WeightedLayer {
   explicit FullyConnected(Tensor weights, Tensor biases = {});
 
   const ConvolutionDescriptor& descriptor() const { return descriptor_; }
+  /// See Layer.
+  static bool supports_data_type(DataType type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:

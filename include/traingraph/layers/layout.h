@@ -14,6 +14,8 @@ class TRAINGRAPH_API Reshape : public Layer {
  public:
   explicit Reshape(Shape shape);
   const Shape& shape() const { return shape_; }
+  /// See Layer.
+  static bool supports_data_type(DataType type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:
@@ -25,6 +27,8 @@ class TRAINGRAPH_API Transpose : public Layer {
  public:
   explicit Transpose(Shape dimensions);
   const Shape& dimensions() const { return dimensions_; }
+  /// See Layer.
+  static bool supports_data_type(DataType type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:
@@ -36,6 +40,8 @@ class TRAINGRAPH_API Concatenation : public Layer {
  public:
   explicit Concatenation(std::int64_t dimension = 1);
   std::int64_t dimension() const { return dimension_; }
+  /// See Layer.
+  static bool supports_data_type(DataType type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:
@@ -54,6 +60,8 @@ class TRAINGRAPH_API Split : public Layer {
   std::int64_t split_count() const { return split_count_; }
   /// Empty for an equal split.
   const Shape& split_section_lengths() const { return lengths_; }
+  /// See Layer.
+  static bool supports_data_type(DataType type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:
@@ -70,6 +78,8 @@ class TRAINGRAPH_API Slice : public Layer {
   const Shape& start() const { return start_; }
   const Shape& end() const { return end_; }
   const Shape& stride() const { return stride_; }
+  /// See Layer.
+  static bool supports_data_type(DataType type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:

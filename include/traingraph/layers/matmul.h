@@ -21,6 +21,8 @@ class TRAINGRAPH_API MatMul : public Layer {
  public:
   explicit MatMul(MatMulDescriptor descriptor = {});
   const MatMulDescriptor& descriptor() const { return descriptor_; }
+  /// See Layer.
+  static bool supports_data_type(DataType type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:

@@ -48,6 +48,8 @@ class TRAINGRAPH_API BatchNormalization : public Layer {
   std::vector<TensorParameter> parameters() const override;
   /// Mean, then variance.
   std::vector<Tensor> statistics() const override { return {mean_, variance_}; }
+  /// See Layer.
+  static bool supports_data_type(DataType type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:

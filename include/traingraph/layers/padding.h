@@ -26,6 +26,8 @@ class TRAINGRAPH_API Padding : public Layer {
   std::int64_t padding_left() const { return sizes_[2]; }
   std::int64_t padding_right() const { return sizes_[3]; }
   float constant_value() const { return constant_value_; }
+  /// See Layer.
+  static bool supports_data_type(DataType type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:

@@ -17,6 +17,8 @@ class TRAINGRAPH_API Softmax : public Layer {
                    std::int64_t dimension = 1);
   SoftmaxOperation operation() const { return operation_; }
   std::int64_t dimension() const { return dimension_; }
+  /// See Layer.
+  static bool supports_data_type(DataType type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:

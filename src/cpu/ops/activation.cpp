@@ -6,7 +6,8 @@
 #include <cmath>
 #include <optional>
 
-#include "cpu/ops/eltwise.h"
+#include "cpu/fusion.h"
+#include "cpu/vector_math.h"
 
 namespace traingraph::cpu {
 namespace {
@@ -18,9 +19,14 @@ using enum ActivationType;
 float clamp(float x, float low, float high) {
   return std::min(std::max(x, low), high);
 }
-float sigmoid(float x) { return 1 / (1 + std::exp(-x)); }
+/// a x for negative x, but 0 for a = 0 even where x is infinite.
+float leaky(float x, float a) {
+  const float negative = a == 0 ? 0 : a * x;
+  return x < 0 ? negative : x;
+}
+float sigmoid(float x) { return 1 / (1 + fast_exp(-x)); }
 float softplus(float x) {
-  return std::max(x, 0.0f) + std::log1p(std::exp(-std::fabs(x)));
+  return std::max(x, 0.0f) + fast_log1p_unit(fast_exp(-std::fabs(x)));
 }
 
 // Each: value(x), slope(x). At a kink the slope is PyTorch's.
@@ -30,7 +36,7 @@ struct Identity {
 };
 struct Relu {
   float a;
-  float value(float x) const { return x > 0 ? x : a * x; }
+  float value(float x) const { return leaky(x, a); }
   float slope(float x) const { return x > 0 ? 1 : a; }
 };
 struct LinearMap {
@@ -72,9 +78,9 @@ struct SoftSignMap {
 };
 struct ReluN {
   float a, b;
-  float value(float x) const { return std::min(x > 0 ? x : a * x, b); }
+  float value(float x) const { return std::min(leaky(x, a), b); }
   float slope(float x) const {
-    const float y = x > 0 ? x : a * x;
+    const float y = leaky(x, a);
     return y >= b ? 0 : x > 0 ? 1 : a;
   }
 };
@@ -82,10 +88,12 @@ struct ReluN {
 struct ScaledElu {
   float scale, alpha, width;
   float value(float x) const {
-    return scale * (x > 0 ? x : alpha * std::expm1(x / width));
+    const float negative = alpha * fast_expm1(x / width);
+    return scale * (x > 0 ? x : negative);
   }
   float slope(float x) const {
-    return scale * (x > 0 ? 1 : alpha / width * std::exp(x / width));
+    const float negative = alpha / width * fast_exp(x / width);
+    return scale * (x > 0 ? 1 : negative);
   }
 };
 struct HardShrinkMap {
@@ -121,30 +129,6 @@ struct ClampMap {
   float value(float x) const { return clamp(x, a, b); }
   float slope(float x) const { return x >= a && x <= b ? 1 : 0; }
 };
-
-std::optional<Eltwise> find_eltwise(const ActivationAttrs& attrs) {
-  using dnnl::algorithm;
-  switch (attrs.type) {
-    case Sigmoid:
-      return Eltwise{algorithm::eltwise_logistic};
-    case Tanh:
-      if (attrs.a != 1 || attrs.b != 1) return {};
-      return Eltwise{algorithm::eltwise_tanh};
-    case SoftPlus:  // oneDNN's is ln(1 + e^(alpha x)) / alpha
-      if (attrs.b == 0 || attrs.a != 1 / attrs.b) return {};
-      return Eltwise{algorithm::eltwise_soft_relu, attrs.b};
-    case LogSigmoid:
-      return Eltwise{algorithm::eltwise_soft_relu, -1};
-    case ELU:
-      return Eltwise{algorithm::eltwise_elu, attrs.a};
-    case GELU:
-      return Eltwise{algorithm::eltwise_gelu_erf};
-    case GELUTanh:
-      return Eltwise{algorithm::eltwise_gelu_tanh};
-    default:
-      return {};
-  }
-}
 
 /// Calls use(function, grain) with the function that `attrs` names.
 template <class Use>
@@ -193,12 +177,30 @@ void with_function(const ActivationAttrs& attrs, Use use) {
 
 }  // namespace
 
+std::optional<Eltwise> find_eltwise(const ActivationAttrs& attrs) {
+  using dnnl::algorithm;
+  switch (attrs.type) {
+    case Sigmoid:
+      return Eltwise{algorithm::eltwise_logistic};
+    case Tanh:
+      if (attrs.a != 1 || attrs.b != 1) return {};
+      return Eltwise{algorithm::eltwise_tanh};
+    case ELU:
+      return Eltwise{algorithm::eltwise_elu, attrs.a};
+    case GELU:
+      return Eltwise{algorithm::eltwise_gelu_erf};
+    case GELUTanh:
+      return Eltwise{algorithm::eltwise_gelu_tanh};
+    // oneDNN's ln(1 + e^x) is off by up to 4e-6, and negative for some x < -15,
+    // which ends in a NaN when a logarithm follows.
+    default:
+      return {};
+  }
+}
+
 void lower_activation(NodeLowering& lowering) {
   const auto& attrs = lowering.attrs<ActivationAttrs>();
-  const auto eltwise = find_eltwise(attrs);
-  // oneDNN's ln(1 + e^x) is off by up to 4e-6, and negative for some x < -15,
-  // which ends in a NaN when a logarithm follows. Its derivative is right.
-  if (eltwise && eltwise->algorithm != dnnl::algorithm::eltwise_soft_relu) {
+  if (const auto eltwise = find_eltwise(attrs)) {
     return lower_eltwise(lowering, *eltwise);
   }
   with_function(attrs, [&](auto function, std::int64_t grain) {
@@ -209,9 +211,10 @@ void lower_activation(NodeLowering& lowering) {
 
 void lower_activation_gradient(NodeLowering& lowering) {
   const auto& attrs = lowering.attrs<ActivationAttrs>();
-  if (const auto eltwise = find_eltwise(attrs)) {
-    return lower_eltwise_gradient(lowering, *eltwise);
-  }
+  const auto eltwise = lowering.reads_activated(1)
+                           ? find_eltwise_of_result(attrs)
+                           : find_eltwise(attrs);
+  if (eltwise) return lower_eltwise_gradient(lowering, *eltwise);
   // A padded gradient is zero and so is its product with any slope.
   const auto layout = common_layout(lowering, 1, 0, /*keeps_zero=*/true);
   with_function(attrs, [&](auto function, std::int64_t grain) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Convolution and its two gradients: oneDNN primitives that choose the layouts
 // of data and weights.
-#include "cpu/lowering.h"
+#include "cpu/fusion.h"
 
 namespace traingraph::cpu {
 namespace {
@@ -30,16 +30,28 @@ struct Convolution {
         padding_begin{attrs.padding[0], attrs.padding[2]},
         padding_end{attrs.padding[1], attrs.padding[3]} {}
 
-  Forward forward(const memory::desc& bias = {}) const {
+  /// `bias` may be empty.
+  Forward forward(const memory::desc& bias = {},
+                  const dnnl::primitive_attr& attr = user_scratchpad(),
+                  bool allow_empty = false) const {
     const auto kind = dnnl::prop_kind::forward_training;
-    if (bias.get_ndims() > 0) {
-      return {engine(),  kind,          kAlgorithm,  x,
-              weights,   bias,          y,           strides,
-              dilations, padding_begin, padding_end, user_scratchpad()};
-    }
-    return {engine(),      kind,        kAlgorithm,       x,
-            weights,       y,           strides,          dilations,
-            padding_begin, padding_end, user_scratchpad()};
+    return {engine(),    kind, kAlgorithm, x,         weights,
+            bias,        y,    strides,    dilations, padding_begin,
+            padding_end, attr, allow_empty};
+  }
+  template <class Backward>
+  Backward backward() const {
+    return {engine(),
+            kAlgorithm,
+            x,
+            weights,
+            y,
+            strides,
+            dilations,
+            padding_begin,
+            padding_end,
+            forward(),
+            user_scratchpad()};
   }
 
  private:
@@ -62,7 +74,10 @@ void lower_convolution_2d(NodeLowering& lowering) {
   const memory::desc bias = lowering.has(2)
                                 ? NodeLowering::plain(lowering.input_desc(2))
                                 : memory::desc();
-  const Forward primitive = convolution.forward(bias);
+  const Forward primitive = describe_fused(
+      lowering, user_scratchpad(), [&](const auto& attr, bool allow_empty) {
+        return convolution.forward(bias, attr, allow_empty);
+      });
   std::vector<PrimitiveArg> args{{DNNL_ARG_SRC, primitive.src_desc(),
                                   lowering.read(0, primitive.src_desc())},
                                  {DNNL_ARG_WEIGHTS, primitive.weights_desc(),
@@ -79,10 +94,7 @@ void lower_convolution_2d_input_gradient(NodeLowering& lowering) {
   const Convolution convolution(
       lowering.attrs<Convolution2dGradientAttrs>(), lowering.result_shape(),
       lowering.input_shape(1), lowering.input_shape(0));
-  const BackwardData primitive(
-      engine(), kAlgorithm, convolution.x, convolution.weights, convolution.y,
-      convolution.strides, convolution.dilations, convolution.padding_begin,
-      convolution.padding_end, convolution.forward(), user_scratchpad());
+  const auto primitive = convolution.backward<BackwardData>();
   const memory::desc gradient = primitive.diff_dst_desc(),
                      weights = primitive.weights_desc(),
                      dx = primitive.diff_src_desc();
@@ -96,10 +108,7 @@ void lower_convolution_2d_weights_gradient(NodeLowering& lowering) {
   const Convolution convolution(
       lowering.attrs<Convolution2dGradientAttrs>(), lowering.input_shape(1),
       lowering.result_shape(), lowering.input_shape(0));
-  const BackwardWeights primitive(
-      engine(), kAlgorithm, convolution.x, convolution.weights, convolution.y,
-      convolution.strides, convolution.dilations, convolution.padding_begin,
-      convolution.padding_end, convolution.forward(), user_scratchpad());
+  const auto primitive = convolution.backward<BackwardWeights>();
   const memory::desc gradient = primitive.diff_dst_desc(),
                      x = primitive.src_desc(),
                      dw = primitive.diff_weights_desc();

@@ -6,6 +6,7 @@
 
 #include "cpu/broadcast.h"
 #include "cpu/ops/eltwise.h"
+#include "cpu/vector_math.h"
 
 namespace traingraph::cpu {
 namespace {
@@ -50,11 +51,11 @@ void lower_unary(NodeLowering& lowering) {
   const auto lower = [&](auto f) { lower_function_of(lowering, f); };
   switch (lowering.attrs<ArithmeticAttrs>().operation) {
     case Floor:
-      return lower([](float x) { return std::floor(x); });
+      return lower([](float x) { return fast_floor(x); });
     case Round:  // ties to even
-      return lower([](float x) { return std::nearbyint(x); });
+      return lower([](float x) { return fast_round(x); });
     case Ceil:
-      return lower([](float x) { return std::ceil(x); });
+      return lower([](float x) { return fast_ceil(x); });
     case Sqrt:
       return lower([](float x) { return std::sqrt(x); });
     case Rsqrt:

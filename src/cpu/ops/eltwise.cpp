@@ -5,6 +5,7 @@
 namespace traingraph::cpu {
 namespace {
 
+using dnnl::algorithm;
 using dnnl::eltwise_backward;
 using dnnl::eltwise_forward;
 using dnnl::memory;
@@ -17,16 +18,21 @@ eltwise_forward::primitive_desc describe_forward(Eltwise f,
           f.beta,      user_scratchpad()};
 }
 
-bool keeps_zero(dnnl::algorithm algorithm) {
-  switch (algorithm) {
-    case dnnl::algorithm::eltwise_tanh:
-    case dnnl::algorithm::eltwise_elu:
-    case dnnl::algorithm::eltwise_gelu_erf:
-    case dnnl::algorithm::eltwise_gelu_tanh:
+bool keeps_zero(algorithm f) {
+  switch (f) {
+    case algorithm::eltwise_tanh:
+    case algorithm::eltwise_elu:
+    case algorithm::eltwise_gelu_erf:
+    case algorithm::eltwise_gelu_tanh:
       return true;
     default:
       return false;
   }
+}
+
+bool reads_result(algorithm f) {
+  return f == algorithm::eltwise_tanh_use_dst_for_bwd ||
+         f == algorithm::eltwise_logistic_use_dst_for_bwd;
 }
 
 }  // namespace
@@ -71,10 +77,11 @@ void lower_eltwise_gradient(NodeLowering& lowering, Eltwise f) {
   const int gradient = lowering.read(0, layout), x = lowering.read(1, layout);
   const int dx = lowering.write(0, layout);
   lowering.may_run_in_place(0, 0);
-  emit_primitive(lowering, primitive,
-                 {{DNNL_ARG_DIFF_DST, layout, gradient},
-                  {DNNL_ARG_SRC, layout, x},
-                  {DNNL_ARG_DIFF_SRC, layout, dx}});
+  emit_primitive(
+      lowering, primitive,
+      {{DNNL_ARG_DIFF_DST, layout, gradient},
+       {reads_result(f.algorithm) ? DNNL_ARG_DST : DNNL_ARG_SRC, layout, x},
+       {DNNL_ARG_DIFF_SRC, layout, dx}});
 }
 
 }  // namespace traingraph::cpu

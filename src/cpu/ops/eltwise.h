@@ -3,6 +3,8 @@
 // eltwise primitive, and plain loops over the bytes of a layout.
 #pragma once
 
+#include <optional>
+
 #include "cpu/lowering.h"
 #include "cpu/parallel.h"
 #include "cpu/typed_address.h"
@@ -15,9 +17,13 @@ struct Eltwise {
   float alpha = 0, beta = 0;
 };
 
+/// oneDNN's function for an activation, if its formula is ours.
+std::optional<Eltwise> find_eltwise(const ActivationAttrs& attrs);
+
 /// result 0 = f(input 0).
 void lower_eltwise(NodeLowering& lowering, Eltwise f);
-/// result 0 = input 0 * f'(input 1).
+/// result 0 = input 0 * f'(input 1); or f' as a function of f(x), where input 1
+/// is that.
 void lower_eltwise_gradient(NodeLowering& lowering, Eltwise f);
 
 /// The layout of `input` if a loop over its bytes may run in it: oneDNN wants
@@ -40,8 +46,9 @@ void lower_map(NodeLowering& lowering, std::int64_t grain, F f) {
   lowering.emit([=, n = num_floats(layout)](
                     std::span<std::byte* const> at) -> BoundKernel {
     return [f, n, grain, x = floats(at[in]), y = floats(at[out])] {
-      parallel_for(n, grain, [&](auto begin, auto end) {
-        for (auto i = begin; i < end; ++i) y[i] = f(x[i]);
+      parallel_for(n, grain, [&](std::int64_t begin, std::int64_t end) {
+#pragma omp simd
+        for (std::int64_t i = begin; i < end; ++i) y[i] = f(x[i]);
       });
     };
   });
@@ -59,8 +66,9 @@ void lower_zip(NodeLowering& lowering, std::int64_t grain,
                     std::span<std::byte* const> at) -> BoundKernel {
     return [f, n, grain, x = floats(at[left]), y = floats(at[right]),
             z = floats(at[out])] {
-      parallel_for(n, grain, [&](auto begin, auto end) {
-        for (auto i = begin; i < end; ++i) z[i] = f(x[i], y[i]);
+      parallel_for(n, grain, [&](std::int64_t begin, std::int64_t end) {
+#pragma omp simd
+        for (std::int64_t i = begin; i < end; ++i) z[i] = f(x[i], y[i]);
       });
     };
   });

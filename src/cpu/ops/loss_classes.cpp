@@ -8,6 +8,7 @@
 
 #include "cpu/ops/loss_kernels.h"
 #include "cpu/parallel.h"
+#include "cpu/vector_math.h"
 
 namespace traingraph::cpu {
 namespace {
@@ -57,6 +58,57 @@ void for_each_class_block(const LossPlan& plan, F&& f) {
       /*multiple=*/1);
 }
 
+/// One position whose classes are neighbours: the common case of (N, C).
+struct SoftmaxRow {
+  const float *y, *t;
+  std::int64_t classes;
+  Smoothing smooth;
+  float largest = -std::numeric_limits<float>::infinity();
+  double exponentials = 0, labels = 0;
+
+  SoftmaxRow(const ClassBlock& block, const LossArgs& args,
+             const Smoothing& smoothing)
+      : y(args.prediction + block.offset),
+        t(args.labels + block.offset),
+        classes(block.classes),
+        smooth(smoothing) {
+    float top = largest;
+#pragma omp simd reduction(max : top)
+    for (std::int64_t c = 0; c < classes; ++c) top = y[c] > top ? y[c] : top;
+    double sum = 0, label_sum = 0;
+#pragma omp simd reduction(+ : sum, label_sum)
+    for (std::int64_t c = 0; c < classes; ++c) {
+      sum += fast_exp(y[c] - top);
+      label_sum += smooth(t[c]);
+    }
+    largest = top;
+    exponentials = sum;
+    labels = label_sum;
+  }
+
+  double loss() const {
+    const double log_sum = std::log(exponentials);
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (std::int64_t c = 0; c < classes; ++c) {
+      const double label = smooth(t[c]);
+      const double likelihood =
+          label * ((static_cast<double>(y[c]) - largest) - log_sum);
+      // A class without label adds nothing, even when its logit is -inf.
+      sum += label == 0 ? 0 : likelihood;
+    }
+    return -sum;
+  }
+
+  void slopes(float scale, float* dx) const {
+    const auto factor = static_cast<float>(labels / exponentials);
+#pragma omp simd
+    for (std::int64_t c = 0; c < classes; ++c) {
+      dx[c] = scale * (fast_exp(y[c] - largest) * factor - smooth(t[c]));
+    }
+  }
+};
+
 /// Per position: the largest logit, the sum of exponentials relative to it, and
 /// the sum of labels.
 struct SoftmaxSums {
@@ -78,8 +130,9 @@ struct SoftmaxSums {
     for (std::int64_t c = 0; c < block.classes; ++c) {
       const float* y = args.prediction + block.offset + c * block.stride;
       const float* t = args.labels + block.offset + c * block.stride;
+#pragma omp simd
       for (std::int64_t j = 0; j < block.count; ++j) {
-        exponentials[j] += std::exp(y[j] - largest[j]);
+        exponentials[j] += fast_exp(y[j] - largest[j]);
         labels[j] += smooth(t[j]);
       }
     }
@@ -88,6 +141,10 @@ struct SoftmaxSums {
 
 void softmax_losses(const ClassBlock& block, const LossArgs& args,
                     const Smoothing& smooth, double* losses) {
+  if (block.stride == 1) {
+    losses[0] = SoftmaxRow(block, args, smooth).loss();
+    return;
+  }
   const SoftmaxSums sums(block, args, smooth);
   double log_sum[kLossColumns];
   for (std::int64_t j = 0; j < block.count; ++j) {
@@ -121,6 +178,10 @@ void categorical_losses(const ClassBlock& block, const LossArgs& args,
 
 void softmax_slopes(const ClassBlock& block, const LossArgs& args,
                     const Smoothing& smooth, const float* scale) {
+  if (block.stride == 1) {
+    return SoftmaxRow(block, args, smooth)
+        .slopes(scale[0], args.result + block.offset);
+  }
   const SoftmaxSums sums(block, args, smooth);
   float factor[kLossColumns];
   for (std::int64_t j = 0; j < block.count; ++j) {
@@ -130,8 +191,9 @@ void softmax_slopes(const ClassBlock& block, const LossArgs& args,
     const std::int64_t at = block.offset + c * block.stride;
     const float *y = args.prediction + at, *t = args.labels + at;
     float* dx = args.result + at;
+#pragma omp simd
     for (std::int64_t j = 0; j < block.count; ++j) {
-      const float share = std::exp(y[j] - sums.largest[j]) * factor[j];
+      const float share = fast_exp(y[j] - sums.largest[j]) * factor[j];
       dx[j] = scale[j] * (share - smooth(t[j]));
     }
   }

@@ -6,6 +6,7 @@
 
 #include "cpu/ops/loss_kernels.h"
 #include "cpu/parallel.h"
+#include "cpu/vector_math.h"
 
 namespace traingraph::cpu {
 namespace {
@@ -31,10 +32,11 @@ struct SigmoidCrossEntropy {
       : keep(1 - attrs.label_smoothing), add(attrs.label_smoothing / 2) {}
   float value(float y, float t) const {
     const float smooth = t * keep + add;
-    return (y > 0 ? y : 0) - y * smooth + std::log1p(std::exp(-std::fabs(y)));
+    const float rest = fast_log1p_unit(fast_exp(-std::fabs(y)));
+    return (y > 0 ? y : 0) - y * smooth + rest;
   }
   float slope(float y, float t) const {
-    const float e = std::exp(-std::fabs(y));  // never overflows
+    const float e = fast_exp(-std::fabs(y));  // never overflows
     return (y >= 0 ? 1 : e) / (1 + e) - (t * keep + add);
   }
   float keep, add;
@@ -146,6 +148,7 @@ void run_forward(const Formula& formula, const LossPlan& plan,
     const float* y = args.prediction + begin;
     const float* t = args.labels + begin;
     float values[kLossBlock];
+#pragma omp simd
     for (std::int64_t i = 0; i < count; ++i) {
       values[i] = formula.value(y[i], t[i]);
     }
@@ -170,6 +173,7 @@ void run_backward(const Formula& formula, const LossPlan& plan,
     const float* y = args.prediction + begin;
     const float* t = args.labels + begin;
     float values[kLossBlock];
+#pragma omp simd
     for (std::int64_t i = 0; i < count; ++i) {
       values[i] = formula.slope(y[i], t[i]);
     }

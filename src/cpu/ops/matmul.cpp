@@ -3,7 +3,7 @@
 // leading axes have size 1, alpha is a post-op.
 #include <algorithm>
 
-#include "cpu/lowering.h"
+#include "cpu/fusion.h"
 
 namespace traingraph::cpu {
 namespace {
@@ -111,11 +111,12 @@ void lower_matmul(NodeLowering& lowering) {
     attr.set_post_ops(ops);
   }
   using Primitive = dnnl::matmul::primitive_desc;
+  const auto own_bias = is_scaled ? memory::desc() : bias;
   const Primitive primitive =
-      lowering.has(2) && !is_scaled
-          ? Primitive(engine(), describe(x), describe(y), bias, describe(z),
-                      attr)
-          : Primitive(engine(), describe(x), describe(y), describe(z), attr);
+      describe_fused(lowering, attr, [&](const auto& with, bool allow_empty) {
+        return Primitive(engine(), describe(x), describe(y), own_bias,
+                         describe(z), with, allow_empty);
+      });
 
   std::vector<PrimitiveArg> args{
       {DNNL_ARG_SRC, describe(x), lowering.read(0)},

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <string_view>
 
-#include "cpu/dnnl_support.h"
 #include "cpu/lowering.h"
 #include "cpu/typed_address.h"
 
@@ -83,31 +82,20 @@ normalization_flags affine_flags(bool has_scale, bool has_shift,
   return flags;
 }
 
-/// Collects a primitive's arguments: which lowering argument each one is.
-struct ArgumentList {
-  struct Entry {
-    int dnnl_arg;
-    memory::desc desc;
-    int index;
-  };
-  std::vector<Entry> entries;
-
-  void add(int dnnl_arg, const memory::desc& desc, int index) {
-    entries.push_back({dnnl_arg, desc, index});
+/// The arguments x, gamma and beta.
+std::vector<PrimitiveArg> read_forward(NodeLowering& lowering,
+                                       const DataLayout& data) {
+  const memory::desc channels = channel_desc(lowering.input_shape(0));
+  std::vector<PrimitiveArg> args{
+      {DNNL_ARG_SRC, data.seen, lowering.read(0, data.stored)}};
+  if (lowering.has(1)) {
+    args.push_back({DNNL_ARG_SCALE, channels, lowering.read(1)});
   }
-  void add_scratchpad(NodeLowering& lowering, const memory::desc& desc) {
-    if (desc.get_size() == 0) return;
-    add(DNNL_ARG_SCRATCHPAD, desc, lowering.scratch(desc.get_size()));
+  if (lowering.has(2)) {
+    args.push_back({DNNL_ARG_SHIFT, channels, lowering.read(2)});
   }
-  BoundPrimitive bind(const dnnl::primitive& primitive,
-                      std::span<std::byte* const> at) const {
-    std::vector<BoundPrimitive::Arg> args;
-    for (const Entry& e : entries) {
-      args.push_back({e.dnnl_arg, e.desc, at[e.index]});
-    }
-    return BoundPrimitive(primitive, args);
-  }
-};
+  return args;
+}
 
 void lower_training(NodeLowering& lowering) {
   const auto& attrs = lowering.attrs<BatchNormAttrs>();
@@ -117,17 +105,14 @@ void lower_training(NodeLowering& lowering) {
       lowering, 0, prop_kind::forward_training, attrs.epsilon, flags);
   const memory::desc channels = channel_desc(shape);
 
-  ArgumentList args;
-  args.add(DNNL_ARG_SRC, data.seen, lowering.read(0, data.stored));
-  if (lowering.has(1)) args.add(DNNL_ARG_SCALE, channels, lowering.read(1));
-  if (lowering.has(2)) args.add(DNNL_ARG_SHIFT, channels, lowering.read(2));
+  std::vector<PrimitiveArg> args = read_forward(lowering, data);
   const int running_mean = lowering.mutate(3);
   const int running_variance = lowering.mutate(4);
-  args.add(DNNL_ARG_DST, data.seen, lowering.write(0, data.stored));
+  args.push_back({DNNL_ARG_DST, data.seen, lowering.write(0, data.stored)});
   const int mean = lowering.write(1), variance = lowering.write(2);
-  args.add(DNNL_ARG_MEAN, channels, mean);
-  args.add(DNNL_ARG_VARIANCE, channels, variance);
-  args.add_scratchpad(lowering, data.forward.scratchpad_desc());
+  args.push_back({DNNL_ARG_MEAN, channels, mean});
+  args.push_back({DNNL_ARG_VARIANCE, channels, variance});
+  add_scratchpad(lowering, data.forward, args);
   lowering.may_run_in_place(0, 0);
 
   const std::int64_t count = count_per_channel(shape);
@@ -135,9 +120,10 @@ void lower_training(NodeLowering& lowering) {
   const float unbias =
       count > 1 ? static_cast<float>(count) / static_cast<float>(count - 1)
                 : 1.0f;
-  lowering.emit([=, num_channels = shape[1], primitive = Forward(data.forward)](
+  lowering.emit([=, num_channels = shape[1],
+                 primitive = bind_primitive(data.forward, args)](
                     std::span<std::byte* const> at) -> BoundKernel {
-    return [=, run = args.bind(primitive, at), mean = floats(at[mean]),
+    return [=, run = primitive(at), mean = floats(at[mean]),
             variance = floats(at[variance]),
             running_mean = floats(at[running_mean]),
             running_variance = floats(at[running_variance])] {
@@ -159,15 +145,12 @@ void lower_inference(NodeLowering& lowering) {
       lowering, 0, prop_kind::forward_inference, attrs.epsilon, flags);
   const memory::desc channels = channel_desc(shape);
 
-  ArgumentList args;
-  args.add(DNNL_ARG_SRC, data.seen, lowering.read(0, data.stored));
-  if (lowering.has(1)) args.add(DNNL_ARG_SCALE, channels, lowering.read(1));
-  if (lowering.has(2)) args.add(DNNL_ARG_SHIFT, channels, lowering.read(2));
+  std::vector<PrimitiveArg> args = read_forward(lowering, data);
   const int running[] = {lowering.read(3), lowering.read(4)};
-  args.add(DNNL_ARG_MEAN, channels, running[0]);
-  args.add(DNNL_ARG_VARIANCE, channels, running[1]);
-  args.add(DNNL_ARG_DST, data.seen, lowering.write(0, data.stored));
-  args.add_scratchpad(lowering, data.forward.scratchpad_desc());
+  args.push_back({DNNL_ARG_MEAN, channels, running[0]});
+  args.push_back({DNNL_ARG_VARIANCE, channels, running[1]});
+  args.push_back({DNNL_ARG_DST, data.seen, lowering.write(0, data.stored)});
+  add_scratchpad(lowering, data.forward, args);
   lowering.may_run_in_place(0, 0);
 
   struct StatisticsCopy {
@@ -179,13 +162,13 @@ void lower_inference(NodeLowering& lowering) {
     copies.push_back({running[i], lowering.write(1 + i)});
   }
   const std::size_t bytes = shape[1] * sizeof(float);
-  lowering.emit([=, primitive = Forward(data.forward)](
+  lowering.emit([=, primitive = bind_primitive(data.forward, args)](
                     std::span<std::byte* const> at) -> BoundKernel {
     std::vector<std::pair<const std::byte*, std::byte*>> bound;
     for (const auto& copy : copies) {
       bound.emplace_back(at[copy.from], at[copy.to]);
     }
-    return [=, run = args.bind(primitive, at)] {
+    return [=, run = primitive(at)] {
       run();
       for (const auto& [from, to] : bound) std::memcpy(to, from, bytes);
     };
@@ -210,37 +193,38 @@ void lower_gradient(NodeLowering& lowering) {
                                           data.seen, attrs.epsilon, flags,
                                           data.forward, user_scratchpad());
 
-  ArgumentList args;
-  args.add(DNNL_ARG_DIFF_DST, data.seen, lowering.read(kGradient, data.stored));
-  args.add(DNNL_ARG_SRC, data.seen, lowering.read(kX, data.stored));
-  args.add(DNNL_ARG_MEAN, channels, lowering.read(kMean));
-  args.add(DNNL_ARG_VARIANCE, channels, lowering.read(kVariance));
-  args.add(DNNL_ARG_DIFF_SRC, data.seen, lowering.write(0, data.stored));
+  std::vector<PrimitiveArg> args{
+      {DNNL_ARG_DIFF_DST, data.seen, lowering.read(kGradient, data.stored)},
+      {DNNL_ARG_SRC, data.seen, lowering.read(kX, data.stored)},
+      {DNNL_ARG_MEAN, channels, lowering.read(kMean)},
+      {DNNL_ARG_VARIANCE, channels, lowering.read(kVariance)},
+      {DNNL_ARG_DIFF_SRC, data.seen, lowering.write(0, data.stored)}};
   // oneDNN gives the scale's gradient only to those who have a scale.
   const bool needs_ones = wants_affine && !has_gamma;
   int scale = -1;
   if (has_gamma) scale = lowering.read(kGamma);
   if (needs_ones) scale = lowering.scratch(channel_bytes);
-  if (scale >= 0) args.add(DNNL_ARG_SCALE, channels, scale);
+  if (scale >= 0) args.push_back({DNNL_ARG_SCALE, channels, scale});
   if (wants_affine) {
     const auto target = [&](int result) {
       return lowering.is_used(result) ? lowering.write(result)
                                       : lowering.scratch(channel_bytes);
     };
-    args.add(DNNL_ARG_DIFF_SCALE, channels, target(1));
-    args.add(DNNL_ARG_DIFF_SHIFT, channels, target(2));
+    args.push_back({DNNL_ARG_DIFF_SCALE, channels, target(1)});
+    args.push_back({DNNL_ARG_DIFF_SHIFT, channels, target(2)});
   }
-  args.add_scratchpad(lowering, backward.scratchpad_desc());
+  add_scratchpad(lowering, backward, args);
   lowering.may_run_in_place(0, kGradient);
 
-  lowering.emit([=, num_channels = shape[1], primitive = Backward(backward)](
-                    std::span<std::byte* const> at) -> BoundKernel {
-    float* ones = needs_ones ? floats(at[scale]) : nullptr;
-    return [=, run = args.bind(primitive, at)] {
-      if (ones) std::fill_n(ones, num_channels, 1.0f);
-      run();
-    };
-  });
+  lowering.emit(
+      [=, num_channels = shape[1], primitive = bind_primitive(backward, args)](
+          std::span<std::byte* const> at) -> BoundKernel {
+        float* ones = needs_ones ? floats(at[scale]) : nullptr;
+        return [=, run = primitive(at)] {
+          if (ones) std::fill_n(ones, num_channels, 1.0f);
+          run();
+        };
+      });
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Pooling: oneDNN in the layout that the image has. oneDNN refuses windows
-// that may lie wholly in the padding; those end in the loops of pool_loop.h.
+// Pooling: oneDNN in the layout that the image has. Windows that may lie wholly
+// in the padding, which oneDNN refuses, or mostly, which it walks sample by
+// sample, end in the loops of pool_loop.h.
 #include "cpu/lowering.h"
 #include "cpu/ops/pool_loop.h"
 
@@ -19,21 +20,32 @@ PoolWindow window_of(const Attrs& attrs) {
           attrs.padding};
 }
 
+bool is_mostly_padding(const PoolWindow& w, const memory::dims& image) {
+  for (int i = 0; i < 2; ++i) {
+    const std::int64_t span = (w.kernel_sizes[i] - 1) * w.dilation_rates[i] + 1;
+    if (span > 2 * image[2 + i]) return true;
+  }
+  return false;
+}
+
 struct Pooling {
   algorithm kind;
+  PoolWindow window;
   memory::dims strides, kernel, dilations, padding_begin, padding_end;
 
   Pooling(algorithm algorithm, const PoolWindow& w)
       : kind(algorithm),
+        window(w),
         strides{w.strides[0], w.strides[1]},
         kernel{w.kernel_sizes[0], w.kernel_sizes[1]},
         dilations{w.dilation_rates[0] - 1, w.dilation_rates[1] - 1},
         padding_begin{w.padding[0], w.padding[2]},
         padding_end{w.padding[1], w.padding[3]} {}
 
-  /// Empty when oneDNN refuses.
+  /// Empty where the loops are to run.
   Forward forward(const memory::desc& x, const memory::desc& y,
                   prop_kind purpose) const {
+    if (is_mostly_padding(window, x.get_dims())) return {};
     return {engine(),
             purpose,
             kind,

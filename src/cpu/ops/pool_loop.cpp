@@ -24,22 +24,44 @@ Geometry geometry(const PoolWindow& window, const Shape& in, const Shape& out) {
   return {window, in[0] * in[1], in[2], in[3], out[2], out[3]};
 }
 
-/// Calls visit(position) for the samples of output (row, column) that lie in
-/// the image, in row-major order.
-template <class Visit>
-void for_window(const Geometry& g, std::int64_t row, std::int64_t column,
-                Visit visit) {
-  const PoolWindow& w = g.window;
-  for (std::int64_t i = 0; i < w.kernel_sizes[0]; ++i) {
-    const auto y = row * w.strides[0] + i * w.dilation_rates[0] - w.padding[0];
-    if (y < 0 || y >= g.height) continue;
-    for (std::int64_t j = 0; j < w.kernel_sizes[1]; ++j) {
-      const auto x =
-          column * w.strides[1] + j * w.dilation_rates[1] - w.padding[2];
-      if (x >= 0 && x < g.width) visit(y * g.width + x);
+/// The samples of one axis that a window reads: first, first + step, ...
+struct Taps {
+  std::int64_t first, count, step;
+
+  /// Of window `at` on axis `axis` with `size` samples.
+  Taps(const PoolWindow& w, int axis, std::int64_t at, std::int64_t size)
+      : step(w.dilation_rates[axis]) {
+    const std::int64_t start = at * w.strides[axis] - w.padding[2 * axis];
+    const std::int64_t skipped = start < 0 ? (-start + step - 1) / step : 0;
+    first = start + skipped * step;
+    const std::int64_t inside =
+        first < size ? (size - 1 - first) / step + 1 : 0;
+    count = std::clamp<std::int64_t>(w.kernel_sizes[axis] - skipped, 0, inside);
+  }
+};
+
+/// The samples of output (row, column) that lie in the image.
+struct Window {
+  Taps rows, columns;
+  std::int64_t width;
+
+  Window(const Geometry& g, std::int64_t row, std::int64_t column)
+      : rows(g.window, 0, row, g.height),
+        columns(g.window, 1, column, g.width),
+        width(g.width) {}
+  std::int64_t count() const { return rows.count * columns.count; }
+
+  /// Calls visit(position) in row-major order.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (std::int64_t i = 0; i < rows.count; ++i) {
+      const std::int64_t row = (rows.first + i * rows.step) * width;
+      for (std::int64_t j = 0; j < columns.count; ++j) {
+        visit(row + columns.first + j * columns.step);
+      }
     }
   }
-}
+};
 
 /// Calls use(image, output position, row, column) for every output.
 template <class Use>
@@ -57,15 +79,12 @@ void for_outputs(const Geometry& g, Use use) {
 }
 
 /// What an average divides by; 1 for a window without samples.
-float divisor(const Geometry& g, std::int64_t row, std::int64_t column,
-              bool counts_padding) {
+float divisor(const Geometry& g, const Window& window, bool counts_padding) {
   if (counts_padding) {
     const Pair& kernel = g.window.kernel_sizes;
     return static_cast<float>(kernel[0] * kernel[1]);
   }
-  std::int64_t count = 0;
-  for_window(g, row, column, [&](std::int64_t) { ++count; });
-  return static_cast<float>(std::max<std::int64_t>(count, 1));
+  return static_cast<float>(std::max<std::int64_t>(window.count(), 1));
 }
 
 void clear(float* values, std::int64_t n) {
@@ -89,7 +108,7 @@ void lower_max_pool_loop(NodeLowering& lowering, const PoolWindow& window) {
       for_outputs(g, [&](auto image, auto to, auto row, auto column) {
         const float* source = x + image * g.in_size();
         std::int64_t winner = -1;
-        for_window(g, row, column, [&](std::int64_t from) {
+        Window(g, row, column).for_each([&](std::int64_t from) {
           if (winner < 0 || source[from] > source[winner]) winner = from;
         });
         const auto index = image * g.out_size() + to;
@@ -128,11 +147,10 @@ void lower_average_pool_loop(NodeLowering& lowering, const PoolWindow& window,
     return [g, counts_padding, x = floats(at[in]), y = floats(at[out])] {
       for_outputs(g, [&](auto image, auto to, auto row, auto column) {
         const float* source = x + image * g.in_size();
+        const Window window(g, row, column);
         float sum = 0;
-        for_window(g, row, column,
-                   [&](std::int64_t from) { sum += source[from]; });
-        y[image * g.out_size() + to] =
-            sum / divisor(g, row, column, counts_padding);
+        window.for_each([&](std::int64_t from) { sum += source[from]; });
+        y[image * g.out_size() + to] = sum / divisor(g, window, counts_padding);
       });
     };
   });
@@ -149,11 +167,11 @@ void lower_average_pool_gradient_loop(NodeLowering& lowering,
         [g, counts_padding, gradient = floats(at[in]), dx = floats(at[out])] {
           clear(dx, g.images * g.in_size());
           for_outputs(g, [&](auto image, auto from, auto row, auto column) {
+            const Window window(g, row, column);
             const float share = gradient[image * g.out_size() + from] /
-                                divisor(g, row, column, counts_padding);
+                                divisor(g, window, counts_padding);
             float* target = dx + image * g.in_size();
-            for_window(g, row, column,
-                       [&](std::int64_t to) { target[to] += share; });
+            window.for_each([&](std::int64_t to) { target[to] += share; });
           });
         };
   });

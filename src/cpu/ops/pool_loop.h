@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Pooling by plain loops over row-major images, for what oneDNN refuses:
-// padding as large as the kernel.
+// Pooling by plain loops over row-major images, for windows that lie mostly or
+// wholly in the padding. They visit samples of the image only.
 #pragma once
 
 #include "cpu/lowering.h"

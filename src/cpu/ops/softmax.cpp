@@ -6,10 +6,10 @@
 #include <cmath>
 #include <limits>
 
-#include "cpu/dnnl_support.h"
 #include "cpu/lowering.h"
 #include "cpu/parallel.h"
 #include "cpu/typed_address.h"
+#include "cpu/vector_math.h"
 
 namespace traingraph::cpu {
 namespace {
@@ -68,9 +68,10 @@ void run_columns(const SoftmaxView& view, bool is_log, const float* source,
     }
     float* y = target + offset;  // may be x
     for (std::int64_t k = 0; k < end; k += view.inner) {
+#pragma omp simd
       for (std::int64_t j = 0; j < count; ++j) {
         const float shifted = x[k + j] - largest[j];
-        const float e = std::exp(shifted);
+        const float e = fast_exp(shifted);
         sum[j] += e;
         y[k + j] = is_log ? shifted : e;
       }
@@ -100,8 +101,9 @@ void run_columns_gradient(const SoftmaxView& view, bool is_log,
     }
     float* dx = target + offset;  // may be g
     for (std::int64_t k = 0; k < end; k += view.inner) {
+#pragma omp simd
       for (std::int64_t j = 0; j < count; ++j) {
-        dx[k + j] = is_log ? g[k + j] - std::exp(y[k + j]) * sum[j]
+        dx[k + j] = is_log ? g[k + j] - fast_exp(y[k + j]) * sum[j]
                            : y[k + j] * (g[k + j] - sum[j]);
       }
     }

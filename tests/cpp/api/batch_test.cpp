@@ -35,7 +35,7 @@ struct Cnn {
                     sgd(0.1f, 0.9f));
     t.add_inputs({{"x", x}}, {{"label", label}});
     t.add_outputs({{"y", y}});
-    t.compile(Device::cpu(), options);
+    t.compile(test_device(), options);
     return t;
   }
   Tensor x, label, y;
@@ -134,7 +134,7 @@ TEST(Batch, LayersThatFixTheBatchSayWhichOne) {
   InferenceGraph g({graph});
   g.add_inputs({{"x", x}});
   g.add_outputs({{"y", y}});
-  g.compile(Device::cpu());
+  g.compile(test_device());
   const Floats data = random_floats(12, 1);
   const auto info = error_of<UnsupportedError>(
       [&] { g.execute({{"x", view(data)}}, {.batch_size = 2}); });

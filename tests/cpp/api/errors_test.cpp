@@ -194,7 +194,7 @@ TEST_F(Declarations, Names) {
   EXPECT_THROW(t.add_outputs({{"z", foreign}}), InvalidArgument);
   EXPECT_THROW(t.add_outputs({{"none", Tensor()}}), InvalidArgument);
   t.add_inputs({}, {{"label", net.label}});
-  t.compile(Device::cpu());
+  t.compile(test_device());
   t.execute(net.inputs, net.labels).wait();
 }
 
@@ -209,7 +209,7 @@ TEST_F(Declarations, TensorsOfAnotherGraph) {
                InvalidArgument);
   t.add_inputs({{"x", net.x}, {"foreign", foreign}}, {{"label", net.label}});
   const auto info =
-      error_of<InvalidArgument>([&] { t.compile(Device::cpu()); });
+      error_of<InvalidArgument>([&] { t.compile(test_device()); });
   EXPECT_EQ(info.node, "foreign");
   EXPECT_FALSE(t.is_compiled());
   net.graph.node(std::make_shared<layers::ReLU>(), net.y);  // still open
@@ -218,10 +218,10 @@ TEST_F(Declarations, TensorsOfAnotherGraph) {
 TEST_F(Declarations, UndeclaredInputs) {
   t.add_inputs({}, {{"label", net.label}});
   const auto info =
-      error_of<InvalidArgument>([&] { t.compile(Device::cpu()); });
+      error_of<InvalidArgument>([&] { t.compile(test_device()); });
   EXPECT_EQ(info.node, "x");
   t.add_inputs({{"x", net.x}});
-  t.compile(Device::cpu());
+  t.compile(test_device());
   t.execute(net.inputs, net.labels).wait();
 }
 
@@ -237,32 +237,32 @@ TEST_F(Declarations, NothingRunsBeforeCompile) {
   EXPECT_THROW(t.gradient_tensor(net.x), StateError);
   EXPECT_THROW(t.gradients(), StateError);
   EXPECT_THROW(t.parameters(), StateError);
-  t.compile(Device::cpu());
+  t.compile(test_device());
   t.execute(net.inputs, net.labels).wait();
 }
 
 TEST_F(Declarations, LossNeedsOneLabel) {
   t.add_inputs({{"x", net.x}});
-  EXPECT_THROW(t.compile(Device::cpu()), InvalidArgument);
+  EXPECT_THROW(t.compile(test_device()), InvalidArgument);
   t.add_inputs({}, {{"label", net.label}});
-  t.compile(Device::cpu());
+  t.compile(test_device());
   t.execute(net.inputs, net.labels).wait();
 }
 
 TEST_F(Declarations, LabelsOfAnotherShape) {
   const Tensor wrong({{4, 3}}, "wrong");
   t.add_inputs({{"x", net.x}}, {{"wrong", wrong}});
-  EXPECT_THROW(t.compile(Device::cpu()), ShapeError);
+  EXPECT_THROW(t.compile(test_device()), ShapeError);
 }
 
 TEST(GraphErrors, NothingToCompileOrToDifferentiate) {
   TrainingGraph empty({Graph()});
-  EXPECT_THROW(empty.compile(Device::cpu()), StateError);
+  EXPECT_THROW(empty.compile(test_device()), StateError);
   Linear net;
   EXPECT_THROW(TrainingGraph({net.graph, net.graph}), InvalidArgument);
   TrainingGraph t({net.graph}, nullptr, sgd(0.1f));
   t.add_inputs({{"x", net.x}});
-  t.compile(Device::cpu());
+  t.compile(test_device());
   EXPECT_THROW(t.execute(net.inputs), StateError);
   t.execute_forward(net.inputs, {}).wait();
   EXPECT_THROW(t.execute_gradient(), StateError);
@@ -284,7 +284,7 @@ TEST(GraphErrors, InferenceGraphsDoNotTrain) {
   InferenceGraph g({net.graph});
   g.add_inputs({{"x", net.x}});
   EXPECT_THROW(g.execute(net.inputs), StateError);
-  g.compile(Device::cpu());
+  g.compile(test_device());
   const Floats x(11, 0.0f);
   EXPECT_THROW(g.execute({{"x", view(x)}}), ShapeError);
   EXPECT_THROW(g.execute({}), InvalidArgument);

@@ -54,7 +54,7 @@ TEST(Gradients, StopGradientCutsThePath) {
   TwoLayers net;
   TrainingGraph t = net.declared();
   t.stop_gradient({net.h});
-  t.compile(Device::cpu());
+  t.compile(test_device());
   EXPECT_EQ(t.parameters(),
             (std::vector<Tensor>{net.b->weights(), net.b->biases()}));
   expect_only_second_moves(net, t);
@@ -63,7 +63,7 @@ TEST(Gradients, StopGradientCutsThePath) {
 TEST(Gradients, DisableUpdateSkipsTheLayerInThisGraph) {
   TwoLayers net({.disable_update = true});
   TrainingGraph t = net.declared();
-  t.compile(Device::cpu());
+  t.compile(test_device());
   expect_only_second_moves(net, t);
 }
 
@@ -71,7 +71,7 @@ TEST(Gradients, FrozenParametersStay) {
   TwoLayers net;
   net.a->weights_parameter().set_updatable(false);
   TrainingGraph t = net.declared();
-  t.compile(Device::cpu());
+  t.compile(test_device());
   EXPECT_EQ(t.parameters().size(), 3u);
   const Floats biases = host(net.a->biases());
   expect_only_second_moves(net, t);
@@ -81,10 +81,10 @@ TEST(Gradients, FrozenParametersStay) {
 TEST(Gradients, ConstantsAreFixedAtCompile) {
   TwoLayers net, reference;
   TrainingGraph t = net.declared();
-  t.compile(Device::cpu(), {}, {{"x", net.x}}, net.inputs);
+  t.compile(test_device(), {}, {{"x", net.x}}, net.inputs);
   EXPECT_GT(t.memory().constant_bytes, 0u);
   TrainingGraph r = reference.declared();
-  r.compile(Device::cpu());
+  r.compile(test_device());
   for (int i = 0; i < 3; ++i) {
     t.execute({}, net.labels);
     r.execute(reference.inputs, reference.labels);
@@ -97,14 +97,14 @@ TEST(Gradients, ConstantsAreFixedAtCompile) {
 TEST(Gradients, AFailedCompileLeavesTheGraphAsItWas) {
   TwoLayers net;
   TrainingGraph t = net.declared();
-  t.compile(Device::cpu());
+  t.compile(test_device());
   const float loss = t.execute(net.inputs, net.labels).result().loss();
   const Tensor foreign({{4, 3}}, view(net.x_data), "foreign");
-  EXPECT_THROW(t.compile(Device::cpu(), {}, {}, net.inputs), InvalidArgument);
-  EXPECT_THROW(t.compile(Device::cpu(), {}, {{"f", foreign}}), InvalidArgument);
-  EXPECT_THROW(t.compile(Device::cpu(), {}, {{"f", Tensor()}}),
+  EXPECT_THROW(t.compile(test_device(), {}, {}, net.inputs), InvalidArgument);
+  EXPECT_THROW(t.compile(test_device(), {}, {{"f", foreign}}), InvalidArgument);
+  EXPECT_THROW(t.compile(test_device(), {}, {{"f", Tensor()}}),
                InvalidArgument);
-  EXPECT_THROW(t.compile(Device::cpu(), {}, {{"x", net.x}}), InvalidArgument);
+  EXPECT_THROW(t.compile(test_device(), {}, {{"x", net.x}}), InvalidArgument);
   EXPECT_EQ(t.compile_count(), 1);
   EXPECT_LT(t.execute(net.inputs, net.labels).result().loss(), loss);
 }
@@ -112,13 +112,13 @@ TEST(Gradients, AFailedCompileLeavesTheGraphAsItWas) {
 TEST(Gradients, UserGradientsEqualTheUnsplitNetwork) {
   TwoLayers whole, split;
   TrainingGraph r = whole.declared();
-  r.compile(Device::cpu());
+  r.compile(test_device());
   TrainingGraph t({split.graph}, nullptr, sgd(0.1f));
   t.add_inputs({{"x", split.x}});
   t.add_outputs({{"y", split.y}});
   const Tensor user = t.allocate_user_gradient(split.y);
   EXPECT_EQ(t.allocate_user_gradient(split.y), user);
-  t.compile(Device::cpu());
+  t.compile(test_device());
   for (int step = 0; step < 3; ++step) {
     r.execute(whole.inputs, whole.labels);
     const auto forward = t.execute_forward(split.inputs, {}).result();
@@ -138,8 +138,8 @@ TEST(Gradients, AUserGradientAddsToTheLoss) {
   TwoLayers net, plain;
   TrainingGraph t = net.declared(), r = plain.declared();
   const Tensor user = t.allocate_user_gradient(net.y);
-  t.compile(Device::cpu());
-  r.compile(Device::cpu());
+  t.compile(test_device());
+  r.compile(test_device());
   const Floats ones(8, 1.0f);
   t.bind_and_write_data({{"g", view(ones)}}, {{"g", user}});
   t.execute_forward(net.inputs, net.labels);
@@ -183,8 +183,8 @@ TEST(Gradients, DebuggedLayersAreReadable) {
   TwoLayers net, plain;
   net.a->is_debugging_enabled = true;
   TrainingGraph t = net.declared(), r = plain.declared();
-  t.compile(Device::cpu(), {.debug_layers = true});
-  r.compile(Device::cpu());
+  t.compile(test_device(), {.debug_layers = true});
+  r.compile(test_device());
   t.execute(net.inputs, net.labels);
   r.execute(plain.inputs, plain.labels);
   EXPECT_EQ(read(net.a->weights()), read(plain.a->weights()));
@@ -213,7 +213,7 @@ TEST(Gradients, TrainedInputsAreUpdated) {
                   sgd(0.5f, 0.9f));
   t.add_inputs({}, {{"label", net.label}});
   t.set_training_tensor_parameters({TensorParameter(net.x)});
-  t.compile(Device::cpu());
+  t.compile(test_device());
   EXPECT_EQ(t.parameters().back(), net.x);
   t.execute_forward({}, net.labels);
   t.execute_gradient();
@@ -236,9 +236,9 @@ TEST(Gradients, SeveralLossNodesAddUp) {
   net.graph.node(triple, net.y, {.loss_labels = {net.label}});
   TrainingGraph t({net.graph}, nullptr, sgd(0.1f));
   t.add_inputs({{"x", net.x}}, {{"label", net.label}});
-  t.compile(Device::cpu());
+  t.compile(test_device());
   TrainingGraph r = plain.declared(sgd(0.4f));
-  r.compile(Device::cpu());
+  r.compile(test_device());
   for (int i = 0; i < 3; ++i) {
     const float last = t.execute(net.inputs, net.labels).result().loss();
     const float once = r.execute(plain.inputs, plain.labels).result().loss();
@@ -253,7 +253,7 @@ TEST(Gradients, LabelWeightsScaleTheSamples) {
   const Tensor weights({{4, 1}}, "weights");
   TrainingGraph t({net.graph}, std::make_shared<MeanSquaredError>(), sgd(1));
   t.add_inputs({{"x", net.x}}, {{"label", net.label}}, {{"weights", weights}});
-  t.compile(Device::cpu());
+  t.compile(test_device());
   const Floats factors{1, 0, 2, 0.5f};
   t.execute(net.inputs, net.labels, {{"weights", view(factors)}});
   const Doubles g = net.prediction_gradient(w, b, 4);
@@ -270,7 +270,7 @@ TEST(Gradients, SynchronizeUpdatesBringsParametersAndStatisticsToTheHost) {
   graph.node(norm, x);
   TrainingGraph t({graph}, std::make_shared<MeanSquaredError>(), sgd(0.1f));
   t.add_inputs({{"x", x}}, {{"label", label}});
-  t.compile(Device::cpu());
+  t.compile(test_device());
   const Floats data = random_floats(24, 1), labels = random_floats(24, 2);
   t.execute({{"x", view(data)}}, {{"label", view(labels)}});
   const Floats host_mean = host(norm->mean());

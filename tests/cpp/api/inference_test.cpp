@@ -12,7 +12,7 @@ using namespace testing;
 InferenceGraph inference(const Linear& net) {
   InferenceGraph g({net.graph});
   g.add_inputs({{"x", net.x}});
-  g.compile(Device::cpu());
+  g.compile(test_device());
   return g;
 }
 
@@ -63,12 +63,12 @@ TEST(Inference, OwnNodesAndNewParameterValues) {
   const Tensor p = g.node(std::make_shared<layers::Softmax>(), net.y);
   g.add_inputs({{"x", net.x}});
   g.add_outputs({{"p", p}});
-  g.compile(Device::cpu());
+  g.compile(test_device());
   Floats values = floats_of(g.execute(net.inputs).result().output("p"));
   EXPECT_NEAR(values[0] + values[1], 1, 1e-6);
   const Floats zeros(6, 0.0f);
-  net.w().bind_and_write_data(view(zeros), Device::cpu());
-  net.b().bind_and_write_data(view(Floats(2, 0.0f)), Device::cpu());
+  net.w().bind_and_write_data(view(zeros), test_device());
+  net.b().bind_and_write_data(view(Floats(2, 0.0f)), test_device());
   values = floats_of(g.execute(net.inputs).result().output("p"));
   EXPECT_EQ(values, Floats(8, 0.5f));
 }
@@ -81,7 +81,7 @@ TEST(Inference, DropoutAndStatisticsAreInInferenceForm) {
   graph.node(norm, h);
   InferenceGraph g({graph});
   g.add_inputs({{"x", x}});
-  g.compile(Device::cpu());
+  g.compile(test_device());
   const Floats data = random_floats(12, 1);
   const Floats y = floats_of(*g.execute({{"x", view(data)}}).result().result());
   expect_near(y, data, 1e-4);  // running mean 0, variance 1
@@ -95,7 +95,7 @@ TEST(Inference, DropoutIsAFunctionOfTheStep) {
   TrainingGraph t({graph});
   t.allocate_user_gradient(y);
   t.add_inputs({{"x", x}});
-  t.compile(Device::cpu());
+  t.compile(test_device());
   const Floats ones(128, 1.0f);
   const auto run = [&] {
     return floats_of(

@@ -44,7 +44,7 @@ struct Whole : Parts {
     t.emplace(std::vector{graph}, std::make_shared<MeanSquaredError>(),
               std::move(optimizer));
     t->add_inputs({{"x", x}}, {{"label", label}});
-    t->compile(Device::cpu());
+    t->compile(test_device());
   }
   Graph graph;
   std::optional<TrainingGraph> t;
@@ -65,8 +65,8 @@ struct HostBetween : Parts {
     tb->add_inputs({{"middle", middle}}, {{"label", label}});
     const CompileOptions options{.link_graphs = true,
                                  .compute_all_gradients = true};
-    ta->compile(Device::cpu(), options);
-    tb->compile(Device::cpu(), options);
+    ta->compile(test_device(), options);
+    tb->compile(test_device(), options);
     ta->link({*tb});
   }
   void forward_and_gradient(std::int64_t batch = 0) {
@@ -169,8 +169,8 @@ struct Direct : Parts {
     ta->add_inputs({{"x", x}});
     tb.emplace(std::vector{b}, std::make_shared<MeanSquaredError>(), optimizer);
     tb->add_inputs({{"middle", middle}}, {{"label", label}});
-    ta->compile(Device::cpu(), {.link_graphs = true});
-    tb->compile(Device::cpu(), {.link_graphs = true});
+    ta->compile(test_device(), {.link_graphs = true});
+    tb->compile(test_device(), {.link_graphs = true});
     ta->link({*tb});
   }
   void step(const ExecuteOptions& options = {}) {
@@ -219,11 +219,11 @@ TEST(Link, ResultsAreReadWhereSeparatePhasesLeaveThem) {
 TEST(Link, AGraphThatIsGoneOrCompiledAgainBreaksTheLink) {
   Direct linked(sgd(0.1f));
   linked.step();
-  linked.ta->compile(Device::cpu(), {.link_graphs = true});
+  linked.ta->compile(test_device(), {.link_graphs = true});
   EXPECT_THROW(linked.tb->execute_forward({}, linked.labels), StateError);
   linked.ta->link({*linked.tb});
   linked.step();
-  Device::cpu().synchronize();  // the queue holds the graph until then
+  test_device().synchronize();  // the queue holds the graph until then
   linked.ta.reset();
   EXPECT_THROW(linked.tb->execute_forward({}, linked.labels), StateError);
 }
@@ -243,12 +243,12 @@ TEST(Link, InferenceGraphs) {
   const Tensor y = b.node(parts.shared(), middle);
   InferenceGraph whole({a, b}), first({a}), second({b});
   whole.add_inputs({{"x", parts.x}});
-  whole.compile(Device::cpu());
+  whole.compile(test_device());
   first.add_inputs({{"x", parts.x}});
   second.add_inputs({{"middle", middle}});
   second.add_outputs({{"y", y}});
-  first.compile(Device::cpu(), {.link_graphs = true});
-  second.compile(Device::cpu(), {.link_graphs = true});
+  first.compile(test_device(), {.link_graphs = true});
+  second.compile(test_device(), {.link_graphs = true});
   first.link({second});
   const Floats want = floats_of(*whole.execute(parts.inputs).result().result());
   first.execute(parts.inputs);

@@ -56,16 +56,17 @@ TEST_P(PlanCombination, PredictedIsAllocated) {
 INSTANTIATE_TEST_SUITE_P(All, PlanCombination, ::testing::Range(1, 8));
 
 TEST(Memory, CategoriesAreExact) {
-  Linear net(64, 32, 16);  // sizes are multiples of the alignment
+  Linear net(64, 32, 64);  // sizes are multiples of the alignment
   TrainingGraph t = net.train(std::make_shared<optimizers::Adam>());
   const MemoryReport report = t.memory();
-  const std::size_t parameters = (16 * 32 + 16) * 4;
+  const std::size_t parameters = (64 * 32 + 64) * 4;
   EXPECT_EQ(report.parameter_bytes, parameters);
   EXPECT_EQ(report.optimizer_bytes, 2 * parameters);
   EXPECT_EQ(report.statistics_bytes, 0u);
   EXPECT_EQ(report.constant_bytes, 0u);
-  // x, label, and the hidden rates and random state (64 bytes each).
-  EXPECT_EQ(report.input_bytes, (64 * 32 + 64 * 16) * 4u + 2 * 64);
+  // x, label, and the hidden rates and random state.
+  EXPECT_EQ(report.input_bytes,
+            (64 * 32 + 64 * 64) * 4u + 2 * device_alignment());
   EXPECT_EQ(report.phases.gradient_bytes, parameters);
   for (const PlanMemory* plan :
        {&report.step, &report.phases, &report.inference}) {
@@ -114,7 +115,7 @@ TEST(Memory, GraphsLeaveNothingBehind) {
       parameter = net.w().state();
       TrainingGraph t = net.train(sgd(0.1f, 0.9f));
       if (runs) t.execute(net.inputs, net.labels);
-      Device::cpu().synchronize();
+      test_device().synchronize();
     }
     EXPECT_TRUE(parameter.expired()) << "after " << runs << " steps";
   }

@@ -282,8 +282,8 @@ TEST(Optimizers, StateMovesToAnotherGraph) {
     optimizer->set_time_step(4);
     TrainingGraph second = b.train(optimizer);
     const Floats w = read(a.w()), bias = read(a.b());
-    b.w().bind_and_write_data(view(w), Device::cpu());
-    b.b().bind_and_write_data(view(bias), Device::cpu());
+    b.w().bind_and_write_data(view(w), test_device());
+    b.b().bind_and_write_data(view(bias), test_device());
     second.bind_optimizer_data(views(w_slots), b.w());
     b.b().bind_optimizer_data(views(b_slots));
     EXPECT_EQ(slots_of(b.w()), w_slots);

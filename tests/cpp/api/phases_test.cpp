@@ -120,7 +120,7 @@ TEST(Phases, ParametersWithOneIncomingGradientHaveTheirOwnView) {
   t.add_inputs({{"x", net.x}}, {{"label", net.label}});
   t.set_training_tensor_parameters(
       {TensorParameter(net.a), TensorParameter(net.b)});
-  t.compile(Device::cpu());
+  t.compile(test_device());
   const Floats data = random_floats(6, 1), labels(6, 0.0f);
   t.execute_forward({{"x", view(data)}}, {{"label", view(labels)}});
   t.execute_gradient();
@@ -144,7 +144,7 @@ TEST(Phases, AUserGradientThatReachesAParameterUnchangedIsNotItsView) {
   const Tensor y = net.graph.result_tensors(*net.graph.layers().back()).at(0);
   const Tensor user = t.allocate_user_gradient(y);
   t.set_training_tensor_parameters({TensorParameter(net.a)});
-  t.compile(Device::cpu());
+  t.compile(test_device());
   const Floats data(6, 0.0f), g(6, 0.5f);
   t.bind_and_write_data({{"g", view(g)}}, {{"g", user}});
   for (int i = 0; i < 2; ++i) {

@@ -29,7 +29,7 @@ TEST(Regressions, DebuggingALayerDoesNotUndoAStop) {
   t.stop_gradient({h});
   CompileOptions options;
   options.debug_layers = true;
-  t.compile(Device::cpu(), options);
+  t.compile(test_device(), options);
   const Floats before = host(first->weights());
   const Floats data = random_floats(12, 1), target = random_floats(8, 2);
   t.execute({{"x", view(data)}}, {{"label", view(target)}}).wait();
@@ -42,7 +42,7 @@ TEST(Regressions, AStoppedParameterIsNotTrained) {
                   std::make_shared<optimizers::SGD>(0.1f));
   t.add_inputs({{"x", linear.x}}, {{"label", linear.label}});
   t.stop_gradient({linear.w()});
-  t.compile(Device::cpu());
+  t.compile(test_device());
   const Floats before = host(linear.w());
   t.execute(linear.inputs, linear.labels).wait();
   EXPECT_EQ(read(linear.w()), before);
@@ -91,7 +91,7 @@ TEST(Regressions, UnbatchedInputsKeepTheirDataOverBatchSizes) {
       std::make_shared<layers::Arithmetic>(ArithmeticOperation::Add), {y, z});
   t.add_inputs({{"x", x}, {"z", z}, {"bias", bias}});
   t.add_outputs({{"sum", sum}});
-  t.compile(Device::cpu());
+  t.compile(test_device());
   const Floats data = random_floats(12, 1), b{1, 2, 3}, zero(12);
   ExecuteOptions two;
   two.batch_size = 2;
@@ -115,8 +115,8 @@ TEST(Regressions, LinkedGraphsShareEveryResult) {
   TrainingGraph second({b}, std::make_shared<losses::MeanSquaredError>());
   second.add_inputs({{"t1", t1}, {"t2", t2}}, {{"label", label}});
   second.add_outputs({{"sum", sum}});
-  first.compile(Device::cpu(), linkable());
-  second.compile(Device::cpu(), linkable());
+  first.compile(test_device(), linkable());
+  second.compile(test_device(), linkable());
   first.link({second});
   const Floats data = random_floats(12, 1), target(8);
   const auto parts =
@@ -139,7 +139,7 @@ TEST(Regressions, ASharedOptimizerAdvancesWithItsOneUpdate) {
     TrainingGraph t({graph}, std::make_shared<losses::MeanSquaredError>(),
                     optimizer);
     t.add_inputs({{"x", x}}, {{"label", label}});
-    t.compile(Device::cpu(), linkable());
+    t.compile(test_device(), linkable());
     return t;
   };
   TrainingGraph a = make(shared);

@@ -180,7 +180,7 @@ TEST(Graph, ALayerThatFailsHalfWayChangesNothing) {
 
 TEST(Graph, FrozenGraphsTakeNoNodes) {
   Graph graph;
-  graph.state()->is_frozen = true;
+  graph.state()->num_compiles = 1;
   EXPECT_THROW(graph.node(std::make_shared<ReLU>(), input({2})), StateError);
   EXPECT_THROW(graph.op(OpKind::Activation, ActivationAttrs{}, {input({2})}),
                StateError);

@@ -8,6 +8,8 @@
 #include "layers/graph_state.h"
 #include "traingraph/error.h"
 #include "traingraph/graph.h"
+#include "traingraph/losses.h"
+#include "traingraph/training_graph.h"
 
 namespace traingraph {
 namespace {
@@ -53,6 +55,51 @@ void expect_activation(const Activation& layer, ActivationType type, float a,
                        float b, const char* label) {
   EXPECT_EQ(layer.descriptor(), ActivationDescriptor(type, a, b)) << label;
   EXPECT_EQ(layer.label(), label);
+}
+
+TEST(Layer, KnowsItsDeviceAfterCompile) {
+  Graph graph;
+  const auto layer = std::make_shared<ReLU>();
+  const Tensor x = input({2, 3});
+  const Tensor y = graph.node(layer, x);
+  InferenceGraph inference({graph});
+  inference.add_inputs({{"x", x}});
+  inference.add_outputs({{"y", y}});
+  EXPECT_EQ(layer->device_type(), std::nullopt);
+  inference.compile(Device::null());
+  EXPECT_EQ(layer->device_type(), DeviceType::Null);
+}
+
+TEST(Layer, OfALossKnowsItsDeviceToo) {
+  Graph graph;
+  const Tensor x = input({2, 3}), label = input({2, 3});
+  const Tensor y = graph.node(std::make_shared<FullyConnected>(3, 3), x);
+  const auto loss = std::make_shared<losses::MeanSquaredError>();
+  TrainingGraph training({graph}, loss, nullptr);
+  training.add_inputs({{"x", x}}, {{"label", label}});
+  training.add_outputs({{"y", y}});
+  EXPECT_EQ(loss->device_type(), std::nullopt);
+  training.compile(Device::null());
+  EXPECT_EQ(loss->device_type(), DeviceType::Null);
+}
+
+TEST(Layer, AnswersForDataTypes) {
+  const Device cpu = Device::cpu();
+  using enum DataType;
+  EXPECT_TRUE(Convolution::supports_data_type(Float32, cpu));
+  EXPECT_FALSE(Convolution::supports_data_type(Float16, cpu));
+  EXPECT_FALSE(MaxPooling::supports_data_type(Int32, cpu));
+  EXPECT_FALSE(Dropout::supports_data_type(Int32, cpu));
+  EXPECT_TRUE(ReLU::supports_data_type(Float32, cpu));
+  EXPECT_FALSE(losses::Huber::supports_data_type(Int32, cpu));
+  EXPECT_TRUE(Selection::supports_data_type(Boolean, cpu));
+  EXPECT_TRUE(Selection::supports_data_type(Float32, cpu));
+  EXPECT_FALSE(Selection::supports_data_type(Int64, cpu));
+  EXPECT_TRUE(Comparison::supports_data_type(Int64, cpu));
+  EXPECT_TRUE(Reshape::supports_data_type(Int64, cpu));
+  EXPECT_FALSE(Reshape::supports_data_type(BFloat16, cpu));
+  EXPECT_TRUE(Layer::supports_data_type(Int64, cpu));
+  EXPECT_FALSE(Layer::supports_data_type(Float16, cpu));
 }
 
 TEST(ActivationLayer, DefaultsPerType) {

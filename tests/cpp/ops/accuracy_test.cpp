@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "support/run_op.h"
 
@@ -65,6 +66,17 @@ INSTANTIATE_TEST_SUITE_P(
                       Stretch{Operation::Acosh, 1, 1.01, std::acosh},
                       Stretch{Operation::Atanh, -0.01, 0.01, std::atanh}),
     name_of);
+
+TEST(ActivationLimits, ReluOfMinusInfinityIsZero) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (ActivationType type : {ActivationType::ReLU, ActivationType::ReLUN}) {
+    OpRun run(OpKind::Activation, ActivationAttrs{type, 0, 6});
+    run.input({3}, {-kInfinity, -1, NAN}).run();
+    EXPECT_EQ(run.result()[0], 0);
+    EXPECT_EQ(run.result()[1], 0);
+    EXPECT_TRUE(std::isnan(run.result()[2]));
+  }
+}
 
 }  // namespace
 }  // namespace traingraph::testing

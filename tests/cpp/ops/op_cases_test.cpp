@@ -48,6 +48,7 @@ Outcome run_once(ProgramRun& run, const CaseProgram& built, bool in_place) {
   for (std::size_t i = 0; i < built.inputs.size(); ++i) {
     const bool is_read =
         built.contents[i].is_present() &&
+        run.lowered().storage_of[built.inputs[i]] >= 0 &&
         !mutates(built.program.node(built.node), static_cast<int>(i));
     outcome.inputs.push_back(
         is_read ? get_tensor(run, built.program, built.inputs[i])

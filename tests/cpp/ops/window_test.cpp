@@ -172,6 +172,16 @@ TEST(HasEmptyWindow, AgreesWithLookingAtEverySample) {
   EXPECT_GT(num_empty, 100);
 }
 
+TEST(EmptyWindow, IsFoundAmongBillions) {
+  // Each of 2^31 windows reads the image; so do two taps 2^30 apart, until they
+  // straddle it.
+  constexpr std::int64_t kBillion = std::int64_t{1} << 30;
+  EXPECT_FALSE(has_empty_window(4, {.kernel = 2 * kBillion - 1},
+                                {2 * kBillion - 2, 2 * kBillion - 2}));
+  EXPECT_TRUE(has_empty_window(4, {.kernel = 2, .dilation = kBillion},
+                               {kBillion, kBillion}));
+}
+
 TEST(Window2d, OrdersPaddingTopBottomLeftRight) {
   const Window2d window{{3, 5}, {1, 2}, {3, 4}, {1, 2, 3, 4}};
   EXPECT_EQ(window.axis_padding(0), (AxisPadding{1, 2}));

@@ -1,52 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Order, failures and asynchrony, on the null device: its hook sees each node
 // on the queue's thread and may throw or block.
+#include "runtime/null_device.h"
+
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <future>
 #include <latch>
 #include <map>
 #include <mutex>
 #include <thread>
 
-#include "runtime/null_backend.h"
-#include "support/training.h"
-
 namespace traingraph {
 namespace {
 
 using namespace testing;
-
-/// One layer with a name on the null device.
-struct Named {
-  explicit Named(const std::string& name) : net(4, 3, 2, 1, name) {
-    relu->set_label(name + " relu");
-    net.y = net.graph.node(relu, net.y);
-  }
-  TrainingGraph train() { return net.train(sgd(0.1f), {}, Device::null()); }
-  Linear net;
-  std::shared_ptr<layers::ReLU> relu = std::make_shared<layers::ReLU>();
-};
-
-class NullDevice : public ::testing::Test {
- protected:
-  ~NullDevice() override {
-    Device::null().synchronize();
-    set_null_hook(nullptr);
-  }
-};
-
-struct Broken : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-/// Throws in nodes of phase `op` and name `node`, once per arming.
-void fail_at(const std::string& op, const std::string& node) {
-  set_null_hook([=](const std::string& at_op, const std::string& at_node) {
-    if (at_op == op && at_node == node) throw Broken(op + " " + node);
-  });
-}
 
 TEST_F(NullDevice, ResultsAreZeros) {
   Named a("a");
@@ -181,23 +149,6 @@ TEST_F(NullDevice, FailedExecutionsDoNotTouchTheCallersMemory) {
   EXPECT_EQ(y, Floats(8, 5.0f));
   set_null_hook(nullptr);
 }
-
-/// Holds the queue at the first node of a name until opened.
-class Gate {
- public:
-  explicit Gate(const std::string& node) {
-    set_null_hook([this, node](const std::string&, const std::string& at) {
-      if (at != node) return;
-      if (!reached_.try_wait()) reached_.count_down();
-      opened_.wait();
-    });
-  }
-  void wait_until_reached() { reached_.wait(); }
-  void open() { opened_.count_down(); }
-
- private:
-  std::latch reached_{1}, opened_{1};
-};
 
 TEST_F(NullDevice, CallsReturnBeforeTheWorkIsDone) {
   Named a("a");
@@ -350,25 +301,6 @@ TEST_F(NullDevice, GraphsWithWorkInFlightMayGo) {
   }
   gate->open();
   last->wait();
-}
-
-void report_what_ran_at_exit() {
-  static std::atomic<int> updates = 0;
-  std::atexit([] { std::fprintf(stderr, "updates: %d\n", updates.load()); });
-  Named a("a");
-  TrainingGraph t = a.train();
-  set_null_hook([](const std::string& op, const std::string&) {
-    if (op == "sgd_update") ++updates;
-  });
-  for (int i = 0; i < 100; ++i) t.execute(a.net.inputs, a.net.labels);
-  std::exit(0);
-}
-
-TEST(NullDeviceDeathTest, ExitDrainsTheQueue) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  // Two parameters, a hundred steps.
-  EXPECT_EXIT(report_what_ran_at_exit(), ::testing::ExitedWithCode(0),
-              "updates: 200");
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ class RandomNetwork {
     TrainingGraph t({graph}, nullptr, optimizer());
     t.add_inputs({{"x", x}}, {{"label", label}});
     t.add_outputs({{"y", y}});
-    t.compile(Device::cpu(), options);
+    t.compile(test_device(), options);
     return t;
   }
 
@@ -226,7 +226,7 @@ void expect_tight(Graph graph, const Tensor& x, std::int64_t classes,
   TrainingGraph t({graph}, std::make_shared<losses::SoftmaxCrossEntropy>(),
                   std::make_shared<optimizers::Adam>());
   t.add_inputs({{"x", x}}, {{"label", label}});
-  t.compile(Device::cpu());
+  t.compile(test_device());
   const MemoryReport report = t.memory();
   expect_tight((name + " step").c_str(), report.step);
   expect_tight((name + " phases").c_str(), report.phases);

@@ -17,6 +17,7 @@ constexpr std::byte kPoison{0xFF};  // a NaN in every float type
 
 struct Work : Submission {
   std::exception_ptr blocked() noexcept override { return nullptr; }
+  bool is_waiting() noexcept override { return false; }
   void finished(std::exception_ptr e, double) noexcept override { error = e; }
   std::exception_ptr error;
 };
@@ -51,6 +52,7 @@ ProgramRun::ProgramRun(const Program& program, std::vector<ValueId> kept,
 
 void ProgramRun::set_bytes(ValueId value, std::span<const std::byte> contents) {
   const StorageId storage = lowered_.storage_of.at(value);
+  if (storage < 0) return;  // no unit reads it
   if (contents.size() != lowered_.storages.at(storage).bytes) {
     throw ShapeError(
         {.op = "set",

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/test_device.h"
 #include "traingraph/traingraph.h"
 
 namespace traingraph::testing {
@@ -117,7 +118,7 @@ struct Linear {
   /// A training graph on this graph object, compiled.
   TrainingGraph train(OptimizerPtr optimizer,
                       const CompileOptions& options = {},
-                      const Device& device = Device::cpu()) {
+                      const Device& device = test_device()) {
     TrainingGraph t({graph}, std::make_shared<losses::MeanSquaredError>(),
                     std::move(optimizer));
     t.add_inputs({{"x", x}}, {{"label", label}});

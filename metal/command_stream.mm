@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+#import "metal/command_stream.h"
+
+#import "metal/guard.h"
+#include "runtime/device_wait.h"
+
+namespace traingraph::metal {
+namespace {
+
+/// One submission becoming command buffers: one per unit, so that none keeps
+/// the display waiting for longer than its unit takes.
+class Encoder {
+ public:
+  Encoder(const GpuDevice& device, const Submission& submission,
+          std::shared_ptr<Flight> flight)
+      : device_(device),
+        submission_(submission),
+        flight_(std::move(flight)) {}
+
+  /// `is_blocked`: only what the host supplied is copied.
+  void run(bool is_blocked) {
+    begin();
+    encode_copies(submission_.copies_before);
+    if (is_blocked) return commit();
+    const auto* bound = static_cast<const BoundGraphs*>(submission_.work);
+    const int count = bound ? static_cast<int>(bound->graphs.size()) : 0;
+    for (int unit = 0; unit < count; ++unit) {
+      const BoundGraph& graph = bound->graphs[unit];
+      if (unit > 0) {
+        commit();
+        // Variables must not be updated from the results of failed work.
+        if (graph.code->updates_variables && !flight_->wait_until_landed()) {
+          return;
+        }
+        begin();
+      }
+      unit_ = unit;
+      label_ = graph.code->label;
+      encode(graph);
+    }
+    encode_copies(submission_.copies_after);
+    commit();
+  }
+
+  /// Of what is being encoded.
+  const std::string& label() const { return label_; }
+
+ private:
+  void begin() {
+    buffer_ = retain(
+        [MPSCommandBuffer commandBufferFromCommandQueue:device_.queue.get()]);
+    first_ = retain([buffer_.get() commandBuffer]);
+  }
+
+  void encode(const BoundGraph& graph) {
+    [buffer_.get() setLabel:to_ns(label_)];
+    if (!graph.masks.empty()) encode_masks(graph);
+    [graph.code->executable.get() encodeToCommandBuffer:buffer_.get()
+                                            inputsArray:graph.inputs.get()
+                                           resultsArray:graph.results.get()
+                                    executionDescriptor:nil];
+    if (graph.write_backs.empty() && graph.poison.empty()) return;
+    id<MTLBlitCommandEncoder> blit = [buffer_.get() blitCommandEncoder];
+    for (const BufferCopy& copy : graph.write_backs) encode(blit, copy);
+    for (const BoundGraph::Fill& fill : graph.poison) {
+      [blit fillBuffer:fill.buffer.get()
+                 range:NSMakeRange(fill.offset, fill.bytes)
+                 value:0xff];  // a NaN in every float type
+    }
+    [blit endEncoding];
+  }
+
+  void encode_masks(const BoundGraph& graph) {
+    id<MTLComputeCommandEncoder> compute =
+        [buffer_.get() computeCommandEncoder];
+    [compute setComputePipelineState:device_.dropout.get()];
+    const NSUInteger threads = std::min<NSUInteger>(
+        256, [device_.dropout.get() maxTotalThreadsPerThreadgroup]);
+    for (const BoundGraph::MaskKernel& mask : graph.masks) {
+      [compute setBuffer:mask.state.get() offset:0 atIndex:0];
+      [compute setBuffer:mask.mask.get() offset:0 atIndex:1];
+      [compute setBytes:&mask.params length:sizeof(mask.params) atIndex:2];
+      const NSUInteger blocks = (mask.params.count + 3) / 4;
+      [compute
+           dispatchThreadgroups:MTLSizeMake((blocks + threads - 1) / threads, 1,
+                                            1)
+          threadsPerThreadgroup:MTLSizeMake(threads, 1, 1)];
+    }
+    [compute endEncoding];
+  }
+
+  void encode_copies(std::span<const Copy> copies) {
+    if (copies.empty()) return;
+    id<MTLBlitCommandEncoder> blit = [buffer_.get() blitCommandEncoder];
+    for (const Copy& copy : copies) encode(blit, buffer_copy(copy));
+    [blit endEncoding];
+  }
+
+  static void encode(id<MTLBlitCommandEncoder> blit, const BufferCopy& copy) {
+    [blit copyFromBuffer:copy.from.get()
+             sourceOffset:copy.from_offset
+                 toBuffer:copy.to.get()
+        destinationOffset:copy.to_offset
+                     size:copy.bytes];
+  }
+
+  void commit() {
+    const std::shared_ptr<Flight> flight = flight_;
+    const ObjcPtr<id<MTLCommandBuffer>> first = first_;
+    const std::string label = label_;
+    const int unit = unit_;
+    flight->launch();
+    // MPSGraph may have gone on with another command buffer; this is the last.
+    [buffer_.get() addCompletedHandler:^(id<MTLCommandBuffer> last) {
+      @autoreleasepool {
+        flight->land(first.get(), last, unit, label);
+      }
+    }];
+    [buffer_.get() commit];
+    buffer_ = {};
+    first_ = {};
+  }
+
+  const GpuDevice& device_;
+  const Submission& submission_;
+  std::shared_ptr<Flight> flight_;
+  ObjcPtr<MPSCommandBuffer*> buffer_;
+  ObjcPtr<id<MTLCommandBuffer>> first_;
+  int unit_ = -1;
+  std::string label_ = "copies";
+};
+
+}  // namespace
+
+CommandStream::CommandStream(const GpuDevice& device)
+    : device_(device),
+      thread_([this](Submission& submission) { encode(submission); }) {}
+
+void CommandStream::drain() {
+  thread_.drain();
+  std::unique_lock lock(mutex_);
+  const std::uint64_t next = num_flights_;
+  wait_for_device(landed_, lock, [&] { return have_landed(next); });
+}
+
+bool CommandStream::have_landed(std::uint64_t next) const {
+  return in_flight_.empty() || *in_flight_.begin() >= next;
+}
+
+void CommandStream::wait_for_flights() {
+  std::unique_lock lock(mutex_);
+  const std::uint64_t next = num_flights_;
+  landed_.wait(lock, [&] { return have_landed(next); });
+}
+
+void CommandStream::encode(Submission& submission) {
+  // What it depends on must have succeeded before it may change anything.
+  if (submission.is_waiting()) wait_for_flights();
+  const std::exception_ptr blocked = submission.blocked();
+  std::uint64_t number = 0;
+  {
+    std::scoped_lock lock(mutex_);
+    number = num_flights_++;
+    in_flight_.insert(number);
+  }
+  const auto flight =
+      std::make_shared<Flight>(submission, blocked, [this, number] {
+        std::scoped_lock lock(mutex_);
+        in_flight_.erase(number);
+        landed_.notify_all();
+      });
+  const bool is_blocked = blocked != nullptr;
+  Encoder encoder(device_, submission, flight);
+  Encoder* to_run = &encoder;
+  const auto exception = run_guarded(^{ to_run->run(is_blocked); });
+  flight->encoded(exception.value_or(""), encoder.label());
+}
+
+}  // namespace traingraph::metal

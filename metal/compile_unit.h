@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// From a GraphUnit to a compiled MPSGraph executable. Plain C++ declarations.
+#pragma once
+
+#include <memory>
+
+#include "metal/partition.h"
+
+namespace traingraph::metal {
+
+struct GpuDevice;
+
+/// Which argument of the unit (Unit::args) holds what.
+struct UnitArgs {
+  std::vector<int> feeds, targets;  // as in GraphUnit
+  std::vector<int> states, masks;   // random state and mask of each Mask
+  std::vector<int> variables;       // each of GraphUnit::updated
+  std::vector<int> news;            // where their new contents go first
+};
+
+/// Throws UnsupportedError naming the node that MPSGraph refused, DeviceError
+/// when the whole did not compile.
+std::unique_ptr<UnitCode> compile_unit(const GpuDevice& device,
+                                       const Program& program,
+                                       const GraphUnit& unit,
+                                       const UnitArgs& args);
+
+}  // namespace traingraph::metal

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+// GraphBuilder: what a lowering function (metal/ops) sees. It asks for the
+// inputs of its node as MPSGraph tensors, computes with the verbs below and
+// sets the results. All tensors are owned by the MPSGraph.
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "graph/op_def.h"
+#import "metal/apple.h"
+
+namespace traingraph::metal {
+
+using T = MPSGraphTensor*;
+
+MPSDataType mps_data_type(DataType type);
+/// Slowest axis first; rank 0 becomes (1).
+NSArray<NSNumber*>* ns_shape(const Shape& shape);
+NSArray<NSNumber*>* ns_list(std::span<const std::int64_t> numbers);
+NSArray<NSNumber*>* ns_list(std::initializer_list<std::int64_t> numbers);
+
+class GraphBuilder {
+ public:
+  GraphBuilder(const Program& program, MPSGraph* graph)
+      : program_(program), graph_(graph) {}
+
+  // --- the unit: what surrounds the nodes ---
+  /// Makes a placeholder for a value that is stored outside.
+  T feed(ValueId value);
+  T value(ValueId value) const { return tensors_.at(value); }
+  /// Masks of dropout nodes, one placeholder per node.
+  std::unordered_map<NodeId, T> masks;
+  T feed_mask(const Shape& shape);
+  void begin(NodeId id) { node_ = id; }
+
+  // --- the node ---
+  MPSGraph* graph() const { return graph_; }
+  const Node& node() const { return program_.node(node_); }
+  template <class Attrs>
+  const Attrs& attrs() const {
+    return std::get<Attrs>(node().attrs);
+  }
+  /// For the `name:` argument of MPSGraph methods: the layer's name.
+  NSString* name() const;
+  int num_inputs() const { return static_cast<int>(node().inputs.size()); }
+  bool has(int input) const;
+  T input(int input) const { return tensors_.at(node().inputs[input]); }
+  T mask() const { return masks.at(node_); }
+  const TensorDescriptor& input_desc(int i) const;
+  const TensorDescriptor& result_desc(int r = 0) const;
+  const Shape& input_shape(int i) const { return input_desc(i).shape; }
+  const Shape& result_shape(int r = 0) const { return result_desc(r).shape; }
+  void set(T tensor, int result = 0);
+  /// The new contents of a variable; later nodes read these.
+  void update(int input, T tensor);
+
+  // --- verbs; operands broadcast as in NumPy ---
+  T scalar(double value, DataType type = DataType::Float32);
+  T add(T x, T y);
+  T sub(T x, T y);
+  T mul(T x, T y);
+  T div(T x, T y);
+  T pow(T x, T y);
+  T min(T x, T y);
+  T max(T x, T y);
+  T add(T x, double y) { return add(x, scalar(y)); }
+  T sub(double x, T y) { return sub(scalar(x), y); }
+  T mul(T x, double y) { return mul(x, scalar(y)); }
+  T div(T x, double y) { return mul(x, scalar(1 / y)); }
+  T div(double x, T y) { return div(scalar(x), y); }
+  T min(T x, double y) { return min(x, scalar(y)); }
+  T max(T x, double y) { return max(x, scalar(y)); }
+  T equal(T x, T y);
+  T less(T x, T y);
+  T greater(T x, T y);
+  T less(T x, double y) { return less(x, scalar(y)); }
+  T greater(T x, double y) { return greater(x, scalar(y)); }
+  T at_least(T x, double y);  // x >= y
+  T both(T p, T q);
+  T negate(T p);  // of a Boolean
+  T select(T predicate, T x, T y);
+  T select(T predicate, T x, double y);
+  T select(T predicate, double x, T y);
+  T select(T predicate, double x, double y);
+  T neg(T x);
+  T abs(T x);
+  T sign(T x);
+  T square(T x);
+  T sqrt(T x);
+  T exp(T x);
+  T log(T x);
+  T tanh(T x);
+  T sigmoid(T x);
+  T erf(T x);
+  /// ln(1 + e^x) without overflow.
+  T softplus(T x);
+  T cast(T x, DataType type);
+
+  T reshape(T x, const Shape& shape);
+  T broadcast(T x, const Shape& shape);
+  T transpose(T x, const Shape& permutation);
+  /// Swaps the last two axes.
+  T transpose_matrix(T x);
+
+  /// Reduced axes stay with size 1. `shape` is x's. Any rank: beyond
+  /// kReliableRank the axes are folded first.
+  T sum(T x, const Shape& shape, const Shape& axes);
+  T mean(T x, const Shape& shape, const Shape& axes);
+  T maximum(T x, const Shape& shape, const Shape& axes);
+  T minimum(T x, const Shape& shape, const Shape& axes);
+  /// Sums over what broadcasting from `to` to `from` repeated, back to `to`.
+  T sum_to(T x, const Shape& from, const Shape& to);
+
+ private:
+  enum class Reduction { Sum, Maximum, Minimum };
+  T reduce(Reduction kind, T x, const Shape& shape, const Shape& axes);
+
+  const Program& program_;
+  MPSGraph* graph_;
+  NodeId node_ = -1;
+  std::unordered_map<ValueId, T> tensors_;
+};
+
+/// Table of lowering functions, one per row of ops.inc.
+using LowerFunction = void (*)(GraphBuilder&);
+LowerFunction lower_function(OpKind kind);
+
+// Defined by the families in metal/ops/<family>.mm.
+#define OP(Kind, name, Attrs) void lower_##name(GraphBuilder&);
+#include "traingraph/ops.inc"
+#undef OP
+
+}  // namespace traingraph::metal

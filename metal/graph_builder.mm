@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+#import "metal/graph_builder.h"
+
+#import "metal/fold.h"
+#import "metal/guard.h"
+
+namespace traingraph::metal {
+
+MPSDataType mps_data_type(DataType type) {
+  switch (type) {
+    case DataType::Float32:
+      return MPSDataTypeFloat32;
+    case DataType::Float16:
+      return MPSDataTypeFloat16;
+    case DataType::Boolean:
+      return MPSDataTypeBool;
+    case DataType::Int64:
+      return MPSDataTypeInt64;
+    case DataType::Int32:
+      return MPSDataTypeInt32;
+    case DataType::Int8:
+      return MPSDataTypeInt8;
+    case DataType::UInt8:
+      return MPSDataTypeUInt8;
+    case DataType::BFloat16:  // macOS 14 only; the target refuses it
+      break;
+  }
+  return MPSDataTypeInvalid;
+}
+
+NSArray<NSNumber*>* ns_list(std::span<const std::int64_t> numbers) {
+  NSMutableArray* list = [NSMutableArray arrayWithCapacity:numbers.size()];
+  for (std::int64_t number : numbers) {
+    [list addObject:[NSNumber numberWithLongLong:number]];
+  }
+  return list;
+}
+
+NSArray<NSNumber*>* ns_list(std::initializer_list<std::int64_t> numbers) {
+  return ns_list(std::span(numbers.begin(), numbers.size()));
+}
+
+NSArray<NSNumber*>* ns_shape(const Shape& shape) {
+  if (shape.empty()) return ns_list({1});
+  return ns_list(std::span(shape.begin(), shape.end()));
+}
+
+T GraphBuilder::feed(ValueId id) {
+  const TensorDescriptor& desc = program_.desc(id);
+  T tensor = [graph_ placeholderWithShape:ns_shape(desc.shape)
+                                 dataType:mps_data_type(desc.data_type)
+                                     name:to_ns(program_.value(id).name)];
+  tensors_[id] = tensor;
+  return tensor;
+}
+
+T GraphBuilder::feed_mask(const Shape& shape) {
+  return [graph_ placeholderWithShape:ns_shape(shape)
+                             dataType:MPSDataTypeFloat32
+                                 name:@"dropout mask"];
+}
+
+NSString* GraphBuilder::name() const { return to_ns(node().name); }
+
+bool GraphBuilder::has(int input) const {
+  return input < num_inputs() && node().inputs[input] != kNoValue;
+}
+
+const TensorDescriptor& GraphBuilder::input_desc(int i) const {
+  return program_.desc(node().inputs[i]);
+}
+
+const TensorDescriptor& GraphBuilder::result_desc(int r) const {
+  return program_.desc(node().outputs[r]);
+}
+
+void GraphBuilder::set(T tensor, int result) {
+  tensors_[node().outputs[result]] = tensor;
+}
+
+void GraphBuilder::update(int input, T tensor) {
+  tensors_[node().inputs[input]] = tensor;
+}
+
+T GraphBuilder::scalar(double value, DataType type) {
+  return [graph_ constantWithScalar:value
+                              shape:ns_list({1})
+                           dataType:mps_data_type(type)];
+}
+
+#define TRAINGRAPH_BINARY(verb, selector)              \
+  T GraphBuilder::verb(T x, T y) {                     \
+    return [graph_ selector##WithPrimaryTensor:x       \
+                               secondaryTensor:y       \
+                                          name:name()]; \
+  }
+TRAINGRAPH_BINARY(add, addition)
+TRAINGRAPH_BINARY(sub, subtraction)
+TRAINGRAPH_BINARY(mul, multiplication)
+TRAINGRAPH_BINARY(div, division)
+TRAINGRAPH_BINARY(pow, power)
+TRAINGRAPH_BINARY(min, minimum)
+TRAINGRAPH_BINARY(max, maximum)
+TRAINGRAPH_BINARY(equal, equal)
+TRAINGRAPH_BINARY(less, lessThan)
+TRAINGRAPH_BINARY(greater, greaterThan)
+TRAINGRAPH_BINARY(both, logicalAND)
+#undef TRAINGRAPH_BINARY
+
+#define TRAINGRAPH_UNARY(verb, selector)                      \
+  T GraphBuilder::verb(T x) {                                 \
+    return [graph_ selector##WithTensor:x name:name()]; \
+  }
+TRAINGRAPH_UNARY(negate, not)
+TRAINGRAPH_UNARY(neg, negative)
+TRAINGRAPH_UNARY(abs, absolute)
+TRAINGRAPH_UNARY(sign, sign)
+TRAINGRAPH_UNARY(square, square)
+TRAINGRAPH_UNARY(sqrt, squareRoot)
+TRAINGRAPH_UNARY(exp, exponent)
+TRAINGRAPH_UNARY(log, logarithm)
+TRAINGRAPH_UNARY(tanh, tanh)
+TRAINGRAPH_UNARY(sigmoid, sigmoid)
+TRAINGRAPH_UNARY(erf, erf)
+#undef TRAINGRAPH_UNARY
+
+T GraphBuilder::at_least(T x, double y) {
+  return [graph_ greaterThanOrEqualToWithPrimaryTensor:x
+                                       secondaryTensor:scalar(y)
+                                                  name:name()];
+}
+
+T GraphBuilder::select(T predicate, T x, T y) {
+  return [graph_ selectWithPredicateTensor:predicate
+                       truePredicateTensor:x
+                      falsePredicateTensor:y
+                                      name:name()];
+}
+
+T GraphBuilder::select(T predicate, T x, double y) {
+  return select(predicate, x, scalar(y));
+}
+
+T GraphBuilder::select(T predicate, double x, T y) {
+  return select(predicate, scalar(x), y);
+}
+
+T GraphBuilder::select(T predicate, double x, double y) {
+  return select(predicate, scalar(x), scalar(y));
+}
+
+T GraphBuilder::softplus(T x) {
+  return add(max(x, 0.0), log(add(exp(neg(abs(x))), 1.0)));
+}
+
+T GraphBuilder::cast(T x, DataType type) {
+  return [graph_ castTensor:x toType:mps_data_type(type) name:name()];
+}
+
+T GraphBuilder::reshape(T x, const Shape& shape) {
+  return [graph_ reshapeTensor:x withShape:ns_shape(shape) name:name()];
+}
+
+T GraphBuilder::broadcast(T x, const Shape& shape) {
+  return [graph_ broadcastTensor:x toShape:ns_shape(shape) name:name()];
+}
+
+T GraphBuilder::transpose(T x, const Shape& permutation) {
+  return [graph_ transposeTensor:x
+                     permutation:ns_shape(permutation)
+                            name:name()];
+}
+
+T GraphBuilder::transpose_matrix(T x) {
+  const NSUInteger rank = [[x shape] count];
+  return [graph_ transposeTensor:x
+                       dimension:rank - 2
+                   withDimension:rank - 1
+                            name:name()];
+}
+
+T GraphBuilder::reduce(Reduction kind, T x, const Shape& shape,
+                       const Shape& axes) {
+  if (axes.empty()) return x;
+  for (const FoldedReduction& step : fold_reduction(shape, axes)) {
+    if (step.shape != shape) x = reshape(x, step.shape);
+    NSArray<NSNumber*>* list = ns_shape(step.axes);
+    switch (kind) {
+      case Reduction::Sum:
+        x = [graph_ reductionSumWithTensor:x axes:list name:name()];
+        break;
+      case Reduction::Maximum:
+        x = [graph_ reductionMaximumWithTensor:x axes:list name:name()];
+        break;
+      case Reduction::Minimum:
+        x = [graph_ reductionMinimumWithTensor:x axes:list name:name()];
+        break;
+    }
+  }
+  Shape reduced = shape;
+  for (std::int64_t axis : axes) reduced[static_cast<int>(axis)] = 1;
+  return reshape(x, reduced);
+}
+
+T GraphBuilder::sum(T x, const Shape& shape, const Shape& axes) {
+  return reduce(Reduction::Sum, x, shape, axes);
+}
+
+T GraphBuilder::mean(T x, const Shape& shape, const Shape& axes) {
+  double count = 1;
+  for (std::int64_t axis : axes) count *= double(shape[static_cast<int>(axis)]);
+  return div(sum(x, shape, axes), count);
+}
+
+T GraphBuilder::maximum(T x, const Shape& shape, const Shape& axes) {
+  return reduce(Reduction::Maximum, x, shape, axes);
+}
+
+T GraphBuilder::minimum(T x, const Shape& shape, const Shape& axes) {
+  return reduce(Reduction::Minimum, x, shape, axes);
+}
+
+T GraphBuilder::sum_to(T x, const Shape& from, const Shape& to) {
+  Shape axes;
+  const int missing = from.rank() - to.rank();
+  for (int axis = 0; axis < from.rank(); ++axis) {
+    const std::int64_t size = axis < missing ? 1 : to[axis - missing];
+    if (size != from[axis]) axes.push_back(axis);
+  }
+  return reshape(sum(x, from, axes), to);
+}
+
+}  // namespace traingraph::metal

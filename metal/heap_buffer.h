@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// HeapBuffer: device memory as one placement heap. MPSGraph reads tensors from
+// byte 0 of an MTLBuffer, so every storage of an arena is a buffer of its own
+// at an offset of the heap; they may overlap. Hazards are tracked for the heap
+// as a whole: kernels of one queue see each other's writes.
+#pragma once
+
+#include "metal/gpu_device.h"
+#include "runtime/device_context.h"
+
+namespace traingraph::metal {
+
+class HeapBuffer final : public DeviceBuffer {
+ public:
+  std::size_t size_bytes() const override { return bytes_; }
+  std::byte* host() const override { return host_; }
+
+  /// All of it, for copies.
+  id<MTLBuffer> whole() const { return whole_.get(); }
+  /// A buffer at an offset; nil when Metal refuses.
+  ObjcPtr<id<MTLBuffer>> part(std::size_t offset, std::size_t bytes) const;
+
+  /// Zeroed. Null when there is not enough memory.
+  static std::shared_ptr<HeapBuffer> make(const GpuDevice& device,
+                                          std::size_t bytes,
+                                          std::string_view label);
+
+ private:
+  ObjcPtr<id<MTLHeap>> heap_;
+  ObjcPtr<id<MTLBuffer>> whole_;
+  std::size_t bytes_ = 0;
+  std::byte* host_ = nullptr;
+};
+
+inline HeapBuffer& heap_of(const Location& location) {
+  return static_cast<HeapBuffer&>(*location.buffer);
+}
+
+}  // namespace traingraph::metal

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// The entry points of metal_backend.h and the Metal device itself.
+#import "metal/command_stream.h"
+#import "metal/guard.h"
+#include "metal/metal_backend.h"
+#include "metal/metal_target.h"
+#include "traingraph/error.h"
+
+namespace traingraph::metal {
+namespace {
+
+class MetalContext final : public DeviceContext {
+ public:
+  explicit MetalContext(std::unique_ptr<GpuDevice> device)
+      : device_(std::move(device)),
+        target_(*device_, device_->alignment),
+        stream_(*device_) {}
+
+  DeviceType type() const override { return DeviceType::GPU; }
+  std::string description() const override { return describe(*device_); }
+  std::vector<std::string> gpu_names() const override {
+    return {to_string([device_->metal.get() name])};
+  }
+  const Target& target() const override { return target_; }
+
+  std::shared_ptr<DeviceBuffer> allocate(std::size_t bytes,
+                                         std::string_view label) override {
+    auto buffer = HeapBuffer::make(*device_, bytes, label);
+    if (buffer) return buffer;
+    throw OutOfMemoryError(
+        ErrorInfo{.op = "allocate",
+                  .node = std::string(label),
+                  .what = "the GPU's memory does not suffice",
+                  .expected = std::to_string(bytes) + " bytes",
+                  .got = available(),
+                  .hint = "Use a smaller batch, or free other graphs."});
+  }
+
+  std::unique_ptr<BoundUnits> bind(
+      const LoweredProgram& program, std::span<const UnitId> units,
+      std::span<const Location> locations,
+      std::span<const std::vector<PoisonRange>> poison) override {
+    return bind_graphs(program, units, locations, poison);
+  }
+  void submit(Submission& submission) override { stream_.submit(submission); }
+  void drain() override { stream_.drain(); }
+
+ private:
+  std::string available() const {
+    id<MTLDevice> device = device_->metal.get();
+    return std::to_string([device currentAllocatedSize]) + " of " +
+           std::to_string([device recommendedMaxWorkingSetSize]) +
+           " bytes in use, at most " +
+           std::to_string([device maxBufferLength]) + " in one piece";
+  }
+
+  std::unique_ptr<GpuDevice> device_;
+  MetalTarget target_;
+  CommandStream stream_;
+};
+
+}  // namespace
+
+std::shared_ptr<DeviceContext> make_context() {
+  Discovery found = discover_gpu();
+  if (!found.device) return nullptr;
+  return std::make_shared<MetalContext>(std::move(found.device));
+}
+
+std::string unavailable_reason() { return discover_gpu().reason; }
+
+}  // namespace traingraph::metal

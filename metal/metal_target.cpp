@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+#include "metal/metal_target.h"
+
+#include <algorithm>
+
+#include "graph/op_def.h"
+#include "metal/assumptions.h"
+#include "metal/compile_unit.h"
+
+namespace traingraph::metal {
+namespace {
+
+/// MPSNDArray: fewer than 2^31 elements.
+constexpr std::int64_t kMaxElements = (std::int64_t{1} << 31) - 1;
+
+std::string reason_of(const TensorDescriptor& desc) {
+  if (desc.data_type == DataType::BFloat16 ||
+      desc.data_type == DataType::Float16) {
+    return "the GPU does not compute in " +
+           std::string(to_string(desc.data_type)) + " yet";
+  }
+  if (desc.shape.num_elements() > kMaxElements) {
+    return "MPSGraph takes tensors of fewer than 2^31 elements, not " +
+           desc.to_string();
+  }
+  return {};
+}
+
+/// `image` and `weights` are NCHW and OIHW.
+std::string reason_of_convolution(const Shape& image, const Shape& weights) {
+  const std::int64_t channels = std::max(image[1], weights[0]);
+  if (channels > kMaxConvolutionChannels) {
+    return "convolutions of more than " +
+           std::to_string(kMaxConvolutionChannels) +
+           " channels fail on some systems; got " + std::to_string(channels);
+  }
+  const std::int64_t kernel = std::max(weights[2], weights[3]);
+  if (kernel > kMaxConvolutionKernel) {
+    return "convolution kernels longer than " +
+           std::to_string(kMaxConvolutionKernel) +
+           " are wrong on some systems; got " + std::to_string(kernel);
+  }
+  return {};
+}
+
+std::string reason_of_convolution(const Program& program, const Node& node) {
+  const auto shape = [&](ValueId value) { return program.shape(value); };
+  switch (node.op->kind) {
+    case OpKind::Convolution2d:
+      return reason_of_convolution(shape(node.inputs[0]),
+                                   shape(node.inputs[1]));
+    case OpKind::Convolution2dInputGradient:
+      return reason_of_convolution(shape(node.outputs[0]),
+                                   shape(node.inputs[1]));
+    case OpKind::Convolution2dWeightsGradient:
+      return reason_of_convolution(shape(node.inputs[1]),
+                                   shape(node.outputs[0]));
+    default:
+      return {};
+  }
+}
+
+/// Gives storage to everything that crosses a unit's border.
+class Lowering {
+ public:
+  Lowering(const GpuDevice& device, const Program& program)
+      : device_(device), program_(program) {
+    lowered_.storage_of.assign(program.values().size(), -1);
+  }
+
+  LoweredProgram run(const LowerOptions& options) {
+    for (const GraphUnit& unit : partition(program_, options)) add(unit);
+    // The host may read an input that no unit needs.
+    for (ValueId value : options.kept) storage_of(value);
+    return std::move(lowered_);
+  }
+
+ private:
+  void add(const GraphUnit& graph) {
+    Unit unit;
+    unit.phase = graph.phase;
+    unit.nodes = graph.nodes;
+    UnitArgs args;
+    for (ValueId value : graph.feeds) {
+      args.feeds.push_back(add_arg(unit, unit.reads, storage_of(value)));
+    }
+    for (const Mask& mask : graph.masks) {
+      args.states.push_back(
+          add_arg(unit, unit.reads, storage_of(mask.random_state)));
+      const std::size_t bytes =
+          TensorDescriptor{mask.shape, DataType::Float32}.size_bytes();
+      args.masks.push_back(
+          add_arg(unit, unit.scratch, add_storage(bytes, "dropout mask")));
+    }
+    for (ValueId value : graph.targets) {
+      args.targets.push_back(add_arg(unit, unit.writes, storage_of(value)));
+    }
+    for (ValueId value : graph.updated) add_updated(unit, args, value);
+    unit.code = compile_unit(device_, program_, graph, args);
+    lowered_.units.push_back(std::move(unit));
+  }
+
+  void add_updated(Unit& unit, UnitArgs& args, ValueId value) {
+    const int variable = add_arg(unit, unit.writes, storage_of(value));
+    args.variables.push_back(variable);
+    if (kFeedAndTargetMayAlias) {
+      args.news.push_back(variable);
+      return;
+    }
+    const StorageId scratch =
+        add_storage(program_.desc(value).size_bytes(),
+                    "new " + program_.value(value).name);
+    args.news.push_back(add_arg(unit, unit.scratch, scratch));
+  }
+
+  static int add_arg(Unit& unit, std::vector<StorageId>& list,
+                     StorageId storage) {
+    list.push_back(storage);
+    unit.args.push_back(storage);
+    return static_cast<int>(unit.args.size()) - 1;
+  }
+
+  StorageId storage_of(ValueId value) {
+    StorageId& storage = lowered_.storage_of[value];
+    if (storage < 0) {
+      storage = add_storage(program_.desc(value).size_bytes(),
+                            program_.value(value).name);
+      lowered_.storages.back().value = value;
+    }
+    return storage;
+  }
+
+  StorageId add_storage(std::size_t bytes, std::string name) {
+    lowered_.storages.push_back(
+        {.bytes = bytes, .value = kNoValue, .name = std::move(name)});
+    return static_cast<StorageId>(lowered_.storages.size()) - 1;
+  }
+
+  const GpuDevice& device_;
+  const Program& program_;
+  LoweredProgram lowered_;
+};
+
+}  // namespace
+
+std::string MetalTarget::reason_unsupported(const Program& program,
+                                            const Node& node) const {
+  for (const auto* list : {&node.inputs, &node.outputs}) {
+    for (ValueId value : *list) {
+      if (value == kNoValue || program.value(value).is_opaque) continue;
+      std::string reason = reason_of(program.desc(value));
+      if (!reason.empty()) return reason;
+    }
+  }
+  return reason_of_convolution(program, node);
+}
+
+LoweredProgram MetalTarget::lower(const Program& program,
+                                  const LowerOptions& options) const {
+  return Lowering(device_, program).run(options);
+}
+
+}  // namespace traingraph::metal

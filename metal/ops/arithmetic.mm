@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// Arithmetic of one and two operands, select and dropout.
+#import "metal/graph_builder.h"
+
+namespace traingraph::metal {
+namespace {
+
+using enum ArithmeticOperation;
+
+/// 0 wherever y is 0, whatever z is there.
+T unless_zero(GraphBuilder& b, T y, T z) {
+  return b.select(b.equal(y, b.scalar(0)), 0.0, z);
+}
+
+T unary(GraphBuilder& b, T x) {
+#define TRAINGRAPH_CASE(operation, selector) \
+  case operation:                            \
+    return [b.graph() selector##WithTensor:x name:b.name()];
+  switch (b.attrs<ArithmeticAttrs>().operation) {
+    TRAINGRAPH_CASE(Floor, floor)
+    TRAINGRAPH_CASE(Round, rint)  // ties to even
+    TRAINGRAPH_CASE(Ceil, ceil)
+    TRAINGRAPH_CASE(Sqrt, squareRoot)
+    TRAINGRAPH_CASE(Rsqrt, reverseSquareRoot)
+    TRAINGRAPH_CASE(Sin, sin)
+    TRAINGRAPH_CASE(Cos, cos)
+    TRAINGRAPH_CASE(Tan, tan)
+    TRAINGRAPH_CASE(Asin, asin)
+    TRAINGRAPH_CASE(Acos, acos)
+    TRAINGRAPH_CASE(Atan, atan)
+    TRAINGRAPH_CASE(Sinh, sinh)
+    TRAINGRAPH_CASE(Cosh, cosh)
+    TRAINGRAPH_CASE(Tanh, tanh)
+    TRAINGRAPH_CASE(Asinh, asinh)
+    TRAINGRAPH_CASE(Acosh, acosh)
+    TRAINGRAPH_CASE(Atanh, atanh)
+    TRAINGRAPH_CASE(Exp, exponent)
+    TRAINGRAPH_CASE(Exp2, exponentBase2)
+    TRAINGRAPH_CASE(Log, logarithm)
+    TRAINGRAPH_CASE(Log2, logarithmBase2)
+    default:
+      return nil;  // the shape rule has refused it
+  }
+#undef TRAINGRAPH_CASE
+}
+
+T binary(GraphBuilder& b, T x, T y) {
+  switch (b.attrs<ArithmeticAttrs>().operation) {
+    case Add:
+      return b.add(x, y);
+    case Subtract:
+      return b.sub(x, y);
+    case Multiply:
+      return b.mul(x, y);
+    case Divide:
+      return b.div(x, y);
+    case Pow:
+      return b.pow(x, y);
+    case MultiplyNoNaN:
+      return unless_zero(b, y, b.mul(x, y));
+    case DivideNoNaN:
+      return unless_zero(b, y, b.div(x, y));
+    case Min:
+      return b.min(x, y);
+    case Max:
+      return b.max(x, y);
+    default:
+      return nil;  // the shape rule has refused it
+  }
+}
+
+}  // namespace
+
+void lower_unary(GraphBuilder& b) { b.set(unary(b, b.input(0))); }
+
+void lower_binary(GraphBuilder& b) { b.set(binary(b, b.input(0), b.input(1))); }
+
+void lower_select(GraphBuilder& b) {
+  b.set(b.select(b.input(0), b.input(1), b.input(2)));
+}
+
+/// The mask, made by a kernel of ours, is 0 or 1 / (1 - rate).
+void lower_dropout(GraphBuilder& b) {
+  if (b.attrs<DropoutAttrs>().rate == 0) return b.set(b.input(0));
+  // What is dropped is 0 even where the input is not finite.
+  T kept = b.greater(b.mask(), 0.0);
+  b.set(b.select(kept, b.mul(b.input(0), b.mask()), 0.0));
+}
+
+}  // namespace traingraph::metal

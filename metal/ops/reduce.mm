@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// Reductions that keep the rank, broadcasting and the squared norm.
+#import "metal/fold.h"
+#import "metal/graph_builder.h"
+#include "ops/shape_rules.h"
+
+namespace traingraph::metal {
+namespace {
+
+using enum ReductionType;
+
+/// Any or all: the extremum of 0 and 1.
+T reduce_booleans(GraphBuilder& b, T x, const Shape& shape, const Shape& axes,
+                  bool is_any) {
+  T number = b.cast(x, DataType::Float32);
+  T extremum =
+      is_any ? b.maximum(number, shape, axes) : b.minimum(number, shape, axes);
+  return b.greater(extremum, 0.5);
+}
+
+/// Int32 index along one axis.
+T index_of_extremum(GraphBuilder& b, T x, int axis, bool is_maximum) {
+  constexpr int kMiddle = 1;
+  x = b.reshape(x, around_axis(b.input_shape(0), axis));
+  T index = is_maximum ? [b.graph() reductionArgMaximumWithTensor:x
+                                                             axis:kMiddle
+                                                             name:b.name()]
+                       : [b.graph() reductionArgMinimumWithTensor:x
+                                                             axis:kMiddle
+                                                             name:b.name()];
+  return b.reshape(index, b.result_shape());
+}
+
+T reduce(GraphBuilder& b, T x) {
+  const auto& attrs = b.attrs<ReduceAttrs>();
+  const Shape& shape = b.input_shape(0);
+  const Shape axes = resolve_axes(attrs.axes, shape.rank());
+  switch (attrs.type) {
+    case None:
+      break;
+    case Sum:
+      return b.sum(x, shape, axes);
+    case Mean:
+      return b.mean(x, shape, axes);
+    case Max:
+      return b.maximum(x, shape, axes);
+    case Min:
+      return b.minimum(x, shape, axes);
+    case ArgMax:
+    case ArgMin:
+      return index_of_extremum(b, x, static_cast<int>(axes[0]),
+                               attrs.type == ArgMax);
+    case L1Norm:
+      return b.sum(b.abs(x), shape, axes);
+    case Any:
+    case All:
+      return reduce_booleans(b, x, shape, axes, attrs.type == Any);
+  }
+  return x;
+}
+
+}  // namespace
+
+void lower_reduce(GraphBuilder& b) { b.set(reduce(b, b.input(0))); }
+
+void lower_broadcast_to(GraphBuilder& b) {
+  b.set(b.broadcast(b.input(0), b.result_shape()));
+}
+
+void lower_squared_norm(GraphBuilder& b) {
+  const Shape& shape = b.input_shape(0);
+  T sum = b.sum(b.square(b.input(0)), shape, resolve_axes({}, shape.rank()));
+  b.set(b.reshape(sum, b.result_shape()));
+}
+
+}  // namespace traingraph::metal

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+#include "metal/partition.h"
+
+#include <algorithm>
+
+#include "graph/op_def.h"
+#include "metal/assumptions.h"
+#include "ops/cost.h"
+
+namespace traingraph::metal {
+namespace {
+
+void add_once(std::vector<ValueId>& list, ValueId value) {
+  if (std::ranges::find(list, value) == list.end()) list.push_back(value);
+}
+
+double estimated_ms(const Program& program, const Node& node) {
+  const NodeCost cost = estimate_cost(program, node);
+  return 1e3 * std::max(cost.flops / kFlopsPerSecond,
+                        cost.bytes / kBytesPerSecond);
+}
+
+/// Nodes that can run although the values of `may_be_absent` were not given
+/// come first; the others wait for those values.
+std::vector<bool> find_waiting(const Program& program,
+                               std::span<const ValueId> may_be_absent) {
+  std::vector<bool> is_absent(program.values().size(), false);
+  for (ValueId value : may_be_absent) is_absent[value] = true;
+  std::vector<bool> is_waiting;
+  for (const Node& node : program.nodes()) {
+    is_waiting.push_back(std::ranges::any_of(node.inputs, [&](ValueId value) {
+      return value != kNoValue && is_absent[value];
+    }));
+    if (!is_waiting.back()) continue;
+    for (ValueId value : node.outputs) is_absent[value] = true;
+  }
+  return is_waiting;
+}
+
+/// Appends nodes to units; decides where a new one begins.
+class Cutter {
+ public:
+  Cutter(const Program& program, const LowerOptions& options)
+      : program_(program), options_(options) {}
+
+  std::vector<GraphUnit> run() {
+    const auto is_waiting = find_waiting(program_, options_.may_be_absent);
+    for (bool waiting : {false, true}) {
+      begin_unit_ = true;
+      for (std::size_t id = 0; id < is_waiting.size(); ++id) {
+        if (is_waiting[id] == waiting) append(static_cast<NodeId>(id));
+      }
+    }
+    return std::move(units_);
+  }
+
+ private:
+  void append(NodeId id) {
+    const Node& node = program_.node(id);
+    const double ms = estimated_ms(program_, node);
+    if (begin_unit_ || begins_unit(node, ms)) {
+      units_.emplace_back().phase = node.phase;
+      unit_ms_ = 0;
+      begin_unit_ = false;
+    }
+    unit_ms_ += ms;
+    units_.back().nodes.push_back(id);
+  }
+
+  bool begins_unit(const Node& node, double ms) const {
+    const bool is_too_long =
+        options_.max_gpu_ms > 0 && unit_ms_ + ms > options_.max_gpu_ms;
+    const bool is_next_phase = units_.back().phase != node.phase;
+    const bool is_separate =
+        options_.separates_updates && node.phase == Phase::Update;
+    return is_too_long || is_separate ||
+           (is_next_phase && !options_.joins_phases);
+  }
+
+  const Program& program_;
+  const LowerOptions& options_;
+  std::vector<GraphUnit> units_;
+  double unit_ms_ = 0;
+  bool begin_unit_ = true;
+};
+
+bool has_mask(const Node& node) {
+  const auto* dropout = std::get_if<DropoutAttrs>(&node.attrs);
+  return dropout && dropout->rate != 0;
+}
+
+void add_mask(const Program& program, NodeId id, std::vector<Mask>& masks) {
+  const Node& node = program.node(id);
+  const auto& attrs = std::get<DropoutAttrs>(node.attrs);
+  const Shape& shape = program.shape(node.outputs[0]);
+  for (Mask& mask : masks) {
+    if (mask.attrs != attrs || mask.random_state != node.inputs[1]) continue;
+    if (mask.shape != shape) continue;
+    mask.nodes.push_back(id);
+    return;
+  }
+  masks.push_back({attrs, shape, node.inputs[1], {id}});
+}
+
+class Borders {
+ public:
+  Borders(const Program& program, const LowerOptions& options)
+      : program_(program), is_kept_(program.values().size(), false) {
+    for (ValueId value : options.kept) is_kept_[value] = true;
+  }
+
+  void find(std::vector<GraphUnit>& units) {
+    unit_of_.assign(program_.nodes().size(), -1);
+    for (std::size_t u = 0; u < units.size(); ++u) {
+      for (NodeId id : units[u].nodes) unit_of_[id] = static_cast<int>(u);
+    }
+    for (const Node& node : program_.nodes()) keep_what_crosses(node);
+    for (GraphUnit& unit : units) find(unit);
+    std::erase_if(units, [](const GraphUnit& unit) {
+      return unit.targets.empty() && unit.updated.empty();
+    });
+  }
+
+ private:
+  int unit_of(const Node& node) const {
+    return unit_of_[&node - program_.nodes().data()];
+  }
+
+  void keep_what_crosses(const Node& reader) {
+    for (ValueId value : reader.inputs) {
+      if (value == kNoValue) continue;
+      const NodeId producer = program_.value(value).producer;
+      if (producer >= 0 && unit_of_[producer] != unit_of(reader)) {
+        is_kept_[value] = true;
+      }
+    }
+  }
+
+  void find(GraphUnit& unit) {
+    // Values that have a tensor in the executable by now.
+    std::vector<bool> is_inside(program_.values().size(), false);
+    for (NodeId id : unit.nodes) {
+      const Node& node = program_.node(id);
+      const int num_inputs = static_cast<int>(node.inputs.size());
+      for (int i = 0; i < num_inputs; ++i) {
+        const ValueId value = node.inputs[i];
+        if (value == kNoValue || program_.value(value).is_opaque) continue;
+        if (node.op->kind == OpKind::Dropout && i == 1) continue;
+        if (!is_inside[value]) unit.feeds.push_back(value);
+        is_inside[value] = true;
+        if (mutates(node, i)) add_once(unit.updated, value);
+      }
+      if (has_mask(node)) add_mask(program_, id, unit.masks);
+      for (ValueId value : node.outputs) {
+        if (program_.value(value).is_opaque) continue;
+        is_inside[value] = true;
+        if (is_kept_[value]) unit.targets.push_back(value);
+      }
+    }
+  }
+
+  const Program& program_;
+  std::vector<bool> is_kept_;  // by value
+  std::vector<int> unit_of_;   // by node
+};
+
+}  // namespace
+
+std::vector<GraphUnit> partition(const Program& program,
+                                 const LowerOptions& options) {
+  std::vector<GraphUnit> units = Cutter(program, options).run();
+  Borders(program, options).find(units);
+  return units;
+}
+
+std::string label_of(const Program& program, const GraphUnit& unit) {
+  static constexpr const char* kPhases[] = {"forward", "gradient", "update"};
+  const std::string& first = program.node(unit.nodes.front()).name;
+  const std::string& last = program.node(unit.nodes.back()).name;
+  const std::string range = first == last ? first : first + " ... " + last;
+  return range + " (" + kPhases[static_cast<int>(unit.phase)] + ')';
+}
+
+}  // namespace traingraph::metal

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// Wrong calls: errors that pybind11 finds before any of our code runs.
+#pragma once
+
+#include <string>
+
+#include "bindings.h"
+
+namespace traingraph::python {
+
+/// A value for messages: its repr when that is short, else its type. Contents
+/// of arrays never get into messages.
+std::string describe(py::handle object);
+
+}  // namespace traingraph::python

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// Functions without branches and calls, so that loops over them vectorise. The
+// library's std::exp and its like are exact to half a unit in the last place,
+// and cost a call per element.
+//
+// Each states its largest relative error in units of the last place (ulp); the
+// tests hold it to that. NaN stays NaN.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+namespace traingraph::cpu {
+
+namespace detail {
+
+/// x = n ln 2 + r with |r| <= ln 2 / 2, and 2^n as two factors that are normal
+/// numbers even where e^x overflows or is subnormal.
+struct Reduced {
+  float r, half, other_half;
+  std::int32_t n;
+
+  explicit Reduced(float x) {
+    constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: its last bit is 1
+    x = x < -104 ? -104 : x;               // NaN passes
+    x = x > 89 ? 89 : x;
+    const float shifted = x * 1.44269504f + kRound;
+    const float whole = shifted - kRound;
+    n = std::bit_cast<std::int32_t>(shifted) -
+        std::bit_cast<std::int32_t>(kRound);
+    r = x - whole * 0.693359375f;  // ln 2 to 9 bits: the product is exact
+    r -= whole * -2.12194440e-4f;
+    half = power_of_two(n >> 1);
+    other_half = power_of_two(n - (n >> 1));
+  }
+  static float power_of_two(std::int32_t n) {
+    // Unsigned, since the n of a NaN is anything.
+    return std::bit_cast<float>((static_cast<std::uint32_t>(n) + 127u) << 23);
+  }
+  /// e^r - 1: r + r^2 P(r).
+  float exp_minus_one() const {
+    float p = 1.9875691500e-4f;
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    return p * r * r + r;
+  }
+};
+
+}  // namespace detail
+
+/// e^x; 1 ulp.
+inline float fast_exp(float x) {
+  const detail::Reduced reduced(x);
+  return (reduced.exp_minus_one() + 1) * reduced.half * reduced.other_half;
+}
+
+/// e^x - 1; 4 ulp.
+inline float fast_expm1(float x) {
+  const detail::Reduced reduced(x);
+  const float p = reduced.exp_minus_one();
+  const float scaled =
+      (p * reduced.half + reduced.half) * reduced.other_half - 1;
+  return reduced.n == 0 ? p : scaled;
+}
+
+/// ln(1 + x) for 0 <= x <= 1; 2 ulp.
+inline float fast_log1p_unit(float x) {
+  // 2 artanh(s) = 2 s (1 + s^2 / 3 + s^4 / 5 + ...), s <= 1/3
+  const float s = x / (2 + x), square = s * s;
+  float p = 1.0f / 15;
+  p = p * square + 1.0f / 13;
+  p = p * square + 1.0f / 11;
+  p = p * square + 1.0f / 9;
+  p = p * square + 1.0f / 7;
+  p = p * square + 1.0f / 5;
+  p = p * square + 1.0f / 3;
+  return 2 * (s + s * (square * p));
+}
+
+/// The nearest whole number, ties to even; exact.
+inline float fast_round(float x) {
+  constexpr float kWhole = 8388608.0f;  // from here on all floats are whole
+  const float magnitude = std::fabs(x);
+  const float rounded = std::copysign((magnitude + kWhole) - kWhole, x);
+  return magnitude < kWhole ? rounded : x;
+}
+
+/// Exact.
+inline float fast_floor(float x) {
+  const float rounded = fast_round(x);
+  return rounded - (rounded > x ? 1.0f : 0.0f);
+}
+
+/// Exact.
+inline float fast_ceil(float x) {
+  const float rounded = fast_round(x);
+  return std::copysign(rounded + (rounded < x ? 1.0f : 0.0f), x);
+}
+
+}  // namespace traingraph::cpu

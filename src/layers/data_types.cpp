@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// The data types that the sources of each layer class may have: those that the
+// class's op takes and the device computes in.
+#include "graph/op_def.h"
+#include "traingraph/device.h"
+#include "traingraph/layers.h"
+#include "traingraph/losses.h"
+
+namespace traingraph {
+namespace {
+
+/// The sources are the first inputs of `op`.
+bool takes(OpKind op, DataType type, const Device& device,
+           int num_sources = 1) {
+  DataTypes types = 0;
+  for (int i = 0; i < num_sources; ++i) types |= input_def(op_def(op), i).types;
+  return (types & bit(type)) != 0 && device.computes_in(type);
+}
+
+}  // namespace
+
+bool Layer::supports_data_type(DataType type, const Device& device) {
+  return device.computes_in(type);  // as any layer that moves elements
+}
+
+namespace layers {
+
+#define TRAINGRAPH_TAKES(Class, op)                                     \
+  bool Class::supports_data_type(DataType type, const Device& device) { \
+    return takes(OpKind::op, type, device);                             \
+  }
+TRAINGRAPH_TAKES(Activation, Activation)
+TRAINGRAPH_TAKES(Arithmetic, Unary)
+TRAINGRAPH_TAKES(BatchNormalization, BatchNorm)
+TRAINGRAPH_TAKES(Comparison, Compare)
+TRAINGRAPH_TAKES(Concatenation, Concatenate)
+TRAINGRAPH_TAKES(Convolution, Convolution2d)
+TRAINGRAPH_TAKES(Dropout, Dropout)
+TRAINGRAPH_TAKES(FullyConnected, MatMul)
+TRAINGRAPH_TAKES(MatMul, MatMul)
+TRAINGRAPH_TAKES(Padding, Pad)
+TRAINGRAPH_TAKES(Pooling, MaxPool2d)
+TRAINGRAPH_TAKES(Reduction, Reduce)
+TRAINGRAPH_TAKES(Reshape, Reshape)
+TRAINGRAPH_TAKES(Slice, Slice)
+TRAINGRAPH_TAKES(Softmax, Softmax)
+TRAINGRAPH_TAKES(Split, Split)
+TRAINGRAPH_TAKES(Transpose, Transpose)
+#undef TRAINGRAPH_TAKES
+
+bool Selection::supports_data_type(DataType type, const Device& device) {
+  return takes(OpKind::Select, type, device, /*num_sources=*/3);
+}
+
+}  // namespace layers
+
+bool losses::Loss::supports_data_type(DataType type, const Device& device) {
+  return takes(OpKind::Loss, type, device);
+}
+
+}  // namespace traingraph

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include "ops/cost.h"
+
+#include <algorithm>
+
+#include "graph/op_def.h"
+
+namespace traingraph {
+namespace {
+
+/// One result element of the other ops: a few operations each.
+constexpr double kFlopsPerElement = 4;
+
+double elements(const Shape& shape) {
+  return static_cast<double>(shape.num_elements());
+}
+
+/// Products per output position of a convolution with these weights
+/// (O, I / groups, height, width).
+double taps(const Shape& weights) {
+  return elements(weights) / static_cast<double>(weights[0]);
+}
+
+double window(const Pair& kernel_sizes) {
+  return static_cast<double>(kernel_sizes[0]) *
+         static_cast<double>(kernel_sizes[1]);
+}
+
+double estimate_flops(const Program& program, const Node& node) {
+  const auto input = [&](int i) -> const Shape& {
+    return program.shape(node.inputs[i]);
+  };
+  const Shape empty;
+  const Shape& result =
+      node.outputs.empty() ? empty : program.shape(node.outputs[0]);
+  switch (node.op->kind) {
+    case OpKind::MatMul: {
+      const auto& attrs = std::get<MatMulAttrs>(node.attrs);
+      const Shape& x = input(0);
+      const int inner = x.rank() - (attrs.transposes_x ? 2 : 1);
+      return 2 * elements(result) * static_cast<double>(x[inner]);
+    }
+    case OpKind::Convolution2d:
+      return 2 * elements(result) * taps(input(1));
+    case OpKind::Convolution2dInputGradient:
+      return 2 * elements(input(0)) * taps(input(1));
+    case OpKind::Convolution2dWeightsGradient:
+      return 2 * elements(input(0)) * taps(result);
+    case OpKind::MaxPool2d:
+      return elements(result) *
+             window(std::get<Pool2dAttrs>(node.attrs).kernel_sizes);
+    case OpKind::AveragePool2d:
+      return elements(result) *
+             window(std::get<AveragePool2dAttrs>(node.attrs).kernel_sizes);
+    default: {
+      double largest = node.outputs.empty() ? 0 : elements(result);
+      for (ValueId value : node.inputs) {
+        if (value == kNoValue || program.value(value).is_opaque) continue;
+        largest = std::max(largest, elements(program.shape(value)));
+      }
+      return kFlopsPerElement * largest;
+    }
+  }
+}
+
+}  // namespace
+
+NodeCost estimate_cost(const Program& program, const Node& node) {
+  NodeCost cost;
+  cost.flops = estimate_flops(program, node);
+  for (const auto* list : {&node.inputs, &node.outputs}) {
+    for (ValueId value : *list) {
+      if (value == kNoValue || program.value(value).is_opaque) continue;
+      cost.bytes += static_cast<double>(program.desc(value).size_bytes());
+    }
+  }
+  return cost;
+}
+
+}  // namespace traingraph

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/in_flight.h"
+
+#include "runtime/device_wait.h"
+
+namespace traingraph {
+
+void InFlight::reserve() {
+  require_device_threads();  // who held the mutex is gone, too
+  std::unique_lock lock(mutex_);
+  wait_for_device(changed_, lock,
+                  [this] { return num_reserved_ < kMaxInFlight; });
+  ++num_reserved_;
+}
+
+void InFlight::give_back() noexcept {
+  std::scoped_lock lock(mutex_);
+  --num_reserved_;
+  changed_.notify_all();
+}
+
+void InFlight::start() noexcept {
+  num_working_.fetch_add(1);
+  std::scoped_lock lock(mutex_);
+  ++num_started_;
+}
+
+void InFlight::finished() noexcept {
+  std::scoped_lock lock(mutex_);
+  --num_reserved_;
+  --num_started_;
+  changed_.notify_all();
+}
+
+void InFlight::wait_until_idle() const {
+  require_device_threads();
+  std::unique_lock lock(mutex_);
+  wait_for_device(changed_, lock, [this] { return num_started_ == 0; });
+}
+
+}  // namespace traingraph

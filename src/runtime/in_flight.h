@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// InFlight: how many executions of a session are under way, with a bound, so
+// that a caller who is faster than the device waits instead of filling memory.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+
+namespace traingraph {
+
+/// Executions of one session between their call and their end.
+inline constexpr int kMaxInFlight = 64;
+
+class InFlight {
+ public:
+  /// Waits until one more may be enqueued. What makes room is work that ends
+  /// on the device's thread, never a callback. Can be interrupted.
+  void reserve();
+  /// The call was refused.
+  void give_back() noexcept;
+  /// Before submitting, with a reservation.
+  void start() noexcept;
+  /// Nothing of the execution touches device memory any more.
+  void work_finished() noexcept { num_working_.fetch_sub(1); }
+  /// It is done(); its room is free.
+  void finished() noexcept;
+
+  /// No work touches device memory: the host may.
+  bool is_idle() const { return num_working_.load() == 0; }
+  /// Until everything that was started is done(). Can be interrupted.
+  void wait_until_idle() const;
+
+ private:
+  std::atomic<int> num_working_{0};
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  int num_reserved_ = 0;  // including what was started
+  int num_started_ = 0;
+};
+
+}  // namespace traingraph

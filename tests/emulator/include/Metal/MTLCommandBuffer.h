@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// MTLCommandBuffer: work for the device that is encoded, committed, done.
+#pragma once
+
+#import <Metal/MTLDefines.h>
+
+NS_ASSUME_NONNULL_BEGIN
+
+@protocol MTLDevice;
+@protocol MTLCommandQueue;
+@protocol MTLCommandBuffer;
+@protocol MTLBlitCommandEncoder;
+@protocol MTLComputeCommandEncoder;
+@protocol MTLEvent;
+
+typedef NS_ENUM(NSUInteger, MTLCommandBufferStatus) {
+  MTLCommandBufferStatusNotEnqueued = 0,
+  MTLCommandBufferStatusEnqueued = 1,
+  MTLCommandBufferStatusCommitted = 2,
+  MTLCommandBufferStatusScheduled = 3,
+  MTLCommandBufferStatusCompleted = 4,
+  MTLCommandBufferStatusError = 5,
+};
+
+MTL_EXTERN NSErrorDomain const MTLCommandBufferErrorDomain;
+MTL_EXTERN NSString* const MTLCommandBufferEncoderInfoErrorKey;
+
+typedef NS_ENUM(NSUInteger, MTLCommandBufferError) {
+  MTLCommandBufferErrorNone = 0,
+  MTLCommandBufferErrorInternal = 1,
+  MTLCommandBufferErrorTimeout = 2,
+  MTLCommandBufferErrorPageFault = 3,
+  MTLCommandBufferErrorAccessRevoked = 4,
+  MTLCommandBufferErrorNotPermitted = 7,
+  MTLCommandBufferErrorOutOfMemory = 8,
+  MTLCommandBufferErrorInvalidResource = 9,
+  MTLCommandBufferErrorMemoryless = 10,
+  MTLCommandBufferErrorDeviceRemoved = 11,
+  MTLCommandBufferErrorStackOverflow = 12,
+};
+
+typedef NS_OPTIONS(NSUInteger, MTLCommandBufferErrorOption) {
+  MTLCommandBufferErrorOptionNone = 0,
+  MTLCommandBufferErrorOptionEncoderExecutionStatus = 1 << 0,
+};
+
+@interface MTLCommandBufferDescriptor : NSObject <NSCopying> {
+  BOOL _retainedReferences;
+  MTLCommandBufferErrorOption _errorOptions;
+}
+@property(readwrite, nonatomic) BOOL retainedReferences;
+@property(readwrite, nonatomic) MTLCommandBufferErrorOption errorOptions;
+@end
+
+typedef void (^MTLCommandBufferHandler)(id<MTLCommandBuffer>);
+
+@protocol MTLCommandBuffer <NSObject>
+@property(readonly) id<MTLDevice> device;
+@property(readonly) id<MTLCommandQueue> commandQueue;
+@property(readonly) BOOL retainedReferences;
+@property(readonly) MTLCommandBufferErrorOption errorOptions;
+@property(nullable, copy, atomic) NSString* label;
+@property(readonly) CFTimeInterval kernelStartTime;
+@property(readonly) CFTimeInterval kernelEndTime;
+@property(readonly) CFTimeInterval GPUStartTime;
+@property(readonly) CFTimeInterval GPUEndTime;
+@property(readonly) MTLCommandBufferStatus status;
+@property(nullable, readonly) NSError* error;
+- (void)enqueue;
+- (void)commit;
+- (void)addScheduledHandler:(MTLCommandBufferHandler)block;
+- (void)addCompletedHandler:(MTLCommandBufferHandler)block;
+- (void)waitUntilScheduled;
+- (void)waitUntilCompleted;
+- (nullable id<MTLBlitCommandEncoder>)blitCommandEncoder;
+- (nullable id<MTLComputeCommandEncoder>)computeCommandEncoder;
+- (void)encodeWaitForEvent:(id<MTLEvent>)event value:(uint64_t)value;
+- (void)encodeSignalEvent:(id<MTLEvent>)event value:(uint64_t)value;
+- (void)pushDebugGroup:(NSString*)string;
+- (void)popDebugGroup;
+@end
+
+NS_ASSUME_NONNULL_END

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+// The part of Metal Performance Shaders that the emulator has.
+#pragma once
+
+#import <MPSCore/MPSCore.h>
+
+MTL_EXTERN BOOL MPSSupportsMTLDevice(id<MTLDevice> _Nullable device);

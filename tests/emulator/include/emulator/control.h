@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// What tests ask of the emulator: failures on demand, and what is alive. Plain
+// C++; every function may be called from any thread.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace emulator {
+
+/// Failures are armed by these and used up by the event that they meet.
+/// `after`: how many such events succeed first.
+void fail_allocation(int after = 0);  // newBuffer..., newHeap... return nil
+void fail_compile(int after = 0);     // compileWithDevice... raises
+void raise_in_operation(const std::string& op, int after = 0);  // at creation
+/// The command buffer ends in MTLCommandBufferStatusError with this
+/// MTLCommandBufferError code; its work is not done.
+void fail_command_buffer(int code, int after = 0);
+void raise_in_encode(int after = 0);  // encodeToCommandBuffer raises
+
+/// Completion handlers run this much later.
+void delay_completion(double seconds);
+/// Completion handlers of buffers that finished run in reverse order, in
+/// groups of so many (a group that stays incomplete runs after 20 ms).
+void reorder_completions(int group);
+/// After every run of `op` this changes the results (by result index).
+void corrupt_operation(
+    const std::string& op,
+    std::function<void(std::vector<std::vector<double>>&)> change);
+/// encodeToCommandBuffer commits the command buffer and goes on with another
+/// one, as MPSGraph may, every n-th time (1: always; 0: never; default 2).
+void commit_and_continue_every(int n);
+
+/// The machine: is there a GPU at all, does it share memory with the host, how
+/// much of it there is. Ask before the device is created.
+void set_has_device(bool has_device);
+void set_has_unified_memory(bool is_unified);
+void set_memory_limit(std::size_t bytes);
+
+/// Undoes all of the above but the machine.
+void reset_faults();
+
+/// Objects of the emulated classes that are alive, by class name; only those
+/// whose number is not zero.
+std::map<std::string, long> live_objects();
+/// Bytes of all live buffers and heaps (buffers inside heaps count once).
+std::size_t allocated_bytes();
+/// Returns when all committed work is done, its handlers ran, and what it kept
+/// alive is released.
+void wait_until_idle();
+
+/// Work done so far.
+struct Counters {
+  long command_buffers = 0, executable_runs = 0, operations = 0, compiles = 0;
+};
+Counters counters();
+
+}  // namespace emulator

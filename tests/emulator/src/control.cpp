@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+#include "emulator/control.h"
+
+#include <map>
+#include <mutex>
+
+#include "device_memory.h"
+#include "faults.h"
+
+namespace emulator {
+namespace {
+
+/// An event that fails once, after so many that succeed.
+class Fault {
+ public:
+  void arm(int after) { countdown_ = after; }
+  bool meets() {
+    if (countdown_ < 0) return false;
+    return countdown_-- == 0;
+  }
+
+ private:
+  int countdown_ = -1;
+};
+
+struct Faults {
+  Fault allocation, compile, command_buffer, encode;
+  std::map<std::string, Fault> operations;
+  std::map<std::string, std::function<void(std::vector<std::vector<double>>&)>>
+      corruptions;
+  int command_buffer_code = 0;
+  double delay = 0;
+  int group = 1;
+  int continue_every = 2;
+  int encodes = 0;
+};
+
+struct Machine {
+  bool has_device = true;
+  bool has_unified_memory = true;
+  std::size_t memory_limit = std::size_t{8} << 30;
+};
+
+struct State {
+  std::mutex mutex;
+  Faults faults;
+  Machine machine;
+  std::map<std::string, long> objects;
+  Counters counters;
+};
+
+// Never destroyed: threads may outlive main.
+State& state() {
+  static State* const state = new State;
+  return *state;
+}
+
+template <class Function>
+auto locked(Function function) {
+  State& s = state();
+  std::lock_guard lock(s.mutex);
+  return function(s);
+}
+
+}  // namespace
+
+void fail_allocation(int after) {
+  locked([&](State& s) { s.faults.allocation.arm(after); });
+}
+
+void fail_compile(int after) {
+  locked([&](State& s) { s.faults.compile.arm(after); });
+}
+
+void raise_in_operation(const std::string& op, int after) {
+  locked([&](State& s) { s.faults.operations[op].arm(after); });
+}
+
+void fail_command_buffer(int code, int after) {
+  locked([&](State& s) {
+    s.faults.command_buffer_code = code;
+    s.faults.command_buffer.arm(after);
+  });
+}
+
+void raise_in_encode(int after) {
+  locked([&](State& s) { s.faults.encode.arm(after); });
+}
+
+void delay_completion(double seconds) {
+  locked([&](State& s) { s.faults.delay = seconds; });
+}
+
+void reorder_completions(int group) {
+  locked([&](State& s) { s.faults.group = group; });
+}
+
+void corrupt_operation(
+    const std::string& op,
+    std::function<void(std::vector<std::vector<double>>&)> change) {
+  locked([&](State& s) { s.faults.corruptions[op] = std::move(change); });
+}
+
+void commit_and_continue_every(int n) {
+  locked([&](State& s) {
+    s.faults.continue_every = n;
+    s.faults.encodes = 0;
+  });
+}
+
+void set_has_device(bool has_device) {
+  locked([&](State& s) { s.machine.has_device = has_device; });
+}
+
+void set_has_unified_memory(bool is_unified) {
+  locked([&](State& s) { s.machine.has_unified_memory = is_unified; });
+}
+
+void set_memory_limit(std::size_t bytes) {
+  locked([&](State& s) { s.machine.memory_limit = bytes; });
+}
+
+void reset_faults() {
+  locked([](State& s) { s.faults = {}; });
+}
+
+std::map<std::string, long> live_objects() {
+  return locked([](State& s) {
+    std::erase_if(s.objects, [](auto& entry) { return entry.second == 0; });
+    return s.objects;
+  });
+}
+
+std::size_t allocated_bytes() { return Memory::total_bytes(); }
+
+Counters counters() {
+  return locked([](State& s) { return s.counters; });
+}
+
+bool meets_allocation_fault() {
+  return locked([](State& s) { return s.faults.allocation.meets(); });
+}
+
+bool meets_compile_fault() {
+  return locked([](State& s) { return s.faults.compile.meets(); });
+}
+
+bool meets_operation_fault(const std::string& op) {
+  return locked([&](State& s) {
+    auto fault = s.faults.operations.find(op);
+    return fault != s.faults.operations.end() && fault->second.meets();
+  });
+}
+
+bool meets_encode_fault() {
+  return locked([](State& s) { return s.faults.encode.meets(); });
+}
+
+int meets_command_buffer_fault() {
+  return locked([](State& s) {
+    return s.faults.command_buffer.meets() ? s.faults.command_buffer_code : 0;
+  });
+}
+
+bool meets_commit_and_continue() {
+  return locked([](State& s) {
+    int every = s.faults.continue_every;
+    return every > 0 && ++s.faults.encodes % every == 0;
+  });
+}
+
+double completion_delay() {
+  return locked([](State& s) { return s.faults.delay; });
+}
+
+int completion_group() {
+  return locked([](State& s) { return s.faults.group; });
+}
+
+std::function<void(std::vector<std::vector<double>>&)> corruption_of(
+    const std::string& op) {
+  return locked([&](State& s) {
+    auto change = s.faults.corruptions.find(op);
+    return change == s.faults.corruptions.end() ? nullptr : change->second;
+  });
+}
+
+bool has_device() {
+  return locked([](State& s) { return s.machine.has_device; });
+}
+
+bool has_unified_memory() {
+  return locked([](State& s) { return s.machine.has_unified_memory; });
+}
+
+std::size_t memory_limit() {
+  return locked([](State& s) { return s.machine.memory_limit; });
+}
+
+void count_object(const std::string& class_name, int change) {
+  locked([&](State& s) { s.objects[class_name] += change; });
+}
+
+void count_command_buffer() {
+  locked([](State& s) { ++s.counters.command_buffers; });
+}
+
+void count_executable_run() {
+  locked([](State& s) { ++s.counters.executable_runs; });
+}
+
+void count_operation() {
+  locked([](State& s) { ++s.counters.operations; });
+}
+
+void count_compile() {
+  locked([](State& s) { ++s.counters.compiles; });
+}
+
+}  // namespace emulator

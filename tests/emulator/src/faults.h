@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// What the emulator asks of control.h's state: which failures are armed, what
+// the machine is, and where to count.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace emulator {
+
+// Each uses up a failure that is armed.
+bool meets_allocation_fault();
+bool meets_compile_fault();
+bool meets_operation_fault(const std::string& op);
+bool meets_encode_fault();
+/// The MTLCommandBufferError code to end with; 0 to succeed.
+int meets_command_buffer_fault();
+/// True when this encodeToCommandBuffer shall commit and continue.
+bool meets_commit_and_continue();
+
+double completion_delay();
+int completion_group();
+/// May be empty.
+std::function<void(std::vector<std::vector<double>>&)> corruption_of(
+    const std::string& op);
+
+bool has_device();
+bool has_unified_memory();
+std::size_t memory_limit();
+
+void count_object(const std::string& class_name, int change);
+void count_command_buffer();
+void count_executable_run();
+void count_operation();
+void count_compile();
+
+}  // namespace emulator

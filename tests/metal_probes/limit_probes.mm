@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+// Sizes from which products, and ranks from which reductions, go wrong.
+#include <algorithm>
+
+#include "metal/assumptions.h"
+#import "tests/metal_probes/lab.h"
+#include "tests/metal_probes/probe.h"
+
+namespace traingraph::metal::probes {
+namespace {
+
+/// Small integers: their sums are exact in float32.
+float left(std::int64_t i) { return static_cast<float>(i % 5 - 2); }
+float right(std::int64_t i) { return static_cast<float>(i % 7 - 3); }
+
+Numbers filled(std::int64_t count, float (*value)(std::int64_t)) {
+  Numbers numbers(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) numbers[i] = value(i);
+  return numbers;
+}
+
+/// (matrices, rows, inner) times (matrices, inner, columns).
+bool is_product_right(std::int64_t matrices, std::int64_t inner) {
+  constexpr std::int64_t kSide = 3;
+  const Numbers x = filled(matrices * kSide * inner, left);
+  const Numbers y = filled(matrices * inner * kSide, right);
+  Numbers expected;
+  for (std::int64_t m = 0; m < matrices; ++m) {
+    for (std::int64_t row = 0; row < kSide; ++row) {
+      for (std::int64_t column = 0; column < kSide; ++column) {
+        float sum = 0;
+        for (std::int64_t k = 0; k < inner; ++k) {
+          sum += x[(m * kSide + row) * inner + k] *
+                 y[(m * inner + k) * kSide + column];
+        }
+        expected.push_back(sum);
+      }
+    }
+  }
+  Lab lab;
+  T product = [lab.graph()
+      matrixMultiplicationWithPrimaryTensor:lab.input(x,
+                                                      {matrices, kSide, inner})
+                            secondaryTensor:lab.input(y,
+                                                      {matrices, inner, kSide})
+                                       name:@"product"];
+  return are_near(lab.run(product), expected);
+}
+
+std::string explain_extents(bool (*is_right)(std::int64_t extent)) {
+  std::string answer = is_right(kMatMulLimit - 1) ? "right" : "wrong";
+  answer += " below " + std::to_string(kMatMulLimit);
+  for (std::int64_t more : {0, 1, 7000, 32768, 32769, 40000}) {
+    const std::int64_t extent = kMatMulLimit + more;
+    answer += std::string(", ") + (is_right(extent) ? "right" : "wrong") +
+              " at " + std::to_string(extent);
+  }
+  return answer;
+}
+
+std::string inner_extents() {
+  return explain_extents(
+      [](std::int64_t extent) { return is_product_right(1, extent); });
+}
+
+std::string matrix_counts() {
+  return explain_extents(
+      [](std::int64_t extent) { return is_product_right(extent, 2); });
+}
+
+/// The executable of one size must not be confused by another's.
+std::string changing_sizes() {
+  for (std::int64_t inner : {7, 64, 3, 1000, 5, 33}) {
+    if (!is_product_right(4, inner)) {
+      return "wrong at inner extent " + std::to_string(inner);
+    }
+  }
+  return "right";
+}
+
+struct Tensor {
+  Numbers values;
+  Extents shape;
+};
+
+Tensor make_tensor(int rank) {
+  Tensor tensor;
+  std::int64_t count = 1;
+  for (int axis = 0; axis < rank; ++axis) {
+    tensor.shape.push_back(axis % 2 ? 2 : 3);
+    count *= tensor.shape.back();
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    tensor.values.push_back(static_cast<float>((i * 37) % 101));
+  }
+  return tensor;
+}
+
+struct Reduced {
+  Numbers sum, maximum, argument;
+};
+
+Reduced reduce(const Tensor& tensor, int axis) {
+  std::int64_t inner = 1;
+  for (std::size_t i = axis + 1; i < tensor.shape.size(); ++i) {
+    inner *= tensor.shape[i];
+  }
+  const std::int64_t size = tensor.shape[axis];
+  const auto count = static_cast<std::int64_t>(tensor.values.size());
+  Reduced result;
+  for (std::int64_t start = 0; start < count; ++start) {
+    if (start / inner % size != 0) continue;
+    float sum = 0, best = tensor.values[start];
+    std::int64_t argument = 0;
+    for (std::int64_t i = 0; i < size; ++i) {
+      const float value = tensor.values[start + i * inner];
+      sum += value;
+      if (value > best) argument = i;
+      best = std::max(best, value);
+    }
+    result.sum.push_back(sum);
+    result.maximum.push_back(best);
+    result.argument.push_back(static_cast<float>(argument));
+  }
+  return result;
+}
+
+/// Axes over which a reduction of this rank is wrong; empty: none.
+std::string wrong_axes(int rank) {
+  const Tensor tensor = make_tensor(rank);
+  Lab lab;
+  T source = lab.input(tensor.values, tensor.shape);
+  std::vector<T> targets;
+  for (int axis = 0; axis < rank; ++axis) {
+    targets.push_back([lab.graph() reductionSumWithTensor:source
+                                                     axis:axis
+                                                     name:@"sum"]);
+    targets.push_back([lab.graph() reductionMaximumWithTensor:source
+                                                         axis:axis
+                                                         name:@"maximum"]);
+    targets.push_back([lab.graph() reductionArgMaximumWithTensor:source
+                                                            axis:axis
+                                                            name:@"arg"]);
+  }
+  const auto measured = lab.run_all(targets);
+  std::string wrong;
+  for (int axis = 0; axis < rank; ++axis) {
+    const Reduced expected = reduce(tensor, axis);
+    const Numbers* got = &measured[3 * axis];
+    const std::string number = ' ' + std::to_string(axis);
+    if (!are_near(got[0], expected.sum)) wrong += " sum" + number;
+    if (!are_near(got[1], expected.maximum)) wrong += " maximum" + number;
+    if (!are_near(got[2], expected.argument)) wrong += " arg" + number;
+  }
+  return wrong;
+}
+
+std::string reductions_of_reliable_rank() {
+  for (int rank = 1; rank <= kReliableRank; ++rank) {
+    const std::string wrong = wrong_axes(rank);
+    if (!wrong.empty()) {
+      return "wrong at rank " + std::to_string(rank) + ':' + wrong;
+    }
+  }
+  return "right";
+}
+
+std::string reductions_of_higher_rank() {
+  std::string answer;
+  for (int rank = kReliableRank + 1; rank <= kReliableRank + 2; ++rank) {
+    const std::string wrong = wrong_axes(rank);
+    if (!answer.empty()) answer += ", ";
+    answer += "rank " + std::to_string(rank) +
+              (wrong.empty() ? " right" : " wrong at" + wrong);
+  }
+  return answer;
+}
+
+}  // namespace
+
+std::vector<Probe> limit_probes() {
+  const std::string right_below = "right below " + std::to_string(kMatMulLimit);
+  return {
+      {.name = "inner_extents",
+       .question = "matrix products by inner extent",
+       .answer = inner_extents,
+       .constant = "kMatMulLimit",
+       .expected = right_below},
+      {.name = "matrix_counts",
+       .question = "matrix products by number of matrices",
+       .answer = matrix_counts,
+       .constant = "kMatMulLimit",
+       .expected = right_below},
+      {.name = "changing_sizes",
+       .question = "matrix products of changing sizes in one process",
+       .answer = changing_sizes},
+      {.name = "reliable_reductions",
+       .question = "reductions up to kReliableRank",
+       .answer = reductions_of_reliable_rank,
+       .constant = "kReliableRank",
+       .expected = "right"},
+      {.name = "higher_reductions",
+       .question = "reductions beyond kReliableRank",
+       .answer = reductions_of_higher_rank,
+       .may_abort = true},
+  };
+}
+
+}  // namespace traingraph::metal::probes

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+// Buffers of heaps, and buffers that are read and written at once.
+#include <algorithm>
+#include <cstring>
+
+#include "metal/assumptions.h"
+#import "tests/metal_probes/lab.h"
+#include "tests/metal_probes/probe.h"
+
+namespace traingraph::metal::probes {
+namespace {
+
+constexpr NSUInteger kHeapBytes = 16 << 20;
+
+MTLSizeAndAlign size_and_align(NSUInteger bytes) {
+  return [machine().metal.get()
+      heapBufferSizeAndAlignWithLength:bytes
+                               options:MTLResourceStorageModeShared];
+}
+
+ObjcPtr<id<MTLHeap>> make_heap() {
+  const auto descriptor = adopt([[MTLHeapDescriptor alloc] init]);
+  [descriptor.get() setType:MTLHeapTypePlacement];
+  [descriptor.get() setStorageMode:MTLStorageModeShared];
+  [descriptor.get() setHazardTrackingMode:MTLHazardTrackingModeTracked];
+  [descriptor.get() setSize:size_and_align(kHeapBytes).size];
+  return adopt<id<MTLHeap>>(
+      [machine().metal.get() newHeapWithDescriptor:descriptor.get()]);
+}
+
+ObjcPtr<id<MTLBuffer>> part(id<MTLHeap> heap, NSUInteger offset,
+                            NSUInteger bytes) {
+  return adopt<id<MTLBuffer>>([heap
+      newBufferWithLength:bytes
+                  options:MTLResourceStorageModeShared
+                   offset:offset]);
+}
+
+std::string alignment() {
+  std::string answer = "multiples of";
+  for (NSUInteger bytes : {1, 1000, 100000, 10000000}) {
+    const MTLSizeAndAlign needs = size_and_align(bytes);
+    answer += ' ' + std::to_string(needs.align) + " (" + std::to_string(bytes) +
+              " bytes take " + std::to_string(needs.size) + ')';
+  }
+  return answer;
+}
+
+std::string contiguous() {
+  const auto heap = make_heap();
+  if (!heap.get()) return "no heap";
+  const auto whole = part(heap.get(), 0, kHeapBytes);
+  if (!whole.get()) return "no buffer";
+  const auto* base = static_cast<const std::byte*>([whole.get() contents]);
+  const NSUInteger step = size_and_align(1).align;
+  for (NSUInteger offset :
+       {step, 3 * step, kHeapBytes / 2, kHeapBytes - step}) {
+    const auto one = part(heap.get(), offset, step);
+    if (!one.get()) return "no buffer at " + std::to_string(offset);
+    if ([one.get() contents] != base + offset) {
+      return "no, at " + std::to_string(offset);
+    }
+  }
+  return "yes";
+}
+
+/// A chain of copies through parts of one heap that overlap: each has to wait
+/// for the one before.
+std::string tracked() {
+  const auto heap = make_heap();
+  if (!heap.get()) return "no heap";
+  const auto whole = part(heap.get(), 0, kHeapBytes);
+  const NSUInteger bytes = kHeapBytes / 16;
+  auto* base = static_cast<std::byte*>([whole.get() contents]);
+  std::memset(base, 0, kHeapBytes);
+  std::memset(base, 0x5a, bytes);
+  id<MTLCommandBuffer> buffer = [machine().queue.get() commandBuffer];
+  for (NSUInteger i = 0; i + 1 < 16; ++i) {
+    const auto from = part(heap.get(), i * bytes, bytes);
+    const auto to = part(heap.get(), (i + 1) * bytes, bytes);
+    id<MTLBlitCommandEncoder> blit = [buffer blitCommandEncoder];
+    [blit copyFromBuffer:from.get()
+             sourceOffset:0
+                 toBuffer:to.get()
+        destinationOffset:0
+                     size:bytes];
+    [blit endEncoding];
+  }
+  [buffer commit];
+  [buffer waitUntilCompleted];
+  const bool is_right = std::all_of(base, base + kHeapBytes, [](std::byte b) {
+    return b == std::byte{0x5a};
+  });
+  return is_right ? "yes" : "no";
+}
+
+std::string empty_buffer() {
+  const auto buffer = adopt<id<MTLBuffer>>([machine().metal.get()
+      newBufferWithLength:0
+                  options:MTLResourceStorageModeShared]);
+  return buffer.get() ? "a buffer" : "nil";
+}
+
+/// x becomes f(x) where x lies, `times` times.
+Numbers run_in_place(const Numbers& values, const Extents& shape, int times,
+                     T (*f)(MPSGraph* graph, T x)) {
+  Lab lab;
+  T x = lab.input(values, shape);
+  const auto executable = lab.compile({f(lab.graph(), x)});
+  const auto buffer = make_buffer(values.size() * sizeof(float));
+  std::memcpy([buffer.get() contents], values.data(),
+              values.size() * sizeof(float));
+  const auto data =
+      adopt([[MPSGraphTensorData alloc] initWithMTLBuffer:buffer.get()
+                                                    shape:list(shape)
+                                                 dataType:MPSDataTypeFloat32]);
+  NSArray* both = [NSArray arrayWithObject:data.get()];
+  for (int i = 0; i < times; ++i) {
+    MPSCommandBuffer* commands =
+        [MPSCommandBuffer commandBufferFromCommandQueue:machine().queue.get()];
+    [executable.get() encodeToCommandBuffer:commands
+                                inputsArray:both
+                               resultsArray:both
+                        executionDescriptor:nil];
+    commit_and_wait(commands);
+  }
+  return numbers_in(buffer.get(), values.size());
+}
+
+bool is_increment_right() {
+  const Numbers result =
+      run_in_place(Numbers(100000, 0), {100000}, 20, [](MPSGraph* graph, T x) {
+        T one = [graph constantWithScalar:1
+                                    shape:list({1})
+                                 dataType:MPSDataTypeFloat32];
+        return [graph additionWithPrimaryTensor:x
+                                secondaryTensor:one
+                                           name:@"sum"];
+      });
+  return result == Numbers(100000, 20);
+}
+
+/// Every element of the result needs one from elsewhere.
+bool is_transpose_right() {
+  constexpr int kSide = 300;
+  Numbers values, expected;
+  for (int i = 0; i < kSide * kSide; ++i) {
+    values.push_back(static_cast<float>(i));
+    expected.push_back(static_cast<float>(i % kSide * kSide + i / kSide));
+  }
+  const Numbers result =
+      run_in_place(values, {kSide, kSide}, 1, [](MPSGraph* graph, T x) {
+        return [graph transposeTensor:x
+                            dimension:0
+                        withDimension:1
+                                 name:@"transpose"];
+      });
+  return result == expected;
+}
+
+/// Right results today are no promise for tomorrow's system.
+std::string fed_and_targeted() {
+  const bool increments = is_increment_right();
+  const bool transposes = is_transpose_right();
+  if (increments && transposes) return "right, as far as this can tell";
+  return std::string("wrong: increment ") + (increments ? "right" : "wrong") +
+         ", transpose " + (transposes ? "right" : "wrong");
+}
+
+/// What MPSGraph allocates for itself.
+std::string first_run() {
+  constexpr std::int64_t kSide = 512;
+  Lab lab;
+  const Numbers ones(kSide * kSide, 1);
+  T x = lab.input(ones, {kSide, kSide}), y = lab.input(ones, {kSide, kSide});
+  T product = [lab.graph() matrixMultiplicationWithPrimaryTensor:x
+                                                 secondaryTensor:y
+                                                            name:@"product"];
+  T soft = [lab.graph() softMaxWithTensor:product axis:1 name:@"softmax"];
+  T result = [lab.graph() matrixMultiplicationWithPrimaryTensor:soft
+                                                secondaryTensor:y
+                                                           name:@"result"];
+  id<MTLDevice> metal = machine().metal.get();
+  const NSUInteger before = [metal currentAllocatedSize];
+  const auto executable = lab.compile({result});
+  const NSUInteger compiled = [metal currentAllocatedSize];
+  std::string answer =
+      "compile " + std::to_string(static_cast<long>(compiled - before));
+  for (const char* run : {", first run ", ", second run "}) {
+    const NSUInteger start = [metal currentAllocatedSize];
+    MPSCommandBuffer* buffer =
+        [MPSCommandBuffer commandBufferFromCommandQueue:machine().queue.get()];
+    const auto results = lab.encode(executable.get(), buffer);
+    commit_and_wait(buffer);
+    const NSUInteger end = [metal currentAllocatedSize];
+    const auto own = static_cast<long>([results.front().get() length]);
+    answer += run + std::to_string(static_cast<long>(end - start) - own);
+  }
+  return answer + " bytes";
+}
+
+}  // namespace
+
+std::vector<Probe> memory_probes() {
+  return {
+      {.name = "alignment",
+       .question = "buffers of a heap lie at",
+       .answer = alignment},
+      {.name = "contiguous",
+       .question = "buffers of a placement heap lie at base + offset for the "
+                   "host",
+       .answer = contiguous,
+       .constant = "kHeapIsContiguousForHost",
+       .expected = kHeapIsContiguousForHost ? "yes" : ""},
+      {.name = "tracked",
+       .question = "a tracked heap orders overlapping buffers",
+       .answer = tracked},
+      {.name = "empty_buffer",
+       .question = "a buffer of 0 bytes is",
+       .answer = empty_buffer,
+       .may_abort = true},
+      {.name = "fed_and_targeted",
+       .question = "one buffer fed and targeted gives results that are",
+       .answer = fed_and_targeted,
+       .may_abort = true,
+       .constant = "kFeedAndTargetMayAlias",
+       .expected = kFeedAndTargetMayAlias ? "right" : ""},
+      {.name = "first_run",
+       .question = "MPSGraph allocates for itself",
+       .answer = first_run},
+  };
+}
+
+}  // namespace traingraph::metal::probes

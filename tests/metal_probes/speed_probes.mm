@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// Is the GPU at least as fast as max_gpu_ms takes it to be? The best of
+// several runs, because clocks have to come up first.
+#include <algorithm>
+#include <limits>
+
+#include "metal/assumptions.h"
+#import "tests/metal_probes/lab.h"
+#include "tests/metal_probes/probe.h"
+
+namespace traingraph::metal::probes {
+namespace {
+
+double best_seconds(const Lab& lab, T target) {
+  const auto executable = lab.compile({target});
+  double best = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < 20; ++i) {
+    MPSCommandBuffer* commands =
+        [MPSCommandBuffer commandBufferFromCommandQueue:machine().queue.get()];
+    const auto first = retain([commands commandBuffer]);
+    const auto results = lab.encode(executable.get(), commands);
+    const auto last = retain([commands commandBuffer]);
+    commit_and_wait(commands);
+    best = std::min(best, [last.get() GPUEndTime] - [first.get() GPUStartTime]);
+  }
+  return best;
+}
+
+std::string compare(double rate, double assumed, const char* unit) {
+  return std::string(rate >= assumed ? "at least" : "less than") +
+         " as assumed: " + text(static_cast<float>(rate / 1e9)) + " of " +
+         text(static_cast<float>(assumed / 1e9)) + " G" + unit + "/s";
+}
+
+std::string flops() {
+  constexpr std::int64_t kSide = 2048;
+  Lab lab;
+  const Numbers ones(kSide * kSide, 1);
+  T product = [lab.graph()
+      matrixMultiplicationWithPrimaryTensor:lab.input(ones, {kSide, kSide})
+                            secondaryTensor:lab.input(ones, {kSide, kSide})
+                                       name:@"product"];
+  const double work = 2.0 * kSide * kSide * kSide;
+  return compare(work / best_seconds(lab, product), kFlopsPerSecond, "flop");
+}
+
+std::string bytes() {
+  constexpr std::int64_t kCount = 16 << 20;
+  Lab lab;
+  T x = lab.input(Numbers(kCount, 1)), y = lab.input(Numbers(kCount, 2));
+  T sum = [lab.graph() additionWithPrimaryTensor:x
+                                 secondaryTensor:y
+                                            name:@"sum"];
+  const double work = 3.0 * kCount * sizeof(float);
+  return compare(work / best_seconds(lab, sum), kBytesPerSecond, "byte");
+}
+
+}  // namespace
+
+std::vector<Probe> speed_probes() {
+  return {
+      {.name = "flops",
+       .question = "speed of matrix products",
+       .answer = flops,
+       .constant = "kFlopsPerSecond",
+       .expected = "at least"},
+      {.name = "bytes",
+       .question = "speed of reading and writing",
+       .answer = bytes,
+       .constant = "kBytesPerSecond",
+       .expected = "at least"},
+  };
+}
+
+}  // namespace traingraph::metal::probes

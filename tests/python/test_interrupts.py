@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""Ctrl-C while something waits for a device."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from .conftest import RunScript
+
+# The device's thread is held up by the finalizer of an output buffer, so that
+# a wait has no other end than the signal, or giving up after a minute.
+HOLD_UP = """
+    gate, may_interrupt = threading.Event(), threading.Event()
+    missed = []
+
+    class Held(np.ndarray):
+        def __del__(self):
+            if threading.current_thread() is threading.main_thread():
+                missed.append(True)
+            else:
+                gate.wait(60)
+
+    def hold_up(enqueue):
+        while True:
+            missed.clear()
+            run = enqueue(outputs_data={"y": np.zeros((4, 2), np.float32).view(Held)})
+            if not missed:
+                return run
+            run.wait()
+
+    def interrupt():
+        may_interrupt.wait()
+        gate.wait(0.2)  # it is waiting by now; if not, the test is easier
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+"""
+
+WAITS = {
+    "Execution.wait": "run.wait()",
+    "Execution.result": "run.result()",
+    "synchronous": "step(synchronous=True)",
+    "TrainingGraph.synchronize": "training.synchronize()",
+    "synchronize_updates": "training.synchronize_updates()",
+    "gradient": "training.gradient(dense.weights)",
+    "gradients": "training.gradients",
+    "compile": "training.compile('cpu')",
+    "compile_optimizer": "training.compile_optimizer(tg.optimizers.SGD(0.2))",
+    "numpy": "dense.weights.numpy()",
+    "synchronize_data": "dense.weights.synchronize_data()",
+    "Device.synchronize": "tg.Device.cpu().synchronize()",
+}
+
+
+@pytest.mark.parametrize("name", WAITS)
+def test_ctrl_c_interrupts(name: str, run_script: RunScript) -> None:
+    enqueue = "step"
+    if name.startswith("gradient"):
+        enqueue = "lambda **options: training.execute_forward(*data, **options)"
+    script = f"""
+        run = hold_up({enqueue})
+        if "gradient" in {name!r}:
+            training.execute_gradient()
+        try:
+            may_interrupt.set()
+            {WAITS[name]}
+        except KeyboardInterrupt:
+            print("interrupted", run.done())
+        gate.set()
+        training.synchronize()
+        print(np.isfinite(step().result().loss))
+    """
+    done = run_script(HOLD_UP, script)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["interrupted", "False", "True"]
