@@ -4,12 +4,16 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <map>
+#include <mutex>
+#include <tuple>
 
 #include "cpu/cpu_context.h"
 #include "metal/metal_backend.h"
 #include "runtime/backend.h"
 #include "runtime/device_wait.h"
 #include "runtime/null_backend.h"
+#include "runtime/verifying_context.h"
 
 namespace traingraph {
 namespace {
@@ -65,6 +69,20 @@ std::shared_ptr<DeviceContext> find_device_context(DeviceType type) {
     default:
       return nullptr;
   }
+}
+
+std::shared_ptr<DeviceContext> find_verifying_context(
+    const std::shared_ptr<DeviceContext>& device,
+    const std::shared_ptr<DeviceContext>& reference, double tolerance) {
+  using Key = std::tuple<DeviceContext*, DeviceContext*, double>;
+  static auto* mutex = new std::mutex;
+  static auto* contexts = new std::map<Key, std::shared_ptr<DeviceContext>>;
+  std::scoped_lock lock(*mutex);
+  auto& context = (*contexts)[{device.get(), reference.get(), tolerance}];
+  if (!context) context = make_verifying_context(device, reference, tolerance);
+  thread_local std::map<const DeviceContext*, DrainAtExit> drains;
+  drains.try_emplace(context.get(), context);
+  return context;
 }
 
 std::string unavailable_reason(DeviceType type) {

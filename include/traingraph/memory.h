@@ -43,6 +43,10 @@ struct TRAINGRAPH_API MemoryReport {
   PlanMemory inference;  // forward_for_inference, and inference graphs
   /// Transfer buffers of executions in flight; not part of the sums below.
   std::size_t staging_bytes = 0;
+  /// What the device's engine (MPSGraph) holds besides our buffers, for all
+  /// graphs of the process: measured now, not knowable before a run. 0 on
+  /// devices that hold nothing.
+  std::size_t engine_bytes = 0;
   /// Persistent bytes, always allocated by the first execution.
   std::size_t persistent_bytes = 0;
   /// Sum over the arenas that have been allocated so far, as planned ...

@@ -11,6 +11,7 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -71,6 +72,12 @@ struct CompileOptions {
   /// for the slowest supported GPU; macOS ends work that keeps the display
   /// waiting. 0: each phase, or the whole step, is one piece.
   double max_gpu_ms = 0;
+  /// Runs every execution on this device as well, and fails it with a
+  /// DeviceError that names the first float32 tensor, forward or gradient, that
+  /// differs by more than `verify_tolerance` times the largest magnitude in
+  /// it. Slow; memory is not reused.
+  std::optional<Device> verify = std::nullopt;
+  double verify_tolerance = 1e-3;
 };
 
 using CompletionHandler = std::function<void(const Execution&)>;

@@ -57,11 +57,18 @@ struct Unit {
   bool is_reorder = false;  // only changes a layout; counted in the report
 };
 
+/// Whatever a target wants to find again when the program is bound.
+class TargetData {
+ public:
+  virtual ~TargetData() = default;
+};
+
 struct LoweredProgram {
   std::vector<Storage> storages;
   /// Plain storage of each value, or -1 when the value never exists by itself.
   std::vector<StorageId> storage_of;
   std::vector<Unit> units;
+  std::shared_ptr<TargetData> data;
 };
 
 struct LowerOptions {

@@ -14,6 +14,12 @@ namespace traingraph {
 /// use. Null when the device is not available.
 std::shared_ptr<DeviceContext> find_device_context(DeviceType type);
 
+/// The process-wide context that runs on `device` and checks each execution on
+/// `reference`; see verifying_context.h.
+std::shared_ptr<DeviceContext> find_verifying_context(
+    const std::shared_ptr<DeviceContext>& device,
+    const std::shared_ptr<DeviceContext>& reference, double tolerance);
+
 /// Why find_device_context returns null; empty when it does not.
 std::string unavailable_reason(DeviceType type);
 

@@ -86,6 +86,8 @@ class DeviceContext {
   /// Throws OutOfMemoryError with the size.
   virtual std::shared_ptr<DeviceBuffer> allocate(std::size_t bytes,
                                                  std::string_view label) = 0;
+  /// Device memory beyond what allocate() gave, as measured now.
+  virtual std::size_t engine_bytes() const { return 0; }
   /// `locations[s]` is where storage s lives; unused storage may be empty.
   /// `poison[i]`, when given, is overwritten after the i-th unit. `program`
   /// outlives the result.

@@ -54,6 +54,7 @@ std::string MemoryReport::to_string() const {
   if (inference.arena_bytes) text += plan_lines("inference", inference);
   text += line("predicted for the arenas in use", predicted_bytes);
   text += line("allocated on the device", allocated_bytes);
+  if (engine_bytes) text += line("held by the engine, measured", engine_bytes);
   return text;
 }
 

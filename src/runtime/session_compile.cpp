@@ -4,6 +4,7 @@
 
 #include "graph/platform.h"
 #include "graph/tensor_state.h"
+#include "runtime/backend.h"
 #include "runtime/session.h"
 #include "traingraph/error.h"
 
@@ -34,13 +35,13 @@ class Freeze {
   std::vector<std::shared_ptr<GraphState>> graphs_;
 };
 
-void require_time_limit(double max_gpu_ms) {
-  if (max_gpu_ms >= 0) return;  // false for NaN
+void require_not_negative(const char* option, double value) {
+  if (value >= 0) return;  // false for NaN
   throw InvalidArgument(ErrorInfo{.op = "compile",
-                                  .node = "max_gpu_ms",
-                                  .what = "a time limit must not be negative",
-                                  .expected = "milliseconds, or 0 for none",
-                                  .got = std::to_string(max_gpu_ms)});
+                                  .node = option,
+                                  .what = "the option must not be negative",
+                                  .expected = "a number >= 0",
+                                  .got = std::to_string(value)});
 }
 
 }  // namespace
@@ -50,12 +51,17 @@ void Session::compile(const Device& device, const CompileOptions& options,
   std::scoped_lock lock(mutex_);
   wait_until_idle();
   require_compilable();
-  require_time_limit(options.max_gpu_ms);
+  require_not_negative("max_gpu_ms", options.max_gpu_ms);
+  require_not_negative("verify_tolerance", options.verify_tolerance);
   declare_constants(constants, constants_data);
   Freeze freeze(declaration_.graphs);
   forget_compilation();
   device_ = device;
   context_ = device.context();
+  if (options.verify) {
+    context_ = find_verifying_context(context_, options.verify->context(),
+                                      options.verify_tolerance);
+  }
   options_ = options;
   declaration_.computes_all_gradients = options.compute_all_gradients;
   declaration_.is_linkable = options.link_graphs;
@@ -145,7 +151,8 @@ void Session::compile_locked() {
 std::shared_ptr<Specialization> Session::compile_for(std::int64_t batch) const {
   const CompilerOptions options{
       .fuses = !options_.disable_layer_fusion && !options_.debug_layers,
-      .reuses_memory = options_.reuses_memory,
+      // What is compared after a run must not be overwritten before.
+      .reuses_memory = options_.reuses_memory && !options_.verify,
       .max_gpu_ms = options_.max_gpu_ms};
   auto specialization = std::make_shared<Specialization>();
   specialization->compilation =

@@ -63,6 +63,7 @@ MemoryReport Session::memory() const {
   }
   for (const auto& arena : arenas_) count(*arena);
   for (const auto& slot : pool_) report.staging_bytes += slot->staging_bytes();
+  report.engine_bytes = context_->engine_bytes();
   return report;
 }
 

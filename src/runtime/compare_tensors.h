@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// Comparing what two devices made of the same tensor.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "runtime/device_context.h"
+
+namespace traingraph {
+
+struct ComparedTensor {
+  ValueId value = kNoValue;
+  Shape shape;
+  std::string name;
+  std::string layer;  // that computes it
+  Phase phase = Phase::Forward;
+};
+
+struct DeviceNames {
+  std::string_view device, reference;
+};
+
+/// Of the finite elements.
+double largest_magnitude(const ComparedTensor& tensor, const Location& at);
+
+/// Throws DeviceError with the tensor, its layer, the worst element and both
+/// numbers when some |got - expected| exceeds `allowed`. A NaN equals a NaN
+/// only.
+void require_close(const ComparedTensor& tensor, const Location& got,
+                   const Location& expected, double allowed,
+                   const DeviceNames& names);
+
+}  // namespace traingraph

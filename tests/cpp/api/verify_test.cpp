@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// Executions that a second device repeats and checks.
+#include <gtest/gtest.h>
+
+#include "support/training.h"
+
+namespace traingraph {
+namespace {
+
+using namespace testing;
+
+CompileOptions verified_by_cpu(double tolerance = 1e-3) {
+  return {.verify = Device::cpu(), .verify_tolerance = tolerance};
+}
+
+TEST(Verify, DevicesThatAgreeTrainAsIfAlone) {
+  Linear alone, watched;
+  TrainingGraph a = alone.train(sgd(0.1f, 0.9f));
+  TrainingGraph b = watched.train(sgd(0.1f, 0.9f), verified_by_cpu());
+  for (int i = 0; i < 3; ++i) {
+    const float loss = a.execute(alone.inputs, alone.labels).result().loss();
+    EXPECT_EQ(b.execute(watched.inputs, watched.labels).result().loss(), loss);
+    for (auto* pair : {&a, &b}) {
+      Linear& net = pair == &a ? alone : watched;
+      pair->execute_forward(net.inputs, net.labels);
+      pair->execute_gradient();
+      pair->execute_optimizer_update().wait();
+    }
+    EXPECT_EQ(read(watched.w()), read(alone.w()));
+  }
+}
+
+TEST(Verify, EditedGradientsAreNoDisagreement) {
+  Linear net;
+  TrainingGraph t = net.train(sgd(0.1f), verified_by_cpu());
+  t.execute_forward(net.inputs, net.labels);
+  t.execute_gradient().wait();
+  for (float& value : t.gradient(net.w())) value *= 3;
+  t.execute_optimizer_update().wait();
+}
+
+TEST(Verify, SmallerBatchesAndInferenceAreCheckedToo) {
+  Linear net;
+  TrainingGraph t = net.train(sgd(0.1f), verified_by_cpu());
+  t.execute(net.inputs, net.labels, {}, {.batch_size = 2}).wait();
+  t.execute(net.inputs, {}, {}, {.forward_for_inference = true}).wait();
+}
+
+TEST(Verify, NamesTheFirstTensorThatDiffers) {
+  // The null device computes zeros.
+  Linear net;
+  TrainingGraph t =
+      net.train(sgd(0.1f), verified_by_cpu(), Device::null());
+  const ErrorInfo error = error_of<DeviceError>(
+      [&] { t.execute(net.inputs, net.labels).wait(); });
+  EXPECT_EQ(error.op, "verify");
+  EXPECT_EQ(error.node, "dense");
+  EXPECT_NE(error.what.find("forward tensor"), std::string::npos) << error.what;
+  EXPECT_EQ(error.got, "0");
+  EXPECT_NE(std::stod(error.expected), 0);
+}
+
+TEST(Verify, OtherExecutionsGoOnAfterADisagreement) {
+  Linear net;
+  TrainingGraph t = net.train(sgd(0.1f), verified_by_cpu(), Device::null());
+  EXPECT_THROW(t.execute(net.inputs, net.labels).wait(), DeviceError);
+  EXPECT_THROW(t.execute(net.inputs, net.labels).wait(), DeviceError);
+  t.compile(test_device());
+  t.execute(net.inputs, net.labels).wait();
+}
+
+TEST(Verify, RefusesABadTolerance) {
+  Linear net;
+  for (double tolerance : {-1.0, std::nan("")}) {
+    const ErrorInfo error = error_of<InvalidArgument>(
+        [&] { net.train(sgd(0.1f), verified_by_cpu(tolerance)); });
+    EXPECT_EQ(error.node, "verify_tolerance");
+  }
+}
+
+}  // namespace
+}  // namespace traingraph
