@@ -42,14 +42,14 @@ cpp-test: $(VENV)/.ready
 	ctest --preset dev
 
 # From another folder, so that only the installed package can be imported.
-python-test: build/.installed
+python-test: build/.demo build/.test
 	mkdir -p build/pytest
 	cd build/pytest && pytest -c $(CURDIR)/pyproject.toml \
 	  -o cache_dir=$(CURDIR)/build/pytest/.cache $(CURDIR)/tests/python
 
 # C++ programs that find the library in the installed wheel, and the digits
 # network in both languages.
-package-test: build/.installed
+package-test: build/.demo
 	root=$$(cd / && python -m traingraph --cmake-dir); \
 	for project in tests/package examples/cpp; do \
 	  cmake -S $$project -B build/$$project -G Ninja -Dtraingraph_DIR=$$root; \
@@ -67,7 +67,7 @@ build/.newest_onednn: $(VENV)/.ready tools/check_newest_onednn.py \
 	python tools/check_newest_onednn.py
 	mkdir -p build && touch $@
 
-demo: build/.installed
+demo: build/.demo
 	python examples/python/digits.py
 
 wheel: $(VENV)/.ready
@@ -111,5 +111,10 @@ build/.installed: $(VENV)/.ready $(WHEEL_SOURCES)
 	pip wheel . --quiet --no-deps --no-build-isolation --wheel-dir build/dist \
 	  -C build-dir=build/wheel
 	pip install --quiet --force-reinstall --no-deps build/dist/*.whl
-	wheel=$$(ls build/dist/*.whl) && pip install --quiet "$$wheel[demo,test]"
+	pip install --quiet build/dist/*.whl
+	touch $@
+
+# What only the examples or only the tests import.
+build/.demo build/.test: build/.installed
+	wheel=$$(ls build/dist/*.whl) && pip install --quiet "$$wheel[$(@:build/.%=%)]"
 	touch $@

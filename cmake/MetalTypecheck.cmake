@@ -2,6 +2,9 @@
 # Checks metal/ against Apple's headers on any platform that has clang and a
 # copy of the macOS SDK: cmake --preset metal-typecheck -DAPPLE_SDK=<path>.
 # The SDK is not part of this project.
+if(NOT IS_DIRECTORY "${APPLE_SDK}/System/Library/Frameworks")
+  message(FATAL_ERROR "Give the path of a macOS SDK: -DAPPLE_SDK=<path>")
+endif()
 find_program(TYPECHECK_COMPILER NAMES clang++-19 clang++ REQUIRED)
 
 # clang compares the folder's name with the target's.

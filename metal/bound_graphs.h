@@ -40,7 +40,8 @@ class BoundGraphs final : public BoundUnits {
 
 BufferCopy buffer_copy(const Copy& copy);
 
-/// Throws DeviceError when Metal refuses a buffer.
+/// Throws OutOfMemoryError when Metal gives no buffer, DeviceError when it
+/// refuses one.
 std::unique_ptr<BoundGraphs> bind_graphs(
     const LoweredProgram& program, std::span<const UnitId> units,
     std::span<const Location> locations,

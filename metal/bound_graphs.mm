@@ -18,30 +18,37 @@ class Binder {
         code_(static_cast<const MetalUnitCode&>(*unit.code)),
         locations_(locations) {}
 
-  void bind(BoundGraph& graph) const {
+  /// False when there is no buffer to be had.
+  bool bind(BoundGraph& graph) const {
     graph.code = &code_;
     graph.inputs = tensor_data(code_.inputs);
     graph.results = tensor_data(code_.results);
+    if (!graph.inputs.get() || !graph.results.get()) return false;
     for (const auto& mask : code_.masks) {
       const std::size_t bytes = mask.params.count * sizeof(float);
       graph.masks.push_back({part_at(at(mask.state_arg), 4 * sizeof(int)),
                              part_at(at(mask.mask_arg), bytes), mask.params});
+      const auto& made = graph.masks.back();
+      if (!made.state.get() || !made.mask.get()) return false;
     }
     for (const auto& write : code_.write_backs) {
       graph.write_backs.push_back(
           buffer_copy({at(write.from_arg), at(write.to_arg), write.bytes}));
     }
+    return true;
   }
 
  private:
   const Location& at(int arg) const { return locations_[unit_.args[arg]]; }
 
+  /// Nil when there is no buffer to be had.
   ObjcPtr<NSArray<MPSGraphTensorData*>*> tensor_data(
       const std::vector<MetalUnitCode::Tensor>& tensors) const {
     const auto list =
         adopt([[NSMutableArray alloc] initWithCapacity:tensors.size()]);
     for (const auto& tensor : tensors) {
       const auto buffer = part_at(at(tensor.arg), tensor.bytes);
+      if (!buffer.get()) return {};
       const auto data = adopt([[MPSGraphTensorData alloc]
           initWithMTLBuffer:buffer.get()
                       shape:tensor.shape.get()
@@ -64,6 +71,31 @@ BoundGraph::Fill fill_of(const PoisonRange& range) {
           whole_words(range.bytes)};
 }
 
+void bind(const Binder& binder, BoundGraph& graph, const std::string& label) {
+  const Binder* from = &binder;
+  BoundGraph* to = &graph;
+  bool is_bound = false;
+  bool* result = &is_bound;
+  const auto exception = run_guarded(^{ *result = from->bind(*to); });
+  if (exception) {
+    throw DeviceError(
+        ErrorInfo{.op = "execute",
+                  .node = label,
+                  .what = "Metal refused the memory of these layers",
+                  .expected = {},
+                  .got = *exception,
+                  .hint = {}});
+  }
+  if (is_bound) return;
+  throw OutOfMemoryError(
+      ErrorInfo{.op = "execute",
+                .node = label,
+                .what = "Metal has no more buffers for these layers",
+                .expected = {},
+                .got = {},
+                .hint = "Use a smaller batch, or free other graphs."});
+}
+
 }  // namespace
 
 BufferCopy buffer_copy(const Copy& copy) {
@@ -79,19 +111,8 @@ std::unique_ptr<BoundGraphs> bind_graphs(
   for (UnitId id : units) {
     const Unit& unit = program.units[id];
     BoundGraph& graph = bound->graphs.emplace_back();
-    BoundGraph* to_bind = &graph;
-    const Binder binder(unit, locations);
-    const Binder* with = &binder;
-    const auto exception = run_guarded(^{ with->bind(*to_bind); });
-    if (exception) {
-      throw DeviceError(ErrorInfo{
-          .op = "execute",
-          .node = static_cast<const MetalUnitCode&>(*unit.code).label,
-          .what = "Metal refused the memory of these layers",
-          .expected = {},
-          .got = *exception,
-          .hint = {}});
-    }
+    bind(Binder(unit, locations), graph,
+         static_cast<const MetalUnitCode&>(*unit.code).label);
     if (poison.empty()) continue;
     for (const PoisonRange& range : poison[bound->graphs.size() - 1]) {
       graph.poison.push_back(fill_of(range));

@@ -26,17 +26,14 @@ class Encoder {
     const int count = bound ? static_cast<int>(bound->graphs.size()) : 0;
     for (int unit = 0; unit < count; ++unit) {
       const BoundGraph& graph = bound->graphs[unit];
-      if (unit > 0) {
-        commit();
-        // Variables must not be updated from the results of failed work.
-        if (graph.code->updates_variables && !flight_->wait_until_landed()) {
-          return;
-        }
-        begin();
-      }
+      const bool updates = graph.code->updates_variables;
+      if (unit > 0 && !go_on(updates)) return;
       unit_ = unit;
       label_ = graph.code->label;
       encode(graph);
+      // What MPSGraph committed early may fail, what follows it runs even so.
+      if (updates && is_split() && !go_on(updates)) return;
+      encode_blits(graph);
     }
     encode_copies(submission_.copies_after);
     commit();
@@ -52,6 +49,20 @@ class Encoder {
     first_ = retain([buffer_.get() commandBuffer]);
   }
 
+  /// Continues in another command buffer. Variables must not be updated from
+  /// the results of failed work: false when they would.
+  bool go_on(bool updates_variables) {
+    commit();
+    if (updates_variables && !flight_->wait_until_landed()) return false;
+    begin();
+    return true;
+  }
+
+  /// MPSGraph went on with another command buffer.
+  bool is_split() const {
+    return [buffer_.get() commandBuffer] != first_.get();
+  }
+
   void encode(const BoundGraph& graph) {
     [buffer_.get() setLabel:to_ns(label_)];
     if (!graph.masks.empty()) encode_masks(graph);
@@ -59,6 +70,9 @@ class Encoder {
                                             inputsArray:graph.inputs.get()
                                            resultsArray:graph.results.get()
                                     executionDescriptor:nil];
+  }
+
+  void encode_blits(const BoundGraph& graph) {
     if (graph.write_backs.empty() && graph.poison.empty()) return;
     id<MTLBlitCommandEncoder> blit = [buffer_.get() blitCommandEncoder];
     for (const BufferCopy& copy : graph.write_backs) encode(blit, copy);

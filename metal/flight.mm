@@ -70,7 +70,7 @@ void Flight::land(id<MTLCommandBuffer> first, id<MTLCommandBuffer> last,
   const bool is_timed =
       unit >= 0 &&
       static_cast<std::size_t>(unit) < submission_.unit_seconds.size();
-  if (is_timed) submission_.unit_seconds[unit] = end - start;
+  if (is_timed) submission_.unit_seconds[unit] += end - start;
   give_up_share(std::move(lock));
 }
 

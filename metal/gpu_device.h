@@ -2,6 +2,7 @@
 // GpuDevice: the process's GPU with its one command queue.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -17,6 +18,8 @@ struct GpuDevice {
   ObjcPtr<id<MTLComputePipelineState>> dropout;
   /// Of buffers inside a heap.
   std::size_t alignment = 256;
+  /// Of all heaps that are alive, as Metal counts them.
+  mutable std::atomic<std::size_t> heap_bytes{0};
 };
 
 struct Discovery {
@@ -25,6 +28,8 @@ struct Discovery {
 };
 Discovery discover_gpu();
 
+/// "Apple M2".
+std::string name_of(const GpuDevice& device);
 /// "gpu (Apple M2, 16 GB)".
 std::string describe(const GpuDevice& device);
 

@@ -71,11 +71,16 @@ Discovery discover_gpu() {
   return {std::move(device), {}};
 }
 
+std::string name_of(const GpuDevice& device) {
+  @autoreleasepool {
+    return to_string([device.metal.get() name]);
+  }
+}
+
 std::string describe(const GpuDevice& device) {
   const auto gigabytes =
       [device.metal.get() recommendedMaxWorkingSetSize] / 1000000000;
-  return "gpu (" + to_string([device.metal.get() name]) + ", " +
-         std::to_string(gigabytes) + " GB)";
+  return "gpu (" + name_of(device) + ", " + std::to_string(gigabytes) + " GB)";
 }
 
 }  // namespace traingraph::metal

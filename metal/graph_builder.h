@@ -64,7 +64,7 @@ class GraphBuilder {
   T mul(T x, T y);
   T div(T x, T y);
   T pow(T x, T y);
-  T min(T x, T y);
+  T min(T x, T y);  // of floats; a NaN wins, as in reductions
   T max(T x, T y);
   T add(T x, double y) { return add(x, scalar(y)); }
   T sub(double x, T y) { return sub(scalar(x), y); }
@@ -81,6 +81,7 @@ class GraphBuilder {
   T at_least(T x, double y);  // x >= y
   T both(T p, T q);
   T negate(T p);  // of a Boolean
+  T is_nan(T x);
   T select(T predicate, T x, T y);
   T select(T predicate, T x, double y);
   T select(T predicate, double x, T y);

@@ -99,8 +99,8 @@ TRAINGRAPH_BINARY(sub, subtraction)
 TRAINGRAPH_BINARY(mul, multiplication)
 TRAINGRAPH_BINARY(div, division)
 TRAINGRAPH_BINARY(pow, power)
-TRAINGRAPH_BINARY(min, minimum)
-TRAINGRAPH_BINARY(max, maximum)
+TRAINGRAPH_BINARY(min, minimumWithNaNPropagation)
+TRAINGRAPH_BINARY(max, maximumWithNaNPropagation)
 TRAINGRAPH_BINARY(equal, equal)
 TRAINGRAPH_BINARY(less, lessThan)
 TRAINGRAPH_BINARY(greater, greaterThan)
@@ -112,6 +112,7 @@ TRAINGRAPH_BINARY(both, logicalAND)
     return [graph_ selector##WithTensor:x name:name()]; \
   }
 TRAINGRAPH_UNARY(negate, not)
+TRAINGRAPH_UNARY(is_nan, isNaN)
 TRAINGRAPH_UNARY(neg, negative)
 TRAINGRAPH_UNARY(abs, absolute)
 TRAINGRAPH_UNARY(sign, sign)
@@ -190,10 +191,14 @@ T GraphBuilder::reduce(Reduction kind, T x, const Shape& shape,
         x = [graph_ reductionSumWithTensor:x axes:list name:name()];
         break;
       case Reduction::Maximum:
-        x = [graph_ reductionMaximumWithTensor:x axes:list name:name()];
+        x = [graph_ reductionMaximumPropagateNaNWithTensor:x
+                                                      axes:list
+                                                      name:name()];
         break;
       case Reduction::Minimum:
-        x = [graph_ reductionMinimumWithTensor:x axes:list name:name()];
+        x = [graph_ reductionMinimumPropagateNaNWithTensor:x
+                                                      axes:list
+                                                      name:name()];
         break;
     }
   }

@@ -12,6 +12,11 @@ namespace traingraph::metal {
 
 class HeapBuffer final : public DeviceBuffer {
  public:
+  explicit HeapBuffer(const GpuDevice& device) : device_(device) {}
+  ~HeapBuffer() override { device_.heap_bytes -= heap_bytes_; }
+  HeapBuffer(const HeapBuffer&) = delete;
+  HeapBuffer& operator=(const HeapBuffer&) = delete;
+
   std::size_t size_bytes() const override { return bytes_; }
   std::byte* host() const override { return host_; }
 
@@ -28,7 +33,8 @@ class HeapBuffer final : public DeviceBuffer {
  private:
   ObjcPtr<id<MTLHeap>> heap_;
   ObjcPtr<id<MTLBuffer>> whole_;
-  std::size_t bytes_ = 0;
+  const GpuDevice& device_;
+  std::size_t bytes_ = 0, heap_bytes_ = 0;
   std::byte* host_ = nullptr;
 };
 

@@ -30,7 +30,7 @@ ObjcPtr<id<MTLBuffer>> HeapBuffer::part(std::size_t offset,
 std::shared_ptr<HeapBuffer> HeapBuffer::make(const GpuDevice& device,
                                              std::size_t bytes,
                                              std::string_view label) {
-  auto buffer = std::make_shared<HeapBuffer>();
+  auto buffer = std::make_shared<HeapBuffer>(device);
   HeapBuffer& made = *buffer;
   made.bytes_ = bytes;
   const std::string name(label);
@@ -55,6 +55,8 @@ std::shared_ptr<HeapBuffer> HeapBuffer::make(const GpuDevice& device,
     to_fill->heap_ =
         adopt<id<MTLHeap>>([metal newHeapWithDescriptor:descriptor.get()]);
     if (!to_fill->heap_.get()) return;
+    to_fill->heap_bytes_ = [to_fill->heap_.get() currentAllocatedSize];
+    gpu->heap_bytes += to_fill->heap_bytes_;
     [to_fill->heap_.get() setLabel:to_ns(*text)];
     to_fill->whole_ = to_fill->part(0, length);
     if (!to_fill->whole_.get()) return;

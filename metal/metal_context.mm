@@ -19,7 +19,7 @@ class MetalContext final : public DeviceContext {
   DeviceType type() const override { return DeviceType::GPU; }
   std::string description() const override { return describe(*device_); }
   std::vector<std::string> gpu_names() const override {
-    return {to_string([device_->metal.get() name])};
+    return {name_of(*device_)};
   }
   const Target& target() const override { return target_; }
 
@@ -44,6 +44,12 @@ class MetalContext final : public DeviceContext {
   }
   void submit(Submission& submission) override { stream_.submit(submission); }
   void drain() override { stream_.drain(); }
+
+  std::size_t engine_bytes() const override {
+    const std::size_t all = [device_->metal.get() currentAllocatedSize];
+    const std::size_t ours = device_->heap_bytes;
+    return all > ours ? all - ours : 0;
+  }
 
  private:
   std::string available() const {

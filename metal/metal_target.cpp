@@ -143,6 +143,10 @@ class Lowering {
 
 }  // namespace
 
+bool MetalTarget::computes_in(DataType type) const {
+  return type != DataType::BFloat16 && type != DataType::Float16;
+}
+
 std::string MetalTarget::reason_unsupported(const Program& program,
                                             const Node& node) const {
   for (const auto* list : {&node.inputs, &node.outputs}) {

@@ -15,6 +15,7 @@ class MetalTarget final : public Target {
   std::string_view name() const override { return "gpu"; }
   std::size_t alignment() const override { return alignment_; }
   bool joins_phases() const override { return true; }
+  bool computes_in(DataType type) const override;
   std::string reason_unsupported(const Program& program,
                                  const Node& node) const override;
   LoweredProgram lower(const Program& program,

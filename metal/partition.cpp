@@ -16,8 +16,8 @@ void add_once(std::vector<ValueId>& list, ValueId value) {
 
 double estimated_ms(const Program& program, const Node& node) {
   const NodeCost cost = estimate_cost(program, node);
-  return 1e3 * std::max(cost.flops / kFlopsPerSecond,
-                        cost.bytes / kBytesPerSecond);
+  return 1e3 *
+         std::max(cost.flops / kFlopsPerSecond, cost.bytes / kBytesPerSecond);
 }
 
 /// Nodes that can run although the values of `may_be_absent` were not given
@@ -164,6 +164,14 @@ class Borders {
   std::vector<int> unit_of_;   // by node
 };
 
+/// The layer's name; not every node of a layer has it (updates have the
+/// parameter's).
+const std::string& layer_name(const Program& program, const Node& node) {
+  const auto& nodes = program.nodes();
+  const auto first = std::ranges::find(nodes, node.layer, &Node::layer);
+  return node.layer < 0 ? node.name : first->name;
+}
+
 }  // namespace
 
 std::vector<GraphUnit> partition(const Program& program,
@@ -175,10 +183,23 @@ std::vector<GraphUnit> partition(const Program& program,
 
 std::string label_of(const Program& program, const GraphUnit& unit) {
   static constexpr const char* kPhases[] = {"forward", "gradient", "update"};
-  const std::string& first = program.node(unit.nodes.front()).name;
-  const std::string& last = program.node(unit.nodes.back()).name;
-  const std::string range = first == last ? first : first + " ... " + last;
-  return range + " (" + kPhases[static_cast<int>(unit.phase)] + ')';
+  const auto range = [](const std::string& first, const char* between,
+                        const std::string& last) {
+    return first == last ? first : first + between + last;
+  };
+  const auto phase = [&](NodeId id) {
+    return kPhases[static_cast<int>(program.node(id).phase)];
+  };
+  // Users know layers, not the seed of the gradient or what clips it.
+  std::vector<NodeId> nodes = unit.nodes;
+  std::erase_if(nodes, [&](NodeId id) { return program.node(id).layer < 0; });
+  if (nodes.empty()) nodes = unit.nodes;
+  const std::string layers =
+      range(layer_name(program, program.node(nodes.front())), " ... ",
+            layer_name(program, program.node(nodes.back())));
+  return layers + " (" +
+         range(phase(unit.nodes.front()), " to ", phase(unit.nodes.back())) +
+         ')';
 }
 
 }  // namespace traingraph::metal

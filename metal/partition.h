@@ -35,7 +35,7 @@ struct GraphUnit {
 std::vector<GraphUnit> partition(const Program& program,
                                  const LowerOptions& options);
 
-/// For people: "conv1 ... fc2 (forward)".
+/// For people, by layers: "conv1 ... fc2 (forward)".
 std::string label_of(const Program& program, const GraphUnit& unit);
 
 }  // namespace traingraph::metal

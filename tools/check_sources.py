@@ -42,9 +42,9 @@ def library_lists(folder: Path, text: str) -> str:
 
 def objective_list(folder: Path, text: str) -> str:
     sources = sorted([*find_sources(folder), *find_sources(folder, "*.mm")])
-    sources = listing([s for s in sources if s != "no_metal.cpp"])
+    lines = listing([s for s in sources if s != "no_metal.cpp"])
     return OBJECTIVE_SOURCES.sub(
-        lambda match: f"set({match[1]}{sources}\n  )", text, count=1
+        lambda match: f"set({match[1]}{lines}\n  )", text, count=1
     )
 
 

@@ -13,8 +13,10 @@ command -v g++ >/dev/null || packages+=(g++)
 import pathlib, sys, sysconfig
 sys.exit(not (pathlib.Path(sysconfig.get_paths()["include"]) / "Python.h").exists())
 ' 2>/dev/null || packages+=(python3-dev)
-echo '#include <gtest/gtest.h>' | g++ -std=c++20 -fsyntax-only -x c++ - \
-  2>/dev/null || packages+=(libgtest-dev)
+if [[ $purpose == test ]]; then
+  echo '#include <gtest/gtest.h>' | g++ -std=c++20 -fsyntax-only -x c++ - \
+    2>/dev/null || packages+=(libgtest-dev)
+fi
 
 # The Metal device is tested on Linux over GNUstep. Without these packages the
 # rest is built and tested all the same.

@@ -18,9 +18,10 @@ constexpr double kGeluCubic = 0.044715;
 constexpr double kGeluScale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
 constexpr double kNormalScale = std::numbers::inv_sqrtpi / std::numbers::sqrt2;
 
-/// a x for negative x, but 0 for a = 0 even where x is infinite.
+/// a x for negative x, but 0 for a = 0 even where x is infinite. MPSGraph's own
+/// ReLU makes 0 of NaN.
 T leaky(GraphBuilder& b, T x, double a) {
-  if (a == 0) return [b.graph() reLUWithTensor:x name:b.name()];
+  if (a == 0) return b.max(x, 0.0);
   return b.select(b.less(x, 0.0), b.mul(x, a), x);
 }
 
@@ -177,7 +178,7 @@ T slope(GraphBuilder& b, T x) {
     case HardSwish: {
       T middle = b.div(b.add(b.mul(x, 2.0), 3.0), 6.0);
       T upper = b.select(b.at_least(x, 3.0), 1.0, middle);
-      return b.select(b.greater(x, -3.0), upper, 0.0);
+      return b.select(b.at_least(b.neg(x), 3.0), 0.0, upper);
     }
     case Clamp:
       return b.select(b.greater(x, beta), 0.0, gate(b, b.at_least(x, alpha)));

@@ -61,9 +61,9 @@ T binary(GraphBuilder& b, T x, T y) {
     case DivideNoNaN:
       return unless_zero(b, y, b.div(x, y));
     case Min:
-      return b.min(x, y);
+      return b.select(b.less(y, x), y, x);
     case Max:
-      return b.max(x, y);
+      return b.select(b.greater(y, x), y, x);
     default:
       return nil;  // the shape rule has refused it
   }

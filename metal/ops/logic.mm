@@ -34,6 +34,31 @@ T compare(GraphBuilder& b, T x, T y) {
   return nil;
 }
 
+/// 0.5 is true too.
+T is_not_zero(GraphBuilder& b, T x, DataType type) {
+  return [b.graph() notEqualWithPrimaryTensor:x
+                              secondaryTensor:b.scalar(0, type)
+                                         name:b.name()];
+}
+
+/// Of a float. Out of range saturates and NaN becomes 0; what MPSGraph's cast
+/// makes of either is not documented.
+T to_integer(GraphBuilder& b, T x, DataType type) {
+  const bool is_signed = type != DataType::UInt8;
+  const int num_bits = static_cast<int>(8 * size_of(type));
+  const double range = std::ldexp(1, num_bits);
+  const double lowest = is_signed ? -range / 2 : 0, beyond = lowest + range;
+  // Two's complement: no double holds the largest Int64.
+  T largest =
+      b.sub(b.scalar(is_signed ? -1 : 255, type), b.scalar(lowest, type));
+  T is_inside = b.both(b.less(x, beyond), b.at_least(x, lowest));
+  T inside = b.cast(b.select(is_inside, x, 0.0), type);
+  T outside =
+      b.select(b.is_nan(x), b.scalar(0, type),
+               b.select(b.less(x, 0.0), b.scalar(lowest, type), largest));
+  return b.select(is_inside, inside, outside);
+}
+
 /// What a cast makes of `value`.
 double convert(double value, DataType type) {
   if (type == DataType::Float32) return value;
@@ -63,11 +88,8 @@ void lower_cast(GraphBuilder& b) {
   const DataType to = b.result_desc().data_type;
   T x = b.input(0);
   if (from == to) return b.set(x);
-  if (to != DataType::Boolean) return b.set(b.cast(x, to));
-  // 0.5 is true too.
-  b.set([b.graph() notEqualWithPrimaryTensor:x
-                             secondaryTensor:b.scalar(0, from)
-                                        name:b.name()]);
+  if (to == DataType::Boolean) return b.set(is_not_zero(b, x, from));
+  b.set(from == DataType::Float32 ? to_integer(b, x, to) : b.cast(x, to));
 }
 
 void lower_fill(GraphBuilder& b) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Reductions that keep the rank, broadcasting and the squared norm.
+#import "metal/assumptions.h"
 #import "metal/fold.h"
 #import "metal/graph_builder.h"
 #include "ops/shape_rules.h"
@@ -18,16 +19,25 @@ T reduce_booleans(GraphBuilder& b, T x, const Shape& shape, const Shape& axes,
   return b.greater(extremum, 0.5);
 }
 
-/// Int32 index along one axis.
+constexpr int kMiddle = 1;
+
+T index_of_maximum(GraphBuilder& b, T x) {
+  return [b.graph() reductionArgMaximumWithTensor:x axis:kMiddle name:b.name()];
+}
+
+T index_of_minimum(GraphBuilder& b, T x) {
+  return [b.graph() reductionArgMinimumWithTensor:x axis:kMiddle name:b.name()];
+}
+
+/// Int32 index along one axis. The first NaN wins, as in NumPy.
 T index_of_extremum(GraphBuilder& b, T x, int axis, bool is_maximum) {
-  constexpr int kMiddle = 1;
-  x = b.reshape(x, around_axis(b.input_shape(0), axis));
-  T index = is_maximum ? [b.graph() reductionArgMaximumWithTensor:x
-                                                             axis:kMiddle
-                                                             name:b.name()]
-                       : [b.graph() reductionArgMinimumWithTensor:x
-                                                             axis:kMiddle
-                                                             name:b.name()];
+  static_assert(kArgReductionPicksFirstOfTies);
+  const Shape shape = around_axis(b.input_shape(0), axis);
+  x = b.reshape(x, shape);
+  T is_nan = b.select(b.is_nan(x), 1.0, 0.0);
+  T has_nan = b.greater(b.maximum(is_nan, shape, {kMiddle}), 0.0);
+  T index = is_maximum ? index_of_maximum(b, x) : index_of_minimum(b, x);
+  index = b.select(has_nan, index_of_maximum(b, is_nan), index);
   return b.reshape(index, b.result_shape());
 }
 

@@ -50,6 +50,10 @@ void bind_memory(py::module_& m) {
                     "Allocated by the first execution, whatever it is.")
       .def_readonly("predicted_bytes", &Report::predicted_bytes,
                     "Of the arenas allocated so far, as planned.")
+      .def_readonly("engine_bytes", &Report::engine_bytes,
+                    "What the device's engine (MPSGraph) holds besides our "
+                    "buffers, for the whole process: measured now, not "
+                    "knowable before a run.")
       .def_readonly("allocated_bytes", &Report::allocated_bytes,
                     "The same, as counted by the device.")
       .def("total_bytes", &Report::total_bytes, py::arg("with_step"),
@@ -61,20 +65,26 @@ void bind_memory(py::module_& m) {
 void compile(CompiledGraph& self, const DeviceLike& device, bool debug_layers,
              bool disable_layer_fusion, bool link_graphs,
              bool compute_all_gradients, bool reuses_memory,
-             bool poisons_memory, double max_gpu_ms, const OptionalTensors& input_tensors,
+             bool poisons_memory, double max_gpu_ms,
+             const std::optional<DeviceLike>& verify, double verify_tolerance,
+             const OptionalTensors& input_tensors,
              const OptionalArrays& input_tensors_data) {
   const Device target = to_device(device);
   const NamedArrays constants(input_tensors_data, "compile",
                               NamedArrays::Access::Keep);
+  std::optional<Device> reference;
+  if (verify) reference = to_device(*verify);
   const CompileOptions options{.debug_layers = debug_layers,
                                .disable_layer_fusion = disable_layer_fusion,
                                .link_graphs = link_graphs,
                                .compute_all_gradients = compute_all_gradients,
                                .reuses_memory = reuses_memory,
                                .poisons_memory = poisons_memory,
-                               .max_gpu_ms = max_gpu_ms};
+                               .max_gpu_ms = max_gpu_ms,
+                               .verify = std::move(reference),
+                               .verify_tolerance = verify_tolerance};
   without_gil([&] {
-    settle(self);
+    self.synchronize();  // holding no lock: signal handlers may use the graph
     self.compile(target, options, input_tensors.value_or(TensorMap()),
                  constants.list());
   });
@@ -105,8 +115,8 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
            py::arg("link_graphs") = false,
            py::arg("compute_all_gradients") = false,
            py::arg("reuses_memory") = true, py::arg("poisons_memory") = false,
-           py::arg("max_gpu_ms") = 0.0,
-           py::arg("input_tensors") = py::none(),
+           py::arg("max_gpu_ms") = 0.0, py::arg("verify") = py::none(),
+           py::arg("verify_tolerance") = 1e-3, py::arg("input_tensors") = py::none(),
            py::arg("input_tensors_data") = py::none(),
            "Plans memory and creates everything the device needs; allocates "
            "nothing.\n\n"
@@ -115,8 +125,13 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
            "readable. link_graphs: will be joined by link(). "
            "compute_all_gradients: also those of inputs. reuses_memory=False: "
            "every buffer has its own bytes. poisons_memory: freed ranges are "
-           "filled with NaN. max_gpu_ms: cuts GPU work into pieces of about that "
-           "length (0: does not). input_tensors(_data): inputs that never change. "
+           "filled with NaN. max_gpu_ms: cuts GPU work into pieces of about "
+           "that "
+           "length (0: does not). verify: a second device that repeats every "
+           "execution; DeviceError names the first tensor that differs by more "
+           "than verify_tolerance times its largest magnitude. "
+           "input_tensors(_data): inputs that never "
+           "change. "
            "Raises UnsupportedError naming the layer, StateError, "
            "InvalidArgument, DeviceError.");
 }
@@ -142,7 +157,6 @@ void bind_compiled_graph(py::module_& m) {
             const NamedArrays data(inputs_data, "bind_and_write_data",
                                    NamedArrays::Access::Keep);
             without_gil([&] {
-              if (synchronous) settle(self);
               self.bind_and_write_data(data.list(),
                                        inputs.value_or(TensorMap()), batch_size,
                                        synchronous);
@@ -165,9 +179,11 @@ void bind_compiled_graph(py::module_& m) {
             return without_gil([&] { return self.device_memory_size(); });
           },
           "Bytes of intermediate tensors on the device; 0 before compile.")
-      .def("synchronize", settled(&CompiledGraph::synchronize),
+      .def("synchronize", &CompiledGraph::synchronize,
+           py::call_guard<WithoutGil>(),
            "Waits until no execution of this graph is in flight.")
-      .def("synchronize_updates", settled(&CompiledGraph::synchronize_updates),
+      .def("synchronize_updates", &CompiledGraph::synchronize_updates,
+           py::call_guard<WithoutGil>(),
            "Device to host for all parameters and running statistics.")
       .def("plan_description", &CompiledGraph::plan_description,
            py::call_guard<WithoutGil>(),

@@ -49,6 +49,8 @@ void bind_device(py::module_& m) {
       .def_property_readonly("name", &Device::name)
       .def_property_readonly("gpu_devices", &Device::gpu_devices,
                              "Names of the GPUs used; empty for the CPU.")
+      .def("computes_in", &Device::computes_in, py::arg("data_type"),
+           "Can tensors of this type take part in computations?")
       .def("synchronize", &Device::synchronize, py::call_guard<WithoutGil>(),
            "Waits until all work enqueued so far is over.")
       .def_static("reason_unavailable", &Device::reason_unavailable,

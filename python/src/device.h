@@ -2,8 +2,6 @@
 // Devices as arguments: a Device, a DeviceType, or its name.
 #pragma once
 
-#include <optional>
-
 #include "bindings.h"
 #include "casters.h"
 
@@ -14,35 +12,6 @@ class DeviceLike : public py::object {
 };
 
 Device to_device(const DeviceLike& source);
-
-/// Waits until the device of a graph or tensor, if any, is idle. A wait that
-/// Ctrl-C interrupts, before calls whose own wait it does not.
-template <class Type>
-void settle(const Type& object) {
-  if (const std::optional<Device> device = object.device()) {
-    device->synchronize();
-  }
-}
-
-/// A method of a graph or tensor, called without the GIL when that is idle.
-template <class Class, class... Args>
-auto settled(void (Class::*method)(Args...)) {
-  return [method](Class& self, Args... args) {
-    without_gil([&] {
-      settle(self);
-      (self.*method)(std::forward<Args>(args)...);
-    });
-  };
-}
-template <class Class>
-auto settled(void (Class::*method)() const) {
-  return [method](const Class& self) {
-    without_gil([&] {
-      settle(self);
-      (self.*method)();
-    });
-  };
-}
 
 }  // namespace traingraph::python
 

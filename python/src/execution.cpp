@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Execution and ExecutionResult. GIL rules: nobody holds it while waiting;
-// callbacks take it (lifetime.h); waiting looks for signals now and then.
-#include "execution.h"
-
+// callbacks take it (lifetime.h); Ctrl-C interrupts every wait.
 #include <algorithm>
 #include <chrono>
 
 #include "arrays.h"
+#include "bindings.h"
 #include "errors.h"
 #include "lifetime.h"
 
@@ -45,7 +44,7 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-/// How long Ctrl-C may go unnoticed.
+/// How long Ctrl-C may go unnoticed in a wait with a timeout.
 constexpr Seconds kSlice{0.05};
 
 [[noreturn]] void raise_timeout(double timeout) {
@@ -56,9 +55,26 @@ constexpr Seconds kSlice{0.05};
   throw py::error_already_set();
 }
 
+/// False when the time ran out first.
+bool wait(const Execution& self, std::optional<double> timeout) {
+  if (!timeout) {
+    without_gil([&] { self.wait(); });
+    return true;
+  }
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  while (true) {
+    const Seconds left = Seconds(*timeout) - Seconds(Clock::now() - start);
+    const Seconds slice = std::clamp(left, Seconds(0), kSlice);
+    if (without_gil([&] { return self.wait_for(slice); })) return true;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    if (left <= slice) return false;
+  }
+}
+
 ExecutionResult result_within(const Execution& self,
                               std::optional<double> timeout) {
-  if (!wait_interruptibly(self, timeout)) raise_timeout(*timeout);
+  if (!wait(self, timeout)) raise_timeout(*timeout);
   return without_gil([&] { return self.result(); });
 }
 
@@ -149,7 +165,7 @@ void bind_future(py::module_& m) {
       m, "Execution",
       "One enqueued piece of work: a future that can be waited for, awaited, "
       "or called back from. Dropping it is fine, the work runs all the same.")
-      .def("wait", &wait_interruptibly, py::arg("timeout") = py::none(),
+      .def("wait", &wait, py::arg("timeout") = py::none(),
            "Blocks until the work is over and raises its error. False when "
            "`timeout` seconds ran out first. Ctrl-C interrupts.")
       .def("result", &result_within, py::arg("timeout") = py::none(),
@@ -179,24 +195,6 @@ void bind_future(py::module_& m) {
 }
 
 }  // namespace
-
-bool wait_interruptibly(const Execution& execution,
-                        std::optional<double> timeout) {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point start = Clock::now();
-  while (true) {
-    Seconds slice = kSlice;
-    if (timeout) {
-      slice =
-          std::min(slice, Seconds(*timeout) - Seconds(Clock::now() - start));
-    }
-    const bool is_last = slice.count() <= 0;
-    slice = std::max(slice, Seconds(0));
-    if (without_gil([&] { return execution.wait_for(slice); })) return true;
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-    if (is_last) return false;
-  }
-}
 
 void bind_execution(py::module_& m) {
   bind_layer_time(m);

@@ -82,7 +82,6 @@ Array to_numpy(const Tensor& self) {
   const std::span<std::byte> out = bytes_of(array);
   without_gil([&] {
     if (self.device()) {
-      settle(self);
       return self.copy_data_from_device_memory(out);
     }
     if (!self.has_data()) {
@@ -256,7 +255,8 @@ void bind_tensor_class(py::module_& m) {
       .def_property_readonly("has_valid_numerics", &Tensor::has_valid_numerics,
                              "No NaN and no infinity in the host data.");
   tensor
-      .def("synchronize_data", settled(&Tensor::synchronize_data),
+      .def("synchronize_data", &Tensor::synchronize_data,
+           py::call_guard<WithoutGil>(),
            "Device to host; waits for work in flight. Raises StateError when "
            "no device holds the tensor.")
       .def(
@@ -266,7 +266,6 @@ void bind_tensor_class(py::module_& m) {
             const TensorData data =
                 writable_data(as_array(out, context), context);
             without_gil([&] {
-              settle(self);
               self.copy_data_from_device_memory({data.bytes, data.length});
             });
           },
@@ -278,10 +277,7 @@ void bind_tensor_class(py::module_& m) {
             const Context context{"bind_and_write_data", self.label()};
             const Device target = to_device(device);
             const auto write = [&](const TensorData& bytes) {
-              without_gil([&] {
-                settle(self);
-                self.bind_and_write_data(bytes, target);
-              });
+              without_gil([&] { self.bind_and_write_data(bytes, target); });
             };
             if (py::isinstance<TensorData>(data)) {
               const auto bytes = data.cast<TensorData>();
@@ -296,17 +292,14 @@ void bind_tensor_class(py::module_& m) {
       .def_property_readonly(
           "optimizer_data", &optimizer_data,
           "Copies of the optimizer's host buffers by name, in its order.")
-      .def("synchronize_optimizer_data",
-           settled(&Tensor::synchronize_optimizer_data),
+      .def("synchronize_optimizer_data", &Tensor::synchronize_optimizer_data,
+           py::call_guard<WithoutGil>(),
            "Device to host for the optimizer's buffers.")
       .def(
           "bind_optimizer_data",
           [](const Tensor& self, const std::vector<HostArray>& data) {
             const ReadList list(data, {"bind_optimizer_data", self.label()});
-            without_gil([&] {
-              settle(self);
-              self.bind_optimizer_data(list.data);
-            });
+            without_gil([&] { self.bind_optimizer_data(list.data); });
           },
           py::arg("data"), "Host to device: one array per buffer, in order.")
       .def("__eq__",

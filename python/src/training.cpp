@@ -12,6 +12,9 @@ using Handler = std::optional<CompletionCallback>;
 using Training = Handle<TrainingGraph, CompiledGraph>;
 using Inference = Handle<InferenceGraph, CompiledGraph>;
 
+// Before calls that wait while they hold the graph's lock, synchronize() waits
+// without it: signal handlers run within a wait and may use the graph.
+
 constexpr const char* kExecuteDoc =
     "Forward, loss, gradient and, with an optimizer, update.\n\n"
     "Data is name -> C-contiguous array of the declared type and shape, axis 0 "
@@ -151,7 +154,7 @@ Array float_view(const py::object& self, std::span<float> values,
 Array gradient(const py::object& self, const Tensor& parameter) {
   const auto& graph = self.cast<const TrainingGraph&>();
   const std::span<float> values = without_gil([&] {
-    settle(graph);
+    graph.synchronize();
     return graph.gradient(parameter);
   });
   return float_view(owner_of_gradients(graph), values, parameter.shape());
@@ -160,7 +163,7 @@ Array gradient(const py::object& self, const Tensor& parameter) {
 Array gradients(const py::object& self) {
   const auto& graph = self.cast<const TrainingGraph&>();
   const std::span<float> values = without_gil([&] {
-    settle(graph);
+    graph.synchronize();
     return graph.gradients();
   });
   return float_view(owner_of_gradients(graph), values,
@@ -170,7 +173,7 @@ Array gradients(const py::object& self) {
 Array gradient_data(const TrainingGraph& self, const Tensor& parameter,
                     const Layer& layer) {
   auto values = std::make_unique<std::vector<float>>(without_gil([&] {
-    settle(self);
+    self.synchronize();
     return self.gradient_data(parameter, layer);
   }));
   const std::span<float> span(*values);
@@ -211,6 +214,22 @@ void bind_gradients(Training& graph) {
                              "Trained parameters in order.");
 }
 
+void compile_optimizer(TrainingGraph& self, const OptimizerPtr& optimizer) {
+  without_gil([&] {
+    self.synchronize();
+    self.compile_optimizer(optimizer);
+  });
+}
+
+template <class Type>
+void link(Type& self, const std::vector<Type>& graphs) {
+  without_gil([&] {
+    self.synchronize();
+    for (const Type& graph : graphs) graph.synchronize();
+    self.link(graphs);
+  });
+}
+
 void bind_optimizer_methods(Training& graph) {
   graph
       .def_property_readonly(
@@ -230,10 +249,10 @@ void bind_optimizer_methods(Training& graph) {
            py::arg("tensor"), py::call_guard<WithoutGil>(),
            "A tensor to write the gradient of a layer's result into; it is "
            "added to what the graph itself contributes.")
-      .def("compile_optimizer", settled(&TrainingGraph::compile_optimizer),
+      .def("compile_optimizer", &compile_optimizer,
            py::arg("optimizer").none(false),
            "Adds or replaces the optimizer; its buffers start with zeros.")
-      .def("link", settled(&TrainingGraph::link), py::arg("graphs"),
+      .def("link", &link<TrainingGraph>, py::arg("graphs"),
            "Joins sub-graphs compiled with link_graphs, this one being the "
            "first in forward order.")
       .def(
@@ -248,7 +267,7 @@ void bind_optimizer_methods(Training& graph) {
               list.push_back(read_only_data(arrays.back(), context));
             }
             without_gil([&] {
-              settle(self);
+              self.synchronize();
               self.bind_optimizer_data(list, tensor);
             });
           },
@@ -293,7 +312,7 @@ void bind_training(py::module_& m) {
   bind_optimizer_methods(training);
   Inference(m, "InferenceGraph", "A graph that compiles and runs forward.")
       .def(py::init<std::vector<Graph>>(), py::arg("graph_objects"))
-      .def("link", settled(&InferenceGraph::link), py::arg("graphs"))
+      .def("link", &link<InferenceGraph>, py::arg("graphs"))
       .def("execute", &infer, py::arg("inputs_data") = py::none(),
            py::arg("loss_labels_data") = py::none(),
            py::arg("loss_label_weights_data") = py::none(), py::kw_only(),

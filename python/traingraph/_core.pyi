@@ -385,6 +385,10 @@ class Device:
         Raises DeviceError, with the reason, when it is not available.
         """
     def __repr__(self) -> str: ...
+    def computes_in(self, data_type: DataType | DTypeLike) -> bool:
+        """
+        Can tensors of this type take part in computations?
+        """
     def synchronize(self) -> None:
         """
         Waits until all work enqueued so far is over.
@@ -588,7 +592,19 @@ class Layer:
     """
     Base of everything that Graph.node() takes.
     """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
     def __repr__(self) -> str: ...
+    @property
+    def device_type(self) -> DeviceType | None:
+        """
+        Where the layer runs: the device of the last compile. None before.
+        """
     @property
     def extra_sources(self) -> list[Tensor]:
         """
@@ -651,6 +667,13 @@ class Activation(Layer):
     """
     y = f(x) for every element.
     """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
     @typing.overload
     def __init__(
         self, descriptor: ActivationDescriptor, *, label: str = ""
@@ -810,6 +833,13 @@ class Arithmetic(Layer):
     """
     One source for unary operations, else x and y, broadcast.
     """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
     def __init__(
         self, operation: ArithmeticOperation | str, *, label: str = ""
     ) -> None: ...
@@ -820,6 +850,13 @@ class Comparison(Layer):
     """
     Sources x and y, broadcast (logical_not: x); the result is boolean.
     """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
     def __init__(
         self, operation: ComparisonOperation | str, *, label: str = ""
     ) -> None: ...
@@ -830,12 +867,26 @@ class Selection(Layer):
     """
     Sources condition (boolean), x, y, broadcast.
     """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
     def __init__(self, *, label: str = "") -> None: ...
 
 class Dropout(Layer):
     """
     Training: drops elements with probability `rate`, scales the others by 1 / (1 - rate). Seed 0 is the platform's.
     """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
     def __init__(self, rate: float, seed: int = 0, *, label: str = "") -> None: ...
     @property
     def rate(self) -> float: ...
@@ -846,6 +897,13 @@ class Softmax(Layer):
     """
     exp(x) / sum(exp(x)) over one axis, or its logarithm.
     """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
     def __init__(
         self,
         operation: SoftmaxOperation | str = "softmax",
@@ -862,6 +920,13 @@ class Reshape(Layer):
     """
     Same elements, other shape; one size may be -1.
     """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
     def __init__(
         self, shape: collections.abc.Sequence[int] | int, *, label: str = ""
     ) -> None: ...
@@ -872,6 +937,13 @@ class Transpose(Layer):
     """
     Result axis k is source axis dimensions[k].
     """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
     def __init__(
         self, dimensions: collections.abc.Sequence[int] | int, *, label: str = ""
     ) -> None: ...
@@ -882,6 +954,13 @@ class Concatenation(Layer):
     """
     Sources of equal sizes but on `dimension`.
     """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
     def __init__(self, dimension: int = 1, *, label: str = "") -> None: ...
     @property
     def dimension(self) -> int: ...
@@ -890,6 +969,13 @@ class Split(Layer):
     """
     Parts of ceil(size / split_count), or of split_section_lengths.
     """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
     @typing.overload
     def __init__(
         self, split_count: int, dimension: int, *, label: str = ""
@@ -909,6 +995,13 @@ class Slice(Layer):
     """
     Half-open ranges with positive strides, one per axis.
     """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
     def __init__(
         self,
         start: collections.abc.Sequence[int] | int,
@@ -928,6 +1021,13 @@ class Padding(Layer):
     """
     Pads height and width by one size, (left, right), or (top, bottom, left, right).
     """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
     def __init__(
         self,
         padding_type: PaddingType | str,
@@ -989,6 +1089,13 @@ class Reduction(Layer):
     """
     Reduced axes stay with size 1; no dimensions are all of them.
     """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
     @typing.overload
     def __init__(
         self,
@@ -1086,6 +1193,13 @@ class Pooling(Layer):
     """
     (N, C, H, W) -> (N, C, H', W'), over windows.
     """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
     @typing.overload
     def __init__(self, descriptor: PoolingDescriptor, *, label: str = "") -> None: ...
     @typing.overload
@@ -1266,6 +1380,13 @@ class Convolution(WeightedLayer):
 
     Weights are (out, in / groups, height, width) or, with the same bytes, (1, out * in / groups, height, width); biases (out) or (1, out, 1, 1). Those not given are created. padding: "same", "valid", one integer or (y, x). Raises InvalidArgument, ShapeError or DTypeError.
     """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
     @typing.overload
     def __init__(
         self,
@@ -1309,6 +1430,13 @@ class FullyConnected(WeightedLayer):
 
     Weights are (out, in), (1, out * in, 1, 1) or (out, in, 1, 1); biases (out) or (1, out, 1, 1). Those not given are created.
     """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
     @typing.overload
     def __init__(
         self,
@@ -1349,6 +1477,13 @@ class BatchNormalization(Layer):
 
     Tensors are (C) or (1, C, 1, 1). None given: all are created. Some given: mean and variance are created when missing, beta and gamma are left out.
     """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
     def __init__(
         self,
         feature_channel_count: int,
@@ -1396,6 +1531,13 @@ class MatMul(Layer):
     """
     alpha * op(X) * op(Y) over the last two axes of sources X and Y; leading axes broadcast.
     """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
     @typing.overload
     def __init__(self, descriptor: MatMulDescriptor, *, label: str = "") -> None: ...
     @typing.overload
@@ -1441,6 +1583,13 @@ class Loss(Layer):
     """
     A layer with sources prediction, labels and optionally weights; labels have the prediction's shape. weight: one factor; weights: broadcast to the element losses.
     """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a loss have this type on this device?
+        """
     def __init__(
         self,
         descriptor: LossDescriptor,
@@ -2597,6 +2746,11 @@ class MemoryReport:
     @property
     def constant_bytes(self) -> int: ...
     @property
+    def engine_bytes(self) -> int:
+        """
+        What the device's engine (MPSGraph) holds besides our buffers, for the whole process: measured now, not knowable before a run.
+        """
+    @property
     def inference(self) -> PlanMemory:
         """
         The plan of forward_for_inference and inference graphs.
@@ -2678,6 +2832,9 @@ class CompiledGraph(Graph):
         compute_all_gradients: bool = False,
         reuses_memory: bool = True,
         poisons_memory: bool = False,
+        max_gpu_ms: float = 0.0,
+        verify: Device | DeviceType | str | None = None,
+        verify_tolerance: float = 0.001,
         input_tensors: collections.abc.Mapping[str, Tensor] | None = None,
         input_tensors_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
         | None = None,
@@ -2685,7 +2842,7 @@ class CompiledGraph(Graph):
         """
         Plans memory and creates everything the device needs; allocates nothing.
 
-        device: "cpu", "gpu", "any" or a Device. debug_layers: results and gradients of layers with is_debugging_enabled are readable. link_graphs: will be joined by link(). compute_all_gradients: also those of inputs. reuses_memory=False: every buffer has its own bytes. poisons_memory: freed ranges are filled with NaN. input_tensors(_data): inputs that never change. Raises UnsupportedError naming the layer, StateError, InvalidArgument, DeviceError.
+        device: "cpu", "gpu", "any" or a Device. debug_layers: results and gradients of layers with is_debugging_enabled are readable. link_graphs: will be joined by link(). compute_all_gradients: also those of inputs. reuses_memory=False: every buffer has its own bytes. poisons_memory: freed ranges are filled with NaN. max_gpu_ms: cuts GPU work into pieces of about that length (0: does not). verify: a second device that repeats every execution; DeviceError names the first tensor that differs by more than verify_tolerance times its largest magnitude. input_tensors(_data): inputs that never change. Raises UnsupportedError naming the layer, StateError, InvalidArgument, DeviceError.
         """
     def plan_description(self) -> str:
         """

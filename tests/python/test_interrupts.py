@@ -42,14 +42,26 @@ HOLD_UP = """
 WAITS = {
     "Execution.wait": "run.wait()",
     "Execution.result": "run.result()",
+    "Execution.wait(timeout)": "run.wait(50)",
+    "Execution.result(timeout)": "run.result(50)",
     "synchronous": "step(synchronous=True)",
+    "execute": "[step() for _ in range(100)]",  # no more than 64 are in flight
+    "bind_and_write_data": "training.bind_and_write_data(data[0], synchronous=True)",
     "TrainingGraph.synchronize": "training.synchronize()",
     "synchronize_updates": "training.synchronize_updates()",
     "gradient": "training.gradient(dense.weights)",
     "gradients": "training.gradients",
+    "gradient_data": "training.gradient_data(dense.weights, dense)",
     "compile": "training.compile('cpu')",
     "compile_optimizer": "training.compile_optimizer(tg.optimizers.SGD(0.2))",
+    "bind_optimizer_data": "training.bind_optimizer_data([], dense.weights)",
     "numpy": "dense.weights.numpy()",
+    "copy_data_from_device_memory": (
+        "dense.weights.copy_data_from_device_memory(np.zeros((2, 3), np.float32))"
+    ),
+    "Tensor.bind_and_write_data": (
+        "dense.weights.bind_and_write_data(np.zeros((2, 3), np.float32), 'cpu')"
+    ),
     "synchronize_data": "dense.weights.synchronize_data()",
     "Device.synchronize": "tg.Device.cpu().synchronize()",
 }
@@ -76,3 +88,23 @@ def test_ctrl_c_interrupts(name: str, run_script: RunScript) -> None:
     done = run_script(HOLD_UP, script)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["interrupted", "False", "True"]
+
+
+@pytest.mark.parametrize("name", ["result", "gradients", "compile"])
+def test_signal_handler_may_use_the_graph(name: str, run_script: RunScript) -> None:
+    wait = {"result": "run.result()", **WAITS}[name]
+    script = f"""
+        run = hold_up(lambda **options: training.execute_forward(*data, **options))
+        training.execute_gradient()
+
+        def handle(*_):
+            print(training.compile_count, training.memory.step.arena_bytes > 0)
+            gate.set()
+
+        signal.signal(signal.SIGINT, handle)
+        may_interrupt.set()
+        {wait}
+    """
+    done = run_script(HOLD_UP, script)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["1", "True"]

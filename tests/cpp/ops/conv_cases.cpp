@@ -68,6 +68,9 @@ std::vector<Convolution> convolutions() {
       // Padding on one side only, and wider than the kernel.
       {{1, 2, 5, 5}, {3, 2, 3, 3}, {.padding = {2, 0, 0, 1}}},
       {{1, 2, 3, 3}, {2, 2, 2, 2}, {.padding = {3, 1, 0, 4}}},
+      // Taller than the image, which padding makes up for.
+      {{1, 1, 2, 5}, {2, 1, 4, 2}, {.padding = {1, 1, 0, 0}}},
+      {{2, 3, 1, 1}, {4, 3, 3, 3}, {.padding = {1, 1, 1, 1}}},
       // Strides larger than the kernel; samples that no window reads.
       {{2, 2, 9, 8}, {3, 2, 2, 2}, {.strides = {3, 4}}},
       {{1, 3, 7, 7}, {2, 3, 1, 1}, {.strides = {2, 3}}},

@@ -57,6 +57,7 @@ void add_transposes(OpCases& cases, Random& random) {
   transpose({2, 3, 5, 7}, {0, 2, 3, 1});
   transpose({2, 3, 5, 7}, {0, 3, 1, 2});
   transpose({2, 1, 3, 1, 4}, {4, 2, 0, 3, 1});
+  transpose({2, 1, 2, 3, 1, 2, 2, 2}, {7, 5, 3, 1, 6, 4, 2, 0});
   transpose({65, 129}, {1, 0});
   transpose({3, 33, 65}, {0, 2, 1});
   for (int i = 0; i < 8; ++i) {
@@ -90,6 +91,9 @@ void add_joins(OpCases& cases, Random& random) {
   join({2, 1, 3, 3}, 1, {4, 3});
   join({2, 1, 3, 1, 2}, 3, {2, 3});
   join({1, 31, 67}, 0, {3, 2});
+  for (int axis = 0; axis < kMaxRank; ++axis) {
+    join({2, 1, 2, 3, 1, 2, 1, 2}, axis, {1, 2});
+  }
   for (int i = 0; i < 6; ++i) {
     const int rank = 1 + i % 5;
     join(random_shape(random, rank, 4),
@@ -117,6 +121,9 @@ void add_slices(OpCases& cases, Random& random) {
   slice({2, 3, 5, 7}, {{0, 1, 1, 2}, {2, 3, 4, 7}, {1, 1, 2, 2}});
   slice({2, 1, 3, 1, 4}, {{0, 0, 1, 0, 1}, {2, 1, 3, 1, 4}, {1, 1, 1, 1, 2}});
   slice({9, 5, 67}, {{1, 0, 3}, {8, 5, 60}, {}});
+  slice({3, 1, 2, 4, 1, 3, 2, 5}, {{0, 0, 1, 0, 0, 1, 0, 1},
+                                   {3, 1, 2, 4, 1, 3, 2, 5},
+                                   {2, 1, 1, 3, 1, 1, 1, 2}});
   for (int i = 0; i < 8; ++i) {
     const Shape x = random_shape(random, 1 + i % 5, 6);
     SliceAttrs attrs;
@@ -161,6 +168,8 @@ void add_pads(OpCases& cases, Random& random) {
   pad({2, 3, 4, 5}, {0, 0, 1, 2}, {0, 0, 3, 1});
   pad({2, 1, 3, 1, 2}, {1, 0, 2, 1, 0}, {0, 1, 1, 0, 1});
   pad({3, 31, 67}, {0, 1, 2}, {0, 3, 4});
+  pad({2, 1, 2, 1, 1, 3, 2, 2}, {1, 0, 0, 1, 0, 0, 1, 1},
+      {0, 0, 1, 0, 0, 2, 0, 1});
   for (int i = 0; i < 6; ++i) {
     const int rank = 1 + i % 5;
     Shape before = random_shape(random, rank, 3);

@@ -110,6 +110,9 @@ void add_softmaxes(OpCases& cases, Random& random) {
   for (const Shape& x : common_shapes()) {
     for (int axis = 0; axis < x.rank(); ++axis) add_softmax(cases, x, axis);
   }
+  for (int axis = 0; axis < kMaxRank; ++axis) {
+    add_softmax(cases, {2, 1, 2, 3, 1, 2, 2, 2}, axis);
+  }
   add_softmax(cases, {70, 10}, 1);
   add_softmax(cases, {3, 4, 70}, 1);  // more columns than one block
   add_softmax(cases, {2, 1000}, 1);

@@ -92,6 +92,9 @@ std::vector<Pool> pools() {
         .dilation_rates = {1, 2},
         .padding = {1, 1, 0, 1}}},
       {{3, 4, 6, 5}, {.kernel_sizes = {6, 5}}},
+      // Taller than the image, which padding makes up for.
+      {{1, 1, 2, 5}, {.kernel_sizes = {4, 2}, .padding = {1, 1, 0, 0}}},
+      {{2, 1, 1, 1}, {.kernel_sizes = {3, 3}, .padding = {1, 1, 1, 1}}},
       {{2, 16, 6, 6}, {.kernel_sizes = {2, 2}, .strides = {2, 2}}},
       {{2, 17, 5, 5},
        {.kernel_sizes = {3, 3}, .strides = {2, 2}, .padding = {1, 1, 1, 1}}},

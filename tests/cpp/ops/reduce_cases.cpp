@@ -71,10 +71,18 @@ void add_reductions(OpCases& cases, Random& random) {
                        .inputs = {{{4, 9, 3}, integers(-1, 1)}},
                        .tolerance = 0});
       add(cases, type, {5, 67}, {1});
+      for (std::int64_t axis : {0, 3, 7}) {
+        add(cases, type, {2, 1, 2, 3, 1, 2, 2, 2}, {axis});
+      }
       continue;
     }
     add(cases, type, {3, 4, 5}, {2, 0});  // axes in any order
     add(cases, type, {6, 7, 30}, {0, 2});
+    // The highest rank, with one, two and four runs of axes.
+    for (const Shape& axes : {Shape{0, 1}, Shape{7}, Shape{2, 3, 5},
+                              Shape{0, 2, 4, 6}, Shape{1, 3, 5, 7}}) {
+      add(cases, type, {2, 1, 2, 3, 1, 2, 2, 2}, axes);
+    }
     const int rank = static_cast<int>(pick(random, 2, 5));
     add(cases, type, random_shape(random, rank, 5),
         axes_of_bits(static_cast<int>(pick(random, 1, (1 << rank) - 1))));
@@ -113,6 +121,7 @@ void add_broadcasts(OpCases& cases, Random& random) {
   add_broadcast({1, 3, 1, 2}, {4, 3, 5, 2});
   add_broadcast({2, 1, 3, 1, 1}, {2, 4, 3, 2, 5});
   add_broadcast({1, 31, 1}, {5, 31, 257});
+  add_broadcast({2, 1, 2, 1, 2, 1, 3}, {2, 2, 3, 2, 2, 2, 1, 3});
   for (int i = 0; i < 8; ++i) {
     const Shape shape = random_shape(random, 1 + i % 5, 5);
     add_broadcast(random_broadcastable(random, shape), shape);

@@ -84,6 +84,8 @@ MPSGraphExecutable* compile(MPSGraph* graph,
   }
   for (MPSGraphTensor* target in targets) {
     require_tensor(graph, kWhat, target);
+    if ([[[target operation] inputTensors] count] > 0) continue;
+    refuse(kWhat, @"a target is not computed: %@", describe(type_of(target)));
   }
   if ([[NSSet setWithArray:targets] count] != [targets count]) {
     refuse(kWhat, @"a tensor is targeted twice");
@@ -122,6 +124,9 @@ MPSGraphExecutable* compile(MPSGraph* graph,
   }
   MPSGraphExecutable* executable =
       emulator::compile(self, feeds, targets, operations);
+  [executable plan]->computes_in_half =
+      !descriptor ||
+      [descriptor optimizationLevel] != MPSGraphOptimizationLevel0;
   MPSGraphCompilationCompletionHandler handler =
       [descriptor compilationCompletionHandler];
   if (handler) {

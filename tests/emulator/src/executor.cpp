@@ -3,6 +3,7 @@
 
 #include <unordered_map>
 
+#include "element_types.h"
 #include "faults.h"
 
 namespace emulator {
@@ -20,15 +21,23 @@ void corrupt(const std::string& op, std::vector<Array>& results) {
   }
 }
 
-std::vector<Array> run(const Node& node, const std::vector<Type>& types,
+void round_to_half(Array& array) {
+  if (array.type.data_type != kFloat32) return;
+  for (double& value : array.data) value = round_to_type(kFloat16, value);
+}
+
+std::vector<Array> run(const Plan& plan, const Node& node,
                        const std::vector<const Array*>& inputs) {
   std::vector<Array> results;
   for (std::size_t value : node.results) {
-    const Type& type = types[value];
+    const Type& type = plan.values[value];
     results.push_back({type, std::vector<double>(type.num_elements())});
   }
   node.kernel(inputs, results);
-  for (Array& result : results) round_to_type(result);
+  for (Array& result : results) {
+    round_to_type(result);
+    if (plan.computes_in_half) round_to_half(result);
+  }
   corrupt(node.op, results);
   count_operation();
   return results;
@@ -87,7 +96,7 @@ std::vector<Array> compute(const Plan& plan, std::vector<Array> feeds) {
     for (std::size_t input : node.inputs) {
       inputs.push_back(values.at(input).get());
     }
-    std::vector<Array> results = run(node, plan.values, inputs);
+    std::vector<Array> results = run(plan, node, inputs);
     for (std::size_t r = 0; r < results.size(); ++r) {
       values[node.results[r]] = std::make_shared<Array>(std::move(results[r]));
     }

@@ -39,6 +39,8 @@ struct Plan {
   std::vector<std::size_t> targets;  // likewise
   std::shared_ptr<std::atomic<bool>> graph_is_alive;
   std::atomic<bool> executable_is_alive{true};
+  /// Optimization level 1 may move work to where float32 is no longer that.
+  bool computes_in_half = false;
 
   bool is_alive() const { return *graph_is_alive && executable_is_alive; }
 };

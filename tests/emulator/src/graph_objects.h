@@ -36,6 +36,7 @@
 - (instancetype)initWithPlan:(std::shared_ptr<emulator::Plan>)plan
                        feeds:(NSArray<MPSGraphTensor*>*)feeds
                      targets:(NSArray<MPSGraphTensor*>*)targets;
+- (const std::shared_ptr<emulator::Plan>&)plan;
 @end
 
 namespace emulator {

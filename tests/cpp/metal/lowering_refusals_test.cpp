@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// What the GPU does not run is refused before MPSGraph sees it.
+#include <gtest/gtest.h>
+
+#include "metal/assumptions.h"
+#include "metal/lowering_support.h"
+#include "support/training.h"
+
+namespace traingraph::testing {
+namespace {
+
+using metal::kMaxConvolutionChannels;
+using metal::kMaxConvolutionKernel;
+
+const Attributes kCopy = ReduceAttrs{ReductionType::None, {}};
+
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(Refusals, OfTypes) {
+  for (DataType type : {DataType::Float16, DataType::BFloat16}) {
+    const std::string reason =
+        reason_refused(OpKind::Reshape, ShapeAttrs{{4}}, {{{2, 2}, type}});
+    EXPECT_TRUE(holds(reason, std::string(to_string(type)))) << reason;
+    EXPECT_NE(
+        reason_refused(OpKind::Cast, CastAttrs{DataType::Int32}, {{{2}, type}}),
+        "");
+  }
+  for (DataType type : {DataType::Float32, DataType::Boolean, DataType::Int64,
+                        DataType::Int32, DataType::Int8, DataType::UInt8}) {
+    EXPECT_EQ(
+        reason_refused(OpKind::Reshape, ShapeAttrs{{4}}, {{{2, 2}, type}}), "");
+  }
+}
+
+TEST(Refusals, OfTooManyElements) {
+  constexpr std::int64_t kLimit = std::int64_t{1} << 31;
+  const auto copy = [](const Shape& shape) {
+    return reason_refused(OpKind::Reduce, kCopy, {{shape}});
+  };
+  EXPECT_TRUE(holds(copy({kLimit}), "2^31"));
+  EXPECT_TRUE(holds(copy({1 << 16, 1 << 15}), "2^31"));
+  EXPECT_EQ(copy({kLimit - 1}), "");
+  // The result counts too.
+  EXPECT_TRUE(
+      holds(reason_refused(OpKind::BroadcastTo, ShapeAttrs{{1 << 16, 1 << 16}},
+                           {{{1, 1 << 16}}}),
+            "2^31"));
+}
+
+/// The reasons for the op and its two gradients, joined.
+std::vector<std::string> convolution_reasons(const Shape& x,
+                                             const Shape& weights) {
+  const Shape y{x[0], weights[0], x[2] - weights[2] + 1, x[3] - weights[3] + 1};
+  const auto to = [](const Shape& shape) {
+    Convolution2dGradientAttrs attrs;
+    attrs.shape = shape;
+    return attrs;
+  };
+  return {reason_refused(OpKind::Convolution2d, Convolution2dAttrs{},
+                         {{x}, {weights}}),
+          reason_refused(OpKind::Convolution2dInputGradient, to(x),
+                         {{y}, {weights}}),
+          reason_refused(OpKind::Convolution2dWeightsGradient, to(weights),
+                         {{y}, {x}})};
+}
+
+TEST(Refusals, OfConvolutionChannels) {
+  for (const Shape& weights : {Shape{kMaxConvolutionChannels + 1, 1, 1, 1},
+                               Shape{1, kMaxConvolutionChannels + 1, 1, 1}}) {
+    for (const auto& reason :
+         convolution_reasons({1, weights[1], 1, 1}, weights)) {
+      EXPECT_TRUE(holds(reason, "channels")) << reason;
+    }
+  }
+  for (const auto& reason :
+       convolution_reasons({1, 1, 1, 1}, {kMaxConvolutionChannels, 1, 1, 1})) {
+    EXPECT_EQ(reason, "");
+  }
+}
+
+TEST(Refusals, OfConvolutionKernels) {
+  constexpr std::int64_t kTooLong = kMaxConvolutionKernel + 1;
+  for (const Shape& weights :
+       {Shape{1, 1, 1, kTooLong}, Shape{1, 1, kTooLong, 1}}) {
+    for (const auto& reason :
+         convolution_reasons({1, 1, kTooLong, kTooLong}, weights)) {
+      EXPECT_TRUE(holds(reason, "kernels")) << reason;
+    }
+  }
+  for (const auto& reason : convolution_reasons(
+           {1, 1, kTooLong, kTooLong}, {1, 1, 1, kMaxConvolutionKernel})) {
+    EXPECT_EQ(reason, "");
+  }
+}
+
+TEST(Refusals, NameTheLayer) {
+  const Tensor x({{1, 1, 1, 300}}, "x");
+  const auto layer = std::make_shared<layers::Convolution>(
+      ConvolutionDescriptor{.kernel_sizes = {1, kMaxConvolutionKernel + 1},
+                            .input_feature_channel_count = 1,
+                            .output_feature_channel_count = 1});
+  layer->set_label("wide");
+  Graph graph;
+  const Tensor y = graph.node(layer, x);
+  InferenceGraph inference({graph});
+  inference.add_inputs({{"x", x}});
+  inference.add_outputs({{"y", y}});
+  const ErrorInfo error =
+      error_of<UnsupportedError>([&] { inference.compile(Device::gpu()); });
+  EXPECT_EQ(error.node, "wide");
+  EXPECT_EQ(error.op, "convolution_2d");
+}
+
+}  // namespace
+}  // namespace traingraph::testing

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+// Which nodes become one executable and what crosses its border.
+#include "metal/partition.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "metal/assumptions.h"
+#include "ops/cost.h"
+
+namespace traingraph::metal {
+namespace {
+
+using Values = std::vector<ValueId>;
+using Nodes = std::vector<NodeId>;
+
+/// y = dropout(x w + b) against a label, with gradients and updates, as the
+/// compiler appends them.
+class Partition : public ::testing::Test {
+ protected:
+  Partition() {
+    begin(Phase::Forward);
+    z = add(OpKind::MatMul, MatMulAttrs{}, {x, w, b}, "fc");
+    y = add(OpKind::Dropout, kDropout, {z, state}, "drop");
+    loss = add(OpKind::Loss, LossAttrs{}, {y, label, kNoValue}, "mse");
+    begin(Phase::Gradient);
+    seed = add(OpKind::Fill, FillAttrs{.shape = {1}, .value = 1}, {}, "seed");
+    dy = add(OpKind::LossGradient, LossAttrs{}, {seed, y, label, kNoValue},
+             "mse");
+    dz = add(OpKind::Dropout, kDropout, {dy, state}, "drop");
+    dw = add(OpKind::MatMul, MatMulAttrs{.transposes_x = true},
+             {x, dz, kNoValue}, "fc");
+    db = add(OpKind::Reduce, ReduceAttrs{ReductionType::Sum, {0}}, {dz}, "fc");
+    db = add(OpKind::Reshape, ShapeAttrs{{3}}, {db}, "fc");
+    begin(Phase::Update);
+    update(w, dw);
+    update(b, db);
+  }
+
+  void begin(Phase phase) { program.position.phase = phase; }
+  ValueId add(OpKind op, Attributes attrs, Values inputs, std::string name) {
+    const auto layer = std::ranges::find(layers_, name);
+    program.position.layer =
+        layer == layers_.end() ? -1 : static_cast<int>(layer - layers_.begin());
+    return program.append_one(op, std::move(attrs), std::move(inputs),
+                              std::move(name));
+  }
+  void update(ValueId parameter, ValueId gradient) {
+    program.position.layer = 0;
+    program.append(OpKind::SgdUpdate, SgdUpdateAttrs{},
+                   {parameter, gradient, kNoValue, rates, kNoValue},
+                   program.value(parameter).name);
+  }
+  ValueId value(Role role, Shape shape, const char* name,
+                DataType type = DataType::Float32) {
+    return program.add_value(role, {shape, type}, name);
+  }
+  double milliseconds(NodeId id) const {
+    const NodeCost cost = estimate_cost(program, program.node(id));
+    return 1e3 *
+           std::max(cost.flops / kFlopsPerSecond, cost.bytes / kBytesPerSecond);
+  }
+
+  static constexpr DropoutAttrs kDropout{.rate = 0.5f, .stream = 3};
+  Program program;
+  ValueId x = value(Role::Input, {8, 4}, "x"),
+          label = value(Role::Input, {8, 3}, "label"),
+          state = value(Role::Input, {4}, "state", DataType::Int32),
+          rates = value(Role::Input, {4}, "rates"),
+          w = value(Role::Variable, {4, 3}, "w"),
+          b = value(Role::Variable, {3}, "b");
+  ValueId z, y, loss, seed, dy, dz, dw, db;
+
+ private:
+  const std::vector<std::string> layers_{"fc", "drop", "mse"};
+};
+
+/// All nodes, each once.
+Nodes nodes_of(const std::vector<GraphUnit>& units) {
+  Nodes nodes;
+  for (const GraphUnit& unit : units) {
+    nodes.insert(nodes.end(), unit.nodes.begin(), unit.nodes.end());
+  }
+  return nodes;
+}
+
+const Nodes kAllNodes{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+
+TEST_F(Partition, OneUnitPerPhase) {
+  const auto units = partition(program, {.kept = {loss, dw, db}});
+  ASSERT_EQ(units.size(), 3u);
+  EXPECT_EQ(nodes_of(units), kAllNodes);
+
+  EXPECT_EQ(units[0].phase, Phase::Forward);
+  EXPECT_EQ(units[0].nodes, (Nodes{0, 1, 2}));
+  EXPECT_EQ(units[0].feeds, (Values{x, w, b, label}));
+  EXPECT_EQ(units[0].targets, (Values{y, loss}));
+  EXPECT_TRUE(units[0].updated.empty());
+
+  EXPECT_EQ(units[1].phase, Phase::Gradient);
+  EXPECT_EQ(units[1].nodes, (Nodes{3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(units[1].feeds, (Values{y, label, x}));
+  EXPECT_EQ(units[1].targets, (Values{dw, db}));
+
+  EXPECT_EQ(units[2].phase, Phase::Update);
+  EXPECT_EQ(units[2].nodes, (Nodes{9, 10}));
+  EXPECT_EQ(units[2].feeds, (Values{w, dw, rates, b, db}));
+  EXPECT_EQ(units[2].updated, (Values{w, b}));
+  EXPECT_TRUE(units[2].targets.empty());
+}
+
+TEST_F(Partition, EachPhaseMakesTheMaskAgain) {
+  const auto units = partition(program, {.kept = {loss}});
+  for (int u : {0, 1}) {
+    ASSERT_EQ(units[u].masks.size(), 1u);
+    EXPECT_EQ(units[u].masks[0].attrs, kDropout);
+    EXPECT_EQ(units[u].masks[0].shape, (Shape{8, 3}));
+    EXPECT_EQ(units[u].masks[0].random_state, state);
+    EXPECT_EQ(units[u].masks[0].nodes, Nodes{u == 0 ? 1 : 5});
+  }
+  EXPECT_TRUE(units[2].masks.empty());
+}
+
+TEST_F(Partition, JoinedPhasesAreOneUnitWithOneMask) {
+  const auto units = partition(program, {.kept = {loss}, .joins_phases = true});
+  ASSERT_EQ(units.size(), 1u);
+  EXPECT_EQ(units[0].nodes, kAllNodes);
+  EXPECT_EQ(units[0].feeds, (Values{x, w, b, label, rates}));
+  EXPECT_EQ(units[0].targets, Values{loss});
+  EXPECT_EQ(units[0].updated, (Values{w, b}));
+  ASSERT_EQ(units[0].masks.size(), 1u);
+  EXPECT_EQ(units[0].masks[0].nodes, (Nodes{1, 5}));
+}
+
+TEST_F(Partition, OtherStreamsAndShapesHaveMasksOfTheirOwn) {
+  begin(Phase::Forward);
+  DropoutAttrs other = kDropout;
+  other.stream = 4;
+  const ValueId second = add(OpKind::Dropout, other, {z, state}, "other");
+  const ValueId third = add(OpKind::Dropout, kDropout, {x, state}, "other");
+  const auto units =
+      partition(program, {.kept = {loss, second, third}, .joins_phases = true});
+  EXPECT_EQ(units[0].masks.size(), 3u);
+}
+
+TEST_F(Partition, DropoutThatDropsNothingHasNoMask) {
+  Program inference;
+  const ValueId in = inference.add_value(Role::Input, {{8}}, "x");
+  const ValueId random =
+      inference.add_value(Role::Input, {{4}, DataType::Int32}, "state");
+  const ValueId out = inference.append_one(
+      OpKind::Dropout, DropoutAttrs{.rate = 0}, {in, random}, "drop");
+  const auto units = partition(inference, {.kept = {out}});
+  ASSERT_EQ(units.size(), 1u);
+  EXPECT_EQ(units[0].feeds, Values{in});
+  EXPECT_TRUE(units[0].masks.empty());
+}
+
+TEST_F(Partition, AZeroLimitNeverCutsAndATinyOneCutsEverywhere) {
+  const auto units = partition(
+      program, {.kept = {loss}, .joins_phases = true, .max_gpu_ms = 1e-12});
+  ASSERT_EQ(units.size(), kAllNodes.size());
+  EXPECT_EQ(nodes_of(units), kAllNodes);
+  EXPECT_EQ(units[0].targets, Values{z});
+  EXPECT_EQ(units[1].feeds, Values{z});
+  EXPECT_EQ(units[5].feeds, Values{dy});
+  EXPECT_EQ(units[5].masks[0].nodes, Nodes{5});
+  EXPECT_EQ(units[9].phase, Phase::Update);
+  EXPECT_EQ(units[9].updated, Values{w});
+}
+
+TEST_F(Partition, PiecesRespectTheLimit) {
+  double total = 0;
+  for (NodeId id : kAllNodes) total += milliseconds(id);
+  for (double part : {0.1, 0.3, 0.5, 0.9}) {
+    const double limit = part * total;
+    const auto units = partition(
+        program, {.kept = {loss}, .joins_phases = true, .max_gpu_ms = limit});
+    EXPECT_EQ(nodes_of(units), kAllNodes);
+    EXPECT_GE(units.size(), 2u);
+    for (const GraphUnit& unit : units) {
+      double ms = 0;
+      for (NodeId id : unit.nodes) ms += milliseconds(id);
+      EXPECT_TRUE(ms <= limit * 1.000001 || unit.nodes.size() == 1);
+    }
+  }
+}
+
+TEST_F(Partition, EveryFeedIsStoredByAnEarlierUnit) {
+  for (double limit : {0.0, 1e-12, 5e-5, 1e-4, 2e-4}) {
+    std::vector<bool> is_stored(program.values().size(), false);
+    for (ValueId value : {x, label, rates, w, b}) is_stored[value] = true;
+    for (const GraphUnit& unit :
+         partition(program, {.kept = {loss}, .max_gpu_ms = limit})) {
+      for (ValueId value : unit.feeds) EXPECT_TRUE(is_stored[value]) << limit;
+      for (ValueId value : unit.targets) is_stored[value] = true;
+    }
+    EXPECT_TRUE(is_stored[loss]);
+  }
+}
+
+TEST_F(Partition, WhatNeedsTheLabelsComesLast) {
+  const auto units =
+      partition(program, {.kept = {y, loss}, .may_be_absent = {label}});
+  // Of the gradient only the seed needs no label.
+  ASSERT_EQ(units.size(), 5u);
+  EXPECT_EQ(units[0].nodes, (Nodes{0, 1}));
+  EXPECT_EQ(units[0].targets, Values{y});
+  EXPECT_EQ(units[1].nodes, Nodes{3});
+  EXPECT_EQ(units[2].nodes, Nodes{2});
+  EXPECT_EQ(units[2].feeds, (Values{y, label}));
+  EXPECT_EQ(units[3].nodes, (Nodes{4, 5, 6, 7, 8}));
+}
+
+TEST_F(Partition, UpdatesThatMayBeLeftOutAreAlone) {
+  for (bool joins : {false, true}) {
+    const auto units = partition(
+        program,
+        {.kept = {loss}, .joins_phases = joins, .separates_updates = true});
+    ASSERT_EQ(units.size(), joins ? 3u : 4u);
+    EXPECT_EQ(units[units.size() - 2].nodes, Nodes{9});
+    EXPECT_EQ(units[units.size() - 1].nodes, Nodes{10});
+    EXPECT_EQ(units.back().updated, Values{b});
+  }
+}
+
+TEST_F(Partition, UnitsWithoutResultsAreDropped) {
+  Program unread;
+  const ValueId in = unread.add_value(Role::Input, {{8}}, "x");
+  unread.append_one(OpKind::Activation, ActivationAttrs{}, {in}, "relu");
+  EXPECT_TRUE(partition(unread, {}).empty());
+}
+
+TEST_F(Partition, OpaqueStateNeverCrosses) {
+  Program pooled;
+  const ValueId in = pooled.add_value(Role::Input, {{1, 1, 4, 4}}, "x");
+  const Pool2dAttrs attrs{.kernel_sizes = {2, 2}, .strides = {2, 2}};
+  const auto outputs = pooled.append(OpKind::MaxPool2d, attrs, {in}, "pool");
+  pooled.position.phase = Phase::Gradient;
+  const ValueId dx = pooled.append_one(OpKind::MaxPool2dGradient, attrs,
+                                       {outputs[0], in, outputs[1]}, "pool");
+  const auto units = partition(pooled, {.kept = {dx}});
+  ASSERT_EQ(units.size(), 2u);
+  EXPECT_EQ(units[0].targets, Values{outputs[0]});
+  EXPECT_EQ(units[1].feeds, (Values{outputs[0], in}));
+}
+
+TEST_F(Partition, LabelsSayWhereAUnitBeginsAndEnds) {
+  const auto phases = partition(program, {.kept = {loss, dw, db}});
+  EXPECT_EQ(label_of(program, phases[0]), "fc ... mse (forward)");
+  EXPECT_EQ(label_of(program, phases[1]), "mse ... fc (gradient)");
+  EXPECT_EQ(label_of(program, phases[2]), "fc (update)");
+  const auto joined =
+      partition(program, {.kept = {loss}, .joins_phases = true});
+  EXPECT_EQ(label_of(program, joined[0]), "fc (forward to update)");
+}
+
+}  // namespace
+}  // namespace traingraph::metal
