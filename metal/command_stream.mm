@@ -39,6 +39,13 @@ class Encoder {
     commit();
   }
 
+  /// After an exception: what MPSGraph committed early still runs, on memory
+  /// that the submission keeps alive.
+  void abandon() {
+    if (!first_.get() || !is_split()) return;
+    [first_.get() waitUntilCompleted];
+  }
+
   /// Of what is being encoded.
   const std::string& label() const { return label_; }
 
@@ -187,6 +194,7 @@ void CommandStream::encode(Submission& submission) {
   Encoder encoder(device_, submission, flight);
   Encoder* to_run = &encoder;
   const auto exception = run_guarded(^{ to_run->run(is_blocked); });
+  if (exception) run_guarded(^{ to_run->abandon(); });
   flight->encoded(exception.value_or(""), encoder.label());
 }
 

@@ -2,6 +2,7 @@
 #include "metal/compile_unit.h"
 
 #include <algorithm>
+#include <mutex>
 
 #import "metal/assumptions.h"
 #import "metal/gpu_device.h"
@@ -201,6 +202,9 @@ std::unique_ptr<UnitCode> compile_unit(const GpuDevice& device,
                                        const Program& program,
                                        const GraphUnit& unit,
                                        const UnitArgs& args) {
+  // MPSGraph does not say that graphs may be built on several threads.
+  static auto* mutex = new std::mutex;
+  std::scoped_lock lock(*mutex);
   return UnitCompiler(device, program, unit, args).run();
 }
 

@@ -23,6 +23,15 @@ std::string reason_unusable(id<MTLDevice> device) {
   return {};
 }
 
+/// Programs without a window server have no system default.
+ObjcPtr<id<MTLDevice>> find_device() {
+  auto device = adopt<id<MTLDevice>>(MTLCreateSystemDefaultDevice());
+  if (device.get()) return device;
+  const auto all = adopt<NSArray*>(MTLCopyAllDevices());
+  if ([all.get() count] == 0) return {};
+  return retain<id<MTLDevice>>([all.get() objectAtIndex:0]);
+}
+
 /// Empty on success.
 std::string make_dropout(GpuDevice& device) {
   NSError* error = nil;
@@ -62,7 +71,7 @@ Discovery discover_gpu() {
   GpuDevice* to_fill = device.get();
   std::string* to_tell = &reason;
   const auto exception = run_guarded(^{
-    to_fill->metal = adopt<id<MTLDevice>>(MTLCreateSystemDefaultDevice());
+    to_fill->metal = find_device();
     *to_tell = reason_unusable(to_fill->metal.get());
     if (to_tell->empty()) *to_tell = fill(*to_fill);
   });

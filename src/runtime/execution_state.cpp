@@ -169,7 +169,9 @@ std::exception_ptr ExecutionState::error() const {
 
 std::size_t ExecutionState::staging_bytes() const {
   std::size_t bytes = output_staging_ ? output_staging_->size_bytes() : 0;
-  for (const auto& buffer : input_staging_) bytes += buffer->size_bytes();
+  for (const auto& buffer : input_staging_) {
+    if (buffer) bytes += buffer->size_bytes();  // null: could not be allocated
+  }
   return bytes;
 }
 

@@ -52,6 +52,7 @@ int do_all_despite(SmallNet& net, Check check) {
   attempt([&] { net.t->execute_optimizer_update(); });
   attempt([&] { net.infer(); });
   attempt([&] { net.parameters(); });
+  net.t->memory();
   return errors;
 }
 
