@@ -49,10 +49,10 @@ class Binder {
     for (const auto& tensor : tensors) {
       const auto buffer = part_at(at(tensor.arg), tensor.bytes);
       if (!buffer.get()) return {};
-      const auto data = adopt([[MPSGraphTensorData alloc]
-          initWithMTLBuffer:buffer.get()
-                      shape:tensor.shape.get()
-                   dataType:tensor.type]);
+      const auto data =
+          adopt([[MPSGraphTensorData alloc] initWithMTLBuffer:buffer.get()
+                                                        shape:tensor.shape.get()
+                                                     dataType:tensor.type]);
       [list.get() addObject:data.get()];
     }
     return adopt<NSArray<MPSGraphTensorData*>*>([list.get() copy]);
@@ -76,7 +76,9 @@ void bind(const Binder& binder, BoundGraph& graph, const std::string& label) {
   BoundGraph* to = &graph;
   bool is_bound = false;
   bool* result = &is_bound;
-  const auto exception = run_guarded(^{ *result = from->bind(*to); });
+  const auto exception = run_guarded(^{
+    *result = from->bind(*to);
+  });
   if (exception) {
     throw DeviceError(
         ErrorInfo{.op = "execute",

@@ -13,9 +13,7 @@ class Encoder {
  public:
   Encoder(const GpuDevice& device, const Submission& submission,
           std::shared_ptr<Flight> flight)
-      : device_(device),
-        submission_(submission),
-        flight_(std::move(flight)) {}
+      : device_(device), submission_(submission), flight_(std::move(flight)) {}
 
   /// `is_blocked`: only what the host supplied is copied.
   void run(bool is_blocked) {
@@ -102,10 +100,9 @@ class Encoder {
       [compute setBuffer:mask.mask.get() offset:0 atIndex:1];
       [compute setBytes:&mask.params length:sizeof(mask.params) atIndex:2];
       const NSUInteger blocks = (mask.params.count + 3) / 4;
-      [compute
-           dispatchThreadgroups:MTLSizeMake((blocks + threads - 1) / threads, 1,
-                                            1)
-          threadsPerThreadgroup:MTLSizeMake(threads, 1, 1)];
+      [compute dispatchThreadgroups:MTLSizeMake(
+                                        (blocks + threads - 1) / threads, 1, 1)
+              threadsPerThreadgroup:MTLSizeMake(threads, 1, 1)];
     }
     [compute endEncoding];
   }
@@ -193,8 +190,13 @@ void CommandStream::encode(Submission& submission) {
   const bool is_blocked = blocked != nullptr;
   Encoder encoder(device_, submission, flight);
   Encoder* to_run = &encoder;
-  const auto exception = run_guarded(^{ to_run->run(is_blocked); });
-  if (exception) run_guarded(^{ to_run->abandon(); });
+  const auto exception = run_guarded(^{
+    to_run->run(is_blocked);
+  });
+  if (exception)
+    run_guarded(^{
+      to_run->abandon();
+    });
   flight->encoded(exception.value_or(""), encoder.label());
 }
 

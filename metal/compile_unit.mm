@@ -36,9 +36,13 @@ class UnitCompiler {
   std::unique_ptr<UnitCode> run() {
     code_->label = label_of(program_, unit_);
     UnitCompiler* self = this;  // blocks copy what they name
-    const auto refused = run_guarded(^{ self->build(); });
+    const auto refused = run_guarded(^{
+      self->build();
+    });
     if (refused) fail_node(*refused);
-    const auto failed = run_guarded(^{ self->compile(); });
+    const auto failed = run_guarded(^{
+      self->compile();
+    });
     if (failed) fail_compile(*failed);
     if (!code_->executable.get()) fail_compile("no executable");
     if (!is_complete_) {
@@ -77,8 +81,8 @@ class UnitCompiler {
   void add_feeds(GraphBuilder& builder) {
     for (std::size_t i = 0; i < unit_.feeds.size(); ++i) {
       const ValueId value = unit_.feeds[i];
-      feeds_.push_back({retain(builder.feed(value)), program_.desc(value),
-                        args_.feeds[i]});
+      feeds_.push_back(
+          {retain(builder.feed(value)), program_.desc(value), args_.feeds[i]});
     }
     for (std::size_t i = 0; i < unit_.masks.size(); ++i) {
       const Mask& mask = unit_.masks[i];
@@ -115,17 +119,16 @@ class UnitCompiler {
     for (const Border& border : targets_) {
       [targets addObject:border.tensor.get()];
     }
-    const auto descriptor =
-        adopt([[MPSGraphCompilationDescriptor alloc] init]);
+    const auto descriptor = adopt([[MPSGraphCompilationDescriptor alloc] init]);
     // Level 1 may move work to the Neural Engine, with its precision.
     [descriptor.get() setOptimizationLevel:MPSGraphOptimizationLevel0];
     [descriptor.get() setWaitForCompilationCompletion:YES];
-    code_->executable = retain([code_->graph.get()
-        compileWithDevice:device_.graph.get()
-                    feeds:feeds
-            targetTensors:targets
-         targetOperations:nil
-    compilationDescriptor:descriptor.get()]);
+    code_->executable =
+        retain([code_->graph.get() compileWithDevice:device_.graph.get()
+                                               feeds:feeds
+                                       targetTensors:targets
+                                    targetOperations:nil
+                               compilationDescriptor:descriptor.get()]);
     if (!code_->executable.get()) return;
     NSArray<MPSGraphTensor*>* inputs = [code_->executable.get() feedTensors];
     NSArray<MPSGraphTensor*>* results = [code_->executable.get() targetTensors];

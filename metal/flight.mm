@@ -67,9 +67,8 @@ void Flight::land(id<MTLCommandBuffer> first, id<MTLCommandBuffer> last,
   fail(std::move(error));
   start_ = start_ == 0 ? start : std::min(start_, start);
   end_ = std::max(end_, end);
-  const bool is_timed =
-      unit >= 0 &&
-      static_cast<std::size_t>(unit) < submission_.unit_seconds.size();
+  const bool is_timed = unit >= 0 && static_cast<std::size_t>(unit) <
+                                         submission_.unit_seconds.size();
   if (is_timed) submission_.unit_seconds[unit] += end - start;
   give_up_share(std::move(lock));
 }

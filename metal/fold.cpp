@@ -51,9 +51,9 @@ std::vector<FoldedReduction> fold_reduction(const Shape& shape,
   for (std::size_t i = 0; i < groups.size(); ++i) {
     if (!groups[i].is_reduced) continue;
     const std::span all(groups);
-    steps.push_back({{product(all.first(i)), groups[i].size,
-                      product(all.subspan(i + 1))},
-                     {1}});
+    steps.push_back(
+        {{product(all.first(i)), groups[i].size, product(all.subspan(i + 1))},
+         {1}});
     groups[i].size = 1;
   }
   return steps;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #import "metal/gpu_device.h"
 
-#include "metal/kernels/dropout.h"
 #import "metal/guard.h"
+#include "metal/kernels/dropout.h"
 
 namespace traingraph::metal {
 namespace {

@@ -88,10 +88,10 @@ T GraphBuilder::scalar(double value, DataType type) {
                            dataType:mps_data_type(type)];
 }
 
-#define TRAINGRAPH_BINARY(verb, selector)              \
-  T GraphBuilder::verb(T x, T y) {                     \
-    return [graph_ selector##WithPrimaryTensor:x       \
-                               secondaryTensor:y       \
+#define TRAINGRAPH_BINARY(verb, selector)               \
+  T GraphBuilder::verb(T x, T y) {                      \
+    return [graph_ selector##WithPrimaryTensor:x        \
+                               secondaryTensor:y        \
                                           name:name()]; \
   }
 TRAINGRAPH_BINARY(add, addition)
@@ -107,8 +107,8 @@ TRAINGRAPH_BINARY(greater, greaterThan)
 TRAINGRAPH_BINARY(both, logicalAND)
 #undef TRAINGRAPH_BINARY
 
-#define TRAINGRAPH_UNARY(verb, selector)                      \
-  T GraphBuilder::verb(T x) {                                 \
+#define TRAINGRAPH_UNARY(verb, selector)                \
+  T GraphBuilder::verb(T x) {                           \
     return [graph_ selector##WithTensor:x name:name()]; \
   }
 TRAINGRAPH_UNARY(negate, not)

@@ -42,10 +42,10 @@ std::shared_ptr<HeapBuffer> HeapBuffer::make(const GpuDevice& device,
   run_guarded(^{
     id<MTLDevice> metal = gpu->metal.get();
     // Metal has no empty buffers.
-    const MTLSizeAndAlign size = [metal
-        heapBufferSizeAndAlignWithLength:std::max<std::size_t>(to_fill->bytes_,
-                                                               1)
-                                 options:MTLResourceStorageModeShared];
+    const MTLSizeAndAlign size =
+        [metal heapBufferSizeAndAlignWithLength:std::max<std::size_t>(
+                                                    to_fill->bytes_, 1)
+                                        options:MTLResourceStorageModeShared];
     const std::size_t length = size.size;
     const auto descriptor = adopt([[MTLHeapDescriptor alloc] init]);
     [descriptor.get() setType:MTLHeapTypePlacement];
@@ -60,8 +60,7 @@ std::shared_ptr<HeapBuffer> HeapBuffer::make(const GpuDevice& device,
     [to_fill->heap_.get() setLabel:to_ns(*text)];
     to_fill->whole_ = to_fill->part(0, length);
     if (!to_fill->whole_.get()) return;
-    to_fill->host_ =
-        static_cast<std::byte*>([to_fill->whole_.get() contents]);
+    to_fill->host_ = static_cast<std::byte*>([to_fill->whole_.get() contents]);
     std::memset(to_fill->host_, 0, length);
     *result = !kHeapIsContiguousForHost || is_contiguous(*to_fill, *gpu);
   });

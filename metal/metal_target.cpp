@@ -107,9 +107,8 @@ class Lowering {
       args.news.push_back(variable);
       return;
     }
-    const StorageId scratch =
-        add_storage(program_.desc(value).size_bytes(),
-                    "new " + program_.value(value).name);
+    const StorageId scratch = add_storage(program_.desc(value).size_bytes(),
+                                          "new " + program_.value(value).name);
     args.news.push_back(add_arg(unit, unit.scratch, scratch));
   }
 

@@ -61,9 +61,9 @@ T binary(GraphBuilder& b, T x, T y) {
     case DivideNoNaN:
       return unless_zero(b, y, b.div(x, y));
     case Min:
-      return b.select(b.less(y, x), y, x);
+      return b.min(x, y);
     case Max:
-      return b.select(b.greater(y, x), y, x);
+      return b.max(x, y);
     default:
       return nil;  // the shape rule has refused it
   }

@@ -72,7 +72,8 @@ std::vector<NodeId> find_fusions(const Program& program,
 std::optional<Eltwise> find_post_op(const ActivationAttrs& attrs) {
   // oneDNN's max(x, 0) turns NaN into 0, and a network that diverged would go
   // on as if nothing had happened. Its hard swish, x min(max(alpha x, 0), 1),
-  // is the same function when alpha is huge, and keeps NaN.
+  // is the same function when alpha is huge, and keeps NaN. The price is a NaN
+  // for -infinity, as GELU's post-ops give one for either infinity.
   if (attrs.type == ReLU && attrs.a == 0) {
     return Eltwise{algorithm::eltwise_hardswish,
                    std::numeric_limits<float>::max()};

@@ -24,8 +24,8 @@ void divide(double seconds, const Unit& unit, const Program& program,
     double& phase = node.phase == Phase::Forward    ? time.forward
                     : node.phase == Phase::Gradient ? time.gradient
                                                     : time.update;
-    phase += seconds * (total > 0 ? weight(id) / total
-                                  : 1.0 / double(unit.nodes.size()));
+    phase += seconds *
+             (total > 0 ? weight(id) / total : 1.0 / double(unit.nodes.size()));
   }
 }
 

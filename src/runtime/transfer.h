@@ -23,7 +23,8 @@ class Transfer final : public Submission,
   void write(const DeviceBytes& to, std::span<const std::byte> data);
   /// Lives until it is over, even if nobody waits.
   void submit();
-  /// Can be interrupted. Rethrows the error of an execution that should have computed the bytes.
+  /// Can be interrupted. Rethrows the error of an execution that should have
+  /// computed the bytes.
   void wait();
   /// What the i-th call of read() got, after wait().
   std::span<const std::byte> bytes(std::size_t i) const;

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <condition_variable>
+#include <cstring>
 #include <mutex>
 
 #include "graph/op_def.h"
@@ -41,7 +41,8 @@ class Reference final : public TargetData {
     const Value& value = program.value(id);
     if (value.is_opaque || value.desc.data_type != DataType::Float32) return;
     if (lowered.storage_of[id] < 0) return;
-    tensors.push_back({id, value.desc.shape, value.name, node.name, node.phase});
+    tensors.push_back(
+        {id, value.desc.shape, value.name, node.name, node.phase});
   }
 };
 
@@ -129,8 +130,7 @@ class VerifyingContext final : public DeviceContext {
 
   DeviceType type() const override { return device_->type(); }
   std::string description() const override {
-    return device_->description() + " verified by " +
-           reference_->description();
+    return device_->description() + " verified by " + reference_->description();
   }
   std::vector<std::string> gpu_names() const override {
     return device_->gpu_names();
@@ -180,10 +180,9 @@ std::vector<UnitId> same_units(const LoweredProgram& device,
   std::ranges::sort(nodes);
   std::vector<UnitId> same;
   for (UnitId id = 0; id < static_cast<UnitId>(reference.units.size()); ++id) {
-    const bool is_same =
-        std::ranges::any_of(reference.units[id].nodes, [&](NodeId node) {
-          return std::ranges::binary_search(nodes, node);
-        });
+    const bool is_same = std::ranges::any_of(
+        reference.units[id].nodes,
+        [&](NodeId node) { return std::ranges::binary_search(nodes, node); });
     if (is_same) same.push_back(id);
   }
   return same;
@@ -284,8 +283,7 @@ void VerifyingContext::compare(const VerifiedUnits& units) const {
   for (std::size_t i = 0; i < units.compared.size(); ++i) {
     const auto& [tensor, copy] = units.compared[i];
     const double scale = std::max(
-        largest[i],
-        kNoise * largest_of_phase[static_cast<int>(tensor->phase)]);
+        largest[i], kNoise * largest_of_phase[static_cast<int>(tensor->phase)]);
     require_close(*tensor, copy.from, copy.to, tolerance_ * scale, names);
   }
 }

@@ -4,6 +4,8 @@
 // has no such function or not with these parameters.
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numbers>
 #include <optional>
 
 #include "cpu/fusion.h"
@@ -84,7 +86,7 @@ struct ReluN {
     return y >= b ? 0 : x > 0 ? 1 : a;
   }
 };
-/// scale * (x or alpha * (e^(x / width) - 1)): SELU, CELU.
+/// scale * (x or alpha * (e^(x / width) - 1)): ELU, SELU, CELU.
 struct ScaledElu {
   float scale, alpha, width;
   float value(float x) const {
@@ -122,6 +124,21 @@ struct HardSwishMap {
   float value(float x) const { return x * clamp(x + 3, 0, 6) / 6; }
   float slope(float x) const {
     return x <= -3 ? 0 : x >= 3 ? 1 : (2 * x + 3) / 6;
+  }
+};
+/// Below this GELU is 0, also in the limit, where x * 0 would be NaN.
+constexpr float kGeluEnd = -16;
+struct GeluMap {
+  float value(float x) const {
+    constexpr float kScale = static_cast<float>(1 / std::numbers::sqrt2);
+    return std::max(x, kGeluEnd) * 0.5f * std::erfc(-x * kScale);
+  }
+};
+struct GeluTanhMap {
+  float value(float x) const {
+    constexpr float kScale = 0.7978845608028654f;  // sqrt(2 / pi)
+    const float inner = x * (kScale + kScale * 0.044715f * x * x);
+    return std::max(x, kGeluEnd) * 0.5f * (1 + std::tanh(inner));
   }
 };
 struct ClampMap {
@@ -175,6 +192,35 @@ void with_function(const ActivationAttrs& attrs, Use use) {
   }
 }
 
+template <class F>
+Fallback value_fallback(F function) {
+  const auto loop = [=](const float* x, const float*, float* y,
+                        std::int64_t n) {
+    map_floats(n, kCostlyGrain, x, y,
+               [=](float each) { return function.value(each); });
+  };
+  return {std::numeric_limits<float>::max(), loop};
+}
+
+/// oneDNN's GELU of infinity is NaN.
+Fallback find_value_fallback(ActivationType type) {
+  if (type == GELU) return value_fallback(GeluMap{});
+  if (type == GELUTanh) return value_fallback(GeluTanhMap{});
+  return {};
+}
+
+/// oneDNN's slope of ELU at NaN is 1.
+Fallback find_slope_fallback(const ActivationAttrs& attrs) {
+  if (attrs.type != ELU) return {};
+  const auto loop = [elu = ScaledElu{1, attrs.a, 1}](
+                        const float* x, const float* gradient, float* dx,
+                        std::int64_t n) {
+    zip_floats(n, kCostlyGrain, gradient, x, dx,
+               [=](float g, float at) { return g * elu.slope(at); });
+  };
+  return {std::numeric_limits<float>::infinity(), loop};
+}
+
 }  // namespace
 
 std::optional<Eltwise> find_eltwise(const ActivationAttrs& attrs) {
@@ -201,7 +247,7 @@ std::optional<Eltwise> find_eltwise(const ActivationAttrs& attrs) {
 void lower_activation(NodeLowering& lowering) {
   const auto& attrs = lowering.attrs<ActivationAttrs>();
   if (const auto eltwise = find_eltwise(attrs)) {
-    return lower_eltwise(lowering, *eltwise);
+    return lower_eltwise(lowering, *eltwise, find_value_fallback(attrs.type));
   }
   with_function(attrs, [&](auto function, std::int64_t grain) {
     lower_map(lowering, grain,
@@ -214,7 +260,10 @@ void lower_activation_gradient(NodeLowering& lowering) {
   const auto eltwise = lowering.reads_activated(1)
                            ? find_eltwise_of_result(attrs)
                            : find_eltwise(attrs);
-  if (eltwise) return lower_eltwise_gradient(lowering, *eltwise);
+  if (eltwise) {
+    return lower_eltwise_gradient(lowering, *eltwise,
+                                  find_slope_fallback(attrs));
+  }
   // A padded gradient is zero and so is its product with any slope.
   const auto layout = common_layout(lowering, 1, 0, /*keeps_zero=*/true);
   with_function(attrs, [&](auto function, std::int64_t grain) {

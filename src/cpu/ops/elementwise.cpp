@@ -3,6 +3,7 @@
 // exponentials and tanh; its binary primitive is slower than a loop on
 // row-major data and knows none of the other functions.
 #include <cmath>
+#include <limits>
 
 #include "cpu/broadcast.h"
 #include "cpu/ops/eltwise.h"
@@ -85,7 +86,13 @@ void lower_unary(NodeLowering& lowering) {
     case Atanh:
       return lower([](float x) { return std::atanh(x); });
     case Exp:
-      return lower_eltwise(lowering, {algorithm::eltwise_exp});
+      // oneDNN makes infinity of NaN.
+      return lower_eltwise(
+          lowering, {algorithm::eltwise_exp},
+          {std::numeric_limits<float>::infinity(),
+           [](const float* x, const float*, float* y, std::int64_t n) {
+             map_floats(n, kCostlyGrain, x, y, fast_exp);
+           }});
     case Exp2:
       return lower([](float x) { return std::exp2(x); });
     case Log:
@@ -119,10 +126,12 @@ void lower_binary(NodeLowering& lowering) {
       return lower([](float x, float y) { return y == 0 ? 0 : x * y; });
     case DivideNoNaN:
       return lower([](float x, float y) { return y == 0 ? 0 : x / y; });
-    case Min:
-      return lower([](float x, float y) { return y < x ? y : x; });
+    case Min:  // a NaN wins, as in NumPy
+      return lower(
+          [](float x, float y) { return x <= y || std::isnan(x) ? x : y; });
     case Max:
-      return lower([](float x, float y) { return y > x ? y : x; });
+      return lower(
+          [](float x, float y) { return x >= y || std::isnan(x) ? x : y; });
     default:
       throw UnsupportedError({.op = "binary",
                               .node = lowering.node().name,

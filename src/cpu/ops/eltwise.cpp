@@ -2,6 +2,9 @@
 // oneDNN's eltwise primitive, and the choice of layouts for plain loops.
 #include "cpu/ops/eltwise.h"
 
+#include <atomic>
+#include <cmath>
+
 namespace traingraph::cpu {
 namespace {
 
@@ -35,7 +38,46 @@ bool reads_result(algorithm f) {
          f == algorithm::eltwise_logistic_use_dst_for_bwd;
 }
 
+/// Arguments of the node, as read() and write() returned them; -1: none.
+struct Operands {
+  int x, gradient, result;
+};
+
+/// emit_primitive() unless x calls for the fallback.
+void emit_guarded(NodeLowering& lowering,
+                  const dnnl::primitive_desc_base& primitive,
+                  std::vector<PrimitiveArg> args, const Operands& operands,
+                  std::int64_t n, const Fallback& fallback) {
+  if (!fallback.loop) {
+    return emit_primitive(lowering, primitive, std::move(args));
+  }
+  add_scratchpad(lowering, primitive, args);
+  lowering.emit([=, bind = bind_primitive(primitive, std::move(args))](
+                    std::span<std::byte* const> at) -> BoundKernel {
+    const auto [x, gradient, result] = operands;
+    return [n, fallback, run = bind(at), x = floats(at[x]),
+            gradient = gradient < 0 ? nullptr : floats(at[gradient]),
+            result = floats(at[result])] {
+      if (is_within(x, n, fallback.largest)) return run();
+      fallback.loop(x, gradient, result, n);
+    };
+  });
+}
+
 }  // namespace
+
+bool is_within(const float* x, std::int64_t n, float largest) {
+  std::atomic<bool> is_within = true;
+  parallel_for(n, kCheapGrain, [&](std::int64_t begin, std::int64_t end) {
+    int is_outside = 0;
+#pragma omp simd reduction(| : is_outside)
+    for (std::int64_t i = begin; i < end; ++i) {
+      is_outside |= std::fabs(x[i]) <= largest ? 0 : 1;
+    }
+    if (is_outside != 0) is_within.store(false, std::memory_order_relaxed);
+  });
+  return is_within;
+}
 
 std::int64_t num_floats(const memory::desc& layout) {
   return static_cast<std::int64_t>(layout.get_size() / sizeof(float));
@@ -58,17 +100,21 @@ memory::desc common_layout(const NodeLowering& lowering, int first, int second,
   return loop_layout(lowering, second, keeps_zero);
 }
 
-void lower_eltwise(NodeLowering& lowering, Eltwise f) {
+void lower_eltwise(NodeLowering& lowering, Eltwise f,
+                   const Fallback& fallback) {
   // On padded layouts oneDNN falls back to slow code for the others.
   const memory::desc layout = loop_layout(lowering, 0, keeps_zero(f.algorithm));
   const auto primitive = describe_forward(f, layout);
   const int x = lowering.read(0, layout), y = lowering.write(0, layout);
   lowering.may_run_in_place(0, 0);
-  emit_primitive(lowering, primitive,
-                 {{DNNL_ARG_SRC, layout, x}, {DNNL_ARG_DST, layout, y}});
+  emit_guarded(lowering, primitive,
+               {{DNNL_ARG_SRC, layout, x}, {DNNL_ARG_DST, layout, y}},
+               {.x = x, .gradient = -1, .result = y}, num_floats(layout),
+               fallback);
 }
 
-void lower_eltwise_gradient(NodeLowering& lowering, Eltwise f) {
+void lower_eltwise_gradient(NodeLowering& lowering, Eltwise f,
+                            const Fallback& fallback) {
   const memory::desc layout =
       common_layout(lowering, 1, 0, /*keeps_zero=*/true);
   const eltwise_backward::primitive_desc primitive(
@@ -77,11 +123,13 @@ void lower_eltwise_gradient(NodeLowering& lowering, Eltwise f) {
   const int gradient = lowering.read(0, layout), x = lowering.read(1, layout);
   const int dx = lowering.write(0, layout);
   lowering.may_run_in_place(0, 0);
-  emit_primitive(
+  emit_guarded(
       lowering, primitive,
       {{DNNL_ARG_DIFF_DST, layout, gradient},
        {reads_result(f.algorithm) ? DNNL_ARG_DST : DNNL_ARG_SRC, layout, x},
-       {DNNL_ARG_DIFF_SRC, layout, dx}});
+       {DNNL_ARG_DIFF_SRC, layout, dx}},
+      {.x = x, .gradient = gradient, .result = dx}, num_floats(layout),
+      fallback);
 }
 
 }  // namespace traingraph::cpu

@@ -3,6 +3,7 @@
 // eltwise primitive, and plain loops over the bytes of a layout.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "cpu/lowering.h"
@@ -20,11 +21,22 @@ struct Eltwise {
 /// oneDNN's function for an activation, if its formula is ours.
 std::optional<Eltwise> find_eltwise(const ActivationAttrs& attrs);
 
+/// Our own loop, which runs instead of oneDNN's function when a NaN is in x or
+/// a magnitude above `largest`.
+struct Fallback {
+  using Loop = std::function<void(const float* x, const float* gradient,
+                                  float* result, std::int64_t n)>;
+  float largest = 0;
+  Loop loop = nullptr;  // none: oneDNN's function is right everywhere
+};
+
 /// result 0 = f(input 0).
-void lower_eltwise(NodeLowering& lowering, Eltwise f);
+void lower_eltwise(NodeLowering& lowering, Eltwise f,
+                   const Fallback& fallback = {});
 /// result 0 = input 0 * f'(input 1); or f' as a function of f(x), where input 1
 /// is that.
-void lower_eltwise_gradient(NodeLowering& lowering, Eltwise f);
+void lower_eltwise_gradient(NodeLowering& lowering, Eltwise f,
+                            const Fallback& fallback = {});
 
 /// The layout of `input` if a loop over its bytes may run in it: oneDNN wants
 /// zeros in padded areas, so a function that moves zero needs a plain one.
@@ -34,8 +46,28 @@ dnnl::memory::desc loop_layout(const NodeLowering& lowering, int input,
 /// `second` was given a special one.
 dnnl::memory::desc common_layout(const NodeLowering& lowering, int first,
                                  int second, bool keeps_zero);
+/// Are all magnitudes at most `largest`, and none NaN?
+bool is_within(const float* x, std::int64_t n, float largest);
 /// Elements of a layout, padding included.
 std::int64_t num_floats(const dnnl::memory::desc& layout);
+
+template <class F>
+void map_floats(std::int64_t n, std::int64_t grain, const float* x, float* y,
+                F f) {
+  parallel_for(n, grain, [&](std::int64_t begin, std::int64_t end) {
+#pragma omp simd
+    for (std::int64_t i = begin; i < end; ++i) y[i] = f(x[i]);
+  });
+}
+
+template <class F>
+void zip_floats(std::int64_t n, std::int64_t grain, const float* x,
+                const float* y, float* z, F f) {
+  parallel_for(n, grain, [&](std::int64_t begin, std::int64_t end) {
+#pragma omp simd
+    for (std::int64_t i = begin; i < end; ++i) z[i] = f(x[i], y[i]);
+  });
+}
 
 /// result 0 = f(input 0), element by element.
 template <class F>
@@ -46,10 +78,7 @@ void lower_map(NodeLowering& lowering, std::int64_t grain, F f) {
   lowering.emit([=, n = num_floats(layout)](
                     std::span<std::byte* const> at) -> BoundKernel {
     return [f, n, grain, x = floats(at[in]), y = floats(at[out])] {
-      parallel_for(n, grain, [&](std::int64_t begin, std::int64_t end) {
-#pragma omp simd
-        for (std::int64_t i = begin; i < end; ++i) y[i] = f(x[i]);
-      });
+      map_floats(n, grain, x, y, f);
     };
   });
 }
@@ -65,12 +94,7 @@ void lower_zip(NodeLowering& lowering, std::int64_t grain,
   lowering.emit([=, n = num_floats(layout)](
                     std::span<std::byte* const> at) -> BoundKernel {
     return [f, n, grain, x = floats(at[left]), y = floats(at[right]),
-            z = floats(at[out])] {
-      parallel_for(n, grain, [&](std::int64_t begin, std::int64_t end) {
-#pragma omp simd
-        for (std::int64_t i = begin; i < end; ++i) z[i] = f(x[i], y[i]);
-      });
-    };
+            z = floats(at[out])] { zip_floats(n, grain, x, y, z, f); };
   });
 }
 

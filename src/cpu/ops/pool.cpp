@@ -2,7 +2,10 @@
 // Pooling: oneDNN in the layout that the image has. Windows that may lie wholly
 // in the padding, which oneDNN refuses, or mostly, which it walks sample by
 // sample, end in the loops of pool_loop.h.
+#include <limits>
+
 #include "cpu/lowering.h"
+#include "cpu/ops/eltwise.h"
 #include "cpu/ops/pool_loop.h"
 
 namespace traingraph::cpu {
@@ -98,17 +101,33 @@ memory::desc layout_like(const memory::desc& like, const Shape& shape) {
   return plain_desc(shape, DataType::Float32);
 }
 
-void emit_forward(NodeLowering& lowering, const Forward& primitive,
-                  bool has_state) {
+void emit_average(NodeLowering& lowering, const Forward& primitive) {
   const memory::desc x = primitive.src_desc(), y = primitive.dst_desc();
-  std::vector<PrimitiveArg> args{{DNNL_ARG_SRC, x, lowering.read(0, x)},
-                                 {DNNL_ARG_DST, y, lowering.write(0, y)}};
+  emit_primitive(lowering, primitive,
+                 {{DNNL_ARG_SRC, x, lowering.read(0, x)},
+                  {DNNL_ARG_DST, y, lowering.write(0, y)}});
+}
+
+/// The winners are noted in a state, if somebody reads it.
+void emit_max(NodeLowering& lowering, const Forward& primitive,
+              const PoolWindow& window, bool has_state) {
+  const memory::desc x = primitive.src_desc(), y = primitive.dst_desc();
+  const int in = lowering.read(0, x), out = lowering.write(0, y);
+  std::vector<PrimitiveArg> args{{DNNL_ARG_SRC, x, in}, {DNNL_ARG_DST, y, out}};
   if (has_state) {
     const memory::desc state = primitive.workspace_desc();
     args.push_back({DNNL_ARG_WORKSPACE, state,
                     lowering.write_opaque(1, state.get_size(), x)});
   }
-  emit_primitive(lowering, primitive, std::move(args));
+  add_scratchpad(lowering, primitive, args);
+  lowering.emit([=, n = num_floats(x), mark = NaNMarker(window, x, y),
+                 bind = bind_primitive(primitive, std::move(args))](
+                    std::span<std::byte* const> at) -> BoundKernel {
+    return [n, mark, run = bind(at), x = floats(at[in]), y = floats(at[out])] {
+      run();
+      if (!is_within(x, n, std::numeric_limits<float>::infinity())) mark(x, y);
+    };
+  });
 }
 
 }  // namespace
@@ -122,7 +141,7 @@ void lower_max_pool_2d(NodeLowering& lowering) {
                    has_state ? prop_kind::forward_training
                              : prop_kind::forward_inference);
   if (!primitive) return lower_max_pool_loop(lowering, window);
-  emit_forward(lowering, primitive, has_state);
+  emit_max(lowering, primitive, window, has_state);
 }
 
 void lower_max_pool_2d_gradient(NodeLowering& lowering) {
@@ -153,7 +172,7 @@ void lower_average_pool_2d(NodeLowering& lowering) {
     return lower_average_pool_loop(lowering, window,
                                    attrs.count_includes_padding);
   }
-  emit_forward(lowering, primitive, /*has_state=*/false);
+  emit_average(lowering, primitive);
 }
 
 void lower_average_pool_2d_gradient(NodeLowering& lowering) {

@@ -4,6 +4,7 @@
 #include "cpu/ops/pool_loop.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "cpu/parallel.h"
@@ -93,7 +94,47 @@ void clear(float* values, std::int64_t n) {
   });
 }
 
+/// Of two samples; a NaN wins.
+bool wins(float later, float earlier) {
+  return later > earlier || (std::isnan(later) && !std::isnan(earlier));
+}
+
 }  // namespace
+
+NaNMarker::Place::Place(const dnnl::memory::desc& layout)
+    : channels(layout.get_dims()[1]),
+      height(layout.get_dims()[2]),
+      width(layout.get_dims()[3]),
+      per_image(layout.get_strides()[0]),
+      per_block(layout.get_strides()[1]),
+      block(layout.get_inner_nblks() == 0 ? 1 : layout.get_inner_blks()[0]),
+      per_row(layout.get_strides()[2]),
+      per_column(layout.get_strides()[3]) {}
+
+std::int64_t NaNMarker::Place::operator()(std::int64_t image,
+                                          std::int64_t position) const {
+  const std::int64_t channel = image % channels;
+  return image / channels * per_image + channel / block * per_block +
+         channel % block + position / width * per_row +
+         position % width * per_column;
+}
+
+NaNMarker::NaNMarker(const PoolWindow& window, const dnnl::memory::desc& x,
+                     const dnnl::memory::desc& y)
+    : window_(window),
+      images_(x.get_dims()[0] * x.get_dims()[1]),
+      x_(x),
+      y_(y) {}
+
+void NaNMarker::operator()(const float* x, float* y) const {
+  const Geometry g{window_, images_, x_.height, x_.width, y_.height, y_.width};
+  for_outputs(g, [&](auto image, auto to, auto row, auto column) {
+    Window(g, row, column).for_each([&](std::int64_t from) {
+      const float sample = x[x_(image, from)];
+      if (std::isnan(sample)) y[y_(image, to)] = sample;
+    });
+  });
+}
 
 void lower_max_pool_loop(NodeLowering& lowering, const PoolWindow& window) {
   const Geometry g =
@@ -109,7 +150,7 @@ void lower_max_pool_loop(NodeLowering& lowering, const PoolWindow& window) {
         const float* source = x + image * g.in_size();
         std::int64_t winner = -1;
         Window(g, row, column).for_each([&](std::int64_t from) {
-          if (winner < 0 || source[from] > source[winner]) winner = from;
+          if (winner < 0 || wins(source[from], source[winner])) winner = from;
         });
         const auto index = image * g.out_size() + to;
         y[index] = winner < 0 ? -std::numeric_limits<float>::infinity()

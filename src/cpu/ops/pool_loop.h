@@ -13,6 +13,27 @@ struct PoolWindow {
   Padding padding;
 };
 
+/// Makes y NaN wherever its window in x has one, in any layout of pooling's:
+/// oneDNN passes over them.
+class NaNMarker {
+ public:
+  NaNMarker(const PoolWindow& window, const dnnl::memory::desc& x,
+            const dnnl::memory::desc& y);
+  void operator()(const float* x, float* y) const;
+
+ private:
+  /// Samples per image, and where a layout has them.
+  struct Place {
+    std::int64_t channels, height, width;
+    std::int64_t per_image, per_block, block, per_row, per_column;
+    explicit Place(const dnnl::memory::desc& layout);
+    std::int64_t operator()(std::int64_t image, std::int64_t position) const;
+  };
+  PoolWindow window_;
+  std::int64_t images_;
+  Place x_, y_;
+};
+
 /// inputs (x), results (y, state). The state holds, for each output, the
 /// position of the winner in its image; -1: the window saw only padding.
 void lower_max_pool_loop(NodeLowering& lowering, const PoolWindow& window);

@@ -49,10 +49,9 @@ TEST(Verify, SmallerBatchesAndInferenceAreCheckedToo) {
 TEST(Verify, NamesTheFirstTensorThatDiffers) {
   // The null device computes zeros.
   Linear net;
-  TrainingGraph t =
-      net.train(sgd(0.1f), verified_by_cpu(), Device::null());
-  const ErrorInfo error = error_of<DeviceError>(
-      [&] { t.execute(net.inputs, net.labels).wait(); });
+  TrainingGraph t = net.train(sgd(0.1f), verified_by_cpu(), Device::null());
+  const ErrorInfo error =
+      error_of<DeviceError>([&] { t.execute(net.inputs, net.labels).wait(); });
   EXPECT_EQ(error.op, "verify");
   EXPECT_EQ(error.node, "dense");
   EXPECT_NE(error.what.find("forward tensor"), std::string::npos) << error.what;

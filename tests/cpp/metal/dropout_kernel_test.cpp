@@ -33,7 +33,7 @@ struct State {
 };
 
 dropout_kernel_test::DropoutParams kernel_params(const DropoutAttrs& attrs,
-                                            std::int64_t count) {
+                                                 std::int64_t count) {
   const auto seed = static_cast<std::uint64_t>(attrs.seed);
   const DropoutParams params{.seed_lo = static_cast<std::uint32_t>(seed),
                              .seed_hi = static_cast<std::uint32_t>(seed >> 32),
@@ -54,7 +54,7 @@ std::vector<float> run_kernel(const DropoutAttrs& attrs, const State& state,
   std::vector<float> mask(count + 20, kUntouched);
   for (std::int64_t id = 0; id < count / 4 + 4; ++id) {
     dropout_kernel_test::dropout_mask(words, mask.data(), params,
-                                 static_cast<std::uint32_t>(id));
+                                      static_cast<std::uint32_t>(id));
   }
   return mask;
 }
