@@ -21,6 +21,7 @@ class CommandStream {
   void submit(Submission& submission) { thread_.submit(submission); }
   /// Waits until everything submitted so far is over.
   void drain();
+  void close();
 
  private:
   void encode(Submission& submission);

@@ -161,6 +161,11 @@ void CommandStream::drain() {
   wait_for_device(landed_, lock, [&] { return have_landed(next); });
 }
 
+void CommandStream::close() {
+  thread_.close();
+  drain();
+}
+
 bool CommandStream::have_landed(std::uint64_t next) const {
   return in_flight_.empty() || *in_flight_.begin() >= next;
 }

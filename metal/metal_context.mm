@@ -44,6 +44,7 @@ class MetalContext final : public DeviceContext {
   }
   void submit(Submission& submission) override { stream_.submit(submission); }
   void drain() override { stream_.drain(); }
+  void close() override { stream_.close(); }
 
   std::size_t engine_bytes() const override {
     const std::size_t all = [device_->metal.get() currentAllocatedSize];

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <tuple>
+#include <vector>
 
 #include "cpu/cpu_context.h"
 #include "metal/metal_backend.h"
@@ -18,8 +19,11 @@
 namespace traingraph {
 namespace {
 
+/// Work in flight is finished; callbacks cannot prolong it.
 void drain_at_exit(DeviceContext& context) {
-  if (!has_lost_device_threads()) context.drain();
+  if (has_lost_device_threads()) return;
+  context.drain();
+  context.close();
 }
 
 /// Objects of the main thread die before all static ones, oneDNN's included,
@@ -55,6 +59,18 @@ const std::shared_ptr<DeviceContext>& process_wide() {
   return *context;
 }
 
+/// Devices that verify others, by both and the tolerance. Never destroyed.
+struct Watchers {
+  using Key = std::tuple<DeviceContext*, DeviceContext*, double>;
+  std::mutex mutex;
+  std::map<Key, std::shared_ptr<DeviceContext>> contexts;
+};
+
+Watchers& watchers() {
+  static auto* watchers = new Watchers;
+  return *watchers;
+}
+
 }  // namespace
 
 std::shared_ptr<DeviceContext> find_device_context(DeviceType type) {
@@ -74,15 +90,26 @@ std::shared_ptr<DeviceContext> find_device_context(DeviceType type) {
 std::shared_ptr<DeviceContext> find_verifying_context(
     const std::shared_ptr<DeviceContext>& device,
     const std::shared_ptr<DeviceContext>& reference, double tolerance) {
-  using Key = std::tuple<DeviceContext*, DeviceContext*, double>;
-  static auto* mutex = new std::mutex;
-  static auto* contexts = new std::map<Key, std::shared_ptr<DeviceContext>>;
-  std::scoped_lock lock(*mutex);
-  auto& context = (*contexts)[{device.get(), reference.get(), tolerance}];
+  Watchers& all = watchers();
+  std::scoped_lock lock(all.mutex);
+  auto& context = all.contexts[{device.get(), reference.get(), tolerance}];
   if (!context) context = make_verifying_context(device, reference, tolerance);
   thread_local std::map<const DeviceContext*, DrainAtExit> drains;
   drains.try_emplace(context.get(), context);
   return context;
+}
+
+void drain_with_watchers(DeviceContext& context) {
+  std::vector<std::shared_ptr<DeviceContext>> watching;
+  {
+    Watchers& all = watchers();
+    std::scoped_lock lock(all.mutex);
+    for (const auto& [key, watcher] : all.contexts) {
+      if (&watcher->device() == &context) watching.push_back(watcher);
+    }
+  }
+  for (const auto& watcher : watching) watcher->drain();
+  context.drain();
 }
 
 std::string unavailable_reason(DeviceType type) {

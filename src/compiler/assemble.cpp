@@ -22,7 +22,9 @@ Assembled take(Merged&& merged) {
   return result;
 }
 
-void find_boundary(Assembled& a) {
+/// Results that linked graphs may read: those that no node reads, and those
+/// that take a gradient from outside.
+void find_boundary(Assembled& a, const Declaration& declaration) {
   std::vector<bool> is_read(a.program.values().size(), false);
   for (const Node& node : a.program.nodes()) {
     for (ValueId v : node.inputs) {
@@ -31,7 +33,12 @@ void find_boundary(Assembled& a) {
   }
   for (const auto& [tensor, value] : a.value_of) {
     const bool is_result = a.program.value(value).role == Role::Result;
-    if (is_result && !is_read[value]) a.boundary.push_back(value);
+    const bool takes_gradient = std::ranges::any_of(
+        declaration.user_gradients,
+        [&](const auto& user) { return user.of.tensor_id() == tensor; });
+    if (is_result && (!is_read[value] || takes_gradient)) {
+      a.boundary.push_back(value);
+    }
   }
   std::ranges::sort(a.boundary);
 }
@@ -371,7 +378,7 @@ Assembled assemble(const Declaration& declaration, Mode mode,
   merge_graphs(declaration, mode, batch, merged);
   Assembled a = take(std::move(merged));
   find_losses(a);
-  if (declaration.is_linkable) find_boundary(a);
+  if (declaration.is_linkable) find_boundary(a, declaration);
   if (declaration.trains && mode == Mode::Training) {
     GradientAssembler(declaration, a).run();
     if (declaration.optimizer) UpdateAssembler(declaration, a).run();

@@ -83,6 +83,7 @@ class CpuContext : public DeviceContext {
   }
   void submit(Submission& submission) override { queue_.submit(submission); }
   void drain() override { queue_.drain(); }
+  void close() override { queue_.close(); }
 
  private:
   CpuTarget target_;

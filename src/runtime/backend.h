@@ -20,6 +20,9 @@ std::shared_ptr<DeviceContext> find_verifying_context(
     const std::shared_ptr<DeviceContext>& device,
     const std::shared_ptr<DeviceContext>& reference, double tolerance);
 
+/// Drains a context and those that verify it.
+void drain_with_watchers(DeviceContext& context);
+
 /// Why find_device_context returns null; empty when it does not.
 std::string unavailable_reason(DeviceType type);
 

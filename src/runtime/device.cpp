@@ -38,7 +38,7 @@ bool Device::computes_in(DataType type) const {
   return context_->target().computes_in(type);
 }
 
-void Device::synchronize() const { context_->drain(); }
+void Device::synchronize() const { drain_with_watchers(*context_); }
 
 std::string Device::reason_unavailable(DeviceType type) {
   return unavailable_reason(resolve(type));

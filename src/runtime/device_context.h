@@ -99,6 +99,11 @@ class DeviceContext {
   virtual void submit(Submission& submission) = 0;
   /// Waits until everything submitted so far is over.
   virtual void drain() = 0;
+  /// At process exit: waits for what runs; everything else and all that comes
+  /// later ends with an error at once.
+  virtual void close() = 0;
+  /// The device that computes; another one when this only watches it.
+  virtual const DeviceContext& device() const { return *this; }
 };
 
 }  // namespace traingraph

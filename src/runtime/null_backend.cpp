@@ -111,6 +111,7 @@ class NullContext : public DeviceContext {
   }
   void submit(Submission& submission) override { queue_.submit(submission); }
   void drain() override { queue_.drain(); }
+  void close() override { queue_.close(); }
 
  private:
   NullTarget target_;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "runtime/device_wait.h"
+#include "traingraph/error.h"
 
 namespace traingraph {
 namespace {
@@ -21,6 +22,11 @@ struct Draining {
   ~Draining() { --count; }
   int& count;
 };
+
+std::exception_ptr closed_error() {
+  return std::make_exception_ptr(
+      StateError(ErrorInfo{.op = "execute", .what = "the process is exiting"}));
+}
 
 }  // namespace
 
@@ -58,6 +64,14 @@ void QueueThread::drain() {
   wait_for_device(finished_, lock, [&] { return num_finished_ >= target; });
 }
 
+void QueueThread::close() {
+  {
+    std::scoped_lock lock(mutex_);
+    is_closed_ = true;
+  }
+  drain();
+}
+
 void QueueThread::loop() {
   std::unique_lock lock(mutex_);
   while (true) {
@@ -66,8 +80,13 @@ void QueueThread::loop() {
     Submission& submission = *head_;
     head_ = submission.next;
     if (!head_) tail_ = nullptr;
+    const bool is_closed = is_closed_;
     lock.unlock();
-    process_(submission);
+    if (is_closed) {
+      submission.finished(closed_error(), 0);
+    } else {
+      process_(submission);
+    }
     lock.lock();
     ++num_finished_;
     if (num_draining_ > 0) finished_.notify_all();

@@ -24,6 +24,8 @@ class QueueThread {
   void submit(Submission& submission);
   /// Waits until everything submitted so far was processed.
   void drain();
+  /// What is not processed yet, and all that comes, ends with a StateError.
+  void close();
 
  private:
   void loop();
@@ -35,7 +37,7 @@ class QueueThread {
   Submission* tail_ = nullptr;
   std::uint64_t num_submitted_ = 0, num_finished_ = 0;
   int num_draining_ = 0;
-  bool stops_ = false;
+  bool stops_ = false, is_closed_ = false;
   std::thread thread_;
 };
 

@@ -149,10 +149,23 @@ std::shared_ptr<ArenaStorage> Session::result_storage(
   const PlanKind kind = shared_plan();
   const CompiledProgram& compiled = main_->compilation.program(kind);
   const ValueId value = compiled.assembled.find(tensor);
-  const StorageId storage =
-      value == kNoValue ? -1 : compiled.lowered.storage_of[value];
+  const auto& boundary = compiled.assembled.boundary;
+  const bool is_kept =
+      std::ranges::find(boundary, value) != boundary.end() ||
+      std::ranges::any_of(declaration_.outputs, [&](const auto& output) {
+        return output.second == tensor;
+      });
+  const StorageId storage = is_kept ? compiled.lowered.storage_of[value] : -1;
   if (storage < 0) {
-    throw InternalError("link: \"" + tensor.label() + "\" has no storage");
+    throw StateError(ErrorInfo{
+        .op = "link",
+        .node = tensor.label(),
+        .what = "the producing graph reads this tensor itself and does not "
+                "keep it for others",
+        .expected = "a result that is an output, or that no layer reads",
+        .got = {},
+        .hint = "Call add_outputs() or allocate_user_gradient() for it before "
+                "compile()."});
   }
   const std::size_t offset = main_->compilation.plan(kind).offset_of[storage];
   return std::make_shared<ArenaStorage>(arenas_[static_cast<int>(kind)], offset,

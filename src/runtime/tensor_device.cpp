@@ -72,7 +72,8 @@ void Tensor::bind_and_write_data(const TensorData& data,
                                  const Device& device) const {
   set_data(data);
   const auto storage = device_of(*state_);
-  if (!storage || storage->context != device.context()) return;
+  if (!storage) return;
+  if (&storage->context->device() != &device.context()->device()) return;
   write_device(*storage, {data.bytes, descriptor().size_bytes()});
 }
 

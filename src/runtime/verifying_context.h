@@ -14,8 +14,8 @@ namespace traingraph {
 /// The result computes on `device`. Before each execution `reference` gets the
 /// values that it reads, then runs the same nodes; all float32 values that
 /// both hold are compared, in program order. |got - expected| may be at most
-/// `tolerance` times the largest magnitude of the expected tensor, or a
-/// thousandth of the largest of its phase where that is more.
+/// `tolerance` times the largest magnitude of the expected tensor, or 3%
+/// of the largest of its phase where that is more.
 /// Both devices' memory must be visible to the host.
 std::shared_ptr<DeviceContext> make_verifying_context(
     std::shared_ptr<DeviceContext> device,

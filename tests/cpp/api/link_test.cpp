@@ -255,6 +255,39 @@ TEST(Link, InferenceGraphs) {
   expect_near(floats_of(second.execute({}).result().output("y")), want);
 }
 
+TEST(Link, AResultThatItsGraphReadsTooIsDeclared) {
+  for (bool is_output : {false, true}) {
+    SCOPED_TRACE(is_output);
+    Parts parts;
+    Graph a, b;
+    const Tensor sum = a.node(parts.shared(), parts.x);
+    const Tensor squashed = a.node(std::make_shared<layers::ReLU>(), sum);
+    const Tensor y =
+        b.node(std::make_shared<layers::Arithmetic>(ArithmeticOperation::Add),
+               {sum, squashed});
+    InferenceGraph whole({a, b}), first({a}), second({b});
+    whole.add_inputs({{"x", parts.x}});
+    whole.compile(test_device());
+    first.add_inputs({{"x", parts.x}});
+    if (is_output) first.add_outputs({{"sum", sum}});
+    second.add_inputs({{"sum", sum}, {"squashed", squashed}});
+    second.add_outputs({{"y", y}});
+    first.compile(test_device(), {.link_graphs = true});
+    second.compile(test_device(), {.link_graphs = true});
+    if (!is_output) {
+      const ErrorInfo error =
+          error_of<StateError>([&] { first.link({second}); });
+      EXPECT_NE(error.hint.find("add_outputs"), std::string::npos);
+      continue;
+    }
+    first.link({second});
+    const Floats want =
+        floats_of(*whole.execute(parts.inputs).result().result());
+    first.execute(parts.inputs);
+    expect_near(floats_of(second.execute({}).result().output("y")), want);
+  }
+}
+
 TEST(Link, Errors) {
   Direct linked(sgd(0.1f));
   EXPECT_THROW(linked.ta->link({*linked.ta}), InvalidArgument);

@@ -35,8 +35,27 @@ TEST(Verify, EditedGradientsAreNoDisagreement) {
   TrainingGraph t = net.train(sgd(0.1f), verified_by_cpu());
   t.execute_forward(net.inputs, net.labels);
   t.execute_gradient().wait();
-  for (float& value : t.gradient(net.w())) value *= 3;
+  for (float& value : t.gradients()) value *= 3;
   t.execute_optimizer_update().wait();
+}
+
+TEST(Verify, PoisonIsIgnored) {
+  Linear net;
+  CompileOptions options = verified_by_cpu();
+  options.poisons_memory = true;
+  TrainingGraph t = net.train(sgd(0.1f), options);
+  for (int i = 0; i < 3; ++i) t.execute(net.inputs, net.labels).wait();
+}
+
+TEST(Verify, TheDeviceIsTheOneThatComputes) {
+  Linear net;
+  TrainingGraph t = net.train(sgd(0.1f), verified_by_cpu());
+  const Execution execution = t.execute(net.inputs, net.labels);
+  test_device().synchronize();
+  EXPECT_TRUE(execution.done());
+  const Floats fives(6, 5.0f);
+  net.w().bind_and_write_data(view(fives), test_device());
+  EXPECT_EQ(read(net.w()), fives);
 }
 
 TEST(Verify, SmallerBatchesAndInferenceAreCheckedToo) {

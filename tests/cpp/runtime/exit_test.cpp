@@ -40,6 +40,27 @@ void leave_with_queued_work(bool destroys_the_graph) {
   std::exit(0);
 }
 
+/// Handlers that execute again never come to an end by themselves.
+void leave_with_a_chain_of_handlers() {
+  struct Chain {
+    Linear net{64, 128, 128};
+    TrainingGraph t = net.train(sgd(0.1f));
+    ExecuteOptions options;
+    void step() {
+      try {
+        t.execute(net.inputs, net.labels, {}, options);
+      } catch (const Error&) {
+      }
+    }
+  };
+  auto* chain = new Chain;
+  chain->options.completion_handler = [chain](const Execution&) {
+    chain->step();
+  };
+  for (int i = 0; i < 3; ++i) chain->step();
+  std::exit(0);
+}
+
 class ExitDeathTest : public ::testing::Test {
  protected:
   ExitDeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
@@ -59,6 +80,13 @@ TEST_F(ExitDeathTest, TheGraphIsStillThere) {
 TEST_F(ExitDeathTest, TheGraphIsGone) {
   EXPECT_EXIT(leave_with_queued_work(/*destroys_the_graph=*/true),
               ::testing::ExitedWithCode(0), "");
+}
+
+TEST_F(ExitDeathTest, HandlersKeepExecuting) {
+  for (int i = 0; i < 5; ++i) {  // where it meets the exit is a matter of luck
+    EXPECT_EXIT(leave_with_a_chain_of_handlers(), ::testing::ExitedWithCode(0),
+                "");
+  }
 }
 
 }  // namespace
