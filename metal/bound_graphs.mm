@@ -71,7 +71,8 @@ BoundGraph::Fill fill_of(const PoisonRange& range) {
           whole_words(range.bytes)};
 }
 
-void bind(const Binder& binder, BoundGraph& graph, const std::string& label) {
+void bind_graph(const Binder& binder, BoundGraph& graph,
+                const std::string& label) {
   const Binder* from = &binder;
   BoundGraph* to = &graph;
   bool is_bound = false;
@@ -113,8 +114,8 @@ std::unique_ptr<BoundGraphs> bind_graphs(
   for (UnitId id : units) {
     const Unit& unit = program.units[id];
     BoundGraph& graph = bound->graphs.emplace_back();
-    bind(Binder(unit, locations), graph,
-         static_cast<const MetalUnitCode&>(*unit.code).label);
+    bind_graph(Binder(unit, locations), graph,
+               static_cast<const MetalUnitCode&>(*unit.code).label);
     if (poison.empty()) continue;
     for (const PoisonRange& range : poison[bound->graphs.size() - 1]) {
       graph.poison.push_back(fill_of(range));
