@@ -9,7 +9,7 @@
 
 namespace traingraph::metal {
 
-/// Null when there is no Metal device.
+/// Null when there is no Metal device. Called once per process.
 std::shared_ptr<DeviceContext> make_context();
 /// Why make_context returns null; empty when it does not.
 std::string unavailable_reason();

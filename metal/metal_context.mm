@@ -66,14 +66,19 @@ class MetalContext final : public DeviceContext {
   CommandStream stream_;
 };
 
+/// Looking for a GPU compiles a kernel: once per process.
+Discovery& discovery() {
+  static auto* found = new Discovery(discover_gpu());
+  return *found;
+}
+
 }  // namespace
 
 std::shared_ptr<DeviceContext> make_context() {
-  Discovery found = discover_gpu();
-  if (!found.device) return nullptr;
-  return std::make_shared<MetalContext>(std::move(found.device));
+  if (!discovery().reason.empty()) return nullptr;
+  return std::make_shared<MetalContext>(std::move(discovery().device));
 }
 
-std::string unavailable_reason() { return discover_gpu().reason; }
+std::string unavailable_reason() { return discovery().reason; }
 
 }  // namespace traingraph::metal

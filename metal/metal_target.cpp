@@ -13,9 +13,8 @@ namespace {
 /// MPSNDArray: fewer than 2^31 elements.
 constexpr std::int64_t kMaxElements = (std::int64_t{1} << 31) - 1;
 
-std::string reason_of(const TensorDescriptor& desc) {
-  if (desc.data_type == DataType::BFloat16 ||
-      desc.data_type == DataType::Float16) {
+std::string reason_of(const Target& target, const TensorDescriptor& desc) {
+  if (!target.computes_in(desc.data_type)) {
     return "the GPU does not compute in " +
            std::string(to_string(desc.data_type)) + " yet";
   }
@@ -151,7 +150,7 @@ std::string MetalTarget::reason_unsupported(const Program& program,
   for (const auto* list : {&node.inputs, &node.outputs}) {
     for (ValueId value : *list) {
       if (value == kNoValue || program.value(value).is_opaque) continue;
-      std::string reason = reason_of(program.desc(value));
+      std::string reason = reason_of(*this, program.desc(value));
       if (!reason.empty()) return reason;
     }
   }

@@ -321,27 +321,26 @@ void find_updates(Assembled& a) {
   }
 }
 
-std::vector<ValueId> kept_values(const Declaration& declaration,
-                                 const Assembled& a) {
-  std::vector<ValueId> kept = a.debugged;
-  kept.insert(kept.end(), a.boundary.begin(), a.boundary.end());
-  kept.insert(kept.end(), a.losses.begin(), a.losses.end());
-  kept.push_back(a.result);
-  for (const auto& [name, tensor] : declaration.outputs) {
-    kept.push_back(a.find(tensor));
-  }
-  for (const Trained& trained : a.trained) kept.push_back(trained.gradient);
-  for (const auto& [tensor, gradient] : a.input_gradients) {
-    kept.push_back(gradient);
-  }
-  return kept;
-}
-
 }  // namespace
 
 ValueId Assembled::find(const Tensor& tensor) const {
   const auto it = value_of.find(tensor.tensor_id());
   return it == value_of.end() ? kNoValue : it->second;
+}
+
+std::vector<ValueId> readable_values(const Declaration& declaration,
+                                     const Assembled& a) {
+  std::vector<ValueId> readable = a.debugged;
+  for (const auto* list : {&a.boundary, &a.losses}) {
+    readable.insert(readable.end(), list->begin(), list->end());
+  }
+  readable.push_back(a.result);
+  for (const auto& [name, tensor] : declaration.outputs) {
+    readable.push_back(a.find(tensor));
+  }
+  for (const auto& entry : a.input_gradients) readable.push_back(entry.second);
+  std::erase(readable, kNoValue);
+  return readable;
 }
 
 std::vector<Tensor> trainable_parameters(const Declaration& declaration) {
@@ -390,7 +389,9 @@ Assembled assemble(const Declaration& declaration, Mode mode,
         .node = name,
         .what = "the output tensor belongs to no node of this graph"});
   }
-  remove_dead_nodes(a.program, kept_values(declaration, a));
+  std::vector<ValueId> kept = readable_values(declaration, a);
+  for (const Trained& trained : a.trained) kept.push_back(trained.gradient);
+  remove_dead_nodes(a.program, kept);
   find_updates(a);
   a.depends_on_labels.resize(a.program.values().size(), false);
   return a;

@@ -93,6 +93,10 @@ std::int64_t declared_batch(const Declaration& declaration);
 Assembled assemble(const Declaration& declaration, Mode mode,
                    std::int64_t batch);
 
+/// What the host reads after a run.
+std::vector<ValueId> readable_values(const Declaration& declaration,
+                                     const Assembled& assembled);
+
 /// The parameters that the optimizer will train, in order.
 std::vector<Tensor> trainable_parameters(const Declaration& declaration);
 

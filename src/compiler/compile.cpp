@@ -22,35 +22,14 @@ void require_support(const Program& program, const Target& target) {
   }
 }
 
-/// What the host reads after a run.
-std::vector<ValueId> readable_values(const Declaration& declaration,
-                                     const Assembled& assembled) {
-  std::vector<ValueId> readable = assembled.debugged;
-  readable.insert(readable.end(), assembled.boundary.begin(),
-                  assembled.boundary.end());
-  readable.insert(readable.end(), assembled.losses.begin(),
-                  assembled.losses.end());
-  readable.push_back(assembled.result);
-  for (const auto& [name, tensor] : declaration.outputs) {
-    readable.push_back(assembled.find(tensor));
-  }
-  for (const auto& [tensor, gradient] : assembled.input_gradients) {
-    readable.push_back(gradient);
-  }
-  std::erase(readable, kNoValue);
-  return readable;
-}
-
 /// What a run may do without: labels at inference.
-std::vector<ValueId> optional_values(const Declaration& declaration,
-                                     const Assembled& assembled) {
+std::vector<ValueId> optional_values(const Assembled& assembled) {
   std::vector<ValueId> optional;
-  for (const auto* map : {&declaration.labels, &declaration.label_weights}) {
-    for (const auto& [name, tensor] : *map) {
-      optional.push_back(assembled.find(tensor));
-    }
+  const Program& program = assembled.program;
+  for (ValueId v = 0; v < static_cast<ValueId>(program.values().size()); ++v) {
+    const bool is_given = program.value(v).producer < 0;
+    if (is_given && assembled.depends_on_labels[v]) optional.push_back(v);
   }
-  std::erase(optional, kNoValue);
   return optional;
 }
 
@@ -65,7 +44,7 @@ LoweredProgram lower(const Declaration& declaration, const Target& target,
       .separates_updates = declaration.is_linkable,
       .max_gpu_ms = options.max_gpu_ms};
   if (kind == PlanKind::Inference) {
-    lowering.may_be_absent = optional_values(declaration, assembled);
+    lowering.may_be_absent = optional_values(assembled);
   }
   if (!lowering.joins_phases) {
     for (const Trained& trained : assembled.trained) {
@@ -117,7 +96,12 @@ Compilation compile_graph(const Declaration& declaration, const Target& target,
   c.batch = batch;
   if (declaration.trains) {
     c.training = compiled(PlanKind::Phases);
-    if (target.joins_phases()) c.joined = compiled(PlanKind::Step);
+    if (target.joins_phases()) {
+      const Assembled& assembled = c.training->assembled;
+      c.joined = {.assembled = assembled,
+                  .lowered = lower(declaration, target, options, PlanKind::Step,
+                                   assembled)};
+    }
     c.step = planned(c.program(PlanKind::Step), PlanKind::Step);
     c.phases = planned(*c.training, PlanKind::Phases);
   }
