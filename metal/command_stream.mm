@@ -2,6 +2,7 @@
 #import "metal/command_stream.h"
 
 #import "metal/guard.h"
+#import "metal/observed_command_buffer.h"
 #include "runtime/device_wait.h"
 
 namespace traingraph::metal {
@@ -37,11 +38,10 @@ class Encoder {
     commit();
   }
 
-  /// After an exception: what MPSGraph committed early still runs, on memory
-  /// that the submission keeps alive.
+  /// After an exception: what was committed early still runs, on memory that
+  /// the submission keeps alive.
   void abandon() {
-    if (!first_.get() || !is_split()) return;
-    [first_.get() waitUntilCompleted];
+    if (buffer_.get()) catch_up();
   }
 
   /// Of what is being encoded.
@@ -49,9 +49,11 @@ class Encoder {
 
  private:
   void begin() {
-    buffer_ = retain(
-        [MPSCommandBuffer commandBufferFromCommandQueue:device_.queue.get()]);
-    first_ = retain([buffer_.get() commandBuffer]);
+    first_ = retain([device_.queue.get() commandBuffer]);
+    buffer_ = adopt([[TGObservedCommandBuffer alloc]
+        initWithCommandBuffer:first_.get()
+                 beforeCommit:before_commit_]);
+    is_told_ = false;
   }
 
   /// Continues in another command buffer. Variables must not be updated from
@@ -65,7 +67,7 @@ class Encoder {
 
   /// MPSGraph went on with another command buffer.
   bool is_split() const {
-    return [buffer_.get() commandBuffer] != first_.get();
+    return [buffer_.get() rootCommandBuffer] != first_.get();
   }
 
   void encode(const BoundGraph& graph) {
@@ -123,27 +125,43 @@ class Encoder {
   }
 
   void commit() {
-    const std::shared_ptr<Flight> flight = flight_;
-    const ObjcPtr<id<MTLCommandBuffer>> first = first_;
-    const std::string label = label_;
-    const int unit = unit_;
-    flight->launch();
-    // MPSGraph may have gone on with another command buffer; this is the last.
-    [buffer_.get() addCompletedHandler:^(id<MTLCommandBuffer> last) {
-      @autoreleasepool {
-        flight->land(first.get(), last, unit, label);
-      }
-    }];
+    catch_up();
+    watch();
     [buffer_.get() commit];
     buffer_ = {};
     first_ = {};
   }
 
+  /// The flight lands after the Metal buffer that is about to be committed.
+  void watch() {
+    const std::shared_ptr<Flight> flight = flight_;
+    const std::string label = label_;
+    const int unit = unit_;
+    flight->launch();
+    [buffer_.get() addCompletedHandler:^(id<MTLCommandBuffer> done) {
+      @autoreleasepool {
+        flight->land(done, unit, label);
+      }
+    }];
+    is_told_ = true;
+  }
+
+  /// Should MPSGraph go on by other means than commitAndContinue, nobody tells;
+  /// that there was a first buffer is known even so.
+  void catch_up() {
+    if (is_told_ || !is_split()) return;
+    flight_->launch();
+    [first_.get() waitUntilCompleted];
+    flight_->land(first_.get(), unit_, label_);
+  }
+
   const GpuDevice& device_;
   const Submission& submission_;
   std::shared_ptr<Flight> flight_;
-  ObjcPtr<MPSCommandBuffer*> buffer_;
+  const std::function<void()> before_commit_ = [this] { watch(); };
+  ObjcPtr<TGObservedCommandBuffer*> buffer_;
   ObjcPtr<id<MTLCommandBuffer>> first_;
+  bool is_told_ = false;  // that MPSGraph commits
   int unit_ = -1;
   std::string label_ = "copies";
 };

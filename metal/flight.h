@@ -23,11 +23,9 @@ class Flight {
 
   /// Before a command buffer is committed: it will call land().
   void launch();
-  /// A command buffer has completed. `first` and `last` are the same object
-  /// unless MPSGraph went on with another one in between. `unit` is the
-  /// position in the submission, -1 for copies.
-  void land(id<MTLCommandBuffer> first, id<MTLCommandBuffer> last, int unit,
-            const std::string& label);
+  /// A command buffer has completed. `unit` is the position in the submission,
+  /// -1 for copies.
+  void land(id<MTLCommandBuffer> buffer, int unit, const std::string& label);
   /// Encoding ended with an exception; empty: it ended well. Call it last.
   void encoded(const std::string& exception, const std::string& label);
 

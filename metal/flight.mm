@@ -58,11 +58,10 @@ void Flight::launch() {
   ++num_pending_;
 }
 
-void Flight::land(id<MTLCommandBuffer> first, id<MTLCommandBuffer> last,
-                  int unit, const std::string& label) {
-  std::exception_ptr error = error_of(first, label);
-  if (!error) error = error_of(last, label);
-  const double start = [first GPUStartTime], end = [last GPUEndTime];
+void Flight::land(id<MTLCommandBuffer> buffer, int unit,
+                  const std::string& label) {
+  std::exception_ptr error = error_of(buffer, label);
+  const double start = [buffer GPUStartTime], end = [buffer GPUEndTime];
   std::unique_lock lock(mutex_);
   fail(std::move(error));
   start_ = start_ == 0 ? start : std::min(start_, start);

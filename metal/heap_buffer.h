@@ -12,7 +12,8 @@ namespace traingraph::metal {
 
 class HeapBuffer final : public DeviceBuffer {
  public:
-  explicit HeapBuffer(const GpuDevice& device) : device_(device) {}
+  HeapBuffer(const GpuDevice& device, std::size_t bytes)
+      : device_(device), bytes_(bytes) {}
   ~HeapBuffer() override { device_.heap_bytes -= heap_bytes_; }
   HeapBuffer(const HeapBuffer&) = delete;
   HeapBuffer& operator=(const HeapBuffer&) = delete;
@@ -25,17 +26,24 @@ class HeapBuffer final : public DeviceBuffer {
   /// A buffer at an offset; nil when Metal refuses.
   ObjcPtr<id<MTLBuffer>> part(std::size_t offset, std::size_t bytes) const;
 
-  /// Zeroed. Null when there is not enough memory.
+  /// Zeroed. Null when there is not enough memory; throws DeviceError when
+  /// Metal's heaps are not what this library relies on.
   static std::shared_ptr<HeapBuffer> make(const GpuDevice& device,
                                           std::size_t bytes,
                                           std::string_view label);
 
  private:
+  /// False when there is not enough memory.
+  bool fill(const std::string& label);
+  /// Sees where the host finds a second buffer; false when there is none.
+  bool find_second();
+
   ObjcPtr<id<MTLHeap>> heap_;
   ObjcPtr<id<MTLBuffer>> whole_;
   const GpuDevice& device_;
-  std::size_t bytes_ = 0, heap_bytes_ = 0;
+  std::size_t bytes_, heap_bytes_ = 0;
   std::byte* host_ = nullptr;
+  bool is_contiguous_ = true;
 };
 
 inline HeapBuffer& heap_of(const Location& location) {

@@ -5,16 +5,19 @@
 
 #include "metal/assumptions.h"
 #import "metal/guard.h"
+#include "traingraph/error.h"
 
 namespace traingraph::metal {
 namespace {
 
-/// Bytes between two storages of this heap for the host.
-bool is_contiguous(const HeapBuffer& buffer, const GpuDevice& device) {
-  const std::size_t offset = device.alignment;
-  if (buffer.size_bytes() <= offset) return true;
-  const auto part = buffer.part(offset, 1);
-  return [part.get() contents] == buffer.host() + offset;
+[[noreturn]] void fail_allocate(std::string_view label, std::string what,
+                                std::string got) {
+  throw DeviceError(ErrorInfo{.op = "allocate",
+                              .node = std::string(label),
+                              .what = std::move(what),
+                              .expected = {},
+                              .got = std::move(got),
+                              .hint = "Compile for device \"cpu\"."});
 }
 
 }  // namespace
@@ -27,44 +30,56 @@ ObjcPtr<id<MTLBuffer>> HeapBuffer::part(std::size_t offset,
                    offset:offset]);
 }
 
+bool HeapBuffer::fill(const std::string& label) {
+  id<MTLDevice> metal = device_.metal.get();
+  // Metal has no empty buffers.
+  const MTLSizeAndAlign size =
+      [metal heapBufferSizeAndAlignWithLength:std::max<std::size_t>(bytes_, 1)
+                                      options:MTLResourceStorageModeShared];
+  if (size.size > [metal maxBufferLength]) return false;
+  const auto descriptor = adopt([[MTLHeapDescriptor alloc] init]);
+  [descriptor.get() setType:MTLHeapTypePlacement];
+  [descriptor.get() setStorageMode:MTLStorageModeShared];
+  [descriptor.get() setHazardTrackingMode:MTLHazardTrackingModeTracked];
+  [descriptor.get() setSize:size.size];
+  heap_ = adopt<id<MTLHeap>>([metal newHeapWithDescriptor:descriptor.get()]);
+  if (!heap_.get()) return false;
+  heap_bytes_ = [heap_.get() currentAllocatedSize];
+  device_.heap_bytes += heap_bytes_;
+  [heap_.get() setLabel:to_ns(label)];
+  whole_ = part(0, size.size);
+  if (!whole_.get()) return false;
+  host_ = static_cast<std::byte*>([whole_.get() contents]);
+  std::memset(host_, 0, size.size);
+  return !kHeapIsContiguousForHost || find_second();
+}
+
+bool HeapBuffer::find_second() {
+  if (bytes_ <= device_.alignment) return true;
+  const auto second = part(device_.alignment, 1);
+  is_contiguous_ = [second.get() contents] == host_ + device_.alignment;
+  return second.get() != nil;
+}
+
 std::shared_ptr<HeapBuffer> HeapBuffer::make(const GpuDevice& device,
                                              std::size_t bytes,
                                              std::string_view label) {
-  auto buffer = std::make_shared<HeapBuffer>(device);
-  HeapBuffer& made = *buffer;
-  made.bytes_ = bytes;
+  auto buffer = std::make_shared<HeapBuffer>(device, bytes);
+  HeapBuffer* to_fill = buffer.get();
   const std::string name(label);
-  const std::string* text = &name;
-  const GpuDevice* gpu = &device;
-  bool is_made = false;
-  bool* result = &is_made;
-  HeapBuffer* to_fill = &made;
-  run_guarded(^{
-    id<MTLDevice> metal = gpu->metal.get();
-    // Metal has no empty buffers.
-    const MTLSizeAndAlign size =
-        [metal heapBufferSizeAndAlignWithLength:std::max<std::size_t>(
-                                                    to_fill->bytes_, 1)
-                                        options:MTLResourceStorageModeShared];
-    const std::size_t length = size.size;
-    const auto descriptor = adopt([[MTLHeapDescriptor alloc] init]);
-    [descriptor.get() setType:MTLHeapTypePlacement];
-    [descriptor.get() setStorageMode:MTLStorageModeShared];
-    [descriptor.get() setHazardTrackingMode:MTLHazardTrackingModeTracked];
-    [descriptor.get() setSize:size.size];
-    to_fill->heap_ =
-        adopt<id<MTLHeap>>([metal newHeapWithDescriptor:descriptor.get()]);
-    if (!to_fill->heap_.get()) return;
-    to_fill->heap_bytes_ = [to_fill->heap_.get() currentAllocatedSize];
-    gpu->heap_bytes += to_fill->heap_bytes_;
-    [to_fill->heap_.get() setLabel:to_ns(*text)];
-    to_fill->whole_ = to_fill->part(0, length);
-    if (!to_fill->whole_.get()) return;
-    to_fill->host_ = static_cast<std::byte*>([to_fill->whole_.get() contents]);
-    std::memset(to_fill->host_, 0, length);
-    *result = !kHeapIsContiguousForHost || is_contiguous(*to_fill, *gpu);
+  const std::string* to_show = &name;
+  bool is_filled = false;
+  bool* result = &is_filled;
+  const auto exception = run_guarded(^{
+    *result = to_fill->fill(*to_show);
   });
-  return is_made ? buffer : nullptr;
+  if (exception) fail_allocate(label, "Metal refused a heap", *exception);
+  if (!is_filled) return nullptr;
+  if (!buffer->is_contiguous_) {
+    fail_allocate(label, "buffers of a Metal heap do not lie at their offsets",
+                  "other addresses for the host");
+  }
+  return buffer;
 }
 
 }  // namespace traingraph::metal

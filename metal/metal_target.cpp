@@ -26,7 +26,8 @@ std::string reason_of(const Target& target, const TensorDescriptor& desc) {
 }
 
 /// `image` and `weights` are NCHW and OIHW.
-std::string reason_of_convolution(const Shape& image, const Shape& weights) {
+std::string reason_of_convolution(const Shape& image, const Shape& weights,
+                                  const Padding& padding) {
   const std::int64_t channels = std::max(image[1], weights[0]);
   if (channels > kMaxConvolutionChannels) {
     return "convolutions of more than " +
@@ -39,21 +40,32 @@ std::string reason_of_convolution(const Shape& image, const Shape& weights) {
            std::to_string(kMaxConvolutionKernel) +
            " are wrong on some systems; got " + std::to_string(kernel);
   }
+  const std::int64_t extent = std::max(image[2] + padding[0] + padding[1],
+                                       image[3] + padding[2] + padding[3]);
+  if (extent > kMaxElements) {
+    return "MPSGraph takes images of fewer than 2^31 rows and columns, "
+           "padding included, not " +
+           std::to_string(extent);
+  }
   return {};
 }
 
 std::string reason_of_convolution(const Program& program, const Node& node) {
   const auto shape = [&](ValueId value) { return program.shape(value); };
+  const auto padding = [&] {
+    return std::get<Convolution2dGradientAttrs>(node.attrs).padding;
+  };
   switch (node.op->kind) {
     case OpKind::Convolution2d:
-      return reason_of_convolution(shape(node.inputs[0]),
-                                   shape(node.inputs[1]));
+      return reason_of_convolution(
+          shape(node.inputs[0]), shape(node.inputs[1]),
+          std::get<Convolution2dAttrs>(node.attrs).padding);
     case OpKind::Convolution2dInputGradient:
       return reason_of_convolution(shape(node.outputs[0]),
-                                   shape(node.inputs[1]));
+                                   shape(node.inputs[1]), padding());
     case OpKind::Convolution2dWeightsGradient:
       return reason_of_convolution(shape(node.inputs[1]),
-                                   shape(node.outputs[0]));
+                                   shape(node.outputs[0]), padding());
     default:
       return {};
   }

@@ -140,7 +140,7 @@ TEST(Batch, LayersThatFixTheBatchSayWhichOne) {
       [&] { g.execute({{"x", view(data)}}, {.batch_size = 2}); });
   EXPECT_EQ(info.node, "middle rows");
   EXPECT_EQ(floats_of(g.execute({{"x", view(data)}}).result().output("y")),
-            Floats(data.begin() + 3, data.begin() + 9));
+            computed(Floats(data.begin() + 3, data.begin() + 9)));
 }
 
 TEST(Batch, ShorterDataAfterLongerDataIsNotMixedUp) {

@@ -47,7 +47,7 @@ void expect_only_second_moves(TwoLayers& net, TrainingGraph& t) {
   for (int i = 0; i < 2; ++i) t.execute(net.inputs, net.labels);
   t.synchronize_updates();
   EXPECT_EQ(host(net.a->weights()), a);
-  EXPECT_NE(host(net.b->weights()), b);
+  EXPECT_EQ(host(net.b->weights()) != b, computes());
 }
 
 TEST(Gradients, StopGradientCutsThePath) {
@@ -75,7 +75,7 @@ TEST(Gradients, FrozenParametersStay) {
   EXPECT_EQ(t.parameters().size(), 3u);
   const Floats biases = host(net.a->biases());
   expect_only_second_moves(net, t);
-  EXPECT_NE(read(net.a->biases()), biases);
+  EXPECT_EQ(read(net.a->biases()) != biases, computes());
 }
 
 TEST(Gradients, ConstantsAreFixedAtCompile) {
@@ -106,7 +106,8 @@ TEST(Gradients, AFailedCompileLeavesTheGraphAsItWas) {
                InvalidArgument);
   EXPECT_THROW(t.compile(test_device(), {}, {{"x", net.x}}), InvalidArgument);
   EXPECT_EQ(t.compile_count(), 1);
-  EXPECT_LT(t.execute(net.inputs, net.labels).result().loss(), loss);
+  const float next = t.execute(net.inputs, net.labels).result().loss();
+  EXPECT_EQ(next < loss, computes());
 }
 
 TEST(Gradients, UserGradientsEqualTheUnsplitNetwork) {
@@ -147,7 +148,7 @@ TEST(Gradients, AUserGradientAddsToTheLoss) {
   r.execute_forward(plain.inputs, plain.labels);
   r.execute_gradient();
   Floats expected = copy(r.gradient(plain.b->biases()));
-  for (float& v : expected) v += 4;  // one per row
+  for (float& v : expected) v += computes() ? 4 : 0;  // one per row
   expect_near(t.gradient(net.b->biases()), expected);
 }
 
@@ -278,8 +279,8 @@ TEST(Gradients, SynchronizeUpdatesBringsParametersAndStatisticsToTheHost) {
   t.synchronize_updates();
   Doubles mean(3);
   for (int i = 0; i < 24; ++i) mean[i % 3] += 0.5 * data[i] / 8;
-  expect_near(host(norm->mean()), mean);
-  EXPECT_NE(host(norm->beta()), Floats(3, 0.0f));
+  expect_near(host(norm->mean()), computed(mean));
+  EXPECT_EQ(host(norm->beta()) != Floats(3, 0.0f), computes());
 }
 
 }  // namespace

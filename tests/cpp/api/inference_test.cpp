@@ -54,7 +54,8 @@ TEST(Inference, ParametersOutliveTheGraphThatPlacedThem) {
     y = floats_of(t.execute(net.inputs, net.labels).result().output("y"));
     t.execute(net.inputs, net.labels, {}, {.forward_for_inference = true});
   }
-  EXPECT_NE(floats_of(*g->execute(net.inputs).result().result()), y);
+  const Floats next = floats_of(*g->execute(net.inputs).result().result());
+  EXPECT_EQ(next != y, computes());
 }
 
 TEST(Inference, OwnNodesAndNewParameterValues) {
@@ -65,12 +66,12 @@ TEST(Inference, OwnNodesAndNewParameterValues) {
   g.add_outputs({{"p", p}});
   g.compile(test_device());
   Floats values = floats_of(g.execute(net.inputs).result().output("p"));
-  EXPECT_NEAR(values[0] + values[1], 1, 1e-6);
+  EXPECT_NEAR(values[0] + values[1], computes() ? 1 : 0, 1e-6);
   const Floats zeros(6, 0.0f);
   net.w().bind_and_write_data(view(zeros), test_device());
   net.b().bind_and_write_data(view(Floats(2, 0.0f)), test_device());
   values = floats_of(g.execute(net.inputs).result().output("p"));
-  EXPECT_EQ(values, Floats(8, 0.5f));
+  EXPECT_EQ(values, computed(Floats(8, 0.5f)));
 }
 
 TEST(Inference, DropoutAndStatisticsAreInInferenceForm) {
@@ -84,7 +85,7 @@ TEST(Inference, DropoutAndStatisticsAreInInferenceForm) {
   g.compile(test_device());
   const Floats data = random_floats(12, 1);
   const Floats y = floats_of(*g.execute({{"x", view(data)}}).result().result());
-  expect_near(y, data, 1e-4);  // running mean 0, variance 1
+  expect_near(y, computed(data), 1e-4);  // running mean 0, variance 1
   EXPECT_EQ(read(norm->mean()), Floats(3, 0.0f));
 }
 
@@ -103,7 +104,7 @@ TEST(Inference, DropoutIsAFunctionOfTheStep) {
   };
   EXPECT_EQ(t.random_step(), 0u);
   const Floats first = run(), second = run();
-  EXPECT_NE(first, second);
+  EXPECT_EQ(first != second, computes());
   EXPECT_EQ(t.random_step(), 2u);
   for (float v : first) EXPECT_TRUE(v == 0 || v == 2);
   t.set_random_step(0);

@@ -297,9 +297,9 @@ TEST(Link, Errors) {
   TrainingGraph uncompiled({other.graph});
   EXPECT_THROW(linked.ta->link({uncompiled}), StateError);
   Linear third;
-  TrainingGraph null =
-      third.train(sgd(0.1f), {.link_graphs = true}, Device::null());
-  EXPECT_THROW(linked.ta->link({null}), InvalidArgument);
+  TrainingGraph elsewhere =
+      third.train(sgd(0.1f), {.link_graphs = true}, other_device());
+  EXPECT_THROW(linked.ta->link({elsewhere}), InvalidArgument);
   linked.ta->link({*linked.tb});
   linked.step();
 }

@@ -86,7 +86,7 @@ void expect_follows(
     EXPECT_EQ(optimizer->time_step(), static_cast<std::uint64_t>(t));
     const Floats g = random_floats(p.size(), 100 + t);
     run.update(g, {0, 0});
-    for (std::size_t i = 0; i < p.size(); ++i) {
+    for (std::size_t i = 0; computes() && i < p.size(); ++i) {
       p[i] = rules[i](p[i], prepare(g[i], p[i]), t);
     }
     expect_near(read(run.net.w()), p, 2e-5);
@@ -277,7 +277,7 @@ TEST(Optimizers, StateMovesToAnotherGraph) {
     TrainingGraph first = a.train(make());
     for (int i = 0; i < 3; ++i) first.execute(a.inputs, a.labels);
     const auto w_slots = slots_of(a.w()), b_slots = slots_of(a.b());
-    EXPECT_NE(w_slots[0], Floats(6, 0.0f));
+    EXPECT_EQ(w_slots[0] != Floats(6, 0.0f), computes());
     const OptimizerPtr optimizer = make();
     optimizer->set_time_step(4);
     TrainingGraph second = b.train(optimizer);
@@ -303,7 +303,7 @@ TEST(Optimizers, StateBoundBeforeCompileIsUsed) {
   TrainingGraph t = net.train(sgd(0.1f, 0.5f));
   t.execute(net.inputs, net.labels);
   Doubles expected = stepped(w, net.weight_gradient(w, b), 0.1);
-  for (double& v : expected) v -= 0.5 * 2;
+  for (double& v : expected) v -= computes() ? 0.5 * 2 : 0;
   expect_near(read(net.w()), expected);
 }
 

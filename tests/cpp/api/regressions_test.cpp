@@ -98,7 +98,8 @@ TEST(Regressions, UnbatchedInputsKeepTheirDataOverBatchSizes) {
   t.execute({{"x", view(data)}, {"z", view(zero)}, {"bias", view(b)}}, two)
       .wait();
   const auto all = t.execute({{"x", view(data)}, {"z", view(zero)}}).result();
-  EXPECT_FLOAT_EQ(floats_of(all.output("sum"))[11], data[11] + 3);
+  EXPECT_FLOAT_EQ(floats_of(all.output("sum"))[11],
+                  computes() ? data[11] + 3 : 0);
 }
 
 /// Both results of the first graph are sources of the second.

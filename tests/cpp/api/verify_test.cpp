@@ -9,14 +9,19 @@ namespace {
 
 using namespace testing;
 
-CompileOptions verified_by_cpu(double tolerance = 1e-3) {
-  return {.verify = Device::cpu(), .verify_tolerance = tolerance};
+CompileOptions verified_by(const Device& device, double tolerance = 1e-3) {
+  return {.verify = device, .verify_tolerance = tolerance};
+}
+
+/// By a device that agrees: the CPU, or null where nothing is computed.
+CompileOptions verified(double tolerance = 1e-3) {
+  return verified_by(computes() ? Device::cpu() : Device::null(), tolerance);
 }
 
 TEST(Verify, DevicesThatAgreeTrainAsIfAlone) {
   Linear alone, watched;
   TrainingGraph a = alone.train(sgd(0.1f, 0.9f));
-  TrainingGraph b = watched.train(sgd(0.1f, 0.9f), verified_by_cpu());
+  TrainingGraph b = watched.train(sgd(0.1f, 0.9f), verified());
   for (int i = 0; i < 3; ++i) {
     const float loss = a.execute(alone.inputs, alone.labels).result().loss();
     EXPECT_EQ(b.execute(watched.inputs, watched.labels).result().loss(), loss);
@@ -32,7 +37,7 @@ TEST(Verify, DevicesThatAgreeTrainAsIfAlone) {
 
 TEST(Verify, EditedGradientsAreNoDisagreement) {
   Linear net;
-  TrainingGraph t = net.train(sgd(0.1f), verified_by_cpu());
+  TrainingGraph t = net.train(sgd(0.1f), verified());
   t.execute_forward(net.inputs, net.labels);
   t.execute_gradient().wait();
   for (float& value : t.gradients()) value *= 3;
@@ -41,7 +46,7 @@ TEST(Verify, EditedGradientsAreNoDisagreement) {
 
 TEST(Verify, PoisonIsIgnored) {
   Linear net;
-  CompileOptions options = verified_by_cpu();
+  CompileOptions options = verified();
   options.poisons_memory = true;
   TrainingGraph t = net.train(sgd(0.1f), options);
   for (int i = 0; i < 3; ++i) t.execute(net.inputs, net.labels).wait();
@@ -49,7 +54,7 @@ TEST(Verify, PoisonIsIgnored) {
 
 TEST(Verify, TheDeviceIsTheOneThatComputes) {
   Linear net;
-  TrainingGraph t = net.train(sgd(0.1f), verified_by_cpu());
+  TrainingGraph t = net.train(sgd(0.1f), verified());
   const Execution execution = t.execute(net.inputs, net.labels);
   test_device().synchronize();
   EXPECT_TRUE(execution.done());
@@ -60,7 +65,7 @@ TEST(Verify, TheDeviceIsTheOneThatComputes) {
 
 TEST(Verify, SmallerBatchesAndInferenceAreCheckedToo) {
   Linear net;
-  TrainingGraph t = net.train(sgd(0.1f), verified_by_cpu());
+  TrainingGraph t = net.train(sgd(0.1f), verified());
   t.execute(net.inputs, net.labels, {}, {.batch_size = 2}).wait();
   t.execute(net.inputs, {}, {}, {.forward_for_inference = true}).wait();
 }
@@ -68,7 +73,8 @@ TEST(Verify, SmallerBatchesAndInferenceAreCheckedToo) {
 TEST(Verify, NamesTheFirstTensorThatDiffers) {
   // The null device computes zeros.
   Linear net;
-  TrainingGraph t = net.train(sgd(0.1f), verified_by_cpu(), Device::null());
+  TrainingGraph t =
+      net.train(sgd(0.1f), verified_by(Device::cpu()), Device::null());
   const ErrorInfo error =
       error_of<DeviceError>([&] { t.execute(net.inputs, net.labels).wait(); });
   EXPECT_EQ(error.op, "verify");
@@ -80,7 +86,8 @@ TEST(Verify, NamesTheFirstTensorThatDiffers) {
 
 TEST(Verify, OtherExecutionsGoOnAfterADisagreement) {
   Linear net;
-  TrainingGraph t = net.train(sgd(0.1f), verified_by_cpu(), Device::null());
+  TrainingGraph t =
+      net.train(sgd(0.1f), verified_by(Device::cpu()), Device::null());
   EXPECT_THROW(t.execute(net.inputs, net.labels).wait(), DeviceError);
   EXPECT_THROW(t.execute(net.inputs, net.labels).wait(), DeviceError);
   t.compile(test_device());
@@ -91,7 +98,7 @@ TEST(Verify, RefusesABadTolerance) {
   Linear net;
   for (double tolerance : {-1.0, std::nan("")}) {
     const ErrorInfo error = error_of<InvalidArgument>(
-        [&] { net.train(sgd(0.1f), verified_by_cpu(tolerance)); });
+        [&] { net.train(sgd(0.1f), verified(tolerance)); });
     EXPECT_EQ(error.node, "verify_tolerance");
   }
 }

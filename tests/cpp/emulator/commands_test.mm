@@ -324,7 +324,7 @@ TEST_F(CommandsTest, MpsCommandBufferGoesOnWithAnotherBuffer) {
   fill(buffer, target, 1);
   [buffer commitAndContinue];
   EXPECT_NE([buffer commandBuffer], root);
-  EXPECT_EQ([buffer rootCommandBuffer], root);
+  EXPECT_EQ([buffer rootCommandBuffer], [buffer commandBuffer]);
   EXPECT_GE([root status], MTLCommandBufferStatusCommitted);
   EXPECT_NE(raised(^{
               [buffer waitUntilCompleted];
@@ -334,6 +334,22 @@ TEST_F(CommandsTest, MpsCommandBufferGoesOnWithAnotherBuffer) {
   [buffer commit];
   [buffer waitUntilCompleted];
   EXPECT_EQ(*(char*)[target contents], 2);
+}
+
+TEST_F(CommandsTest, MpsCommandBuffersWrapEachOther) {
+  MPSCommandBuffer* inner =
+      [MPSCommandBuffer commandBufferFromCommandQueue:queue_];
+  MPSCommandBuffer* outer =
+      [MPSCommandBuffer commandBufferWithCommandBuffer:inner];
+  id<MTLCommandBuffer> root = [inner commandBuffer];
+  EXPECT_EQ([outer rootCommandBuffer], root);
+  [outer commitAndContinue];
+  EXPECT_EQ([outer commandBuffer], inner);
+  EXPECT_NE([inner commandBuffer], root);
+  EXPECT_EQ([outer rootCommandBuffer], [inner commandBuffer]);
+  EXPECT_GE([root status], MTLCommandBufferStatusCommitted);
+  [outer commit];
+  [inner waitUntilCompleted];
 }
 
 }  // namespace

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 // MPSGraph without its ops: building and compiling.
+#include <thread>
+
 #include "emulator/control.h"
 #import "graph_fixture.h"
+#import "graph_objects.h"
+#include "work_queue.h"
 
 namespace {
 
@@ -13,6 +17,29 @@ TEST_F(GraphTest, GraphsOwnTheirTensors) {
   EXPECT_EQ([[[[minus_ operation] inputTensors] objectAtIndex:0] operation],
             [sum_ operation]);
   EXPECT_EQ([graph_ options], MPSGraphOptionsDefault);
+}
+
+TEST_F(GraphTest, OneThreadBuildsAtATime) {
+  std::string reason;
+  const auto build = [&] {
+    reason = raised(^{
+      [graph_ placeholderWithShape:shape({2}) name:nil];
+    });
+  };
+  const auto build_elsewhere = [&] {
+    std::thread([&] {
+      emulator::enter_thread();
+      emulator::in_pool(build);
+      emulator::leave_thread();
+    }).join();
+  };
+  build_elsewhere();
+  EXPECT_EQ(reason, "");
+  const emulator::Building building("test");
+  build();
+  EXPECT_EQ(reason, "");
+  build_elsewhere();
+  EXPECT_NE(reason.find("another thread"), std::string::npos);
 }
 
 TEST_F(GraphTest, BuildingRefusesNonsense) {

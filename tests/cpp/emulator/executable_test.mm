@@ -81,11 +81,27 @@ TEST_F(EncodeTest, EverySecondEncodingContinuesInAnotherBuffer) {
 TEST_F(EncodeTest, FailureOfTheFirstBufferLeavesGarbage) {
   emulator::commit_and_continue_every(1);
   emulator::fail_command_buffer(MTLCommandBufferErrorInternal);
+  id<MTLCommandBuffer> first = [buffer_ rootCommandBuffer];
   encode(inputs(), results());
   finish();
-  EXPECT_EQ([[buffer_ rootCommandBuffer] status], MTLCommandBufferStatusError);
+  EXPECT_EQ([first status], MTLCommandBufferStatusError);
   EXPECT_EQ([buffer_ status], MTLCommandBufferStatusCompleted);
   EXPECT_TRUE(std::isnan(floats(sum_data_)[0]));
+  EXPECT_TRUE(std::isnan(floats(minus_data_)[0]));
+}
+
+// The first one and the last know nothing of it.
+TEST_F(EncodeTest, FailureOfAMiddleBufferLosesSomeResults) {
+  emulator::commit_and_continue_every(1, 2);
+  emulator::fail_command_buffer(MTLCommandBufferErrorInternal, 1);
+  id<MTLCommandBuffer> first = [buffer_ rootCommandBuffer];
+  encode(inputs(), results());
+  finish();
+  EXPECT_EQ([first status], MTLCommandBufferStatusCompleted);
+  EXPECT_EQ([buffer_ status], MTLCommandBufferStatusCompleted);
+  const bool has_sum = floats(sum_data_) == std::vector<float>{11, 22, 33};
+  const bool has_minus = floats(minus_data_) == std::vector<float>{10, 21, 32};
+  EXPECT_NE(has_sum, has_minus);
 }
 
 TEST_F(EncodeTest, EncodingChecks) {
@@ -153,6 +169,25 @@ TEST_F(EncodeTest, BuffersOfOneHeapMayOverlapUnnoticedButNotInOneEncoding) {
               encode(feeds, good);
             }),
             "");
+}
+
+TEST_F(EncodeTest, ResultsInUntrackedHeapsAreGarbage) {
+  for (auto mode :
+       {MTLHazardTrackingModeTracked, MTLHazardTrackingModeDefault}) {
+    MTLHeapDescriptor* descriptor = [[MTLHeapDescriptor new] autorelease];
+    [descriptor setSize:1024];
+    [descriptor setStorageMode:MTLStorageModeShared];
+    [descriptor setType:MTLHeapTypePlacement];
+    [descriptor setHazardTrackingMode:mode];
+    id<MTLHeap> heap = [[device_ newHeapWithDescriptor:descriptor] autorelease];
+    id<MTLBuffer> sum = [[heap newBufferWithLength:12 options:0
+                                            offset:0] autorelease];
+    encode(inputs(),
+           [NSArray arrayWithObjects:vector(minus_data_), vector(sum), nil]);
+    finish();
+    EXPECT_EQ(std::isnan(floats(sum)[0]), mode == MTLHazardTrackingModeDefault);
+    buffer_ = [MPSCommandBuffer commandBufferFromCommandQueue:queue_];
+  }
 }
 
 TEST_F(EncodeTest, GraphsMustOutliveExecutables) {

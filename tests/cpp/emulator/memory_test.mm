@@ -47,8 +47,12 @@ TEST_F(MemoryTest, AllocationFailsOnDemandAndBeyondTheLimit) {
   EXPECT_EQ([device_ newBufferWithLength:4 options:0], nil);
   EXPECT_NE([[device_ newBufferWithLength:4 options:0] autorelease], nil);
   emulator::set_memory_limit(1000);
-  EXPECT_EQ([device_ newBufferWithLength:993 options:0], nil);
-  EXPECT_NE([[device_ newBufferWithLength:992 options:0] autorelease], nil);
+  EXPECT_EQ([device_ maxBufferLength], 500u);
+  EXPECT_EQ([device_ newBufferWithLength:501 options:0], nil);
+  // Two of 4 bytes are there.
+  EXPECT_NE([[device_ newBufferWithLength:496 options:0] autorelease], nil);
+  EXPECT_EQ([device_ newBufferWithLength:497 options:0], nil);
+  EXPECT_NE([[device_ newBufferWithLength:496 options:0] autorelease], nil);
   emulator::set_memory_limit(std::size_t{8} << 30);
 }
 

@@ -112,6 +112,21 @@ TEST(NonFinite, TheFirstNaNIsTheExtremum) {
   }
 }
 
+// On the CPU only the last axis is oneDNN's, which spares what is finite.
+TEST(NonFinite, SoftmaxAgreesAndLeavesNothingOfARow) {
+  for (auto operation :
+       {SoftmaxOperation::Softmax, SoftmaxOperation::LogSoftmax}) {
+    for (double bad : {kNaN, kInfinity}) {
+      const SoftmaxAttrs attrs{operation, 1};
+      const Operand x{{1, 3, 2}, {1, -kInfinity, bad, 2, 3, 4}};
+      expect_devices_agree(OpKind::Softmax, attrs, {x});
+      const auto row =
+          run_on_gpu(OpKind::Softmax, attrs, {{{1, 3}, {1, bad, 2}}});
+      expect_alike(row, {kNaN, kNaN, kNaN}, 0);
+    }
+  }
+}
+
 TEST(NonFinite, ClassLossesAgree) {
   const Operand logits{{2, 3}, {1e4, -1e4, 0, 1, -kInfinity, 2}};
   const Operand labels{{2, 3}, {0.5, 0.25, 0.25, 1, 0, 0}};

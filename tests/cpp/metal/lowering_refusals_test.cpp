@@ -95,6 +95,37 @@ TEST(Refusals, OfConvolutionKernels) {
   }
 }
 
+// A huge dilation rate needs huge padding for its kernel to fit.
+TEST(Refusals, OfConvolutionPadding) {
+  constexpr std::int64_t kHuge = (std::int64_t{1} << 31) - 1;
+  const Shape image{1, 1, 4, 4}, weights{1, 1, 3, 3};
+  const auto reasons = [&](std::int64_t dilation, const Padding& padding) {
+    const Convolution2dAttrs attrs{.dilation_rates = {dilation, 1},
+                                   .padding = padding};
+    const auto to = [&](const Shape& shape) {
+      Convolution2dGradientAttrs gradient;
+      gradient.dilation_rates = attrs.dilation_rates;
+      gradient.padding = padding;
+      gradient.shape = shape;
+      return gradient;
+    };
+    const std::int64_t rows = 4 + padding[0] + padding[1] - 2 * dilation;
+    const Shape y{1, 1, rows, 2};
+    return std::vector<std::string>{
+        reason_refused(OpKind::Convolution2d, attrs, {{image}, {weights}}),
+        reason_refused(OpKind::Convolution2dInputGradient, to(image),
+                       {{y}, {weights}}),
+        reason_refused(OpKind::Convolution2dWeightsGradient, to(weights),
+                       {{y}, {image}})};
+  };
+  for (const auto& reason : reasons(kHuge, {kHuge, kHuge, 0, 0})) {
+    EXPECT_TRUE(holds(reason, "padding included")) << reason;
+  }
+  for (const auto& reason : reasons(1 << 20, {1 << 20, 1 << 20, 0, 0})) {
+    EXPECT_EQ(reason, "");
+  }
+}
+
 TEST(Refusals, NameTheLayer) {
   const Tensor x({{1, 1, 1, 300}}, "x");
   const auto layer = std::make_shared<layers::Convolution>(

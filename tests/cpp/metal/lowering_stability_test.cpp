@@ -64,6 +64,32 @@ TEST(BatchNorm, KeepsASmallVarianceAroundALargeMean) {
   expect_alike(y, {-1, 1, -1, 1}, 1e-5);
 }
 
+// Statistics over axes that are not among the last four.
+TEST(BatchNorm, KnowsEveryRank) {
+  for (int rank = 2; rank <= 8; ++rank) {
+    SCOPED_TRACE(rank);
+    Shape shape = Shape::filled(rank, 2);
+    shape[1] = 3;
+    const Operand x{shape, {1, 5, -2, 0.5, 3, -4, 2.5}};
+    const Operand g{shape, {1, -1, 0.5, 2, -3}};
+    const Operand gamma{{3}, {1, 2, 0.5}}, beta{{3}, {0, 1, -1}};
+    const Operand mean{{3}, {0.5, 1, -1}}, variance{{3}, {2, 1, 4}};
+    const auto expect_devices_agree = [](OpKind op, const auto& operands) {
+      const Results cpu =
+          run_op_on(DeviceType::CPU, op, BatchNormAttrs{}, operands);
+      const Results gpu =
+          run_op_on(DeviceType::GPU, op, BatchNormAttrs{}, operands);
+      for (std::size_t r = 0; r < cpu.size(); ++r) {
+        expect_alike(gpu.at(r), cpu[r], 1e-5);
+      }
+    };
+    const std::vector<Operand> forward{x, gamma, beta, mean, variance};
+    const std::vector<Operand> back{g, x, gamma, mean, variance};
+    expect_devices_agree(OpKind::BatchNorm, forward);
+    expect_devices_agree(OpKind::BatchNormGradient, back);
+  }
+}
+
 /// Float32 has 24 bits; level 1 of MPSGraph's optimisation may keep 11.
 TEST(Precision, IsThatOfFloat32) {
   const double x = 1 + 0x1p-20;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "metal/gpu_test.h"
+#include "runtime/device_context.h"
 
 namespace traingraph {
 namespace {
@@ -43,6 +44,24 @@ TEST_F(GpuMemory, PredictedIsAllocatedIsCounted) {
   const std::size_t page = Device::gpu().context()->target().alignment();
   EXPECT_GE(all, report.allocated_bytes + report.staging_bytes);
   EXPECT_LT(all, report.allocated_bytes + report.staging_bytes + heaps * page);
+}
+
+TEST_F(GpuMemory, LargerThanABufferMayBeIsOutOfMemory) {
+  const auto device = Device::gpu().context();
+  emulator::set_memory_limit(4 << 20);
+  EXPECT_THROW(device->allocate(3 << 20, "arena"), OutOfMemoryError);
+  EXPECT_EQ(device->allocate(1 << 20, "arena")->size_bytes(), 1u << 20);
+  emulator::set_memory_limit(std::size_t{8} << 30);
+}
+
+TEST_F(GpuMemory, HeapsThatAreScatteredForTheHostAreRefused) {
+  const auto device = Device::gpu().context();
+  emulator::scatter_heaps(true);
+  const ErrorInfo error =
+      error_of<DeviceError>([&] { device->allocate(1 << 20, "arena"); });
+  EXPECT_EQ(error.node, "arena");
+  EXPECT_NE(error.what.find("offsets"), std::string::npos);
+  EXPECT_NE(error.hint.find("cpu"), std::string::npos);
 }
 
 /// Two steps, three phases and an inference.

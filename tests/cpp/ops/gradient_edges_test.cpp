@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Gradients where central differences cannot tell: at zeros, ties and kinks.
-// The values are worked out by hand; the reference and the CPU must both give
-// them.
+// The values are worked out by hand; the reference and the device must both
+// give them.
 #include <gtest/gtest.h>
 
 #include "autodiff/gradient.h"

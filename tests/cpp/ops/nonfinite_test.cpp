@@ -11,7 +11,6 @@
 #include <tuple>
 
 #include "ops/case_program.h"
-#include "runtime/backend.h"
 
 namespace traingraph::testing {
 namespace {
@@ -26,7 +25,7 @@ const Doubles kExtremes{kNaN,  kInfinity, -kInfinity, 1e4,         -1e4, 1e30,
                         -1e30, 30,        kSubnormal, -kSubnormal, 0.0,  -0.0,
                         1,     -1,        0.5,        -0.5,        12,   -12};
 
-class NonFinite : public ::testing::TestWithParam<DeviceType> {
+class NonFinite : public ::testing::Test {
  protected:
   /// The first result of an op on float32 vectors.
   Doubles run(OpKind op, const Attributes& attrs,
@@ -37,7 +36,7 @@ class NonFinite : public ::testing::TestWithParam<DeviceType> {
       op_case.inputs.push_back({{size}, values(input)});
     }
     const CaseProgram built = build(op_case);
-    ProgramRun run(built.program, {built.results[0]}, GetParam());
+    ProgramRun run(built.program, {built.results[0]});
     set_inputs(run, built);
     run.run();
     return get_tensor(run, built.program, built.results[0]).data;
@@ -62,7 +61,7 @@ class NonFinite : public ::testing::TestWithParam<DeviceType> {
   }
 };
 
-TEST_P(NonFinite, UnaryOperationsAreLibm) {
+TEST_F(NonFinite, UnaryOperationsAreLibm) {
   using enum ArithmeticOperation;
   const std::vector<std::pair<ArithmeticOperation, Function>> functions{
       {Floor, std::floor},
@@ -94,7 +93,7 @@ TEST_P(NonFinite, UnaryOperationsAreLibm) {
   }
 }
 
-TEST_P(NonFinite, BinaryOperationsAreLibm) {
+TEST_F(NonFinite, BinaryOperationsAreLibm) {
   using enum ArithmeticOperation;
   const auto min = [](double x, double y) {
     return std::isnan(x) || std::isnan(y) ? kNaN : std::min(x, y);
@@ -225,19 +224,19 @@ const std::vector<ActivationCase> kActivations{
 
 bool is_gelu(ActivationType type) { return type == GELU || type == GELUTanh; }
 
-TEST_P(NonFinite, ActivationsFollowTheirFormulas) {
+TEST_F(NonFinite, ActivationsFollowTheirFormulas) {
   for (const auto& [attrs, value, slope] : kActivations) {
     SCOPED_TRACE(to_string(attrs.type));
     Doubles x = kExtremes;
     // NaN, as docs/differences.md says.
-    if (is_gelu(attrs.type) && GetParam() == DeviceType::GPU) {
+    if (is_gelu(attrs.type) && test_device_type() == DeviceType::GPU) {
       std::erase(x, -kInfinity);
     }
     expect_values(run(OpKind::Activation, attrs, {x}), x, value);
   }
 }
 
-TEST_P(NonFinite, SlopesFollowTheirFormulas) {
+TEST_F(NonFinite, SlopesFollowTheirFormulas) {
   for (const auto& [attrs, value, slope] : kActivations) {
     if (slope == nullptr) continue;
     SCOPED_TRACE(to_string(attrs.type));
@@ -251,20 +250,6 @@ TEST_P(NonFinite, SlopesFollowTheirFormulas) {
                   [=](double at) { return 2 * f(at); });
   }
 }
-
-std::vector<DeviceType> computing_devices() {
-  std::vector<DeviceType> devices{DeviceType::CPU};
-  if (unavailable_reason(DeviceType::GPU).empty()) {
-    devices.push_back(DeviceType::GPU);
-  }
-  return devices;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, NonFinite,
-                         ::testing::ValuesIn(computing_devices()),
-                         [](const auto& info) {
-                           return std::string(to_string(info.param));
-                         });
 
 }  // namespace
 }  // namespace traingraph::testing

@@ -125,6 +125,11 @@ bool ProgramRun::has_intact_guards() const {
   return true;
 }
 
+bool ProgramRun::is_unwritten(ValueId value) const {
+  return std::ranges::all_of(contents(value),
+                             [](std::byte b) { return b == kPoison; });
+}
+
 int ProgramRun::num_reorders() const {
   return static_cast<int>(
       std::count_if(lowered_.units.begin(), lowered_.units.end(),

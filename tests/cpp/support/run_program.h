@@ -12,6 +12,7 @@
 
 #include "compiler/target.h"
 #include "runtime/device_context.h"
+#include "support/test_device.h"
 
 namespace traingraph::testing {
 
@@ -19,7 +20,7 @@ class ProgramRun {
  public:
   /// `program` outlives the run; it need not compute anything (Null).
   explicit ProgramRun(const Program& program, std::vector<ValueId> kept = {},
-                      DeviceType device = DeviceType::CPU);
+                      DeviceType device = test_device_type());
 
   /// Contents of an input or variable. Throws ShapeError on a wrong size.
   void set_bytes(ValueId value, std::span<const std::byte> contents);
@@ -42,6 +43,8 @@ class ProgramRun {
   }
   /// Are the bytes around every storage untouched?
   bool has_intact_guards() const;
+  /// Has no unit written to a value since the start?
+  bool is_unwritten(ValueId value) const;
   int num_reorders() const;
   const LoweredProgram& lowered() const { return lowered_; }
 

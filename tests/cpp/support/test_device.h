@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: MIT
-// The device that suites run on which hold for every device: CTest runs each
-// of them once per device (TRAINGRAPH_TEST_DEVICE=cpu, the default, or gpu).
+// The device that suites run on which hold for every device. CTest runs each of
+// them once per device; the table is in tests/CMakeLists.txt.
 #pragma once
 
-#include <cstdlib>
-#include <string_view>
+#include <cstddef>
 
-#include "runtime/device_context.h"
 #include "traingraph/device.h"
 
 namespace traingraph::testing {
 
-inline Device test_device() {
-  const char* name = std::getenv("TRAINGRAPH_TEST_DEVICE");
-  const bool is_gpu = name && std::string_view(name) == "gpu";
-  return is_gpu ? Device::gpu() : Device::cpu();
-}
+/// TRAINGRAPH_TEST_DEVICE: cpu, the default, gpu or null. Where a machine lacks
+/// it, all tests of the process are skipped.
+DeviceType test_device_type();
+inline Device test_device() { return Device(test_device_type()); }
+
+/// Another one, which is here wherever tests run.
+Device other_device();
+
+/// The null device runs everything but kernels: results stay zero and updates
+/// change nothing. What tests expect is that, there.
+inline bool computes() { return test_device_type() != DeviceType::Null; }
 
 /// Storage takes a multiple of so many bytes on the test device.
-inline std::size_t device_alignment() {
-  return test_device().context()->target().alignment();
-}
+std::size_t device_alignment();
 
 }  // namespace traingraph::testing

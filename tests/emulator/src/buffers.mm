@@ -117,7 +117,7 @@ namespace emulator {
 namespace {
 
 bool is_valid_length(NSUInteger length) {
-  return length > 0 && length <= memory_limit();
+  return length > 0 && length <= max_buffer_length();
 }
 
 void require_storage(const char* what, MTLResourceOptions options) {
@@ -131,9 +131,10 @@ void require_storage(const char* what, MTLResourceOptions options) {
 void set_host(BufferState& state) {
   state.host = state.device;
   if (state.storage_mode() == MTLStorageModePrivate) state.host = nullptr;
-  if (state.storage_mode() != MTLStorageModeManaged || has_unified_memory()) {
-    return;
-  }
+  const bool is_managed =
+      state.storage_mode() == MTLStorageModeManaged && !has_unified_memory();
+  const bool is_scattered = state.offset > 0 && scatters_heaps();
+  if (!is_managed && !is_scattered) return;
   state.host_copy.assign(state.device, state.device + state.length);
   state.host = state.host_copy.data();
 }

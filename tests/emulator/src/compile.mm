@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Compiling: checks of feeds and targets, and the order of both in executables.
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "element_types.h"
 #include "faults.h"
@@ -74,7 +76,10 @@ void require_placeholders_fed(MPSGraph* graph, const Plan& plan) {
 MPSGraphExecutable* compile(MPSGraph* graph,
                             MPSGraphTensorShapedTypeDictionary* feeds,
                             NSArray<MPSGraphTensor*>* targets,
-                            NSArray<MPSGraphOperation*>* operations) {
+                            NSArray<MPSGraphOperation*>* operations,
+                            bool is_finished) {
+  const Building building(kWhat);
+  std::this_thread::sleep_for(std::chrono::duration<double>(compile_delay()));
   if (!feeds || !targets) refuse(kWhat, @"feeds or target tensors are nil");
   if ([targets count] == 0 && [operations count] == 0) {
     refuse(kWhat, @"there are no targets");
@@ -104,9 +109,12 @@ MPSGraphExecutable* compile(MPSGraph* graph,
                         value_indices(target_order), target_nodes);
   require_placeholders_fed(graph, *plan);
   count_compile();
-  return [[[MPSGraphExecutable alloc] initWithPlan:plan
-                                             feeds:feed_order
-                                           targets:target_order] autorelease];
+  // What is compiled in the background knows its tensors later.
+  NSArray* none = [NSArray array];
+  return [[[MPSGraphExecutable alloc]
+      initWithPlan:plan
+             feeds:is_finished ? feed_order : none
+           targets:is_finished ? target_order : none] autorelease];
 }
 
 }  // namespace emulator
@@ -122,8 +130,10 @@ MPSGraphExecutable* compile(MPSGraph* graph,
   if (emulator::meets_compile_fault()) {
     emulator::refuse(emulator::kWhat, @"fails on demand");
   }
+  const bool is_finished =
+      !descriptor || [descriptor waitForCompilationCompletion];
   MPSGraphExecutable* executable =
-      emulator::compile(self, feeds, targets, operations);
+      emulator::compile(self, feeds, targets, operations, is_finished);
   [executable plan]->computes_in_half =
       !descriptor ||
       [descriptor optimizationLevel] != MPSGraphOptimizationLevel0;

@@ -29,9 +29,10 @@ struct Faults {
   std::map<std::string, std::function<void(std::vector<std::vector<double>>&)>>
       corruptions;
   int command_buffer_code = 0;
-  double delay = 0;
+  double delay = 0, compile_delay = 0;
   int group = 1;
-  int continue_every = 2;
+  int continue_every = 2, continue_times = 2;
+  bool is_silent = false, is_scattered = false;
   int encodes = 0;
 };
 
@@ -72,6 +73,10 @@ void fail_compile(int after) {
   locked([&](State& s) { s.faults.compile.arm(after); });
 }
 
+void delay_compile(double seconds) {
+  locked([&](State& s) { s.faults.compile_delay = seconds; });
+}
+
 void raise_in_operation(const std::string& op, int after) {
   locked([&](State& s) { s.faults.operations[op].arm(after); });
 }
@@ -101,11 +106,20 @@ void corrupt_operation(
   locked([&](State& s) { s.faults.corruptions[op] = std::move(change); });
 }
 
-void commit_and_continue_every(int n) {
+void commit_and_continue_every(int n, int times) {
   locked([&](State& s) {
     s.faults.continue_every = n;
+    s.faults.continue_times = times;
     s.faults.encodes = 0;
   });
+}
+
+void commit_silently(bool is_silent) {
+  locked([&](State& s) { s.faults.is_silent = is_silent; });
+}
+
+void scatter_heaps(bool is_scattered) {
+  locked([&](State& s) { s.faults.is_scattered = is_scattered; });
 }
 
 void set_has_device(bool has_device) {
@@ -162,11 +176,24 @@ int meets_command_buffer_fault() {
   });
 }
 
-bool meets_commit_and_continue() {
+int commits_of_encode() {
   return locked([](State& s) {
-    int every = s.faults.continue_every;
-    return every > 0 && ++s.faults.encodes % every == 0;
+    const int every = s.faults.continue_every;
+    const bool commits = every > 0 && ++s.faults.encodes % every == 0;
+    return commits ? s.faults.continue_times : 0;
   });
+}
+
+bool commits_silently() {
+  return locked([](State& s) { return s.faults.is_silent; });
+}
+
+bool scatters_heaps() {
+  return locked([](State& s) { return s.faults.is_scattered; });
+}
+
+double compile_delay() {
+  return locked([](State& s) { return s.faults.compile_delay; });
 }
 
 double completion_delay() {
@@ -196,6 +223,9 @@ bool has_unified_memory() {
 std::size_t memory_limit() {
   return locked([](State& s) { return s.machine.memory_limit; });
 }
+
+// No piece of memory may be that large.
+std::size_t max_buffer_length() { return memory_limit() / 2; }
 
 void count_object(const std::string& class_name, int change) {
   locked([&](State& s) { s.objects[class_name] += change; });

@@ -38,7 +38,7 @@ using emulator::make_buffer;
   return emulator::Memory::total_bytes();
 }
 - (NSUInteger)maxBufferLength {
-  return emulator::memory_limit();
+  return emulator::max_buffer_length();
 }
 - (NSUInteger)maxThreadgroupMemoryLength {
   return 32768;

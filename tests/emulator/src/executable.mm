@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // MPSGraphExecutable: encoding and running what was compiled.
+#include <algorithm>
+
 #import "descriptors.h"
 #include "element_types.h"
 #include "faults.h"
@@ -29,10 +31,11 @@ struct Run {
     return 0;
   }
 
-  /// May run although the command buffer with the computation failed.
-  int write_results() {
-    for (std::size_t r = 0; r < results.size(); ++r) {
-      if (is_computed) {
+  /// May run although the command buffer with the computation failed. Without
+  /// hazard tracking nobody would have to wait for it.
+  int write_results(std::size_t begin, std::size_t end) {
+    for (std::size_t r = begin; r < end; ++r) {
+      if (is_computed && results[r].is_tracked()) {
         results[r].write(values[r]);
       } else {
         results[r].poison();
@@ -80,10 +83,24 @@ void require_apart(const Run& run) {
   }
 }
 
+/// As code does that was given a wrapper of the caller's buffer.
+void go_on(MPSCommandBuffer* buffer) {
+  if (commits_silently()) return [buffer replaceCommandBuffer];
+  [[MPSCommandBuffer commandBufferWithCommandBuffer:buffer] commitAndContinue];
+}
+
+/// Each command buffer after the first writes its share of the results.
 void encode_run(MPSCommandBuffer* buffer, std::shared_ptr<Run> run) {
   record(kWhat, buffer, [run] { return run->compute_values(); });
-  if (meets_commit_and_continue()) [buffer commitAndContinue];
-  record(kWhat, buffer, [run] { return run->write_results(); });
+  const int commits = commits_of_encode();
+  const int shares = std::max(commits, 1);
+  for (int i = 0; i < shares; ++i) {
+    if (i < commits) go_on(buffer);
+    const std::size_t count = run->results.size();
+    const std::size_t begin = count * i / shares;
+    const std::size_t end = count * (i + 1) / shares;
+    record(kWhat, buffer, [=] { return run->write_results(begin, end); });
+  }
 }
 
 void encode_waits(id<MTLCommandBuffer> buffer, NSArray* waits) {
@@ -212,9 +229,6 @@ using emulator::refuse;
   if (![buffer isKindOfClass:[MPSCommandBuffer class]]) {
     refuse(emulator::kWhat, @"%@ is no MPSCommandBuffer", buffer);
   }
-  if (emulator::meets_encode_fault()) {
-    refuse(emulator::kWhat, @"fails on demand");
-  }
   if (!plan.is_alive()) {
     refuse(emulator::kWhat, @"the executable's MPSGraph was released");
   }
@@ -227,6 +241,9 @@ using emulator::refuse;
 
   emulator::encode_waits(buffer, [descriptor waits]);
   emulator::encode_run(buffer, run);
+  if (emulator::meets_encode_fault()) {
+    refuse(emulator::kWhat, @"fails on demand");
+  }
   emulator::encode_signals(buffer, [descriptor signals]);
   emulator::add_handlers(buffer, results, descriptor);
   return results;

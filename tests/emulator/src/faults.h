@@ -17,9 +17,12 @@ bool meets_operation_fault(const std::string& op);
 bool meets_encode_fault();
 /// The MTLCommandBufferError code to end with; 0 to succeed.
 int meets_command_buffer_fault();
-/// True when this encodeToCommandBuffer shall commit and continue.
-bool meets_commit_and_continue();
+/// How often this encodeToCommandBuffer shall commit and continue.
+int commits_of_encode();
+bool commits_silently();
+bool scatters_heaps();
 
+double compile_delay();
 double completion_delay();
 int completion_group();
 /// May be empty.
@@ -29,6 +32,7 @@ std::function<void(std::vector<std::vector<double>>&)> corruption_of(
 bool has_device();
 bool has_unified_memory();
 std::size_t memory_limit();
+std::size_t max_buffer_length();
 
 void count_object(const std::string& class_name, int change);
 void count_command_buffer();

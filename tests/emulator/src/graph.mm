@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // MPSGraph, its tensors and operations: building.
+#include <mutex>
+
 #include "element_types.h"
 #include "faults.h"
 #import "graph_objects.h"
@@ -121,6 +123,7 @@ using emulator::refuse;
                                 name:(NSString*)name
                               inputs:(NSArray*)inputs
                                types:(const std::vector<emulator::Type>&)types {
+  const emulator::Building building(node.op.c_str());
   GraphState& state = *[self state];
   const NSUInteger index = state.nodes.size();
   if (!name) {
@@ -153,6 +156,20 @@ using emulator::refuse;
 @end
 
 namespace emulator {
+namespace {
+
+std::recursive_mutex& builder() {
+  static std::recursive_mutex mutex;
+  return mutex;
+}
+
+}  // namespace
+
+Building::Building(const char* what) {
+  if (!builder().try_lock()) refuse(what, @"another thread builds a graph");
+}
+
+Building::~Building() { builder().unlock(); }
 
 Type type_of(MPSGraphTensor* tensor) {
   return {[tensor dataType], dims_of([tensor shape])};

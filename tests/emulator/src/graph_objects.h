@@ -41,10 +41,21 @@
 
 namespace emulator {
 
-/// Autoreleased.
+/// While it lives, no other thread may build or compile any graph: Apple does
+/// not say that several may.
+class Building {
+ public:
+  explicit Building(const char* what);
+  ~Building();
+  Building(const Building&) = delete;
+  Building& operator=(const Building&) = delete;
+};
+
+/// Autoreleased. Not finished: it goes on in the background.
 MPSGraphExecutable* compile(MPSGraph* graph,
                             MPSGraphTensorShapedTypeDictionary* feeds,
                             NSArray<MPSGraphTensor*>* targets,
-                            NSArray<MPSGraphOperation*>* operations);
+                            NSArray<MPSGraphOperation*>* operations,
+                            bool is_finished = true);
 
 }  // namespace emulator

@@ -45,6 +45,12 @@ void require_options(const char* what, const HeapState& heap,
   }
 }
 
+void require_length(const char* what, NSUInteger length) {
+  if (length <= max_buffer_length()) return;
+  refuse(what, @"%lu bytes are more than a buffer may have",
+         (unsigned long)length);
+}
+
 }  // namespace
 
 id<MTLHeap> make_heap(id<MTLDevice> device, MTLHeapDescriptor* descriptor) {
@@ -137,6 +143,7 @@ using emulator::refuse;
     refuse(what, @"the heap is a placement heap");
   }
   emulator::require_options(what, *_state, options);
+  emulator::require_length(what, length);
   if (length == 0 || emulator::meets_allocation_fault()) return nil;
   NSUInteger offset;
   {
@@ -158,6 +165,7 @@ using emulator::refuse;
     refuse(what, @"the heap is no placement heap");
   }
   emulator::require_options(what, *_state, options);
+  emulator::require_length(what, length);
   if (length == 0) return nil;
   if (offset % kHeapAlignment != 0) {
     refuse(what, @"offset %lu is not aligned to %lu", (unsigned long)offset,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// MPSCommandBuffer: hands everything to the live Metal buffer.
+// MPSCommandBuffer: hands everything to the live Metal buffer, or to another
+// MPSCommandBuffer that it wraps.
 #import "objects.h"
 
 using emulator::refuse;
 
 @implementation MPSCommandBuffer
 @synthesize commandBuffer = _commandBuffer;
-@synthesize rootCommandBuffer = _rootCommandBuffer;
 
 + (instancetype)commandBufferWithCommandBuffer:(id<MTLCommandBuffer>)buffer {
   return [[[self alloc] initWithCommandBuffer:buffer] autorelease];
@@ -21,7 +21,6 @@ using emulator::refuse;
   if (!buffer) refuse("initWithCommandBuffer", @"the command buffer is nil");
   self = [super init];
   _commandBuffer = [buffer retain];
-  _rootCommandBuffer = [buffer retain];
   emulator::count_birth(self);
   return self;
 }
@@ -29,11 +28,22 @@ using emulator::refuse;
 - (void)dealloc {
   emulator::count_death(self);
   [_commandBuffer release];
-  [_rootCommandBuffer release];
   [super dealloc];
 }
 
+- (id<MTLCommandBuffer>)rootCommandBuffer {
+  return emulator::live_buffer(_commandBuffer);
+}
+
 - (void)commitAndContinue {
+  if ([_commandBuffer isKindOfClass:[MPSCommandBuffer class]]) {
+    [(MPSCommandBuffer*)_commandBuffer commitAndContinue];
+  } else {
+    [self replaceCommandBuffer];
+  }
+}
+
+- (void)replaceCommandBuffer {
   id<MTLCommandBuffer> committed = _commandBuffer;
   [committed commit];
   _commandBuffer = [[[committed commandQueue] commandBuffer] retain];

@@ -83,3 +83,8 @@ inline NSUInteger heap_size_of(NSUInteger length) {
 @property(readonly) id<MTLDevice> device;
 - (instancetype)initWithDevice:(id<MTLDevice>)device;
 @end
+
+@interface MPSCommandBuffer (Emulator)
+/// What commitAndContinue does, without calling it.
+- (void)replaceCommandBuffer;
+@end

@@ -16,6 +16,8 @@ class TensorRegion {
 
   const Type& type() const { return type_; }
   bool overlaps(const TensorRegion& other) const;
+  /// Do commands that follow wait for what was written here?
+  bool is_tracked() const;
 
   // On the device's thread.
   Array read() const;

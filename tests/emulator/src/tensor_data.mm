@@ -127,6 +127,10 @@ std::size_t TensorRegion::num_bytes() const {
   return type_.num_elements() / row_length() * row_bytes_;
 }
 
+bool TensorRegion::is_tracked() const {
+  return [buffer_.get() hazardTrackingMode] == MTLHazardTrackingModeTracked;
+}
+
 bool TensorRegion::overlaps(const TensorRegion& other) const {
   return begin() < other.begin() + other.num_bytes() &&
          other.begin() < begin() + num_bytes();

@@ -9,7 +9,6 @@ NS_ASSUME_NONNULL_BEGIN
 
 @interface MPSCommandBuffer : NSObject <MTLCommandBuffer> {
   id<MTLCommandBuffer> _commandBuffer;
-  id<MTLCommandBuffer> _rootCommandBuffer;
 }
 @property(readonly, retain, nonatomic) id<MTLCommandBuffer> commandBuffer;
 @property(readonly, retain, nonatomic) id<MTLCommandBuffer> rootCommandBuffer;

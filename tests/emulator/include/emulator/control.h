@@ -15,11 +15,13 @@ namespace emulator {
 /// `after`: how many such events succeed first.
 void fail_allocation(int after = 0);  // newBuffer..., newHeap... return nil
 void fail_compile(int after = 0);     // compileWithDevice... raises
+void delay_compile(double seconds);   // it takes that long
 void raise_in_operation(const std::string& op, int after = 0);  // at creation
 /// The command buffer ends in MTLCommandBufferStatusError with this
 /// MTLCommandBufferError code; its work is not done.
 void fail_command_buffer(int code, int after = 0);
-void raise_in_encode(int after = 0);  // encodeToCommandBuffer raises
+/// encodeToCommandBuffer raises, after it committed what it was going to.
+void raise_in_encode(int after = 0);
 
 /// Completion handlers run this much later.
 void delay_completion(double seconds);
@@ -31,8 +33,12 @@ void corrupt_operation(
     const std::string& op,
     std::function<void(std::vector<std::vector<double>>&)> change);
 /// encodeToCommandBuffer commits the command buffer and goes on with another
-/// one, as MPSGraph may, every n-th time (1: always; 0: never; default 2).
-void commit_and_continue_every(int n);
+/// one, as MPSGraph may, every n-th time (1: always; 0: never; default 2), and
+/// so many `times` in a row. Silently: not by commitAndContinue.
+void commit_and_continue_every(int n, int times = 2);
+void commit_silently(bool is_silent);
+/// The host finds buffers of heaps at other addresses than their offsets say.
+void scatter_heaps(bool is_scattered);
 
 /// The machine: is there a GPU at all, does it share memory with the host, how
 /// much of it there is. Ask before the device is created.
