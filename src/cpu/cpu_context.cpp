@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "cpu/cpu_target.h"
 #include "cpu/lowering.h"
@@ -42,6 +43,30 @@ void run(BoundUnits& work, std::span<double> unit_seconds) {
   }
 }
 
+/// Threads of a team that a new thread makes.
+int num_threads_by_default() {
+  int num_threads = 1;
+  std::thread([&] { num_threads = omp_get_max_threads(); }).join();
+  return num_threads;
+}
+
+/// While it lives, teams of this thread have the size of the queue's: how sums
+/// are divided must not depend on who computes.
+class TeamSize {
+ public:
+  explicit TeamSize(int num_threads) : previous_(omp_get_max_threads()) {
+    if (num_threads != previous_) omp_set_num_threads(num_threads);
+  }
+  ~TeamSize() {
+    if (omp_get_max_threads() != previous_) omp_set_num_threads(previous_);
+  }
+  TeamSize(const TeamSize&) = delete;
+  TeamSize& operator=(const TeamSize&) = delete;
+
+ private:
+  int previous_;
+};
+
 class CpuContext : public DeviceContext {
  public:
   CpuContext() : queue_([](Submission& s) { run_on_host(s, run); }) {}
@@ -50,7 +75,7 @@ class CpuContext : public DeviceContext {
     const auto* version = dnnl_version();
     return "cpu (oneDNN " + std::to_string(version->major) + '.' +
            std::to_string(version->minor) + ", " +
-           std::to_string(omp_get_max_threads()) + " threads)";
+           std::to_string(num_threads_) + " threads)";
   }
   const Target& target() const override { return target_; }
   std::shared_ptr<DeviceBuffer> allocate(std::size_t bytes,
@@ -81,11 +106,20 @@ class CpuContext : public DeviceContext {
     }
     return bound;
   }
-  void submit(Submission& submission) override { queue_.submit(submission); }
+  void submit(Submission& submission) override {
+    // A team within a team would be one thread.
+    queue_.submit(submission, submission.is_awaited && !omp_in_parallel());
+  }
+  void help(Submission& submission) override {
+    if (omp_in_parallel()) return;
+    const TeamSize size(num_threads_);
+    queue_.help(submission);
+  }
   void drain() override { queue_.drain(); }
   void close() override { queue_.close(); }
 
  private:
+  const int num_threads_ = num_threads_by_default();
   CpuTarget target_;
   QueueThread queue_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which activations may be fused, and the post-ops that compute them.
+// Which nodes may be fused, and the post-ops that compute activations.
 #include "cpu/fusion.h"
 
 #include <limits>
@@ -46,6 +46,33 @@ NodeId find_activation(const Program& program, ValueId value,
   return found;
 }
 
+/// The sum of the gradient that a convolution's weights gradient reads.
+NodeId find_bias_gradient(const Program& program,
+                          const std::vector<NodeId>& readers, NodeId after) {
+  for (NodeId id : readers) {
+    const Node& reader = program.node(id);
+    if (id <= after || reader.op->kind != OpKind::Reduce) continue;
+    const auto& attrs = std::get<ReduceAttrs>(reader.attrs);
+    if (attrs.type == ReductionType::Sum && attrs.axes == Shape{0, 2, 3}) {
+      return id;
+    }
+  }
+  return kNone;
+}
+
+NodeId find_companion(const Program& program, NodeId id,
+                      const std::vector<std::vector<NodeId>>& readers,
+                      const std::vector<bool>& is_kept) {
+  const Node& node = program.node(id);
+  if (node.op->kind == OpKind::Convolution2dWeightsGradient) {
+    return find_bias_gradient(program, readers[node.inputs[0]], id);
+  }
+  if (!has_post_ops(node)) return kNone;
+  const ValueId result = node.outputs[0];
+  if (is_kept[result]) return kNone;
+  return find_activation(program, result, readers[result]);
+}
+
 }  // namespace
 
 std::vector<NodeId> find_fusions(const Program& program,
@@ -58,13 +85,13 @@ std::vector<NodeId> find_fusions(const Program& program,
     }
   }
   std::vector<NodeId> fusions(num_nodes, kNone);
+  std::vector<bool> is_taken(num_nodes);
   for (NodeId id = 0; id < num_nodes; ++id) {
-    const Node& node = program.node(id);
-    if (!has_post_ops(node) || is_kept[node.outputs[0]]) continue;
-    const NodeId next =
-        find_activation(program, node.outputs[0], readers[node.outputs[0]]);
-    if (next == kNone || program.node(next).phase != node.phase) continue;
-    fusions[id] = next;
+    const NodeId other = find_companion(program, id, readers, is_kept);
+    if (other == kNone || is_taken[other]) continue;
+    if (program.node(other).phase != program.node(id).phase) continue;
+    is_taken[other] = true;
+    fusions[id] = other;
   }
   return fusions;
 }

@@ -7,6 +7,9 @@
 //
 // Legal when nobody else needs p. The activation's gradient does, unless it can
 // be had from y, as for ReLU, where y > 0 just when p > 0.
+//
+// It also sums the gradient of a convolution over all but the channels, which
+// is the gradient of its bias, while it computes that of the weights.
 #pragma once
 
 #include <optional>
@@ -18,8 +21,8 @@
 
 namespace traingraph::cpu {
 
-/// By node: the activation that may be computed along with it; -1: none.
-/// Values of `is_kept` must exist by themselves.
+/// By node: the one that may be computed along with it, always a later one;
+/// -1: none. Values of `is_kept` must exist by themselves.
 std::vector<NodeId> find_fusions(const Program& program,
                                  const std::vector<bool>& is_kept);
 

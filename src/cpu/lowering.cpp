@@ -96,12 +96,6 @@ LoweredProgram Lowering::run() {
   return std::move(lowered_);
 }
 
-void Lowering::fuse(NodeId activation) {
-  const Node& node = program_.node(activation);
-  is_fused_[activation] = true;
-  stand_in_[node.inputs[0]] = node.outputs[0];
-}
-
 memory::desc Lowering::layout(ValueId value) const {
   const memory::desc& home = states_[value].home;
   return has_dims_of(home, plain(value)) ? home : plain(value);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -51,6 +52,9 @@ class NodeLowering {
   void fuse_activation();
   /// Is input `i` f(x) although the node was made to read x? See above.
   bool reads_activated(int input) const;
+  /// Of a convolution's weights gradient: the argument for the gradient of its
+  /// bias, if there is one to compute along (fusion.h).
+  std::optional<int> write_bias_gradient();
 
   /// The layout that input `i` has now (plain unless its producer chose one).
   dnnl::memory::desc layout(int input) const;
@@ -85,10 +89,11 @@ class NodeLowering {
  private:
   ValueId input_value(int input) const;
   ValueId result_value(int result) const;
+  int write_value(ValueId value, const dnnl::memory::desc& layout);
 
   Lowering& lowering_;
   NodeId id_;
-  NodeId fused_ = -1;  // the activation that this unit computes too
+  NodeId fused_ = -1;  // the node that this unit computes too
   Unit unit_;
   std::vector<int> input_arg_;   // last argument of each input; -1: none
   std::vector<int> result_arg_;  // and of each result

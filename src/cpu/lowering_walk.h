@@ -23,11 +23,12 @@ class Lowering {
 
   const Program& program() const { return program_; }
   bool is_used(ValueId value) const { return is_used_[value]; }
-  /// The activation that may be computed along with a node; -1: none.
-  NodeId next_activation(NodeId id) const { return fusions_[id]; }
-  /// Computes `activation` with the node before it: whoever wants that node's
-  /// result gets the activation's.
-  void fuse(NodeId activation);
+  /// The node that may be computed along with another; -1: none.
+  NodeId companion(NodeId id) const { return fusions_[id]; }
+  /// `companion` gets no unit of its own.
+  void fuse(NodeId companion) { is_fused_[companion] = true; }
+  /// Whoever wants `value` gets `other`.
+  void replace(ValueId value, ValueId other) { stand_in_[value] = other; }
   /// The value that stands for `value`: itself unless it was fused away.
   ValueId stand_in(ValueId value) const { return stand_in_[value]; }
   dnnl::memory::desc plain(ValueId value) const {

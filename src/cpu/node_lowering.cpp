@@ -36,19 +36,28 @@ ValueId NodeLowering::input_value(int input) const {
 }
 
 ValueId NodeLowering::result_value(int result) const {
-  if (fused_ < 0 || result != 0) return node().outputs[result];
-  return lowering_.program().node(fused_).outputs[0];
+  return lowering_.stand_in(node().outputs[result]);
 }
 
 const ActivationAttrs* NodeLowering::next_activation() const {
-  const NodeId next = lowering_.next_activation(id_);
+  const NodeId next = lowering_.companion(id_);
   if (next < 0) return nullptr;
-  return &std::get<ActivationAttrs>(lowering_.program().node(next).attrs);
+  return std::get_if<ActivationAttrs>(&lowering_.program().node(next).attrs);
 }
 
 void NodeLowering::fuse_activation() {
-  fused_ = lowering_.next_activation(id_);
+  fused_ = lowering_.companion(id_);
   lowering_.fuse(fused_);
+  const ValueId activated = lowering_.program().node(fused_).outputs[0];
+  lowering_.replace(node().outputs[0], activated);
+}
+
+std::optional<int> NodeLowering::write_bias_gradient() {
+  fused_ = lowering_.companion(id_);
+  if (fused_ < 0) return {};
+  lowering_.fuse(fused_);
+  const ValueId sum = lowering_.program().node(fused_).outputs[0];
+  return write_value(sum, lowering_.plain(sum));
 }
 
 bool NodeLowering::reads_activated(int input) const {
@@ -99,11 +108,14 @@ int NodeLowering::write(int result) {
 }
 
 int NodeLowering::write(int result, const memory::desc& layout) {
-  const StorageId storage =
-      lowering_.add_result(result_value(result), layout, node().phase);
+  return result_arg_[result] = write_value(result_value(result), layout);
+}
+
+int NodeLowering::write_value(ValueId value, const memory::desc& layout) {
+  const StorageId storage = lowering_.add_result(value, layout, node().phase);
   unit_.args.push_back(storage);
   unit_.writes.push_back(storage);
-  return result_arg_[result] = static_cast<int>(unit_.args.size()) - 1;
+  return static_cast<int>(unit_.args.size()) - 1;
 }
 
 int NodeLowering::write_opaque(int result, std::size_t bytes,

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "cpu/instruction_set.h"
+
 namespace traingraph::cpu {
 
 /// Elements of a cheap loop that are worth waking the team for.
@@ -26,22 +28,25 @@ struct Part {
   }
 };
 
-/// Calls f(begin, end) on disjoint parts that cover [0, n). Ranges up to
-/// `grain` run here, on the calling thread. The team is all or nothing:
-/// libgomp rebuilds its threads when the size of a team changes. Parts begin
-/// at multiples of `multiple`; pass 1 when an index stands for a whole row.
+/// Calls f(begin, end), compiled for the processor's vectors, on disjoint parts
+/// that cover [0, n). Ranges up to `grain` run here, on the calling thread. The
+/// team is all or nothing: libgomp rebuilds its threads when the size of a team
+/// changes. Parts begin at multiples of `multiple`; pass 1 when an index stands
+/// for a whole row.
 template <class F>
 void parallel_for(std::int64_t n, std::int64_t grain, F&& f,
                   std::int64_t multiple = 16) {
   if (n <= 0) return;
   if (n <= grain || omp_get_max_threads() == 1 || omp_in_parallel()) {
-    f(std::int64_t{0}, n);
+    vectorized([&] { f(std::int64_t{0}, n); });
     return;
   }
 #pragma omp parallel
   {
     const Part part(n, omp_get_thread_num(), omp_get_num_threads(), multiple);
-    if (part.begin < part.end) f(part.begin, part.end);
+    if (part.begin < part.end) {
+      vectorized([&] { f(part.begin, part.end); });
+    }
   }
 }
 

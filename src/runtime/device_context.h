@@ -72,6 +72,9 @@ class Submission {
   /// When not empty: seconds per unit of `work` are stored here.
   std::span<double> unit_seconds;
   Submission* next = nullptr;
+  /// The submitter calls DeviceContext::help() at once: a queue that is idle
+  /// need not wake its own thread.
+  bool is_awaited = false;
 };
 
 class DeviceContext {
@@ -97,6 +100,10 @@ class DeviceContext {
       std::span<const std::vector<PoisonRange>> poison) = 0;
   /// Enqueues; returns at once. Submissions run in order.
   virtual void submit(Submission& submission) = 0;
+  /// After submitting what is_awaited: lends the calling thread to a queue
+  /// whose own thread has nothing to do, until `submission` is over. May return
+  /// earlier; the submission is then over as soon as without help.
+  virtual void help(Submission&) {}
   /// Waits until everything submitted so far is over.
   virtual void drain() = 0;
   /// At process exit: waits for what runs; everything else and all that comes

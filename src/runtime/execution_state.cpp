@@ -25,6 +25,7 @@ void ExecutionState::reset() {
   has_loss = false;
   error_ = nullptr;
   seconds = 0;
+  is_awaited = false;
   is_profiled = false;
   unit_times.clear();
   unit_seconds = {};

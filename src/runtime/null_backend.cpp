@@ -109,7 +109,10 @@ class NullContext : public DeviceContext {
     }
     return bound;
   }
-  void submit(Submission& submission) override { queue_.submit(submission); }
+  void submit(Submission& submission) override {
+    queue_.submit(submission, submission.is_awaited);
+  }
+  void help(Submission& submission) override { queue_.help(submission); }
   void drain() override { queue_.drain(); }
   void close() override { queue_.close(); }
 

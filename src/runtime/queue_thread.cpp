@@ -44,7 +44,7 @@ QueueThread::~QueueThread() {
   thread_.join();
 }
 
-void QueueThread::submit(Submission& submission) {
+void QueueThread::submit(Submission& submission, bool is_helped) {
   require_device_threads();
   {
     std::scoped_lock lock(mutex_);
@@ -52,8 +52,20 @@ void QueueThread::submit(Submission& submission) {
     (tail_ ? tail_->next : head_) = &submission;
     tail_ = &submission;
     ++num_submitted_;
+    if (is_helped) return;
   }
   not_empty_.notify_one();
+}
+
+void QueueThread::help(Submission& submission) {
+  std::unique_lock lock(mutex_);
+  bool is_over = false;
+  while (!is_busy_ && head_ && !is_over) {
+    is_over = head_ == &submission;
+    process_first(lock);
+  }
+  // What others submitted meanwhile, or an own submission behind theirs.
+  if (head_) not_empty_.notify_one();
 }
 
 void QueueThread::drain() {
@@ -75,22 +87,28 @@ void QueueThread::close() {
 void QueueThread::loop() {
   std::unique_lock lock(mutex_);
   while (true) {
-    not_empty_.wait(lock, [this] { return head_ || stops_; });
+    not_empty_.wait(lock, [this] { return head_ ? !is_busy_ : stops_; });
     if (!head_) return;
-    Submission& submission = *head_;
-    head_ = submission.next;
-    if (!head_) tail_ = nullptr;
-    const bool is_closed = is_closed_;
-    lock.unlock();
-    if (is_closed) {
-      submission.finished(closed_error(), 0);
-    } else {
-      process_(submission);
-    }
-    lock.lock();
-    ++num_finished_;
-    if (num_draining_ > 0) finished_.notify_all();
+    process_first(lock);
   }
+}
+
+void QueueThread::process_first(std::unique_lock<std::mutex>& lock) {
+  Submission& submission = *head_;
+  head_ = submission.next;
+  if (!head_) tail_ = nullptr;
+  const bool is_closed = is_closed_;
+  is_busy_ = true;
+  lock.unlock();
+  if (is_closed) {
+    submission.finished(closed_error(), 0);
+  } else {
+    process_(submission);
+  }
+  lock.lock();
+  is_busy_ = false;
+  ++num_finished_;
+  if (num_draining_ > 0) finished_.notify_all();
 }
 
 void run_on_host(Submission& submission, RunUnits run) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // QueueThread: one worker thread that takes submissions in order. The queue of
-// every backend whose work runs on host threads (CPU, null).
+// every backend whose work runs on host threads (CPU, null). Who waits for a
+// submission anyway may process it instead of the worker, and saves waking it.
 #pragma once
 
 #include <condition_variable>
@@ -21,7 +22,10 @@ class QueueThread {
   /// Finishes what is queued, then joins.
   ~QueueThread();
 
-  void submit(Submission& submission);
+  /// `is_helped`: help() follows, and wakes the worker where that is due.
+  void submit(Submission& submission, bool is_helped = false);
+  /// See DeviceContext::help().
+  void help(Submission& submission);
   /// Waits until everything submitted so far was processed.
   void drain();
   /// What is not processed yet, and all that comes, ends with a StateError.
@@ -29,6 +33,8 @@ class QueueThread {
 
  private:
   void loop();
+  /// Takes the first submission and processes it; the mutex is free meanwhile.
+  void process_first(std::unique_lock<std::mutex>& lock);
 
   Process process_;
   std::mutex mutex_;
@@ -37,6 +43,7 @@ class QueueThread {
   Submission* tail_ = nullptr;
   std::uint64_t num_submitted_ = 0, num_finished_ = 0;
   int num_draining_ = 0;
+  bool is_busy_ = false;  // somebody processes a submission
   bool stops_ = false, is_closed_ = false;
   std::thread thread_;
 };

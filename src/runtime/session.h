@@ -117,7 +117,8 @@ class Session : public std::enable_shared_from_this<Session> {
     ~Turn();
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
-    /// The room now belongs to the execution.
+    /// The room now belongs to the execution. Who submits what is_awaited
+    /// calls finish() next.
     void submit(const std::shared_ptr<ExecutionState>& slot);
     void end() { lock_.unlock(); }
 
@@ -205,8 +206,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void require_seed(const char* call) const;
   void advance(const Call& call, bool skips, std::int64_t batch,
                const std::shared_ptr<ExecutionState>& slot);
-  static Execution finish(const std::shared_ptr<ExecutionState>& slot,
-                          const ExecuteOptions& options);
+  Execution finish(const std::shared_ptr<ExecutionState>& slot,
+                   const ExecuteOptions& options);
   std::shared_ptr<ExecutionState> acquire_slot();
 
   // session_check.cpp: everything that is wrong is found before enqueuing

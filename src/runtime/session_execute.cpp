@@ -156,6 +156,7 @@ Execution Session::enqueue(const Call& call, const ExecuteOptions& options,
         std::ranges::find(outputs, item.name, &OutputPlan::Entry::name);
     slot->copy_output_to(it - outputs.begin(), item.data);
   }
+  slot->is_awaited = options.synchronous;
   slot->is_profiled = options.profiling || options.per_layer_profiling;
   if (options.per_layer_profiling) {
     slot->unit_times.assign(segment->units.size(), 0.0);
@@ -215,6 +216,7 @@ Execution Session::finish(const std::shared_ptr<ExecutionState>& slot,
                           const ExecuteOptions& options) {
   Execution execution(slot);
   if (!options.synchronous) return execution;
+  context_->help(*slot);
   std::exception_ptr error;
   try {
     slot->wait();

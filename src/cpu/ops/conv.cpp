@@ -39,8 +39,7 @@ struct Convolution {
             bias,        y,    strides,    dilations, padding_begin,
             padding_end, attr, allow_empty};
   }
-  template <class Backward>
-  Backward backward() const {
+  BackwardData backward_data() const {
     return {engine(),
             kAlgorithm,
             x,
@@ -52,6 +51,13 @@ struct Convolution {
             padding_end,
             forward(),
             user_scratchpad()};
+  }
+  /// `bias` may be empty.
+  BackwardWeights backward_weights(const memory::desc& bias) const {
+    return {engine(),    kAlgorithm,    x,
+            weights,     bias,          y,
+            strides,     dilations,     padding_begin,
+            padding_end, forward(bias), user_scratchpad()};
   }
 
  private:
@@ -94,7 +100,7 @@ void lower_convolution_2d_input_gradient(NodeLowering& lowering) {
   const Convolution convolution(
       lowering.attrs<Convolution2dGradientAttrs>(), lowering.result_shape(),
       lowering.input_shape(1), lowering.input_shape(0));
-  const auto primitive = convolution.backward<BackwardData>();
+  const auto primitive = convolution.backward_data();
   const memory::desc gradient = primitive.diff_dst_desc(),
                      weights = primitive.weights_desc(),
                      dx = primitive.diff_src_desc();
@@ -108,14 +114,24 @@ void lower_convolution_2d_weights_gradient(NodeLowering& lowering) {
   const Convolution convolution(
       lowering.attrs<Convolution2dGradientAttrs>(), lowering.input_shape(1),
       lowering.result_shape(), lowering.input_shape(0));
-  const auto primitive = convolution.backward<BackwardWeights>();
+  const std::optional<int> bias_gradient = lowering.write_bias_gradient();
+  const memory::desc bias =
+      bias_gradient
+          ? memory::desc({lowering.input_shape(0)[1]}, memory::data_type::f32,
+                         memory::format_tag::a)
+          : memory::desc();
+  const auto primitive = convolution.backward_weights(bias);
   const memory::desc gradient = primitive.diff_dst_desc(),
                      x = primitive.src_desc(),
                      dw = primitive.diff_weights_desc();
-  emit_primitive(lowering, primitive,
-                 {{DNNL_ARG_DIFF_DST, gradient, lowering.read(0, gradient)},
-                  {DNNL_ARG_SRC, x, lowering.read(1, x)},
-                  {DNNL_ARG_DIFF_WEIGHTS, dw, lowering.write(0, dw)}});
+  std::vector<PrimitiveArg> args{
+      {DNNL_ARG_DIFF_DST, gradient, lowering.read(0, gradient)},
+      {DNNL_ARG_SRC, x, lowering.read(1, x)},
+      {DNNL_ARG_DIFF_WEIGHTS, dw, lowering.write(0, dw)}};
+  if (bias_gradient) {
+    args.push_back({DNNL_ARG_DIFF_BIAS, bias, *bias_gradient});
+  }
+  emit_primitive(lowering, primitive, std::move(args));
 }
 
 }  // namespace traingraph::cpu

@@ -54,18 +54,20 @@ std::int64_t num_floats(const dnnl::memory::desc& layout);
 template <class F>
 void map_floats(std::int64_t n, std::int64_t grain, const float* x, float* y,
                 F f) {
-  parallel_for(n, grain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(n, grain, [=](std::int64_t begin, std::int64_t end) {
+    const F local = f;  // else a store to y may be one to a constant of f
 #pragma omp simd
-    for (std::int64_t i = begin; i < end; ++i) y[i] = f(x[i]);
+    for (std::int64_t i = begin; i < end; ++i) y[i] = local(x[i]);
   });
 }
 
 template <class F>
 void zip_floats(std::int64_t n, std::int64_t grain, const float* x,
                 const float* y, float* z, F f) {
-  parallel_for(n, grain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(n, grain, [=](std::int64_t begin, std::int64_t end) {
+    const F local = f;
 #pragma omp simd
-    for (std::int64_t i = begin; i < end; ++i) z[i] = f(x[i], y[i]);
+    for (std::int64_t i = begin; i < end; ++i) z[i] = local(x[i], y[i]);
   });
 }
 

@@ -98,7 +98,10 @@ TEST_P(Fusion, GivesTheSameNumbersInOneUnit) {
 TEST_P(Fusion, TrainsWhereTheSlopeFollowsFromTheResult) {
   Pair pair(GetParam().producer, GetParam().activation);
   std::vector<ValueId> kept = pair.differentiate_all();
-  const std::size_t fewer = GetParam().has_slope_of_result ? 1 : 0;
+  // A convolution's bias gradient comes with that of its weights.
+  const std::size_t fewer =
+      (GetParam().has_slope_of_result ? 1 : 0) +
+      (GetParam().producer == Producer::Convolution ? 1 : 0);
   EXPECT_EQ(num_units(pair.test.program, kept, true) + fewer,
             num_units(pair.test.program, kept, false));
   const ProgramRun fused = pair.test.run(kept);
@@ -187,6 +190,30 @@ TEST(FusionRule, LeavesAProductThatOthersRead) {
   const ValueId sum = program.append_one(OpKind::Binary, ArithmeticAttrs{},
                                          {pair.product, pair.y});
   EXPECT_EQ(num_units(program, {sum}, true), 3u);
+}
+
+TEST(FusionRule, BiasGradientComesWithTheWeightsGradient) {
+  Pair pair(Producer::Convolution, {HardShrink, 0.5f});
+  const std::vector<ValueId> gradients = pair.differentiate_all();
+  const Program& program = pair.test.program;
+  const auto is_weights_gradient = [](const Node& node) {
+    return node.op->kind == OpKind::Convolution2dWeightsGradient;
+  };
+  const auto node = std::ranges::find_if(program.nodes(), is_weights_gradient);
+  const ValueId incoming = node->inputs[0];
+  std::vector<ValueId> kept = gradients;
+  kept.push_back(incoming);
+  const ProgramRun run = pair.test.run(kept);
+  const Floats values = run.get(incoming);
+  const Shape& shape = program.shape(incoming);
+  const std::int64_t inner = shape[2] * shape[3];
+  std::vector<double> sums(static_cast<std::size_t>(shape[1]));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    sums[i / inner % sums.size()] += values[i];
+  }
+  expect_near(run.get(gradients[2]), sums);
+  EXPECT_EQ(num_units(program, kept, true) + 1,
+            num_units(program, kept, false));
 }
 
 std::string inference_plan(const CompileOptions& options) {
