@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""Time of one training step (forward, gradient, update; the loss is read back)
+against PyTorch, JAX and ONNX Runtime training, whichever are installed.
+
+Each system trains the same network from the same values in a process of its
+own; they take turns in blocks of steps. Who computes other losses is named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import statistics
+import sys
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import worker
+from workloads import WORKLOADS
+
+SYSTEMS = [
+    "traingraph",
+    "traingraph-phases",
+    "torch",
+    "torch-channels-last",
+    "torch-compile",
+    "torch-compile-channels-last",
+    "jax",
+    "onnxruntime",
+]
+#: Relative difference of losses that different orders of adding explain; Adam
+#: amplifies it.
+LOSS_TOLERANCE = 5e-3
+
+
+@dataclass
+class Runner:
+    system: str
+    process: multiprocessing.Process
+    connection: Connection
+    ready: worker.Ready
+    seconds: list[float] = field(default_factory=list)
+    peak_bytes: int = 0
+
+    def run(self, steps: int) -> None:
+        self.connection.send(steps)
+        block = self.connection.recv()
+        self.seconds += block.seconds
+        self.peak_bytes = block.peak_bytes
+
+    def stop(self) -> None:
+        self.connection.close()
+        self.process.join()
+
+    @property
+    def milliseconds(self) -> float:
+        return statistics.median(self.seconds) * 1e3
+
+
+def start(system: str, workload: str) -> Runner | str:
+    """The runner, or why there is none."""
+    context = multiprocessing.get_context("spawn")
+    connection, other = context.Pipe()
+    process = context.Process(target=worker.serve, args=(other, system, workload))
+    process.start()
+    other.close()
+    try:
+        ready = connection.recv()
+    except EOFError:
+        process.join()
+        return f"ended with exit code {process.exitcode}"
+    if isinstance(ready, worker.Ready):
+        return Runner(system, process, connection, ready)
+    process.join()
+    return "not installed" if isinstance(ready, ImportError) else ready
+
+
+def is_worth_it(system: str, workload: str) -> bool:
+    """Channels-last is for images."""
+    return "channels-last" not in system or len(WORKLOADS[workload].sample) == 3
+
+
+def compare_losses(workload: str, runners: list[Runner]) -> None:
+    expected = runners[0].ready.losses
+    for runner in runners[1:]:
+        losses = runner.ready.losses
+        if any(
+            abs(ours - theirs) > LOSS_TOLERANCE * abs(ours)
+            for ours, theirs in zip(expected, losses, strict=True)
+        ):
+            print(
+                f"{workload}: {runner.system} computes other losses than "
+                f"{runners[0].system}: {losses}, {expected}",
+                file=sys.stderr,
+            )
+
+
+def measure(workload: str, systems: list[str], rounds: int) -> list[Runner]:
+    runners = []
+    for system in systems:
+        if not is_worth_it(system, workload):
+            continue
+        runner = start(system, workload)
+        if isinstance(runner, str):
+            print(f"{workload}: {system}: {runner}", file=sys.stderr)
+        else:
+            runners.append(runner)
+    if not runners:
+        return []
+    compare_losses(workload, runners)
+    block = WORKLOADS[workload].block
+    for runner in runners:
+        runner.run(block)
+        runner.seconds.clear()
+    for _ in range(rounds):
+        for runner in runners:
+            runner.run(block)
+    for runner in runners:
+        runner.stop()
+    return runners
+
+
+def print_table(workload: str, runners: list[Runner]) -> None:
+    peers = [r for r in runners if not r.system.startswith("traingraph")]
+    best = min((r.milliseconds for r in peers), default=float("nan"))
+    print(f"\n{workload}")
+    print(f"  {'system':<28}{'ms/step':>10}{'best/it':>9}{'peak MiB':>10}{'start s':>9}")
+    for r in sorted(runners, key=lambda r: r.milliseconds):
+        print(
+            f"  {r.system:<28}{r.milliseconds:>10.4f}{best / r.milliseconds:>9.2f}"
+            f"{r.peak_bytes / 2**20:>10.0f}{r.ready.first_step_seconds:>9.2f}"
+        )
+    print("  best/it: time of the fastest peer, divided by the row's", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--workloads", nargs="+", choices=WORKLOADS, default=WORKLOADS)
+    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=SYSTEMS)
+    parser.add_argument("--rounds", type=int, default=15, help="blocks per system")
+    parser.add_argument("--json", type=Path, help="write {workload: {system: ms}}")
+    arguments = parser.parse_args()
+    results = {}
+    for workload in arguments.workloads:
+        runners = measure(workload, arguments.systems, arguments.rounds)
+        print_table(workload, runners)
+        results[workload] = {r.system: r.milliseconds for r in runners}
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

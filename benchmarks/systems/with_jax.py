@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+"""The workloads in JAX: one jitted step, its buffers donated, images NHWC."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from workloads import (
+    Conv,
+    Dense,
+    Flatten,
+    GlobalAverage,
+    MaxPool,
+    Norm,
+    ReLU,
+    Residual,
+    Workload,
+)
+
+
+def _apply(layers: tuple, x: jax.Array, values: list, running: list) -> jax.Array:
+    for layer in layers:
+        x = _apply_one(layer, x, values, running)
+    return x
+
+
+def _apply_one(layer: object, x: jax.Array, values: list, running: list) -> jax.Array:
+    match layer:
+        case Dense():
+            return x @ values.pop(0) + values.pop(0)
+        case Conv(_, _, _, stride, bias):
+            x = lax.conv_general_dilated(
+                x,
+                values.pop(0),
+                (stride, stride),
+                "SAME",
+                dimension_numbers=("NHWC", "HWIO", "NHWC"),
+            )
+            return x + values.pop(0) if bias else x
+        case Norm():
+            mean, variance = x.mean((0, 1, 2)), x.var((0, 1, 2))
+            running += [mean, variance]
+            gamma, beta = values.pop(0), values.pop(0)
+            return (x - mean) * lax.rsqrt(variance + 1e-5) * gamma + beta
+        case ReLU():
+            return jax.nn.relu(x)
+        case MaxPool():
+            window = (1, 2, 2, 1)
+            return lax.reduce_window(x, -jnp.inf, lax.max, window, window, "VALID")
+        case GlobalAverage():
+            return x.mean((1, 2))
+        case Flatten():  # in the order of NCHW, as the weights are
+            return x.transpose(0, 3, 1, 2).reshape(len(x), -1)
+        case Residual(body, shortcut):
+            main = _apply(body, x, values, running)
+            return jax.nn.relu(main + _apply(shortcut, x, values, running))
+    raise TypeError(layer)
+
+
+def _own_layout(value: np.ndarray) -> jax.Array:
+    axes = {4: (2, 3, 1, 0), 2: (1, 0), 1: (0,)}[value.ndim]
+    return jnp.asarray(value.transpose(axes))
+
+
+def steps(workload: Workload, variant: str) -> Callable[[], float]:
+    del variant
+    images, classes = workload.data()
+    if images.ndim == 4:
+        images = images.transpose(0, 2, 3, 1)
+    images, labels = jnp.asarray(images), jnp.eye(10)[classes]
+    parameters = [_own_layout(value) for value in workload.first_values()]
+
+    def loss_of(parameters: list, images: jax.Array, labels: jax.Array) -> tuple:
+        running: list = []
+        logits = _apply(workload.layers, images, list(parameters), running)
+        loss = -(jax.nn.log_softmax(logits) * labels).sum(1).mean()
+        return loss, running
+
+    def adam(state: tuple, images: jax.Array, labels: jax.Array) -> tuple:
+        parameters, m, v, statistics, t = state
+        (loss, new), gradients = jax.value_and_grad(loss_of, has_aux=True)(
+            parameters, images, labels
+        )
+        t = t + 1
+        m = [0.9 * a + 0.1 * g for a, g in zip(m, gradients, strict=True)]
+        v = [0.999 * a + 0.001 * g * g for a, g in zip(v, gradients, strict=True)]
+        rate = 1e-3 * jnp.sqrt(1 - 0.999**t) / (1 - 0.9**t)
+        parameters = [
+            p - rate * a / (jnp.sqrt(b) + 1e-8)
+            for p, a, b in zip(parameters, m, v, strict=True)
+        ]
+        statistics = [
+            0.9 * a + 0.1 * b for a, b in zip(statistics, new, strict=True)
+        ]
+        return (parameters, m, v, statistics, t), loss
+
+    def sgd(state: tuple, images: jax.Array, labels: jax.Array) -> tuple:
+        (loss, _), gradients = jax.value_and_grad(loss_of, has_aux=True)(
+            state, images, labels
+        )
+        return [p - 1e-2 * g for p, g in zip(state, gradients, strict=True)], loss
+
+    if workload.optimizer == "adam":
+        zeros = [jnp.zeros_like(p) for p in parameters]
+        more = [jnp.zeros_like(p) for p in parameters]
+        statistics = _statistics(workload.layers)
+        state = (parameters, zeros, more, statistics, jnp.zeros((), jnp.float32))
+        update = jax.jit(adam, donate_argnums=0)
+    else:
+        state, update = parameters, jax.jit(sgd, donate_argnums=0)
+
+    def step() -> float:
+        nonlocal state
+        state, loss = update(state, images, labels)
+        value = float(loss)
+        jax.block_until_ready(state)
+        return value
+
+    return step
+
+
+def _statistics(layers: tuple) -> list:
+    """A mean and a variance for each normalization."""
+    found: list = []
+    for layer in layers:
+        match layer:
+            case Norm(channels):
+                found += [jnp.zeros(channels), jnp.ones(channels)]
+            case Residual(body, shortcut):
+                found += _statistics((*body, *shortcut))
+    return found

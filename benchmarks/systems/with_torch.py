@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""The workloads in PyTorch. Variants: "channels-last", "compile", both, none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import nn
+
+from workloads import (
+    Conv,
+    Dense,
+    Flatten,
+    GlobalAverage,
+    MaxPool,
+    Norm,
+    ReLU,
+    Residual,
+    Workload,
+)
+
+
+class ResidualModule(nn.Module):
+    def __init__(self, body: nn.Module, shortcut: nn.Module) -> None:
+        super().__init__()
+        self.body, self.shortcut = body, shortcut
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(self.body(x) + self.shortcut(x))
+
+
+class Mean(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.mean((2, 3))
+
+
+class SameConv(nn.Conv2d):
+    """TensorFlow's "same": what is left over goes to the end."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        k, s = self.kernel_size[0], self.stride[0]
+        total = max((-(-x.shape[2] // s) - 1) * s + k - x.shape[2], 0)
+        if total % 2 == 0:
+            weight, bias = self.weight, self.bias
+            return nn.functional.conv2d(x, weight, bias, s, total // 2)
+        x = nn.functional.pad(x, (total // 2, total - total // 2) * 2)
+        return super().forward(x)
+
+
+def _module(layer: object) -> nn.Module:
+    match layer:
+        case Dense(fan_in, fan_out):
+            return nn.Linear(fan_in, fan_out)
+        case Conv(fan_in, fan_out, kernel, stride, bias):
+            return SameConv(fan_in, fan_out, kernel, stride, bias=bias)
+        case Norm(channels):
+            return nn.BatchNorm2d(channels, momentum=0.1)
+        case ReLU():
+            return nn.ReLU()
+        case MaxPool():
+            return nn.MaxPool2d(2)
+        case GlobalAverage():
+            return Mean()
+        case Flatten():
+            return nn.Flatten()
+        case Residual(body, shortcut):
+            return ResidualModule(_sequence(body), _sequence(shortcut))
+    raise TypeError(layer)
+
+
+def _sequence(layers: tuple) -> nn.Module:
+    return nn.Sequential(*map(_module, layers))
+
+
+def steps(workload: Workload, variant: str) -> Callable[[], float]:
+    if workload.threads:
+        torch.set_num_threads(workload.threads)
+    model = _sequence(workload.layers)
+    with torch.no_grad():
+        for parameter, value in zip(
+            model.parameters(), workload.first_values(), strict=True
+        ):
+            parameter.copy_(torch.from_numpy(value))
+    images, classes = map(torch.from_numpy, workload.data())
+    if "channels-last" in variant:
+        model = model.to(memory_format=torch.channels_last)
+        images = images.to(memory_format=torch.channels_last)
+    parameters = list(model.parameters())
+    if workload.optimizer == "adam":
+        optimizer = torch.optim.Adam(parameters, 1e-3, fused=True)
+    else:
+        optimizer = torch.optim.SGD(parameters, 1e-2, fused=True)
+    if "compile" in variant:
+        model = torch.compile(model)
+
+    def step() -> float:
+        optimizer.zero_grad(set_to_none=True)
+        loss = nn.functional.cross_entropy(model(images), classes)
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    return step

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+"""The workloads in traingraph. Variants: "" (one call a step), "phases"."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+import traingraph as tg
+from workloads import (
+    Conv,
+    Dense,
+    Flatten,
+    GlobalAverage,
+    MaxPool,
+    Norm,
+    ReLU,
+    Residual,
+    Workload,
+)
+
+
+def _add(graph: tg.Graph, layers: tuple, x: tg.Tensor, values: list) -> tg.Tensor:
+    for layer in layers:
+        x = _add_one(graph, layer, x, values)
+    return x
+
+
+def _add_one(graph: tg.Graph, layer: object, x: tg.Tensor, values: list) -> tg.Tensor:
+    match layer:
+        case Dense():
+            weights, biases = values.pop(0), values.pop(0)
+            dense = tg.layers.FullyConnected(weights=weights, biases=biases)
+            return graph.node(dense, x)
+        case Conv(fan_in, fan_out, kernel, stride, bias):
+            weights = values.pop(0)
+            conv = tg.layers.Convolution(
+                fan_in,
+                fan_out,
+                kernel,
+                stride=stride,
+                weights=weights,
+                biases=values.pop(0) if bias else None,
+                uses_biases=bias,
+            )
+            return graph.node(conv, x)
+        case Norm(channels):
+            gamma, beta = values.pop(0), values.pop(0)
+            norm = tg.layers.BatchNormalization(
+                channels,
+                mean=np.zeros(channels, np.float32),
+                variance=np.ones(channels, np.float32),
+                beta=beta,
+                gamma=gamma,
+                momentum=0.9,
+            )
+            return graph.node(norm, x)
+        case ReLU():
+            return graph.node(tg.layers.ReLU(), x)
+        case MaxPool():
+            return graph.node(tg.layers.MaxPooling(2), x)
+        case GlobalAverage():
+            mean = graph.node(tg.layers.Reduction("mean", (2, 3)), x)
+            return graph.reshape((x.shape[0], -1), mean)
+        case Flatten():
+            return graph.reshape((x.shape[0], -1), x)
+        case Residual(body, shortcut):
+            main = _add(graph, body, x, values)
+            side = _add(graph, shortcut, x, values)
+            total = graph.node(tg.layers.Arithmetic("add"), [main, side])
+            return graph.node(tg.layers.ReLU(), total)
+    raise TypeError(layer)
+
+
+def build(workload: Workload) -> tg.TrainingGraph:
+    image = tg.Tensor((workload.batch, *workload.sample), name="image")
+    label = tg.Tensor((workload.batch, 10), name="label")
+    graph = tg.Graph()
+    _add(graph, workload.layers, image, workload.first_values())
+    optimizer = {
+        "adam": lambda: tg.optimizers.Adam(1e-3),
+        "sgd": lambda: tg.optimizers.SGD(1e-2),
+    }[workload.optimizer]()
+    training = tg.TrainingGraph(
+        [graph], loss=tg.losses.SoftmaxCrossEntropy(), optimizer=optimizer
+    )
+    training.add_inputs({"image": image}, loss_labels={"label": label})
+    return training
+
+
+def steps(workload: Workload, variant: str) -> Callable[[], float]:
+    images, classes = workload.data()
+    inputs = {"image": images}
+    labels = {"label": np.eye(10, dtype=np.float32)[classes]}
+    training = build(workload)
+    training.compile(device="cpu")
+    if variant == "phases":
+
+        def step() -> float:
+            forward = training.execute_forward(inputs, labels, synchronous=True)
+            training.execute_gradient(synchronous=True)
+            training.execute_optimizer_update(synchronous=True)
+            return forward.result().loss
+
+        return step
+    return lambda: training.execute(inputs, labels, synchronous=True).result().loss

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""One system on one workload in a process of its own.
+
+The parent asks for blocks of steps and gets the time of each, so that systems
+can take turns.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+
+from workloads import WORKLOADS
+
+#: Steps whose loss is compared between the systems.
+COMPARED_STEPS = 5
+
+
+@dataclass
+class Ready:
+    losses: list[float]
+    first_step_seconds: float  # from the import to the first loss
+
+
+@dataclass
+class Block:
+    seconds: list[float]
+    peak_bytes: int  # resident, of the process so far
+
+
+def serve(connection: Connection, system: str, workload_name: str) -> None:
+    """Runs in the child. Sends Ready, then a Block for every number that comes."""
+    workload = WORKLOADS[workload_name]
+    if workload.threads:
+        os.environ["OMP_NUM_THREADS"] = str(workload.threads)
+        os.sched_setaffinity(0, range(workload.threads))
+    try:
+        start = time.perf_counter()
+        module, _, variant = system.partition("-")
+        steps = __import__(f"systems.with_{module}", fromlist=["steps"]).steps
+        step = steps(workload, variant)
+        losses = [step()]
+        first = time.perf_counter() - start
+        losses += [step() for _ in range(COMPARED_STEPS - 1)]
+        connection.send(Ready(losses, first))
+    except Exception as error:  # any: the table goes on without this system
+        connection.send(error if isinstance(error, ImportError) else repr(error))
+        return
+    try:
+        while True:
+            connection.send(Block(_time(step, connection.recv()), _peak_bytes()))
+    except EOFError:
+        return  # the parent has closed its end, or is gone
+
+
+def _time(step, count: int) -> list[float]:
+    now = time.perf_counter
+    seconds = []
+    for _ in range(count):
+        start = now()
+        step()
+        seconds.append(now() - start)
+    return seconds
+
+
+def _peak_bytes() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

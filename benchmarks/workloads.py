@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: MIT
+"""Networks that every system builds alike, from the same first values.
+
+A network is a tuple of the layers below; images are NCHW. `first_values` lists
+the parameters in the order of the layers: weights (out, in, ...) before biases,
+gamma before beta.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Dense:
+    fan_in: int
+    fan_out: int
+
+
+@dataclass(frozen=True)
+class Conv:
+    """Padding as TensorFlow's "same"; no bias where a normalization follows."""
+
+    fan_in: int
+    fan_out: int
+    kernel: int = 3
+    stride: int = 1
+    bias: bool = True
+
+
+@dataclass(frozen=True)
+class Norm:
+    """Batch normalization; epsilon 1e-5, running statistics keep 0.9."""
+
+    channels: int
+
+
+@dataclass(frozen=True)
+class ReLU:
+    pass
+
+
+@dataclass(frozen=True)
+class MaxPool:
+    """2x2, stride 2."""
+
+
+@dataclass(frozen=True)
+class GlobalAverage:
+    """(N, C, H, W) -> (N, C)."""
+
+
+@dataclass(frozen=True)
+class Flatten:
+    pass
+
+
+@dataclass(frozen=True)
+class Residual:
+    """relu(body(x) + shortcut(x))."""
+
+    body: tuple
+    shortcut: tuple = ()
+
+
+@dataclass(frozen=True)
+class Workload:
+    layers: tuple
+    sample: tuple[int, ...]
+    batch: int
+    optimizer: str = "adam"
+    threads: int | None = None  # None: all
+    #: Steps that are timed in a row.
+    block: int = 20
+
+    def first_values(self) -> list[np.ndarray]:
+        random = np.random.default_rng(0)
+        return [value for layer in self.layers for value in _values_of(layer, random)]
+
+    def data(self) -> tuple[np.ndarray, np.ndarray]:
+        """Made-up images and classes of one batch."""
+        random = np.random.default_rng(1)
+        shape = (self.batch, *self.sample)
+        images = random.standard_normal(shape, dtype=np.float32)
+        return images, random.integers(0, 10, self.batch)
+
+
+def _values_of(layer: object, random: np.random.Generator) -> list[np.ndarray]:
+    def uniform(*shape: int) -> np.ndarray:
+        limit = np.prod(shape[1:]) ** -0.5
+        return random.uniform(-limit, limit, shape).astype(np.float32)
+
+    match layer:
+        case Dense(fan_in, fan_out):
+            return [uniform(fan_out, fan_in), np.zeros(fan_out, np.float32)]
+        case Conv(fan_in, fan_out, kernel, _, bias):
+            weights = uniform(fan_out, fan_in, kernel, kernel)
+            return [weights, np.zeros(fan_out, np.float32)] if bias else [weights]
+        case Norm(channels):
+            return [np.ones(channels, np.float32), np.zeros(channels, np.float32)]
+        case Residual(body, shortcut):
+            return [v for each in (*body, *shortcut) for v in _values_of(each, random)]
+    return []
+
+
+def _block(fan_in: int, fan_out: int, stride: int) -> Residual:
+    body = (
+        Conv(fan_in, fan_out, 3, stride, bias=False),
+        Norm(fan_out),
+        ReLU(),
+        Conv(fan_out, fan_out, bias=False),
+        Norm(fan_out),
+    )
+    if stride == 1 and fan_in == fan_out:
+        return Residual(body)
+    shortcut = (Conv(fan_in, fan_out, 1, stride, bias=False), Norm(fan_out))
+    return Residual(body, shortcut)
+
+
+WORKLOADS = {
+    "mlp-tiny": Workload(
+        (Dense(32, 64), ReLU(), Dense(64, 10)),
+        sample=(32,),
+        batch=32,
+        optimizer="sgd",
+        threads=1,
+        block=2000,
+    ),
+    "mlp-small": Workload(
+        (Dense(784, 256), ReLU(), Dense(256, 10)),
+        sample=(784,),
+        batch=32,
+        block=300,
+    ),
+    "mlp-large": Workload(
+        (Dense(784, 1024), ReLU(), Dense(1024, 1024), ReLU(), Dense(1024, 10)),
+        sample=(784,),
+        batch=256,
+        block=20,
+    ),
+    "cnn-mnist": Workload(
+        (
+            *(Conv(1, 32), ReLU(), MaxPool()),
+            *(Conv(32, 64), ReLU(), MaxPool()),
+            *(Flatten(), Dense(64 * 7 * 7, 128), ReLU(), Dense(128, 10)),
+        ),
+        sample=(1, 28, 28),
+        batch=64,
+        block=20,
+    ),
+    "resnet-cifar": Workload(
+        (
+            *(Conv(3, 32, bias=False), Norm(32), ReLU()),
+            *(_block(32, 32, 1), _block(32, 32, 1)),
+            *(_block(32, 64, 2), _block(64, 64, 1)),
+            *(_block(64, 128, 2), _block(128, 128, 1)),
+            *(GlobalAverage(), Dense(128, 10)),
+        ),
+        sample=(3, 32, 32),
+        batch=32,
+        block=4,
+    ),
+}
