@@ -59,10 +59,10 @@ def enum_body(match: re.Match[str]) -> str:
 
 # What pybind11-stubgen cannot know: pattern and replacement, in this order.
 REPAIRS: list[tuple[str, str | Callable[[re.Match[str]], str]]] = [
-    (r"^import (?:numpy\.typing|traingraph\._typing)\n", ""),
+    (r"^import (?:numpy\.typing|traingraph\._(?:insight|typing))\n", ""),
     # Names of this module are written without it.
     (r"\btraingraph\._core\.", ""),
-    (r"\btraingraph\._typing\.", ""),
+    (r"\btraingraph\._(?:insight|typing)\.", ""),
     # Tensor.numpy would hide the module of this name.
     (r"\bnumpy\.typing\.(?=ArrayLike|DTypeLike|NDArray)", ""),
     (r"\btyping\.Any\b", "Any"),
@@ -94,6 +94,7 @@ import numpy
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from typing import Any
 
+from ._insight import Profile, Report
 from ._typing import SupportsDLPack
 """
 

@@ -7,6 +7,7 @@
 #include "traingraph/error.h"
 #include "traingraph/execution.h"
 #include "traingraph/graph.h"
+#include "traingraph/insight.h"
 #include "traingraph/layers.h"
 #include "traingraph/losses.h"
 #include "traingraph/memory.h"

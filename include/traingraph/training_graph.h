@@ -19,6 +19,7 @@
 
 #include "traingraph/execution.h"
 #include "traingraph/graph.h"
+#include "traingraph/insight.h"
 #include "traingraph/losses.h"
 #include "traingraph/memory.h"
 #include "traingraph/optimizers.h"
@@ -115,7 +116,7 @@ class TRAINGRAPH_API CompiledGraph : public Graph {
                const TensorMap& input_tensors = {},
                DataList input_tensors_data = {});
   bool is_compiled() const;
-  /// How often anything was compiled: 1 per compile(), 1 per new batch size.
+  /// 1 per compile(), 1 per new batch size; the 8 sizes that ran last are kept.
   int compile_count() const;
 
   /// Writes data to the device for the next executions. Names are those of
@@ -135,6 +136,13 @@ class TRAINGRAPH_API CompiledGraph : public Graph {
   void synchronize_updates();
   /// Plans as text: units in order with offsets and lifetimes.
   std::string plan_description() const;
+  /// What execute() will do, by layer and by unit, and what lies where in its
+  /// arena; see insight.h. Runs nothing. Throws StateError before compile.
+  Report report() const;
+  /// The last run that had per_layer_profiling: one execution, or a forward
+  /// with the gradient pass and the update that followed it. Waits for it and
+  /// rethrows its error. Throws StateError when there was none since compile.
+  Profile profile() const;
 
   std::optional<Device> device() const override;
   std::string summarized_dot_description() const override;

@@ -84,4 +84,7 @@ template <class Type, class... Bases>
 using Handle =
     py::class_<Type, Bases..., std::unique_ptr<Type, DeleteWithoutGil>>;
 
+/// Methods of CompiledGraph that are a topic of their own.
+void bind_insight(Handle<CompiledGraph, Graph>& graph);
+
 }  // namespace traingraph::python

@@ -144,6 +144,7 @@ void bind_compiled_graph(py::module_& m) {
   Handle<CompiledGraph, Graph> graph(
       m, "CompiledGraph", "What TrainingGraph and InferenceGraph share.");
   bind_declarations(graph);
+  bind_insight(graph);
   graph
       .def_property_readonly("is_compiled",
                              released(&CompiledGraph::is_compiled))

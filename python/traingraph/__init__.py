@@ -56,6 +56,7 @@ from ._core import (
     TrainingGraph,
     __version__,
 )
+from ._insight import Profile, Report
 from .errors import (
     DeviceError,
     DTypeError,
@@ -95,9 +96,11 @@ __all__ = [
     "PlanMemory",
     "Platform",
     "PoolingType",
+    "Profile",
     "RandomInitializerType",
     "ReductionType",
     "RegularizationType",
+    "Report",
     "ShapeError",
     "SoftmaxOperation",
     "StateError",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections.abc
 import enum
+import os
 import typing
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy
 import typing_extensions
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from ._insight import Profile, Report
 from ._typing import SupportsDLPack
 
 __all__: list[str] = [
@@ -2847,6 +2849,18 @@ class CompiledGraph(Graph):
     def plan_description(self) -> str:
         """
         The plans as text: units in order with offsets and lifetimes.
+        """
+    def profile(self) -> Profile:
+        """
+        Times by layer of the last run that had per_layer_profiling: one execution, or a forward with the gradient pass and the update that followed it. Waits for it and raises its error. Raises StateError when there was none since compile.
+        """
+    def report(self) -> Report:
+        """
+        What execute() will do: FLOPs, bytes, parameters, fusion, layouts and reorders by layer, and what lies where in memory. Prints as a table; report().rows suits pandas, report().svg() is the chart of memory. Runs nothing. Raises StateError before compile.
+        """
+    def save_trace(self, path: str | os.PathLike[str]) -> None:
+        """
+        profile() as a JSON trace for Perfetto or chrome://tracing.
         """
     def synchronize(self) -> None:
         """

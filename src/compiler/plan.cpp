@@ -148,11 +148,13 @@ class Planner {
     plan_.memory.live_peak_bytes = memory.live_peak_bytes;
 
     plan_.offset_of.assign(lowered_.storages.size(), Plan::kNotInArena);
+    plan_.lifetime_of.assign(lowered_.storages.size(), kUnused);
     for (StorageId id = 0; id < num_storages(); ++id) {
       if (buffer_of_[id] == kUnused) continue;
       const int lifetime = lifetime_of[buffer_of_[id]];
       if (lifetime == kUnused) continue;
       plan_.offset_of[id] = memory.offsets[lifetime] + offset_in_buffer_[id];
+      plan_.lifetime_of[id] = lifetime;
     }
     if (has_gradient_block_) {
       plan_.gradient_block = {memory.offsets[lifetime_of[0]],

@@ -37,7 +37,10 @@ struct Plan {
   int begin_of[4] = {0, 0, 0, 0};
   static constexpr std::size_t kNotInArena = ~std::size_t{0};
   std::vector<std::size_t> offset_of;  // by storage
-  ByteRange gradient_block;            // phase plan only
+  /// Index in `lifetimes`, -1 when not in the arena; by storage. Storages that
+  /// share one follow each other in place, or lie in the gradient block.
+  std::vector<int> lifetime_of;
+  ByteRange gradient_block;  // phase plan only
   /// Bytes that are dead after each position of `order`.
   std::vector<std::vector<ByteRange>> freed_after;
   std::vector<Lifetime> lifetimes;  // what was planned, for pictures and tests

@@ -55,6 +55,7 @@ struct Unit {
   std::vector<InPlace> in_place;
   std::unique_ptr<UnitCode> code;
   bool is_reorder = false;  // only changes a layout; counted in the report
+  std::string layout;       // of the first result, for people; empty: not known
 };
 
 /// Whatever a target wants to find again when the program is bound.

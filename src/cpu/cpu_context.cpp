@@ -5,10 +5,12 @@
 
 #include <chrono>
 #include <cstring>
+#include <mutex>
 #include <thread>
 
 #include "cpu/cpu_target.h"
 #include "cpu/lowering.h"
+#include "cpu/peaks.h"
 #include "runtime/host_buffer.h"
 #include "runtime/queue_thread.h"
 
@@ -78,6 +80,13 @@ class CpuContext : public DeviceContext {
            std::to_string(num_threads_) + " threads)";
   }
   const Target& target() const override { return target_; }
+  DevicePeaks peaks() const override {
+    std::call_once(has_peaks_, [&] {
+      const TeamSize size(num_threads_);
+      peaks_ = measure_peaks();
+    });
+    return peaks_;
+  }
   std::shared_ptr<DeviceBuffer> allocate(std::size_t bytes,
                                          std::string_view label) override {
     return std::make_shared<HostBuffer>(bytes, label);
@@ -120,6 +129,8 @@ class CpuContext : public DeviceContext {
 
  private:
   const int num_threads_ = num_threads_by_default();
+  mutable std::once_flag has_peaks_;
+  mutable DevicePeaks peaks_;
   CpuTarget target_;
   QueueThread queue_;
 };

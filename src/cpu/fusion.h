@@ -32,8 +32,9 @@ std::optional<Eltwise> find_post_op(const ActivationAttrs& attrs);
 std::optional<Eltwise> find_eltwise_of_result(const ActivationAttrs& attrs);
 
 /// describe(attr, allow_empty) with the next activation as a further post-op of
-/// `attr`; without it where there is none, or where oneDNN would take another
-/// implementation, which may be a slow one.
+/// `attr`; without it where there is none, where oneDNN would take another
+/// implementation, which may be a slow one, or where its code for SSE would lose
+/// a NaN.
 template <class Describe>
 auto describe_fused(NodeLowering& lowering, const dnnl::primitive_attr& attr,
                     Describe describe) {
@@ -48,6 +49,7 @@ auto describe_fused(NodeLowering& lowering, const dnnl::primitive_attr& attr,
   const auto fused = describe(with_activation, /*allow_empty=*/true);
   const std::string_view name = plain.impl_info_str();
   if (!fused || fused.impl_info_str() != name) return plain;
+  if (name.find("sse41") != name.npos) return plain;
   lowering.fuse_activation();
   return fused;
 }

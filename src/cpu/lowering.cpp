@@ -4,6 +4,7 @@
 
 #include "cpu/cpu_target.h"
 #include "cpu/fusion.h"
+#include "cpu/layout_text.h"
 #include "cpu/lowering_walk.h"
 
 namespace traingraph::cpu {
@@ -96,6 +97,16 @@ LoweredProgram Lowering::run() {
   return std::move(lowered_);
 }
 
+std::string Lowering::layout_text(ValueId value,
+                                  const memory::desc& layout) const {
+  const NodeId producer = program_.value(value).producer;
+  const bool is_weights = producer < 0
+                              ? program_.value(value).role == Role::Variable
+                              : program_.node(producer).op->kind ==
+                                    OpKind::Convolution2dWeightsGradient;
+  return cpu::layout_text(layout, is_weights);
+}
+
 memory::desc Lowering::layout(ValueId value) const {
   const memory::desc& home = states_[value].home;
   return has_dims_of(home, plain(value)) ? home : plain(value);
@@ -134,7 +145,7 @@ StorageId Lowering::in_layout(ValueId value, const memory::desc& layout,
     from = *find(value, plain(value), phase);
   }
   const Copy to = add_copy(value, layout, phase);
-  reorder(from, to, asker);
+  reorder(value, from, to, asker);
   return to.storage;
 }
 
@@ -152,7 +163,8 @@ const Lowering::Copy& Lowering::add_copy(ValueId value,
   return state.copies.back();
 }
 
-void Lowering::reorder(const Copy& from, const Copy& to, NodeId asker) {
+void Lowering::reorder(ValueId value, const Copy& from, const Copy& to,
+                       NodeId asker) {
   const memory::desc source =
       is_plain(from.layout) ? plain_like(to.layout) : from.layout;
   const memory::desc target =
@@ -166,6 +178,7 @@ void Lowering::reorder(const Copy& from, const Copy& to, NodeId asker) {
   unit.reads = {from.storage};
   unit.writes = {to.storage};
   unit.is_reorder = true;
+  unit.layout = layout_text(value, target);
   std::vector<PrimitiveArg> args{{DNNL_ARG_FROM, source, 0},
                                  {DNNL_ARG_TO, target, 1}};
   const memory::desc scratchpad = primitive.scratchpad_desc();

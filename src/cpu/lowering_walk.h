@@ -34,6 +34,9 @@ class Lowering {
   dnnl::memory::desc plain(ValueId value) const {
     return NodeLowering::plain(program_.desc(value));
   }
+  /// The name of a layout of this value, for reports.
+  std::string layout_text(ValueId value,
+                          const dnnl::memory::desc& layout) const;
   /// The layout that its producer gave it; plain when that has other axes (a
   /// grouped weight gradient has five).
   dnnl::memory::desc layout(ValueId value) const;
@@ -76,7 +79,7 @@ class Lowering {
   bool is_current(ValueId value, const Copy& copy) const;
   const Copy& add_copy(ValueId value, const dnnl::memory::desc& layout,
                        Phase phase);
-  void reorder(const Copy& from, const Copy& to, NodeId asker);
+  void reorder(ValueId value, const Copy& from, const Copy& to, NodeId asker);
 
   const Program& program_;
   LoweredProgram lowered_;

@@ -108,7 +108,9 @@ int NodeLowering::write(int result) {
 }
 
 int NodeLowering::write(int result, const memory::desc& layout) {
-  return result_arg_[result] = write_value(result_value(result), layout);
+  const ValueId value = result_value(result);
+  if (result == 0) unit_.layout = lowering_.layout_text(value, layout);
+  return result_arg_[result] = write_value(value, layout);
 }
 
 int NodeLowering::write_value(ValueId value, const memory::desc& layout) {
@@ -181,6 +183,7 @@ void NodeLowering::emit(KernelFactory bind) {
   unit_.phase = node().phase;
   unit_.nodes = {id_};
   if (fused_ >= 0) unit_.nodes.push_back(fused_);
+  if (unit_.layout.empty()) unit_.layout = "plain";  // as variables are
   auto code = std::make_unique<CpuUnitCode>();
   code->bind = std::move(bind);
   unit_.code = std::move(code);

@@ -64,7 +64,8 @@ Fans fans_of(const Shape& shape) {
 
 void fill_random(std::span<float> values, RandomInitializerType type,
                  Fans fans) {
-  const double sum = static_cast<double>(fans.in + fans.out);
+  const double sum =
+      static_cast<double>(fans.in) + static_cast<double>(fans.out);
   switch (type) {
     case RandomInitializerType::Uniform:
       return fill(values, uniform_quad, 1, 0);

@@ -205,10 +205,10 @@ Tensor Tensor::random(TensorDescriptor descriptor, RandomInitializerType type,
                       .got = std::string(to_string(descriptor.data_type)),
                       .hint = {}});
   }
+  tensor.ensure_data();  // throws when the sizes are too large to multiply
   Fans fans = fans_of(descriptor.shape);
   if (fan_in > 0) fans.in = fan_in;
   if (fan_out > 0) fans.out = fan_out;
-  tensor.ensure_data();
   fill_random(tensor.floats(), type, fans);
   return tensor;
 }

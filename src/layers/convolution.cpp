@@ -33,7 +33,8 @@ ConvolutionDescriptor ConvolutionDescriptor::depthwise(
   require_positive(kOp, "channel_multiplier", channel_multiplier);
   options.convolution_type = ConvolutionType::Depthwise;
   options.output_feature_channel_count =
-      options.input_feature_channel_count * channel_multiplier;
+      Shape{options.input_feature_channel_count, channel_multiplier}
+          .num_elements();
   options.validate();
   return options;
 }
@@ -97,8 +98,8 @@ Convolution::Convolution(ConvolutionDescriptor descriptor,
     : WeightedLayer(kOp), descriptor_(descriptor) {
   descriptor_.validate();
   const Shape shape = weights_shape();
-  set_weights(options, shape,
-              Shape{1, shape[0] * shape[1], shape[2], shape[3]});
+  const std::int64_t maps = Shape{shape[0], shape[1]}.num_elements();
+  set_weights(options, shape, Shape{1, maps, shape[2], shape[3]});
 }
 
 Convolution::Convolution(std::int64_t input_feature_channel_count,

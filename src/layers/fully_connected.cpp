@@ -55,9 +55,10 @@ FullyConnected::FullyConnected(const ConvolutionDescriptor& descriptor,
   const bool is_convolution =
       options.weights &&
       options.weights.shape() == Shape{outputs, inputs, 1, 1};
-  set_weights(options, {outputs, inputs},
-              is_convolution ? Shape{outputs, inputs, 1, 1}
-                             : Shape{1, outputs * inputs, 1, 1});
+  const std::int64_t count = Shape{outputs, inputs}.num_elements();
+  set_weights(
+      options, {outputs, inputs},
+      is_convolution ? Shape{outputs, inputs, 1, 1} : Shape{1, count, 1, 1});
 }
 
 FullyConnected::FullyConnected(Tensor weights, Tensor biases)

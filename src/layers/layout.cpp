@@ -108,8 +108,8 @@ void Split::lower(LayerBuilder& builder) const {
     return add_split(builder, {.lengths = lengths_, .axis = axis});
   }
   const std::int64_t size = shape[static_cast<int>(axis)];
-  const std::int64_t part = (size + split_count_ - 1) / split_count_;
-  if ((size + part - 1) / part > kMaxRank) {
+  const std::int64_t part = (size - 1) / split_count_ + 1;
+  if ((size - 1) / part + 1 > kMaxRank) {
     return add_slices(builder, static_cast<int>(axis), part);
   }
   SplitAttrs attrs{.lengths = {}, .axis = axis};

@@ -4,7 +4,24 @@
 #include <algorithm>
 #include <utility>
 
+#include "ops/window.h"
+
 namespace traingraph {
+namespace {
+
+void require_pair(const char* op, const char* field, const Pair& values,
+                  std::int64_t least) {
+  const bool ok = std::ranges::all_of(values, [&](std::int64_t value) {
+    return value >= least && value <= kLargestWindow;
+  });
+  require_option(ok, op, field,
+                 "(height, width) of " + std::to_string(least) + " to " +
+                     std::to_string(kLargestWindow),
+                 format_value(values));
+}
+
+}  // namespace
+
 void require_option(bool ok, const char* op, const char* field,
                     std::string expected, std::string got, std::string hint) {
   if (ok) return;
@@ -21,14 +38,12 @@ void require_positive(const char* op, const char* field, std::int64_t value) {
 }
 
 void require_positive(const char* op, const char* field, const Pair& values) {
-  require_option(values[0] >= 1 && values[1] >= 1, op, field,
-                 "(height, width) of at least 1", format_value(values));
+  require_pair(op, field, values, 1);
 }
 
 void require_not_negative(const char* op, const char* field,
                           const Pair& values) {
-  require_option(values[0] >= 0 && values[1] >= 0, op, field,
-                 "(height, width) of at least 0", format_value(values));
+  require_pair(op, field, values, 0);
 }
 
 void require_finite(const char* op, const char* field, float value) {

@@ -5,6 +5,7 @@
 
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
+#include "ops/window.h"
 
 namespace traingraph {
 namespace {
@@ -113,12 +114,16 @@ void require_pad_attrs(const ShapeContext& ctx, const PadAttrs& attrs,
   require_length(ctx, "before", attrs.before, rank);
   require_length(ctx, "after", attrs.after, rank);
   for (int axis = 0; axis < rank; ++axis) {
-    ctx.require_attribute(attrs.before[axis] >= 0 && attrs.after[axis] >= 0,
-                          "padding is negative on axis " + std::to_string(axis),
-                          "at least 0",
-                          "before " + std::to_string(attrs.before[axis]) +
-                              ", after " + std::to_string(attrs.after[axis]),
-                          "Remove elements with slice.");
+    const auto is_size = [](std::int64_t count) {
+      return count >= 0 && count <= kLargestWindow;
+    };
+    ctx.require_attribute(
+        is_size(attrs.before[axis]) && is_size(attrs.after[axis]),
+        "padding out of range on axis " + std::to_string(axis),
+        "0 to " + std::to_string(kLargestWindow),
+        "before " + std::to_string(attrs.before[axis]) + ", after " +
+            std::to_string(attrs.after[axis]),
+        "Remove elements with slice.");
   }
 }
 

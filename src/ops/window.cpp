@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <numeric>
 #include <string>
 
@@ -12,19 +11,16 @@ namespace {
 
 constexpr std::array kAxisNames{"height", "width"};
 
-/// Keeps every product of two sizes within 64 bits.
-constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
-
 template <std::size_t kSize>
 void require_range(const ShapeContext& ctx, const char* attribute,
                    const std::array<std::int64_t, kSize>& values,
                    std::int64_t least) {
   const bool ok = std::ranges::all_of(values, [&](std::int64_t value) {
-    return value >= least && value <= kLargest;
+    return value >= least && value <= kLargestWindow;
   });
   ctx.require_attribute(
       ok, std::string(attribute) + " out of range",
-      std::to_string(least) + " to " + std::to_string(kLargest),
+      std::to_string(least) + " to " + std::to_string(kLargestWindow),
       Shape(values).to_string());
 }
 

@@ -14,12 +14,17 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "graph/op_def.h"
 #include "traingraph/enums.h"
 #include "traingraph/op_attrs.h"
 
 namespace traingraph {
+
+/// Of each attribute; keeps every product of two within 64 bits.
+inline constexpr std::int64_t kLargestWindow =
+    std::numeric_limits<std::int32_t>::max();
 
 /// Samples added to one axis.
 struct AxisPadding {

@@ -12,6 +12,7 @@
 
 #include "compiler/target.h"
 #include "traingraph/enums.h"
+#include "traingraph/insight.h"
 
 namespace traingraph {
 
@@ -84,6 +85,8 @@ class DeviceContext {
   /// For people: "cpu (oneDNN 3.2, 2 threads)".
   virtual std::string description() const = 0;
   virtual std::vector<std::string> gpu_names() const { return {}; }
+  /// Measured by the first call, which may take a while.
+  virtual DevicePeaks peaks() const { return {}; }
   virtual const Target& target() const = 0;
   /// Zeroed memory that the device and, for transfers, the host can address.
   /// Throws OutOfMemoryError with the size.

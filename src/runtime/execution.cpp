@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "ops/cost.h"
+#include "compiler/insight.h"
 #include "runtime/execution_state.h"
 #include "traingraph/error.h"
 
@@ -13,19 +13,14 @@ namespace {
 /// The nodes of a unit share its time by what they are estimated to cost.
 void divide(double seconds, const Unit& unit, const Program& program,
             std::vector<LayerTime>& times) {
-  const auto weight = [&](NodeId id) {
-    return estimate_cost(program, program.node(id)).weight();
-  };
-  double total = 0;
-  for (NodeId id : unit.nodes) total += weight(id);
-  for (NodeId id : unit.nodes) {
-    const Node& node = program.node(id);
+  const std::vector<double> shares = shares_of(unit, program);
+  for (std::size_t i = 0; i < unit.nodes.size(); ++i) {
+    const Node& node = program.node(unit.nodes[i]);
     LayerTime& time = node.layer < 0 ? times.back() : times[node.layer];
     double& phase = node.phase == Phase::Forward    ? time.forward
                     : node.phase == Phase::Gradient ? time.gradient
                                                     : time.update;
-    phase += seconds *
-             (total > 0 ? weight(id) / total : 1.0 / double(unit.nodes.size()));
+    phase += seconds * shares[i];
   }
 }
 

@@ -11,6 +11,13 @@
 #include "runtime/session.h"
 
 namespace traingraph {
+namespace {
+
+// Rates and random state fit, whichever of them a slot stages.
+constexpr std::size_t kMinStaged = 64;
+constexpr std::size_t kMaxDependencies = 2;  // the last phase, linked graphs
+
+}  // namespace
 
 void ExecutionState::reset() {
   num_staged_ = 0;
@@ -41,7 +48,7 @@ std::byte* ExecutionState::stage(DeviceContext& context, Location to,
   if (num_staged_ == input_staging_.size()) input_staging_.emplace_back();
   auto& buffer = input_staging_[num_staged_++];
   if (!buffer || buffer->size_bytes() < bytes) {
-    buffer = context.allocate(bytes, "input staging");
+    buffer = context.allocate(std::max(bytes, kMinStaged), "input staging");
   }
   const Location from{buffer.get(), 0};
   before_.push_back({from, to, bytes});
@@ -88,6 +95,21 @@ void ExecutionState::depend_on(std::shared_ptr<ExecutionState> other) {
     return;
   }
   depends_on_.push_back(std::move(other));
+}
+
+void ExecutionState::prepare_like(DeviceContext& context,
+                                  const ExecutionState& other) {
+  if (input_staging_.empty()) {
+    input_staging_.push_back(context.allocate(kMinStaged, "input staging"));
+  }
+  if (other.output_staging_ && !output_staging_) {
+    const std::size_t bytes = other.output_staging_->size_bytes();
+    output_staging_ = context.allocate(bytes, "output staging");
+  }
+  before_.reserve(1);
+  after_.reserve(other.after_.size());
+  outputs.reserve(other.outputs.size());
+  depends_on_.reserve(kMaxDependencies);
 }
 
 void ExecutionState::counts_step_of(OptimizerPtr optimizer) {

@@ -41,6 +41,9 @@ class ExecutionState final : public Submission {
   /// A failure of `other` (may be null), which is earlier in the queue, skips
   /// this one.
   void depend_on(std::shared_ptr<ExecutionState> other);
+  /// Room for outputs like those of `other`, and for the rates of an update
+  /// that is enqueued while its gradient pass runs.
+  void prepare_like(DeviceContext& context, const ExecutionState& other);
   /// A failure takes back the step that was counted when this was enqueued.
   void counts_step_of(OptimizerPtr optimizer);
   /// Gives the staged copies to the queue. `self` and `session` are held until

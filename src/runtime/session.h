@@ -78,6 +78,10 @@ class Session : public std::enable_shared_from_this<Session> {
   std::uint64_t random_step() const;
   void set_random_step(std::uint64_t step);
 
+  // --- insight (session_insight.cpp) ---
+  Report report() const;
+  Profile profile() const;
+
   // --- gradients (session_gradient.cpp) ---
   Tensor gradient_tensor(const Tensor& input) const;
   std::vector<Tensor> layer_gradients(const Layer& layer, bool incoming) const;
@@ -209,6 +213,11 @@ class Session : public std::enable_shared_from_this<Session> {
   Execution finish(const std::shared_ptr<ExecutionState>& slot,
                    const ExecuteOptions& options);
   std::shared_ptr<ExecutionState> acquire_slot();
+  void prepare_slots();
+
+  // session_insight.cpp
+  void remember_profiled(const Call& call,
+                         const std::shared_ptr<ExecutionState>& slot);
 
   // session_check.cpp: everything that is wrong is found before enqueuing
   std::int64_t check_batch(const char* call, std::int64_t batch) const;
@@ -282,6 +291,8 @@ class Session : public std::enable_shared_from_this<Session> {
   std::int64_t phase_batch_ = 0;
   std::shared_ptr<ExecutionState> last_phase_;
   std::shared_ptr<ExecutionState> last_gradient_;  // of separate phases
+  /// What profile() shows: a run by itself, or forward, gradient and update.
+  std::array<std::shared_ptr<ExecutionState>, 3> profiled_;
   std::uint64_t seed_ = 0;
   std::uint64_t random_step_ = 0;
 

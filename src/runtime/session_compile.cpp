@@ -123,6 +123,7 @@ void Session::forget_compilation() {
   last_.reset();
   last_phase_.reset();
   last_gradient_.reset();
+  profiled_ = {};
   phase_ = PhaseState::Clean;
   gradient_tensors_.clear();
   pool_.clear();

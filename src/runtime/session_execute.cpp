@@ -160,6 +160,7 @@ Execution Session::enqueue(const Call& call, const ExecuteOptions& options,
   slot->is_profiled = options.profiling || options.per_layer_profiling;
   if (options.per_layer_profiling) {
     slot->unit_times.assign(segment->units.size(), 0.0);
+    remember_profiled(call, slot);
   }
   if (!skips) {
     write_list(*slot, data.inputs, InputKind::Input, batch);
@@ -178,11 +179,22 @@ Execution Session::enqueue(const Call& call, const ExecuteOptions& options,
         handler(Execution(slot));
       });
     }
+    if (pool_.size() == 1) prepare_slots();
     advance(call, skips, batch, slot);
     turn.submit(slot);
   }
   turn.end();
   return finish(slot, options);
+}
+
+/// The first execution makes room for those to come: results of a forward and
+/// of a gradient are kept, one may just end, and one is being enqueued.
+void Session::prepare_slots() {
+  constexpr std::size_t kNumPrepared = 4;
+  while (pool_.size() < kNumPrepared) {
+    pool_.push_back(std::make_shared<ExecutionState>());
+  }
+  for (const auto& slot : pool_) slot->prepare_like(*context_, *pool_.front());
 }
 
 /// What holds for the calls that follow.

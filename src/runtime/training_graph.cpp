@@ -51,6 +51,10 @@ std::string CompiledGraph::plan_description() const {
   return session_->plan_description();
 }
 
+Report CompiledGraph::report() const { return session_->report(); }
+
+Profile CompiledGraph::profile() const { return session_->profile(); }
+
 std::optional<Device> CompiledGraph::device() const {
   return session_->device();
 }

@@ -23,8 +23,10 @@ def blocks(language: str) -> list[str]:
     return re.findall(pattern, README.read_text(), re.MULTILINE | re.DOTALL)
 
 
-def run(*command: str) -> str:
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+def run(*command: str, folder: Path | None = None) -> str:
+    return subprocess.run(
+        command, check=True, stdout=subprocess.PIPE, text=True, cwd=folder
+    ).stdout
 
 
 def main() -> int:
@@ -34,7 +36,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "readme.py").write_text(python)
-        lines = run(sys.executable, str(folder / "readme.py")).splitlines()
+        lines = run(sys.executable, "readme.py", folder=folder).splitlines()
         if lines[-1] != "(5, 10)":
             print(f"README.md's Python ends with {lines[-1]!r}")
             return 1

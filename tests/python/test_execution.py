@@ -289,6 +289,22 @@ def test_callbacks_that_raise_do_not_break_the_queue(
     assert unraisable.errors == [error, error]
 
 
+def test_buffers_whose_finalizers_raise_do_not_break_the_queue(
+    classifier: Classifier, unraisable: Unraisable, patience: float
+) -> None:
+    error = ValueError("in __del__")
+
+    class Buffer(np.ndarray[Any, Any]):
+        def __del__(self) -> None:
+            raise error
+
+    # The device's thread drops the last reference.
+    classifier.step(outputs_data={"logits": np.zeros((8, 3), np.float32).view(Buffer)})
+    assert unraisable.came.wait(patience)
+    assert unraisable.errors == [error]
+    assert np.isfinite(classifier.step().result().loss)
+
+
 def test_a_callback_may_enqueue(classifier: Classifier, patience: float) -> None:
     done = threading.Event()
     losses: list[float] = []

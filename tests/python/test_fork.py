@@ -85,3 +85,35 @@ def test_a_child_of_a_process_that_used_no_device_works(
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["True", "0", "True", "0"]
+
+
+def test_a_spawned_child_works_while_the_parent_computes(
+    run_script: RunScript,
+) -> None:
+    done = run_script(
+        """
+        import multiprocessing
+        child = '''if True:
+            import numpy as np
+            import traingraph as tg
+
+            x, graph = tg.Tensor((2, 3)), tg.Graph()
+            y = graph.node(tg.layers.FullyConnected(3, 2), x)
+            inference = tg.InferenceGraph([graph])
+            inference.add_inputs({"x": x})
+            inference.add_outputs({"y": y})
+            inference.compile("cpu")
+            run = inference.execute({"x": np.ones((2, 3), np.float32)})
+            print(np.isfinite(run.result().output("y")).all(), flush=True)
+        '''
+        runs = [step() for _ in range(50)]
+        # exec, for the child cannot import this script.
+        process = multiprocessing.get_context("spawn").Process(
+            target=exec, args=(child, {}))
+        process.start()
+        process.join(60)
+        print(process.exitcode, np.isfinite(runs[-1].result().loss))
+        """
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["True", "0", "True"]

@@ -109,6 +109,8 @@ PYTHON_ONLY = {
     # Accessors with another name in C++: rng_seed, TensorData's constructors.
     "get_rng_seed",
     "immutable",
+    # Chrome's trace format is Python's business, as text and pictures are.
+    "save_trace",
     # NumPy's side of DataType and Tensor.
     "dtype",
     "numpy",

@@ -58,6 +58,50 @@ def test_exit_with_queued_work_and_held_buffers(run_script: RunScript) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+def test_exit_with_queued_work_of_many_graphs(run_script: RunScript) -> None:
+    done = run_script("""
+        def build():
+            x, t = tg.Tensor((4, 3)), tg.Tensor((4, 2))
+            graph = tg.Graph()
+            y = graph.node(tg.layers.FullyConnected(3, 2), x)
+            training = tg.TrainingGraph(
+                [graph], tg.losses.MeanSquaredError(), tg.optimizers.Adam(0.1))
+            training.add_inputs({"x": x}, {"t": t})
+            training.add_outputs({"y": y})
+            training.compile("cpu")
+            return training
+
+        count = 0
+        def callback(run):
+            global count
+            count += bool(np.isfinite(run.result().loss))
+            if count == 8 * 40:
+                print("all", flush=True)
+
+        graphs = [build() for _ in range(8)]
+        for _ in range(40):
+            for graph in graphs:
+                graph.execute(*data, completion_handler=callback,
+                              outputs_data={"y": np.zeros((4, 2), np.float32)})
+    """)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "all\n", "")
+
+
+def test_finalizers_at_exit_may_use_graphs_and_raise(run_script: RunScript) -> None:
+    done = run_script("""
+        class Late:
+            def __del__(self, np=np, training=training, data=data):
+                run = training.execute(*data)
+                print(np.isfinite(run.result().loss), flush=True)
+                raise ValueError("too late")
+        late = Late()
+        step()
+    """)
+    assert (done.returncode, done.stdout) == (0, "True\n")
+    assert "ValueError: too late" in done.stderr
+    assert "Fatal" not in done.stderr
+
+
 def test_exit_while_callbacks_enqueue(run_script: RunScript) -> None:
     # Each callback enqueues the next: at exit the chain is cut.
     done = run_script("""

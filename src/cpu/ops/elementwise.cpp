@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Arithmetic of one and two operands, and select. oneDNN's eltwise computes
-// exponentials and tanh; its binary primitive is slower than a loop on
+// tanh; its binary primitive is slower than a loop on
 // row-major data and knows none of the other functions.
 #include <cmath>
 #include <limits>
@@ -85,14 +85,8 @@ void lower_unary(NodeLowering& lowering) {
       return lower([](float x) { return std::acosh(x); });
     case Atanh:
       return lower([](float x) { return std::atanh(x); });
-    case Exp:
-      // oneDNN makes infinity of NaN.
-      return lower_eltwise(
-          lowering, {algorithm::eltwise_exp},
-          {std::numeric_limits<float>::infinity(),
-           [](const float* x, const float*, float* y, std::int64_t n) {
-             map_floats(n, kCostlyGrain, x, y, fast_exp);
-           }});
+    case Exp:  // oneDNN makes infinity of NaN
+      return lower([](float x) { return fast_exp(x); });
     case Exp2:
       return lower([](float x) { return std::exp2(x); });
     case Log:

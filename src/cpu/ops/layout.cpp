@@ -13,11 +13,13 @@ namespace {
 
 using dnnl::memory;
 
-Shape scaled(const Shape& strides, const Shape& factors) {
+/// The step to a second sample of a window, where there is one: a factor may be
+/// far larger than its axis.
+Shape scaled(const Shape& strides, const Shape& factors, const Shape& window) {
   Shape result = strides;
   if (factors.empty()) return result;
   for (int axis = 0; axis < result.rank(); ++axis) {
-    result[axis] *= factors[axis];
+    if (window[axis] > 1) result[axis] *= factors[axis];
   }
   return result;
 }
@@ -44,8 +46,8 @@ WindowCopy gather(const Shape& whole, const Shape& start, const Shape& stride,
                   const Shape& window, std::size_t element_bytes) {
   const Shape strides = element_strides(whole);
   const auto bytes = static_cast<std::int64_t>(element_bytes);
-  return {StridedCopy(window, scaled(strides, stride), element_strides(window),
-                      element_bytes),
+  return {StridedCopy(window, scaled(strides, stride, window),
+                      element_strides(window), element_bytes),
           offset_of(start, strides) * bytes, 0};
 }
 
@@ -54,8 +56,8 @@ WindowCopy scatter(const Shape& whole, const Shape& start, const Shape& stride,
                    const Shape& window, std::size_t element_bytes) {
   const Shape strides = element_strides(whole);
   const auto bytes = static_cast<std::int64_t>(element_bytes);
-  return {StridedCopy(window, element_strides(window), scaled(strides, stride),
-                      element_bytes),
+  return {StridedCopy(window, element_strides(window),
+                      scaled(strides, stride, window), element_bytes),
           0, offset_of(start, strides) * bytes};
 }
 

@@ -183,10 +183,10 @@ void lower_gradient(NodeLowering& lowering) {
   const std::size_t channel_bytes = shape[1] * sizeof(float);
   const bool wants_affine = lowering.is_used(1) || lowering.is_used(2);
   const bool has_gamma = lowering.has(kGamma);
-  const auto flags =
-      affine_flags(has_gamma || wants_affine, wants_affine, !attrs.training);
-  const auto kind =
-      wants_affine ? prop_kind::backward : prop_kind::backward_data;
+  // With a scale, oneDNN asks for room for its gradient in any case.
+  const bool has_scale = has_gamma || wants_affine;
+  const auto flags = affine_flags(has_scale, wants_affine, !attrs.training);
+  const auto kind = has_scale ? prop_kind::backward : prop_kind::backward_data;
   const DataLayout data = choose_layout(
       lowering, kX, prop_kind::forward_training, attrs.epsilon, flags);
   const Backward::primitive_desc backward(engine(), kind, data.seen, data.seen,
@@ -204,15 +204,13 @@ void lower_gradient(NodeLowering& lowering) {
   int scale = -1;
   if (has_gamma) scale = lowering.read(kGamma);
   if (needs_ones) scale = lowering.scratch(channel_bytes);
-  if (scale >= 0) args.push_back({DNNL_ARG_SCALE, channels, scale});
-  if (wants_affine) {
-    const auto target = [&](int result) {
-      return lowering.is_used(result) ? lowering.write(result)
-                                      : lowering.scratch(channel_bytes);
-    };
-    args.push_back({DNNL_ARG_DIFF_SCALE, channels, target(1)});
-    args.push_back({DNNL_ARG_DIFF_SHIFT, channels, target(2)});
-  }
+  if (has_scale) args.push_back({DNNL_ARG_SCALE, channels, scale});
+  const auto target = [&](int result) {
+    return lowering.is_used(result) ? lowering.write(result)
+                                    : lowering.scratch(channel_bytes);
+  };
+  if (has_scale) args.push_back({DNNL_ARG_DIFF_SCALE, channels, target(1)});
+  if (wants_affine) args.push_back({DNNL_ARG_DIFF_SHIFT, channels, target(2)});
   add_scratchpad(lowering, backward, args);
   lowering.may_run_in_place(0, kGradient);
 

@@ -106,22 +106,44 @@ TEST(Batch, SizesMayAlternateWhileResultsAreHeld) {
   EXPECT_EQ(executions[1].result().output("y").descriptor.shape[0], 6);
 }
 
+TEST(Batch, RotationCompilesEachSizeOnceInOneArena) {
+  Cnn net(32), same(32);
+  TrainingGraph t = net.train(), alone = same.train();
+  const Data data(32);
+  const std::int64_t sizes[] = {32, 7, 1, 31};
+  for (int i = 0; i < 1000; ++i) {
+    t.execute(data.inputs, data.labels, {}, {.batch_size = sizes[i % 4]});
+  }
+  t.synchronize();
+  EXPECT_EQ(t.compile_count(), 4);
+  alone.execute(data.inputs, data.labels).wait();
+  const MemoryReport memory = t.memory();
+  EXPECT_EQ(memory.allocated_bytes, alone.memory().allocated_bytes);
+  EXPECT_EQ(memory.allocated_bytes, memory.predicted_bytes);
+  EXPECT_EQ(t.device_memory_size(), alone.device_memory_size());
+}
+
 TEST(Batch, TheCacheIsBounded) {
-  Cnn net(12);
+  constexpr std::int64_t kSizes = 100;
+  Cnn net(kSizes);
   TrainingGraph t = net.train();
-  const Data data(12);
+  const Data data(kSizes);
   const auto run = [&](std::int64_t batch) {
     t.execute(data.inputs, data.labels, {}, {.batch_size = batch}).wait();
   };
-  for (std::int64_t batch = 1; batch <= 12; ++batch) run(batch);
-  EXPECT_EQ(t.compile_count(), 12);
-  run(12);  // the compiled size and recent ones are still there
-  run(11);
-  run(10);
-  EXPECT_EQ(t.compile_count(), 12);
-  run(1);  // the oldest is not
-  EXPECT_EQ(t.compile_count(), 13);
-  EXPECT_EQ(t.memory().predicted_bytes, t.memory().allocated_bytes);
+  for (std::int64_t batch = 1; batch <= kSizes; ++batch) run(batch);
+  EXPECT_EQ(t.compile_count(), kSizes);
+  const std::size_t bytes = t.memory().allocated_bytes;
+  run(kSizes);  // the compiled size and recent ones are still there
+  for (int i = 1; i <= 7; ++i) run(kSizes - i);
+  EXPECT_EQ(t.compile_count(), kSizes);
+  run(1);  // others are not
+  run(kSizes - 8);
+  EXPECT_EQ(t.compile_count(), kSizes + 2);
+  run(kSizes);
+  EXPECT_EQ(t.compile_count(), kSizes + 2);
+  EXPECT_EQ(t.memory().allocated_bytes, bytes);
+  EXPECT_EQ(t.memory().predicted_bytes, bytes);
 }
 
 TEST(Batch, LayersThatFixTheBatchSayWhichOne) {

@@ -144,6 +144,36 @@ INSTANTIATE_TEST_SUITE_P(
                       BatchNormCase{{2, 3, 2, 1, 2, 3}, true, false, true},
                       BatchNormCase{{1, 3}, true, true, true}));
 
+// A frozen layer: gamma is read, and nobody wants its gradient.
+TEST(BatchNormGradient, OfTheSourceAlone) {
+  const Shape shape{2, 3, 4, 4}, channels{3};
+  for (const bool training : {false, true}) {
+    const BatchNormAttrs attrs{.epsilon = 1e-3f, .training = training};
+    Program program;
+    std::vector<ValueId> inputs;
+    for (const Shape& s : {shape, shape, channels, channels, channels}) {
+      inputs.push_back(
+          program.add_value(Role::Input, {s, DataType::Float32}, "v"));
+    }
+    const auto gradients =
+        program.append(OpKind::BatchNormGradient, attrs, inputs);
+    const auto source_gradient = [&](std::vector<ValueId> kept) {
+      ProgramRun run(program, std::move(kept));
+      for (const ValueId id : inputs) {
+        const auto values =
+            random_values(program.shape(id).num_elements(), id + 1);
+        std::vector<float> magnitudes(values.begin(), values.end());
+        for (float& value : magnitudes) value = 1 + std::abs(value);
+        run.set(id, magnitudes);
+      }
+      run.run();
+      EXPECT_TRUE(run.has_intact_guards());
+      return run.get(gradients[0]);
+    };
+    EXPECT_EQ(source_gradient({gradients[0]}), source_gradient(gradients));
+  }
+}
+
 TEST(BatchNormHandComputed, TwoSamples) {
   OpRun run(OpKind::BatchNorm,
             BatchNormAttrs{.epsilon = 0, .momentum = 0.5f, .training = true});

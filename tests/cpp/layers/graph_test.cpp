@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
+
 #include "layers/dot.h"
 #include "layers/graph_state.h"
 #include "layers/layer_builder.h"
@@ -304,6 +307,18 @@ TEST(Graph, DotShowsLayersTensorsAndStoppedGradients) {
   const std::string stopped = dot_description(*graph.state(), {h.tensor_id()});
   EXPECT_NE(stopped.find("n0 -> n1 [label=\"act\", style=dashed]"),
             std::string::npos);
+}
+
+TEST(Graph, LayoutTakesSizesTooLargeToAdd) {
+  constexpr auto kHuge = std::numeric_limits<std::int64_t>::max();
+  const Tensor x({{1, 4, 4, 4}});
+  Graph graph;
+  EXPECT_EQ(graph.split(x, kHuge, 1).size(), 4u);
+  EXPECT_THROW(
+      graph.node(std::make_shared<layers::ZeroPadding>(
+                     std::vector<std::int64_t>{kHuge, kHuge, kHuge, kHuge}),
+                 x),
+      InvalidArgument);
 }
 
 }  // namespace

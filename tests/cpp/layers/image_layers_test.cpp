@@ -2,6 +2,9 @@
 // Convolution and pooling layers: extents of every policy, parameters, ops.
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
+
 #include "graph/op_def.h"
 #include "layers/graph_state.h"
 #include "traingraph/error.h"
@@ -238,6 +241,19 @@ TEST(PoolingLayer, RefusesBadOptionsAndSources) {
   EXPECT_EQ(info.node, "MaxPooling");
   EXPECT_EQ(info.expected, "(N, C, H, W)");
   EXPECT_THROW(shape_after(std::make_shared<MaxPooling>(9), {1, 1, 8, 8}),
+               ShapeError);
+}
+
+TEST(ImageLayers, RefuseSizesTooLargeToMultiply) {
+  constexpr auto kHuge = std::numeric_limits<std::int64_t>::max();
+  EXPECT_THROW(layers::FullyConnected(kHuge, 6), ShapeError);
+  EXPECT_THROW(layers::FullyConnected(kHuge / 2, 1), ShapeError);
+  EXPECT_THROW(Convolution(3, kHuge, 1), ShapeError);
+  EXPECT_THROW(Convolution(1, 4, 1 << 30), ShapeError);
+  EXPECT_THROW(Convolution(1, 4, kHuge), InvalidArgument);
+  EXPECT_THROW(MaxPooling(2, kHuge, Same), InvalidArgument);
+  EXPECT_THROW(ConvolutionDescriptor::depthwise(
+                   {.input_feature_channel_count = kHuge}, 2),
                ShapeError);
 }
 

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// Insight into a compiled graph: what a run will do, before any ran
+// (CompiledGraph::report), and what a measured one did
+// (CompiledGraph::profile), by layer and by unit.
+//
+// A unit is what the device runs as one piece: a kernel on the CPU, up to a
+// whole step on the GPU. Rows divide units among layers; their sums are equal.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "traingraph/export.h"
+
+namespace traingraph {
+
+inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+/// What the device can do at most; measured once per process, when a profile
+/// first asks. kUnknown where the device cannot tell.
+struct DevicePeaks {
+  double flops = kUnknown;      // float32 operations per second
+  double bandwidth = kUnknown;  // bytes per second from and to memory
+};
+
+/// One phase of a layer, or a sum of such.
+struct LayerCost {
+  /// Arithmetic that the ops cannot avoid; a multiplication and an addition
+  /// are two.
+  double flops = 0;
+  /// What units read and write, each storage once per unit, in the layouts
+  /// they are in. A fused unit's are divided by what its ops would move alone.
+  double bytes = 0;
+  /// Measured; 0 in a report. A fused unit's are divided by estimated cost.
+  double seconds = 0;
+  /// What the units would take at the device's peaks: for each the longer of
+  /// flops and bytes. kUnknown in a report, or without peaks.
+  double limit_seconds = kUnknown;
+
+  /// Share of the limit that was reached. Above 1 where data stays in caches,
+  /// which are faster than memory. kUnknown when nothing was measured.
+  double share() const {
+    return seconds > 0 ? limit_seconds / seconds : kUnknown;
+  }
+};
+
+/// One call of Graph::node, a loss, or "other": what belongs to no layer.
+struct TRAINGRAPH_API LayerRow {
+  std::string layer;  // label; not unique, as labels are not
+  std::string ops;    // of the forward: "convolution_2d"
+  LayerCost forward, gradient, update;
+  /// Elements of the layer's parameters; of shared ones in the first row only.
+  std::int64_t parameters = 0;
+  /// Rows with the same number, at least 0, are run together; -1: alone.
+  int fused_group = -1;
+  std::string fused;   // labels of the group: "conv + relu"
+  std::string layout;  // of its forward results: "plain", "nChw16c", "nhwc"
+  int reorders = 0;    // units that only change layouts for this layer
+
+  /// All phases.
+  LayerCost cost() const;
+};
+
+struct UnitSpan {
+  std::string name;  // labels of its layers: "conv + relu"
+  std::string ops;   // "convolution_2d + activation", or "reorder"
+  /// "forward", "gradient" or "update": its first op's.
+  std::string_view phase;
+  std::vector<int> rows;  // of its layers, ascending
+  bool is_reorder = false;
+  std::string layout;  // of its result; empty where the device does not say
+  LayerCost cost;
+  double start = 0;  // seconds after the first unit's start
+};
+
+/// Bytes of a plan's arena that hold one thing during some units.
+struct MemorySpan {
+  std::string name;
+  /// "forward", "saved" (from forward for gradient), "gradient", "parameter
+  /// gradient", "update" or "scratch".
+  std::string_view role;
+  std::size_t offset = 0, bytes = 0;
+  /// Positions of units, inclusive. What is computed in place of its source
+  /// takes over at the unit that computes it. No two spans overlap.
+  int first = 0, last = 0;
+};
+
+/// The plan of execute(), at the compiled batch size.
+struct Report {
+  std::string device;
+  std::int64_t batch_size = 0;
+  std::vector<LayerRow> rows;
+  LayerRow total;
+  std::vector<UnitSpan> units;  // in the order of execution
+  std::vector<MemorySpan> memory;
+  std::size_t arena_bytes = 0;
+};
+
+/// One measured run. Its units ran back to back, so starts are sums: what the
+/// device does between units is left out.
+struct Profile {
+  std::string device;
+  std::int64_t batch_size = 0;
+  DevicePeaks peaks;
+  std::vector<LayerRow> rows;
+  LayerRow total;
+  std::vector<UnitSpan> units;
+};
+
+}  // namespace traingraph

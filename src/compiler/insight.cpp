@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/insight.h"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_set>
+
+#include "graph/op_def.h"
+#include "ops/cost.h"
+
+namespace traingraph {
+namespace {
+
+constexpr std::string_view kPhases[] = {"forward", "gradient", "update"};
+
+std::string_view name_of(Phase phase) {
+  return kPhases[static_cast<int>(phase)];
+}
+
+LayerCost& cost_in(LayerRow& row, Phase phase) {
+  if (phase == Phase::Forward) return row.forward;
+  return phase == Phase::Gradient ? row.gradient : row.update;
+}
+
+void add_to(LayerCost& sum, const LayerCost& cost) {
+  sum.flops += cost.flops;
+  sum.bytes += cost.bytes;
+  sum.seconds += cost.seconds;
+  sum.limit_seconds += cost.limit_seconds;
+}
+
+/// "a + b": adds what is not there yet.
+void add_once(std::string& text, const std::string& more,
+              const std::string& separator) {
+  const std::string all = separator + text + separator;
+  if (all.find(separator + more + separator) != std::string::npos) return;
+  text += (text.empty() ? "" : separator) + more;
+}
+
+std::vector<double> fractions(std::vector<double> parts) {
+  const double sum = std::accumulate(parts.begin(), parts.end(), 0.0);
+  for (double& part : parts) {
+    part = sum > 0 ? part / sum : 1.0 / static_cast<double>(parts.size());
+  }
+  return parts;
+}
+
+double bytes_of(const Unit& unit, const LoweredProgram& lowered) {
+  double bytes = 0;
+  for (const auto* list : {&unit.reads, &unit.writes}) {
+    for (StorageId id : *list) {
+      bytes += static_cast<double>(lowered.storages[id].bytes);
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+LayerCost LayerRow::cost() const {
+  LayerCost sum = forward;
+  add_to(sum, gradient);
+  add_to(sum, update);
+  return sum;
+}
+
+std::vector<double> shares_of(const Unit& unit, const Program& program) {
+  std::vector<double> weights;
+  for (NodeId id : unit.nodes) {
+    weights.push_back(estimate_cost(program, program.node(id)).weight());
+  }
+  return fractions(std::move(weights));
+}
+
+UnitTable::UnitTable(const CompiledProgram& compiled, const DevicePeaks& peaks)
+    : compiled_(compiled),
+      program_(compiled.assembled.program),
+      peaks_(peaks),
+      rows_(compiled.assembled.records.size() + 1),
+      group_(rows_.size()) {
+  std::iota(group_.begin(), group_.end(), 0);
+  for (std::size_t i = 0; i + 1 < rows_.size(); ++i) {
+    begin(rows_[i], compiled.assembled.records[i].layer->label());
+  }
+  begin(rows_.back(), "other");
+  begin(total_, "total");
+  describe_ops();
+  count_parameters();
+}
+
+void UnitTable::begin(LayerRow& row, std::string name) const {
+  row.layer = std::move(name);
+  const bool is_known = peaks_.flops > 0 && peaks_.bandwidth > 0;
+  for (LayerCost* cost : {&row.forward, &row.gradient, &row.update}) {
+    cost->limit_seconds = is_known ? 0 : kUnknown;
+  }
+}
+
+void UnitTable::describe_ops() {
+  for (NodeId id = 0; id < static_cast<NodeId>(program_.nodes().size()); ++id) {
+    const Node& node = program_.node(id);
+    if (node.phase != Phase::Forward) continue;
+    add_once(rows_[row_of(id)].ops, node.op->name, " + ");
+  }
+}
+
+void UnitTable::count_parameters() {
+  std::unordered_set<std::uint64_t> seen;
+  for (std::size_t i = 0; i + 1 < rows_.size(); ++i) {
+    for (const TensorParameter& parameter :
+         compiled_.assembled.records[i].layer->parameters()) {
+      const Tensor& tensor = parameter.tensor();
+      if (!seen.insert(tensor.tensor_id()).second) continue;
+      rows_[i].parameters += tensor.shape().num_elements();
+    }
+    total_.parameters += rows_[i].parameters;
+  }
+}
+
+int UnitTable::row_of(NodeId node) const {
+  const int layer = program_.node(node).layer;
+  return layer < 0 ? static_cast<int>(rows_.size()) - 1 : layer;
+}
+
+void UnitTable::add(std::span<const UnitId> order,
+                    std::span<const double> seconds) {
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    add(compiled_.lowered.units[order[i]], seconds.empty() ? 0 : seconds[i]);
+  }
+}
+
+void UnitTable::add(const Unit& unit, double seconds) {
+  UnitSpan& span = units_.emplace_back();
+  describe(unit, span);
+  std::vector<double> moved, flops;
+  for (NodeId id : unit.nodes) {
+    const NodeCost cost = estimate_cost(program_, program_.node(id));
+    moved.push_back(cost.bytes);
+    flops.push_back(unit.is_reorder ? 0 : cost.flops);
+  }
+  span.cost = {.flops = std::accumulate(flops.begin(), flops.end(), 0.0),
+               .bytes = bytes_of(unit, compiled_.lowered),
+               .seconds = seconds};
+  span.cost.limit_seconds = std::max(span.cost.flops / peaks_.flops,
+                                     span.cost.bytes / peaks_.bandwidth);
+  span.start = end_;
+  end_ += seconds;
+
+  const std::vector<double> shares = shares_of(unit, program_);
+  moved = fractions(std::move(moved));
+  for (std::size_t i = 0; i < unit.nodes.size(); ++i) {
+    const Phase phase =
+        unit.is_reorder ? unit.phase : program_.node(unit.nodes[i]).phase;
+    const LayerCost part{.flops = flops[i],
+                         .bytes = span.cost.bytes * moved[i],
+                         .seconds = seconds * shares[i],
+                         .limit_seconds = span.cost.limit_seconds * shares[i]};
+    add_to(cost_in(rows_[row_of(unit.nodes[i])], phase), part);
+    add_to(cost_in(total_, phase), part);
+  }
+}
+
+void UnitTable::describe(const Unit& unit, UnitSpan& span) {
+  span.phase = name_of(unit.phase);
+  span.is_reorder = unit.is_reorder;
+  span.layout = unit.layout;
+  for (NodeId id : unit.nodes) {
+    const Node& node = program_.node(id);
+    span.rows.push_back(row_of(id));
+    add_once(span.ops, unit.is_reorder ? "reorder" : node.op->name, " + ");
+    if (unit.is_reorder || node.phase != Phase::Forward) continue;
+    if (unit.layout.empty()) continue;
+    add_once(rows_[row_of(id)].layout, unit.layout, ", ");
+  }
+  std::ranges::sort(span.rows);
+  const auto repeated = std::ranges::unique(span.rows);
+  span.rows.erase(repeated.begin(), repeated.end());
+  span.name = names(span.rows);
+  if (unit.is_reorder) {
+    ++rows_[span.rows.front()].reorders;
+    ++total_.reorders;
+  }
+  for (int row : span.rows) {
+    const auto [first, other] =
+        std::minmax({group_[row], group_[span.rows.front()]});
+    std::ranges::replace(group_, other, first);
+  }
+}
+
+std::string UnitTable::names(const std::vector<int>& rows) const {
+  std::string text;
+  for (int row : rows) text += (text.empty() ? "" : " + ") + rows_[row].layer;
+  return text;
+}
+
+void UnitTable::finish_rows() {
+  int num_groups = 0;
+  for (int first = 0; first < static_cast<int>(rows_.size()); ++first) {
+    std::vector<int> members;
+    for (int row = first; row < static_cast<int>(rows_.size()); ++row) {
+      if (group_[row] == first) members.push_back(row);
+    }
+    if (members.size() < 2) continue;
+    const std::string text = names(members);
+    for (int row : members) {
+      rows_[row].fused_group = num_groups;
+      rows_[row].fused = text;
+    }
+    ++num_groups;
+  }
+  const bool has_other = std::ranges::any_of(units_, [&](const UnitSpan& span) {
+    return span.rows.back() == static_cast<int>(rows_.size()) - 1;
+  });
+  if (!has_other) rows_.pop_back();
+}
+
+}  // namespace traingraph

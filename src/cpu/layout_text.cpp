@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#include "cpu/layout_text.h"
+
+#include <algorithm>
+#include <cctype>
+#include <functional>
+#include <numeric>
+#include <utility>
+
+namespace traingraph::cpu {
+namespace {
+
+/// One letter per axis.
+std::string axis_names(std::size_t rank, bool is_weights) {
+  if (rank == 4) return is_weights ? "oihw" : "nchw";
+  if (rank == 5 && is_weights) return "goihw";  // of groups
+  std::string names(rank, 'a');
+  std::iota(names.begin(), names.end(), 'a');
+  return names;
+}
+
+bool is_row_major(const dnnl::memory::desc& layout) {
+  if (layout.get_inner_nblks() > 0) return false;
+  const auto dims = layout.get_dims(), strides = layout.get_strides();
+  dnnl::memory::dim expected = 1;
+  for (std::size_t axis = dims.size(); axis-- > 0;) {
+    if (dims[axis] != 1 && strides[axis] != expected) return false;
+    expected *= dims[axis];
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string layout_text(const dnnl::memory::desc& layout, bool is_weights) {
+  if (layout.get_format_kind() != dnnl::memory::format_kind::blocked) {
+    return "opaque";
+  }
+  if (is_row_major(layout)) return "plain";
+  const auto dims = layout.get_dims(), strides = layout.get_strides();
+  const auto blocks = layout.get_inner_blks(), cut = layout.get_inner_idxs();
+  const std::string names = axis_names(dims.size(), is_weights);
+  std::vector<std::size_t> order(dims.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  // Where one element is all there is, the stride says nothing: innermost.
+  std::ranges::stable_sort(order, std::greater(), [&](std::size_t axis) {
+    return std::pair(strides[axis], dims[axis] > 1);
+  });
+  std::string text;
+  for (std::size_t axis : order) {
+    const bool is_cut = std::ranges::count(cut, std::int64_t(axis)) > 0;
+    text += is_cut ? static_cast<char>(std::toupper(names[axis])) : names[axis];
+  }
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    text += std::to_string(blocks[i]) + names[cut[i]];
+  }
+  return text;
+}
+
+}  // namespace traingraph::cpu

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// Names of layouts, for people: "plain", "nhwc", "nChw16c", "OIhw16i16o".
+#pragma once
+
+#include <string>
+
+#include "cpu/dnnl_support.h"
+
+namespace traingraph::cpu {
+
+/// Axes from the outermost to the innermost, then blocks; a capital letter for
+/// an axis that is cut into blocks. "plain" when row-major.
+std::string layout_text(const dnnl::memory::desc& layout, bool is_weights);
+
+}  // namespace traingraph::cpu

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// What the processor can do at most, by measurement: one matrix product for
+// arithmetic, a stream triad for memory.
+#pragma once
+
+#include "traingraph/insight.h"
+
+namespace traingraph::cpu {
+
+/// Takes a few tenths of a second, on the calling thread's team.
+DevicePeaks measure_peaks();
+
+}  // namespace traingraph::cpu
