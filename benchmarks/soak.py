@@ -171,7 +171,9 @@ def main() -> None:
             if not np.array_equal(ours, theirs):
                 sys.exit(f"graph {index}: the replay has other parameters")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{sum(counts.values())} calls replayed, parameters equal; peak {peak:.0f} MiB")
+    print(
+        f"{sum(counts.values())} calls replayed, parameters equal; peak {peak:.0f} MiB"
+    )
 
 
 if __name__ == "__main__":

@@ -126,7 +126,9 @@ def print_table(workload: str, runners: list[Runner]) -> None:
     peers = [r for r in runners if not r.system.startswith("traingraph")]
     best = min((r.milliseconds for r in peers), default=float("nan"))
     print(f"\n{workload}")
-    print(f"  {'system':<28}{'ms/step':>10}{'best/it':>9}{'peak MiB':>10}{'start s':>9}")
+    print(
+        f"  {'system':<28}{'ms/step':>10}{'best/it':>9}{'peak MiB':>10}{'start s':>9}"
+    )
     for r in sorted(runners, key=lambda r: r.milliseconds):
         print(
             f"  {r.system:<28}{r.milliseconds:>10.4f}{best / r.milliseconds:>9.2f}"

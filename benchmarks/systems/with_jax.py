@@ -94,9 +94,7 @@ def steps(workload: Workload, variant: str) -> Callable[[], float]:
             p - rate * a / (jnp.sqrt(b) + 1e-8)
             for p, a, b in zip(parameters, m, v, strict=True)
         ]
-        statistics = [
-            0.9 * a + 0.1 * b for a, b in zip(statistics, new, strict=True)
-        ]
+        statistics = [0.9 * a + 0.1 * b for a, b in zip(statistics, new, strict=True)]
         return (parameters, m, v, statistics, t), loss
 
     def sgd(state: tuple, images: jax.Array, labels: jax.Array) -> tuple:

@@ -104,7 +104,11 @@ def steps(workload: Workload, variant: str) -> Callable[[], float]:
         exporter.nodes,
         "forward",
         [helper.make_tensor_value_info("image", TensorProto.FLOAT, shape)],
-        [helper.make_tensor_value_info(logits, TensorProto.FLOAT, [workload.batch, 10])],
+        [
+            helper.make_tensor_value_info(
+                logits, TensorProto.FLOAT, [workload.batch, 10]
+            )
+        ],
         exporter.initializers,
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 15)])

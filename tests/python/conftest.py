@@ -121,6 +121,7 @@ def patience() -> float:
 
 PRELUDE = """
     import os
+    import queue
     import signal
     import sys
     import threading
