@@ -14,11 +14,14 @@ import multiprocessing
 import statistics
 import sys
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import worker
 from workloads import WORKLOADS
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 SYSTEMS = [
     "traingraph",

@@ -11,9 +11,12 @@ import os
 import resource
 import time
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING
 
 from workloads import WORKLOADS
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 #: Steps whose loss is compared between the systems.
 COMPARED_STEPS = 5
@@ -46,7 +49,7 @@ def serve(connection: Connection, system: str, workload_name: str) -> None:
         first = time.perf_counter() - start
         losses += [step() for _ in range(COMPARED_STEPS - 1)]
         connection.send(Ready(losses, first))
-    except Exception as error:  # any: the table goes on without this system
+    except Exception as error:  # noqa: BLE001 - the table goes on without it
         connection.send(error if isinstance(error, ImportError) else repr(error))
         return
     try:

@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
-
 from workloads import (
     Conv,
     Dense,
@@ -21,6 +19,11 @@ from workloads import (
     Residual,
     Workload,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
 
 
 def _apply(layers: tuple, x: jax.Array, values: list, running: list) -> jax.Array:

@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 from onnxruntime import SessionOptions
 from onnxruntime.training import artifacts, onnxblock
 from onnxruntime.training.api import CheckpointState, Module, Optimizer
-
 from workloads import (
     Conv,
     Dense,
@@ -24,6 +23,9 @@ from workloads import (
     Residual,
     Workload,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Exporter:

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
-
 from workloads import (
     Conv,
     Dense,
@@ -19,6 +18,9 @@ from workloads import (
     Residual,
     Workload,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class ResidualModule(nn.Module):

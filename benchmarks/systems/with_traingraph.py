@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
-
-import traingraph as tg
 from workloads import (
     Conv,
     Dense,
@@ -19,6 +17,11 @@ from workloads import (
     Residual,
     Workload,
 )
+
+import traingraph as tg
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def _add(graph: tg.Graph, layers: tuple, x: tg.Tensor, values: list) -> tg.Tensor:
