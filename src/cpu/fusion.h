@@ -33,8 +33,8 @@ std::optional<Eltwise> find_eltwise_of_result(const ActivationAttrs& attrs);
 
 /// describe(attr, allow_empty) with the next activation as a further post-op of
 /// `attr`; without it where there is none, where oneDNN would take another
-/// implementation, which may be a slow one, or where its code for SSE would lose
-/// a NaN.
+/// implementation, which may be a slow one, or where its code for SSE would
+/// lose a NaN.
 template <class Describe>
 auto describe_fused(NodeLowering& lowering, const dnnl::primitive_attr& attr,
                     Describe describe) {

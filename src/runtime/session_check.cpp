@@ -37,10 +37,13 @@ InvalidArgument given_twice(const char* call, std::string_view name) {
 std::int64_t Session::check_batch(const char* call, std::int64_t batch) const {
   if (batch == 0) return batch_;
   if (batch > 0 && batch <= batch_) return batch;
+  const std::string expected =
+      batch_ > 0 ? "1 to " + std::to_string(batch_) + ", or 0 for all"
+                 : "0, since no declared tensor has a batch axis";
   throw InvalidArgument(ErrorInfo{
       .op = call,
       .what = "batch_size is out of range",
-      .expected = "1 to " + std::to_string(batch_) + ", or 0 for all",
+      .expected = expected,
       .got = std::to_string(batch),
       .hint = "Declare inputs with the largest batch size you need."});
 }

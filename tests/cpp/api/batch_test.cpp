@@ -176,5 +176,21 @@ TEST(Batch, ShorterDataAfterLongerDataIsNotMixedUp) {
   t.execute({}, {}, {}, {.batch_size = 2}).wait();
 }
 
+TEST(Batch, IsRefusedWhereNothingDeclaredHasOne) {
+  const Floats values = random_floats(12, 1);
+  const Tensor x({{4, 3}}, view(values), "x");
+  Graph graph;
+  const Tensor y =
+      graph.node(std::make_shared<layers::FullyConnected>(3, 2), x);
+  InferenceGraph inference({graph});
+  inference.add_outputs({{"y", y}});
+  inference.compile(test_device());
+  const ErrorInfo error = error_of<InvalidArgument>(
+      [&] { inference.execute({}, {.batch_size = 1}); });
+  EXPECT_NE(error.expected.find("no declared tensor"), std::string::npos)
+      << error.expected;
+  EXPECT_NO_THROW(inference.execute({}).wait());
+}
+
 }  // namespace
 }  // namespace traingraph

@@ -18,7 +18,8 @@ TEST_F(GpuMemory, PredictedIsAllocatedIsCounted) {
   emulator::wait_until_idle();
   const std::size_t before = emulator::allocated_bytes();
   const auto count = [&](SmallNet& net) {
-    net.t->synchronize();
+    // Also until the queue has let go of what it finished.
+    Device::gpu().synchronize();
     emulator::wait_until_idle();
     const MemoryReport report = net.t->memory();
     EXPECT_EQ(report.predicted_bytes, report.allocated_bytes);
