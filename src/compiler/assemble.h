@@ -60,7 +60,6 @@ struct Trained {
   Tensor tensor;
   ValueId value = kNoValue;
   ValueId gradient = kNoValue;
-  NodeId update = -1;
 };
 
 struct Assembled {
@@ -78,7 +77,7 @@ struct Assembled {
   std::vector<ValueId> boundary;
   /// Results and gradients of layers that are debugged.
   std::vector<ValueId> debugged;
-  /// values_after_labels[v]: v depends on a label.
+  /// depends_on_labels[v]: v depends on a label.
   std::vector<bool> depends_on_labels;
 
   ValueId find(const Tensor& tensor) const;
@@ -95,6 +94,10 @@ Assembled assemble(const Declaration& declaration, Mode mode,
 
 /// What the host reads after a run.
 std::vector<ValueId> readable_values(const Declaration& declaration,
+                                     const Assembled& assembled);
+
+/// Results of the layers that are debugged, when the declaration says so.
+std::vector<Tensor> debugged_results(const Declaration& declaration,
                                      const Assembled& assembled);
 
 /// The parameters that the optimizer will train, in order.

@@ -132,11 +132,12 @@ void UnitTable::add(std::span<const UnitId> order,
 void UnitTable::add(const Unit& unit, double seconds) {
   UnitSpan& span = units_.emplace_back();
   describe(unit, span);
-  std::vector<double> moved, flops;
+  std::vector<double> moved, flops, weights;
   for (NodeId id : unit.nodes) {
     const NodeCost cost = estimate_cost(program_, program_.node(id));
     moved.push_back(cost.bytes);
     flops.push_back(unit.is_reorder ? 0 : cost.flops);
+    weights.push_back(cost.weight());
   }
   span.cost = {.flops = std::accumulate(flops.begin(), flops.end(), 0.0),
                .bytes = bytes_of(unit, compiled_.lowered),
@@ -146,7 +147,7 @@ void UnitTable::add(const Unit& unit, double seconds) {
   span.start = end_;
   end_ += seconds;
 
-  const std::vector<double> shares = shares_of(unit, program_);
+  const std::vector<double> shares = fractions(std::move(weights));
   moved = fractions(std::move(moved));
   for (std::size_t i = 0; i < unit.nodes.size(); ++i) {
     const Phase phase =

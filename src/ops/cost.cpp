@@ -52,6 +52,17 @@ double estimate_flops(const Program& program, const Node& node) {
     case OpKind::AveragePool2d:
       return elements(result) *
              window(std::get<AveragePool2dAttrs>(node.attrs).kernel_sizes);
+    case OpKind::Fill:
+    case OpKind::Cast:
+    case OpKind::BroadcastTo:
+    case OpKind::Reshape:
+    case OpKind::Transpose:
+    case OpKind::Concatenate:
+    case OpKind::Split:
+    case OpKind::Slice:
+    case OpKind::SliceGradient:
+    case OpKind::Pad:
+      return 0;  // they only move
     default: {
       double largest = node.outputs.empty() ? 0 : elements(result);
       for (ValueId value : node.inputs) {

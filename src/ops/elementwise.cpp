@@ -30,7 +30,10 @@ void activation_rule(GradContext& ctx) {
   const auto attrs = ctx.attrs<ActivationAttrs>();
   const ValueId g = ctx.result_gradient();
   if (attrs.type == ActivationType::None) return ctx.set(0, g);
-  ctx.set(0, ctx.append(OpKind::ActivationGradient, attrs, {g, ctx.input(0)}));
+  // ReLU's result tells its slope, so that its source need not be kept.
+  const bool is_relu = attrs.type == ActivationType::ReLU && attrs.a >= 0;
+  const ValueId at = is_relu ? ctx.result(0) : ctx.input(0);
+  ctx.set(0, ctx.append(OpKind::ActivationGradient, attrs, {g, at}));
 }
 
 void activation_gradient_shape(ShapeContext& ctx) {

@@ -215,11 +215,12 @@ TEST_F(AssembleTest, GradientsAndUpdatesFollow) {
   EXPECT_EQ(kinds(a.program, Phase::Update),
             (Kinds{OpKind::AdamUpdate, OpKind::AdamUpdate}));
   ASSERT_EQ(a.trained.size(), 2u);
-  for (const Trained& trained : a.trained) {
-    const Node& update = a.program.node(trained.update);
-    EXPECT_EQ(update.inputs[0], trained.value);
-    EXPECT_EQ(update.inputs[1], trained.gradient);
-    EXPECT_EQ(update.name, trained.tensor.label());
+  for (int i = 0; i < 2; ++i) {
+    const auto& nodes = a.program.nodes();
+    const Node& update = nodes[nodes.size() - 2 + i];
+    EXPECT_EQ(update.inputs[0], a.trained[i].value);
+    EXPECT_EQ(update.inputs[1], a.trained[i].gradient);
+    EXPECT_EQ(update.name, a.trained[i].tensor.label());
   }
   EXPECT_EQ(a.losses, std::vector<ValueId>{a.loss});
   EXPECT_TRUE(a.depends_on_labels[a.loss]);
