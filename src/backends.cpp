@@ -92,8 +92,13 @@ std::shared_ptr<DeviceContext> find_verifying_context(
     const std::shared_ptr<DeviceContext>& reference, double tolerance) {
   Watchers& all = watchers();
   std::scoped_lock lock(all.mutex);
-  auto& context = all.contexts[{device.get(), reference.get(), tolerance}];
-  if (!context) context = make_verifying_context(device, reference, tolerance);
+  const Watchers::Key key{device.get(), reference.get(), tolerance};
+  auto known = all.contexts.find(key);
+  if (known == all.contexts.end()) {
+    auto made = make_verifying_context(device, reference, tolerance);
+    known = all.contexts.emplace(key, std::move(made)).first;
+  }
+  const auto& context = known->second;
   thread_local std::map<const DeviceContext*, DrainAtExit> drains;
   drains.try_emplace(context.get(), context);
   return context;

@@ -10,7 +10,9 @@ namespace traingraph {
 using InterruptCheck = void (*)();
 
 /// `check` is called several times per second by every thread that waits for a
-/// device. Null, which is the default: waits end with the work only.
+/// device. A synchronous call on the CPU may do the work itself instead, and
+/// notices when the step is over. Null, which is the default: waits end with
+/// the work only.
 TRAINGRAPH_API void set_interrupt_check(InterruptCheck check) noexcept;
 
 }  // namespace traingraph

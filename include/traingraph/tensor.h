@@ -46,6 +46,7 @@ struct TRAINGRAPH_API TensorData {
 struct OptimizerData {
   std::string name;  // "momentum", "velocity" ...
   std::span<std::byte> data;
+  std::shared_ptr<const void> owner;  // keeps the memory of data alive
 };
 
 class TRAINGRAPH_API Tensor {

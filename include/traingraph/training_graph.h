@@ -205,12 +205,12 @@ class TRAINGRAPH_API TrainingGraph : public CompiledGraph {
   /// The raw gradient of a parameter on the device, writable between
   /// execute_gradient and execute_optimizer_update; waits for work in flight.
   /// Valid until the next gradient pass, of any batch size; the memory itself
-  /// lives as long as the graph's compilation or gradient_owner().
-  std::span<float> gradient(const Tensor& parameter) const;
-  std::shared_ptr<void> gradient_owner() const;
+  /// lives as long as the graph's compilation or what `owner` then points to.
+  std::span<float> gradient(const Tensor& parameter,
+                            std::shared_ptr<void>* owner = nullptr) const;
   /// All parameter gradients as one block, in parameter order; each begins at
   /// a multiple of the device's alignment, zeros fill the gaps.
-  std::span<float> gradients() const;
+  std::span<float> gradients(std::shared_ptr<void>* owner = nullptr) const;
   /// ML Compute's gradientDataForParameter: a host copy.
   std::vector<float> gradient_data(const Tensor& parameter,
                                    const Layer& layer) const;

@@ -3,60 +3,48 @@
 
 #include <condition_variable>
 #include <cstdio>
-#include <deque>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "runtime/device_wait.h"
+#include "traingraph/error.h"
 
 namespace traingraph {
 namespace {
 
 class CallbackThread {
  public:
-  CallbackThread() : thread_([this] { loop(); }) {
-    thread_.detach();
+  CallbackThread() {
+    std::thread([this] { loop(); }).detach();
     note_device_thread();
   }
 
-  void post(std::function<void()> callback) {
+  void post(Callbacks& callbacks) noexcept {
     {
       std::scoped_lock lock(mutex_);
-      queue_.push_back(std::move(callback));
-      ++num_pending_;
+      queue_.splice(queue_.end(), callbacks);
     }
-    changed_.notify_all();
-  }
-
-  void drain() {
-    std::unique_lock lock(mutex_);
-    if (std::this_thread::get_id() == id_) return;
-    wait_for_device(changed_, lock, [this] { return num_pending_ == 0; });
+    changed_.notify_one();
   }
 
  private:
   void loop() {
     std::unique_lock lock(mutex_);
-    id_ = std::this_thread::get_id();
     while (true) {
       changed_.wait(lock, [this] { return !queue_.empty(); });
-      std::function<void()> callback = std::move(queue_.front());
-      queue_.pop_front();
+      Callbacks callbacks;
+      callbacks.swap(queue_);
       lock.unlock();
-      call_guarded(callback);
-      callback = nullptr;
+      call_callbacks(std::move(callbacks));
       lock.lock();
-      if (--num_pending_ == 0) changed_.notify_all();
     }
   }
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::function<void()>> queue_;
-  std::size_t num_pending_ = 0;
-  std::thread::id id_;
-  std::thread thread_;
+  Callbacks queue_;
 };
 
 /// Never destroyed: callbacks may still arrive while the process exits.
@@ -65,18 +53,7 @@ CallbackThread& callback_thread() {
   return *thread;
 }
 
-}  // namespace
-
-void post_callback(std::function<void()> callback) {
-  callback_thread().post(std::move(callback));
-}
-
-void drain_callbacks() {
-  require_device_threads();
-  callback_thread().drain();
-}
-
-void call_guarded(const std::function<void()>& callback) noexcept {
+void call(const std::function<void()>& callback) noexcept {
   try {
     callback();
   } catch (const std::exception& error) {
@@ -85,6 +62,28 @@ void call_guarded(const std::function<void()>& callback) noexcept {
   } catch (...) {
     std::fprintf(stderr, "traingraph: a completion callback threw\n");
   }
+}
+
+}  // namespace
+
+void add_callback(Callbacks& callbacks, std::function<void()> callback) {
+  try {
+    callback_thread();
+  } catch (const std::system_error& error) {
+    throw DeviceError(
+        ErrorInfo{.op = "callback",
+                  .what = "the thread for callbacks cannot be started",
+                  .got = error.what()});
+  }
+  callbacks.push_back(std::move(callback));
+}
+
+void post_callbacks(Callbacks callbacks) noexcept {
+  if (!callbacks.empty()) callback_thread().post(callbacks);
+}
+
+void call_callbacks(Callbacks callbacks) noexcept {
+  for (; !callbacks.empty(); callbacks.pop_front()) call(callbacks.front());
 }
 
 }  // namespace traingraph

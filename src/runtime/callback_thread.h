@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: MIT
-// The thread on which completion callbacks of asynchronous executions run, so
-// that user code never holds up a device's queue.
+// The thread on which completion callbacks of asynchronous executions run and
+// what their callers own is released, so that user code never holds up a
+// device's queue.
 #pragma once
 
 #include <functional>
+#include <list>
 
 namespace traingraph {
 
-/// Runs `callback` on the process-wide callback thread, in order of calls.
-void post_callback(std::function<void()> callback);
-/// Waits until every callback posted so far has returned. No effect on the
-/// callback thread itself.
-void drain_callbacks();
-/// Calls and swallows: what user code throws is reported on stderr.
-void call_guarded(const std::function<void()>& callback) noexcept;
+/// To be called once, in order, and destroyed. A list, so that handing them
+/// over cannot fail.
+using Callbacks = std::list<std::function<void()>>;
+
+/// Also starts the callback thread, unless it runs. Throws DeviceError when it
+/// cannot be started.
+void add_callback(Callbacks& callbacks, std::function<void()> callback);
+/// Calls them on the callback thread, after all that were posted before.
+void post_callbacks(Callbacks callbacks) noexcept;
+/// Calls them here; what user code throws is reported on stderr.
+void call_callbacks(Callbacks callbacks) noexcept;
 
 }  // namespace traingraph

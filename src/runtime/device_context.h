@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <span>
@@ -73,6 +74,7 @@ class Submission {
   /// When not empty: seconds per unit of `work` are stored here.
   std::span<double> unit_seconds;
   Submission* next = nullptr;
+  std::uint64_t ticket = 0;  // how many the queue had got, with this one
   /// The submitter calls DeviceContext::help() at once: a queue that is idle
   /// need not wake its own thread.
   bool is_awaited = false;

@@ -43,9 +43,11 @@ ExecutionResult Execution::result() const {
 
 void Execution::add_done_callback(
     std::function<void(const Execution&)> callback) const {
-  state_->add_callback([callback = std::move(callback), execution = *this] {
+  Callbacks callbacks;
+  add_callback(callbacks, [callback = std::move(callback), execution = *this] {
     callback(execution);
   });
+  state_->add_callbacks(std::move(callbacks));
 }
 
 std::optional<OutputView> ExecutionResult::result() const {

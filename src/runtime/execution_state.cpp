@@ -6,7 +6,6 @@
 #include <cstring>
 #include <mutex>
 
-#include "runtime/callback_thread.h"
 #include "runtime/device_wait.h"
 #include "runtime/session.h"
 
@@ -16,6 +15,8 @@ namespace {
 // Rates and random state fit, whichever of them a slot stages.
 constexpr std::size_t kMinStaged = 64;
 constexpr std::size_t kMaxDependencies = 2;  // the last phase, linked graphs
+// Seconds; the clock counts nanoseconds in 64 bits.
+constexpr double kForever = 1e9;
 
 }  // namespace
 
@@ -76,18 +77,18 @@ void ExecutionState::fetch(DeviceContext& context, const OutputPlan& plan,
 void ExecutionState::copy_output_to(std::size_t output,
                                     const TensorData& data) {
   const auto from = outputs[output].data;
-  user_copies_.push_back({data.bytes, from.data(), from.size(), data.owner});
+  user_copies_.push_back({data.bytes, from.data(), from.size()});
 }
 
-void ExecutionState::add_callback(std::function<void()> callback) {
+void ExecutionState::add_callbacks(Callbacks callbacks) noexcept {
   {
     std::scoped_lock lock(mutex_);
     if (!is_done()) {
-      callbacks_.push_back(std::move(callback));
+      callbacks_.splice(callbacks_.end(), callbacks);
       return;
     }
   }
-  call_guarded(callback);
+  call_callbacks(std::move(callbacks));
 }
 
 void ExecutionState::depend_on(std::shared_ptr<ExecutionState> other) {
@@ -150,11 +151,10 @@ void ExecutionState::finished(std::exception_ptr error,
   if (error && counted_) move_time_step(*counted_, -1);
   counted_.reset();
   depends_on_.clear();
-  user_copies_.clear();
   if (is_profiled) seconds = elapsed;
   // Before a waiter wakes: its next call may then write to the device at once.
   session->in_flight().work_finished();
-  std::vector<std::function<void()>> callbacks;
+  Callbacks callbacks;
   {
     std::scoped_lock lock(mutex_);
     error_ = std::move(error);
@@ -163,7 +163,7 @@ void ExecutionState::finished(std::exception_ptr error,
     finished_.notify_all();
   }
   session->in_flight().finished();
-  for (auto& callback : callbacks) post_callback(std::move(callback));
+  post_callbacks(std::move(callbacks));
 }
 
 void ExecutionState::wait() const {
@@ -177,7 +177,8 @@ void ExecutionState::wait() const {
 bool ExecutionState::wait_for(double timeout) const {
   if (!is_done()) {
     std::unique_lock lock(mutex_);
-    const std::chrono::duration<double> duration(timeout);
+    const std::chrono::duration<double> duration(
+        std::clamp(timeout, 0.0, kForever));
     if (!finished_.wait_for(lock, duration, [this] { return is_done(); })) {
       return false;
     }

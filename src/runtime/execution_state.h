@@ -6,13 +6,13 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "runtime/callback_thread.h"
 #include "runtime/device_context.h"
 #include "runtime/specialization.h"
 #include "traingraph/execution.h"
@@ -34,10 +34,11 @@ class ExecutionState final : public Submission {
   /// Copies `plan`'s outputs after the work.
   void fetch(DeviceContext& context, const OutputPlan& plan,
              std::shared_ptr<const Specialization> specialization);
-  /// Also into the caller's memory, before the waiter wakes.
+  /// Also into the caller's memory, before the waiter wakes. A callback keeps
+  /// its owner.
   void copy_output_to(std::size_t output, const TensorData& data);
-  /// Called when the work is over, on the callback thread.
-  void add_callback(std::function<void()> callback);
+  /// For when the work is over: on the callback thread, or here when it is.
+  void add_callbacks(Callbacks callbacks) noexcept;
   /// A failure of `other` (may be null), which is earlier in the queue, skips
   /// this one.
   void depend_on(std::shared_ptr<ExecutionState> other);
@@ -78,7 +79,6 @@ class ExecutionState final : public Submission {
     std::byte* to;
     const std::byte* from;
     std::size_t bytes;
-    std::shared_ptr<void> owner;
   };
 
   std::vector<std::shared_ptr<DeviceBuffer>> input_staging_;
@@ -86,7 +86,7 @@ class ExecutionState final : public Submission {
   std::shared_ptr<DeviceBuffer> output_staging_;
   std::vector<Copy> before_, after_;
   std::vector<UserCopy> user_copies_;
-  std::vector<std::function<void()>> callbacks_;
+  Callbacks callbacks_;
   std::vector<std::shared_ptr<ExecutionState>> depends_on_;
   OptimizerPtr counted_;
   std::shared_ptr<ExecutionState> self_;

@@ -51,7 +51,7 @@ void QueueThread::submit(Submission& submission, bool is_helped) {
     submission.next = nullptr;
     (tail_ ? tail_->next : head_) = &submission;
     tail_ = &submission;
-    ++num_submitted_;
+    submission.ticket = ++num_submitted_;
     if (is_helped) return;
   }
   not_empty_.notify_one();
@@ -59,11 +59,7 @@ void QueueThread::submit(Submission& submission, bool is_helped) {
 
 void QueueThread::help(Submission& submission) {
   std::unique_lock lock(mutex_);
-  bool is_over = false;
-  while (!is_busy_ && head_ && !is_over) {
-    is_over = head_ == &submission;
-    process_first(lock);
-  }
+  while (!is_busy_ && num_finished_ < submission.ticket) process_first(lock);
   // What others submitted meanwhile, or an own submission behind theirs.
   if (head_) not_empty_.notify_one();
 }

@@ -47,7 +47,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void compile(const Device& device, const CompileOptions& options,
                const TensorMap& constants, DataList constants_data);
   void compile_optimizer(OptimizerPtr optimizer);
-  void link(const std::vector<std::shared_ptr<Session>>& others);
+  /// This session's handle is the first.
+  void link(const std::vector<std::shared_ptr<Session>>& handles);
 
   // --- execute (session_execute.cpp) ---
   struct Data {
@@ -85,12 +86,11 @@ class Session : public std::enable_shared_from_this<Session> {
   // --- gradients (session_gradient.cpp) ---
   Tensor gradient_tensor(const Tensor& input) const;
   std::vector<Tensor> layer_gradients(const Layer& layer, bool incoming) const;
-  std::span<float> gradient(const Tensor& parameter) const;
-  std::span<float> gradients() const;
+  std::span<float> gradient(const Tensor& parameter,
+                            std::shared_ptr<void>* owner) const;
+  std::span<float> gradients(std::shared_ptr<void>* owner) const;
   std::vector<float> gradient_data(const Tensor& parameter,
                                    const Layer& layer) const;
-  /// What keeps the memory behind gradient() alive.
-  std::shared_ptr<void> gradient_owner() const;
 
  private:
   enum class PhaseState { Clean, ForwardDone, GradientDone };
@@ -122,7 +122,7 @@ class Session : public std::enable_shared_from_this<Session> {
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
     /// The room now belongs to the execution. Who submits what is_awaited
-    /// calls finish() next.
+    /// calls DeviceContext::help() next.
     void submit(const std::shared_ptr<ExecutionState>& slot);
     void end() { lock_.unlock(); }
 
@@ -181,6 +181,8 @@ class Session : public std::enable_shared_from_this<Session> {
   struct LinkShared;
   void require_linkable(const Session& first) const;
   void share_results(const std::vector<Session*>& group, LinkShared& shared);
+  void share_gradient(const Tensor& input, Session& producer,
+                      LinkShared& shared);
   void share_accumulators(const std::vector<Session*>& group,
                           LinkShared& shared);
   std::shared_ptr<ArenaStorage> result_storage(const Tensor& tensor) const;
@@ -198,7 +200,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::vector<UnitId> units_of(const Specialization& specialization,
                                Segment segment) const;
   Location locate(const CompiledProgram& program, const Plan& plan,
-                  const Arena& arena, StorageId storage);
+                  Arena& arena, StorageId storage) const;
   OutputPlan outputs_of(Specialization& specialization, Segment segment);
   void forget_bindings();
   Arena& arena(PlanKind kind) const { return *arenas_[static_cast<int>(kind)]; }
@@ -206,20 +208,22 @@ class Session : public std::enable_shared_from_this<Session> {
   // session_execute.cpp
   Execution enqueue(const Call& call, const ExecuteOptions& options,
                     Turn& turn);
+  std::shared_ptr<ExecutionState> prepare(const Call& call,
+                                          const ExecuteOptions& options,
+                                          std::int64_t batch);
   Segment inference_segment(const Data& data, bool skips_writing) const;
   void require_seed(const char* call) const;
   void advance(const Call& call, bool skips, std::int64_t batch,
-               const std::shared_ptr<ExecutionState>& slot);
-  Execution finish(const std::shared_ptr<ExecutionState>& slot,
-                   const ExecuteOptions& options);
+               const std::shared_ptr<ExecutionState>& slot) noexcept;
   std::shared_ptr<ExecutionState> acquire_slot();
   void prepare_slots();
 
   // session_insight.cpp
   void remember_profiled(const Call& call,
-                         const std::shared_ptr<ExecutionState>& slot);
+                         const std::shared_ptr<ExecutionState>& slot) noexcept;
 
   // session_check.cpp: everything that is wrong is found before enqueuing
+  std::int64_t check_call(const Call& call, const ExecuteOptions& options);
   std::int64_t check_batch(const char* call, std::int64_t batch) const;
   Input* find_input(std::string_view name, InputKind kind);
   void check_list(const char* call, DataList data, InputKind kind,
@@ -238,6 +242,9 @@ class Session : public std::enable_shared_from_this<Session> {
   std::size_t bytes_of(const Tensor& tensor, std::int64_t batch) const;
 
   // session_write.cpp: what the host supplies to one execution
+  /// Null when nothing reads the tensor in this mode.
+  std::byte* room_for(ExecutionState& slot, const Tensor& tensor,
+                      std::size_t size);
   void write(ExecutionState& slot, const Tensor& tensor, const void* bytes,
              std::size_t size);
   void write_list(ExecutionState& slot, DataList data, InputKind kind,
@@ -252,6 +259,8 @@ class Session : public std::enable_shared_from_this<Session> {
 
   // session_gradient.cpp
   Location gradient_location(const Tensor& parameter) const;
+  /// What keeps the memory of gradients alive.
+  std::shared_ptr<void> gradient_owner() const;
 
   mutable std::mutex mutex_;
   Declaration declaration_;
@@ -329,15 +338,20 @@ struct Session::LinkShared {
   /// of the producing graph, has consumed yet.
   std::unordered_map<const DeviceStorage*, Contribution> contributions;
   /// Sessions that use the same optimizer object, and those of them that have
-  /// updated in its current step.
-  std::unordered_map<const Optimizer*, std::vector<const Session*>> users;
-  std::unordered_map<const Optimizer*, std::vector<const Session*>> updated;
+  /// updated in its current step; it has room for all.
+  struct SharedOptimizer {
+    std::vector<const Session*> users, updated;
+  };
+  std::unordered_map<const Optimizer*, SharedOptimizer> optimizers;
   /// Somebody reads results of another. Then all work is one chain: a failure
   /// reaches whoever would read what was not computed.
   bool shares_results = false;
   std::shared_ptr<ExecutionState> last;
-  /// A session was compiled again or is gone.
+  /// A session was compiled or linked again.
   std::atomic<bool> is_broken{false};
+  /// One that expired is a graph nobody can run, even while work in flight
+  /// keeps its session.
+  std::vector<std::weak_ptr<Session>> handles;
 };
 
 }  // namespace traingraph

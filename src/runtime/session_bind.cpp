@@ -100,11 +100,9 @@ std::vector<UnitId> Session::units_of(const Specialization& specialization,
 }
 
 Location Session::locate(const CompiledProgram& program, const Plan& plan,
-                         const Arena& arena, StorageId storage) {
+                         Arena& arena, StorageId storage) const {
   const std::size_t offset = plan.offset_of[storage];
-  if (offset != Plan::kNotInArena) {
-    return const_cast<Arena&>(arena).at(offset);
-  }
+  if (offset != Plan::kNotInArena) return arena.at(offset);
   const ValueId value = program.lowered.storages[storage].value;
   if (value == kNoValue) return {};
   const auto& tensor = program.assembled.program.value(value).tensor;

@@ -34,6 +34,20 @@ InvalidArgument given_twice(const char* call, std::string_view name) {
 
 }  // namespace
 
+/// Everything but what depends on the plan; returns the batch size.
+std::int64_t Session::check_call(const Call& call,
+                                 const ExecuteOptions& options) {
+  const std::int64_t batch = check_batch(call.name, options.batch_size);
+  require_link(call, batch);
+  ++calls_;
+  const Data& data = call.data;
+  check_list(call.name, data.inputs, InputKind::Input, batch);
+  check_list(call.name, data.labels, InputKind::Label, batch);
+  check_list(call.name, data.label_weights, InputKind::LabelWeight, batch);
+  require_inputs(call, options.skip_writing_input_data_to_device, batch);
+  return batch;
+}
+
 std::int64_t Session::check_batch(const char* call, std::int64_t batch) const {
   if (batch == 0) return batch_;
   if (batch > 0 && batch <= batch_) return batch;

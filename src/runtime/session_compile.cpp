@@ -74,7 +74,6 @@ void Session::compile(const Device& device, const CompileOptions& options,
   create_hidden_tensors();
   create_slots(/*keeps_host_data=*/true);
   leave_link();
-  updated_elsewhere_.clear();
   seed_ = platform_seed();
   reset_arenas();
   compile_locked();

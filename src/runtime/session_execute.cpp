@@ -2,10 +2,49 @@
 // The executing half of Session: check, write, enqueue.
 #include <algorithm>
 
+#include "runtime/device_wait.h"
 #include "runtime/session.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
+namespace {
+
+/// What the caller wants called, and memory of others to let go of, when
+/// `slot` is over.
+Callbacks callbacks_of(const ExecuteOptions& options,
+                       const std::shared_ptr<ExecutionState>& slot) {
+  Callbacks callbacks;
+  for (const NamedData& item : options.outputs_data) {
+    const auto& owner = item.data.owner;
+    if (owner.use_count() > 0) add_callback(callbacks, [owner] {});
+  }
+  if (options.completion_handler) {
+    add_callback(callbacks, [handler = options.completion_handler, slot] {
+      handler(Execution(slot));
+    });
+  }
+  return callbacks;
+}
+
+/// Of a synchronous call, which knows no session any more: others may use it.
+void wait_for(const std::shared_ptr<ExecutionState>& slot,
+              DeviceContext& device, Callbacks callbacks) {
+  device.help(*slot);
+  if (callbacks.empty()) return slot->wait();
+  std::exception_ptr error;
+  try {
+    check_interrupt();  // help() does not; and it is not for the callbacks
+    slot->wait();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  // At once, unless the wait was interrupted.
+  slot->add_callbacks(std::move(callbacks));
+  if (error) std::rethrow_exception(error);
+  check_interrupt();
+}
+
+}  // namespace
 
 Execution Session::execute(const Data& data, const ExecuteOptions& options) {
   Turn turn(*this);
@@ -130,17 +169,41 @@ void Session::require_seed(const char* call) const {
               "compile()."});
 }
 
+/// What may fail comes first: a call that throws is not counted anywhere.
 Execution Session::enqueue(const Call& call, const ExecuteOptions& options,
                            Turn& turn) {
+  const std::int64_t batch = check_call(call, options);
+  const auto slot = prepare(call, options, batch);
+  Callbacks callbacks = callbacks_of(options, slot);
   const bool skips = options.skip_writing_input_data_to_device;
-  const std::int64_t batch = check_batch(call.name, options.batch_size);
-  require_link(call, batch);
-  ++calls_;
-  const Data& data = call.data;
-  check_list(call.name, data.inputs, InputKind::Input, batch);
-  check_list(call.name, data.labels, InputKind::Label, batch);
-  check_list(call.name, data.label_weights, InputKind::LabelWeight, batch);
-  require_inputs(call, skips, batch);
+  if (!skips) {
+    write_list(*slot, call.data.inputs, InputKind::Input, batch);
+    write_list(*slot, call.data.labels, InputKind::Label, batch);
+    write_list(*slot, call.data.label_weights, InputKind::LabelWeight, batch);
+  }
+  {
+    // Linked sessions agree on who contributed what in the queue's order.
+    std::unique_lock<std::mutex> link_lock;
+    if (link_) link_lock = std::unique_lock(link_->mutex);
+    slot->depend_on(call.depends_on);
+    slot->depend_on(link_dependency(call));
+    write_hidden(*slot, call.segment);
+    // Nothing fails from here on.
+    if (options.per_layer_profiling) remember_profiled(call, slot);
+    advance(call, skips, batch, slot);
+    if (!options.synchronous) slot->add_callbacks(std::move(callbacks));
+    turn.submit(slot);
+  }
+  DeviceContext& device = *context_;
+  turn.end();
+  if (options.synchronous) wait_for(slot, device, std::move(callbacks));
+  return Execution(slot);
+}
+
+/// A slot that is ready for data.
+std::shared_ptr<ExecutionState> Session::prepare(const Call& call,
+                                                 const ExecuteOptions& options,
+                                                 std::int64_t batch) {
   const auto specialization = batch == batch_ ? main_ : specialize(batch);
   const auto segment = bound(*specialization, call.segment);
   check_outputs(call.name, options, segment->outputs);
@@ -160,31 +223,9 @@ Execution Session::enqueue(const Call& call, const ExecuteOptions& options,
   slot->is_profiled = options.profiling || options.per_layer_profiling;
   if (options.per_layer_profiling) {
     slot->unit_times.assign(segment->units.size(), 0.0);
-    remember_profiled(call, slot);
   }
-  if (!skips) {
-    write_list(*slot, data.inputs, InputKind::Input, batch);
-    write_list(*slot, data.labels, InputKind::Label, batch);
-    write_list(*slot, data.label_weights, InputKind::LabelWeight, batch);
-  }
-  {
-    // Linked sessions agree on who contributed what in the queue's order.
-    std::unique_lock<std::mutex> link_lock;
-    if (link_) link_lock = std::unique_lock(link_->mutex);
-    slot->depend_on(call.depends_on);
-    slot->depend_on(link_dependency(call));
-    write_hidden(*slot, call.segment);
-    if (options.completion_handler && !options.synchronous) {
-      slot->add_callback([handler = options.completion_handler, slot] {
-        handler(Execution(slot));
-      });
-    }
-    if (pool_.size() == 1) prepare_slots();
-    advance(call, skips, batch, slot);
-    turn.submit(slot);
-  }
-  turn.end();
-  return finish(slot, options);
+  if (pool_.size() == 1) prepare_slots();
+  return slot;
 }
 
 /// The first execution makes room for those to come: results of a forward and
@@ -199,7 +240,7 @@ void Session::prepare_slots() {
 
 /// What holds for the calls that follow.
 void Session::advance(const Call& call, bool skips, std::int64_t batch,
-                      const std::shared_ptr<ExecutionState>& slot) {
+                      const std::shared_ptr<ExecutionState>& slot) noexcept {
   if (!skips) mark_written(batch);
   const Segment segment = call.segment;
   const bool is_step = segment == Segment::Step;
@@ -222,27 +263,6 @@ void Session::advance(const Call& call, bool skips, std::int64_t batch,
   }
   phase_ = is_forward ? PhaseState::ForwardDone : PhaseState::GradientDone;
   if (!is_forward) last_gradient_ = slot;
-}
-
-Execution Session::finish(const std::shared_ptr<ExecutionState>& slot,
-                          const ExecuteOptions& options) {
-  Execution execution(slot);
-  if (!options.synchronous) return execution;
-  context_->help(*slot);
-  std::exception_ptr error;
-  try {
-    slot->wait();
-  } catch (...) {
-    error = std::current_exception();
-  }
-  if (options.completion_handler) {
-    // At once, unless the wait was interrupted.
-    slot->add_callback([handler = options.completion_handler, execution] {
-      handler(execution);
-    });
-  }
-  if (error) std::rethrow_exception(error);
-  return execution;
 }
 
 Session::Turn::Turn(Session& session) : session_(session) {

@@ -48,9 +48,8 @@ Location Session::gradient_location(const Tensor& parameter) const {
   for (const Trained& trained : compiled.assembled.trained) {
     if (!(trained.tensor == parameter)) continue;
     const StorageId storage = compiled.lowered.storage_of[trained.gradient];
-    return const_cast<Session*>(this)->locate(compiled,
-                                              specialization.compilation.phases,
-                                              arena(PlanKind::Phases), storage);
+    return locate(compiled, specialization.compilation.phases,
+                  arena(PlanKind::Phases), storage);
   }
   throw InvalidArgument(
       ErrorInfo{.op = "gradient",
@@ -59,14 +58,27 @@ Location Session::gradient_location(const Tensor& parameter) const {
                 .expected = "an updatable parameter that the loss depends on"});
 }
 
-std::span<float> Session::gradient(const Tensor& parameter) const {
+std::shared_ptr<void> Session::gradient_owner() const {
+  if (!declaration_.is_linkable) return arena(PlanKind::Phases).buffer();
+  // Accumulators may be those of linked graphs.
+  auto storage = std::make_shared<std::vector<std::shared_ptr<ArenaStorage>>>();
+  for (const auto& [id, accumulator] : declaration_.accumulators) {
+    const auto placed = placements_.find(accumulator.state().get());
+    if (placed != placements_.end()) storage->push_back(placed->second);
+  }
+  return storage;
+}
+
+std::span<float> Session::gradient(const Tensor& parameter,
+                                   std::shared_ptr<void>* owner) const {
   std::scoped_lock lock(mutex_);
   const Location at = gradient_location(parameter);
+  if (owner) *owner = gradient_owner();
   return {reinterpret_cast<float*>(at.host()),
           static_cast<std::size_t>(parameter.shape().num_elements())};
 }
 
-std::span<float> Session::gradients() const {
+std::span<float> Session::gradients(std::shared_ptr<void>* owner) const {
   std::scoped_lock lock(mutex_);
   require_compiled("gradients");
   const auto& trained = main_->compilation.training->assembled.trained;
@@ -79,22 +91,10 @@ std::span<float> Session::gradients() const {
         .hint = "Use gradient() for each parameter."});
   }
   const Location first = gradient_location(trained.front().tensor);
+  if (owner) *owner = gradient_owner();
   const Plan& plan = last_gradient_->specialization->compilation.phases;
   return {reinterpret_cast<float*>(first.host()),
           plan.gradient_block.bytes / sizeof(float)};
-}
-
-std::shared_ptr<void> Session::gradient_owner() const {
-  std::scoped_lock lock(mutex_);
-  require_compiled("gradient_owner");
-  if (!declaration_.is_linkable) return arena(PlanKind::Phases).buffer();
-  // Accumulators may be those of linked graphs.
-  auto storage = std::make_shared<std::vector<std::shared_ptr<ArenaStorage>>>();
-  for (const auto& [id, accumulator] : declaration_.accumulators) {
-    const auto placed = placements_.find(accumulator.state().get());
-    if (placed != placements_.end()) storage->push_back(placed->second);
-  }
-  return storage;
 }
 
 std::vector<float> Session::gradient_data(const Tensor& parameter,
@@ -109,7 +109,8 @@ std::vector<float> Session::gradient_data(const Tensor& parameter,
                   .what = "the tensor is no parameter of this layer",
                   .got = "\"" + parameter.label() + "\""});
   }
-  const std::span<float> values = gradient(parameter);
+  std::shared_ptr<void> owner;  // of values, should another thread compile
+  const std::span<float> values = gradient(parameter, &owner);
   return {values.begin(), values.end()};
 }
 

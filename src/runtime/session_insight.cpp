@@ -24,8 +24,8 @@ Report Session::report() const {
 }
 
 /// A gradient pass and an update go on with the run of the pass before them.
-void Session::remember_profiled(const Call& call,
-                                const std::shared_ptr<ExecutionState>& slot) {
+void Session::remember_profiled(
+    const Call& call, const std::shared_ptr<ExecutionState>& slot) noexcept {
   const std::size_t at = call.segment == Segment::Gradient ? 1
                          : call.segment == Segment::Update ? 2
                                                            : 0;
@@ -39,10 +39,10 @@ Profile Session::profile() const {
   std::unique_lock lock(mutex_);
   require_compiled("profile");
   const auto runs = profiled_;
-  const auto context = context_;
-  lock.unlock();
+  const Device device = *device_;
   Profile profile;
-  profile.device = context->description();
+  profile.device = context_->description();
+  lock.unlock();
   std::optional<UnitTable> table;
   for (const auto& run : runs) {
     if (!run) continue;
@@ -50,7 +50,9 @@ Profile Session::profile() const {
     const Compilation& compilation = run->specialization->compilation;
     if (!table) {
       profile.batch_size = compilation.batch;
-      profile.peaks = context->device().peaks();
+      // Measured once, and not while the device does something else.
+      device.synchronize();
+      profile.peaks = device.context()->peaks();
       table.emplace(compilation.program(plan_of(run->segment)), profile.peaks);
     }
     table->add(run->bound->units, run->unit_times);

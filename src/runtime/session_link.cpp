@@ -15,14 +15,14 @@
 
 namespace traingraph {
 
-void Session::link(const std::vector<std::shared_ptr<Session>>& others) {
-  std::vector<Session*> group{this};
-  for (const auto& other : others) {
-    if (std::ranges::find(group, other.get()) != group.end()) {
+void Session::link(const std::vector<std::shared_ptr<Session>>& handles) {
+  std::vector<Session*> group;
+  for (const auto& handle : handles) {
+    if (std::ranges::find(group, handle.get()) != group.end()) {
       throw InvalidArgument(
           ErrorInfo{.op = "link", .what = "a graph is listed twice"});
     }
-    group.push_back(other.get());
+    group.push_back(handle.get());
   }
   // Sessions are locked in address order, so that two links cannot deadlock.
   std::vector<Session*> by_address = group;
@@ -34,24 +34,25 @@ void Session::link(const std::vector<std::shared_ptr<Session>>& others) {
     session->wait_until_idle();
     session->leave_link();
     session->forget_bindings();
-    session->updated_elsewhere_.clear();
     session->phase_ = PhaseState::Clean;
   }
   auto shared = std::make_shared<LinkShared>();
+  shared->handles.assign(handles.begin(), handles.end());
   try {
     share_results(group, *shared);
     share_accumulators(group, *shared);
+    for (Session* session : group) {
+      session->link_ = shared;
+      session->index_accumulators();
+      const auto& optimizer = session->declaration_.optimizer;
+      if (!optimizer) continue;
+      auto& [users, updated] = shared->optimizers[optimizer.get()];
+      if (session->updates_anything()) users.push_back(session);
+      updated.reserve(group.size());
+    }
   } catch (...) {
     for (Session* session : group) session->leave_link();
     throw;
-  }
-  for (Session* session : group) {
-    session->link_ = shared;
-    session->index_accumulators();
-    const auto& optimizer = session->declaration_.optimizer;
-    if (optimizer && session->updates_anything()) {
-      shared->users[optimizer.get()].push_back(session);
-    }
   }
 }
 
@@ -70,46 +71,49 @@ void Session::require_linkable(const Session& first) const {
                 .got = context_->description()});
 }
 
-/// A declared input that another session produces is read where that session's
-/// separate phases leave it.
+/// What another session produces is read where that session's separate phases
+/// leave it: inputs, labels and label weights.
 void Session::share_results(const std::vector<Session*>& group,
                             LinkShared& shared) {
   for (Session* consumer : group) {
-    for (const auto& [name, tensor] : consumer->declaration_.inputs) {
+    for (auto& [name, input] : consumer->declared_) {
       const auto producer = std::ranges::find_if(group, [&](Session* session) {
-        return session != consumer && session->produces(tensor);
+        return session != consumer && session->produces(input.tensor);
       });
       if (producer == group.end()) continue;
       Session& from = **producer;
-      const std::uint64_t id = tensor.tensor_id();
-      consumer->redirect(tensor, from.result_storage(tensor));
-      consumer->declared_[name].written_batch = consumer->batch_;
+      consumer->redirect(input.tensor, from.result_storage(input.tensor));
+      input.written_batch = consumer->batch_;
       consumer->borrowed_.push_back(
           from.arenas_[static_cast<int>(from.shared_plan())]);
       from.lends_results_ = true;
       shared.shares_results = true;
-      if (!declaration_.trains) continue;
-      const auto& users = from.declaration_.user_gradients;
-      const auto user = std::ranges::find_if(
-          users, [&](const auto& u) { return u.of == tensor; });
-      const auto accumulator = consumer->declaration_.accumulators.find(id);
-      const bool has_gradient =
-          user != users.end() &&
-          accumulator != consumer->declaration_.accumulators.end();
-      if (!has_gradient) {
-        throw StateError(ErrorInfo{
-            .op = "link",
-            .node = tensor.label(),
-            .what = "the producing graph takes no gradient for this tensor",
-            .expected = "a floating-point result",
-            .hint = "Call allocate_user_gradient() for it before compile()."});
+      if (declaration_.trains && !input.is_label()) {
+        consumer->share_gradient(input.tensor, from, shared);
       }
-      auto& into = from.placements_[user->gradient.state().get()];
-      if (!into) continue;
-      consumer->redirect(accumulator->second, into);
-      shared.contributions[into.get()];
     }
   }
+}
+
+/// The gradient of an input is added up where the producer reads it.
+void Session::share_gradient(const Tensor& input, Session& producer,
+                             LinkShared& shared) {
+  const auto& users = producer.declaration_.user_gradients;
+  const auto user =
+      std::ranges::find_if(users, [&](const auto& u) { return u.of == input; });
+  const auto accumulator = declaration_.accumulators.find(input.tensor_id());
+  if (user == users.end() || accumulator == declaration_.accumulators.end()) {
+    throw StateError(ErrorInfo{
+        .op = "link",
+        .node = input.label(),
+        .what = "the producing graph takes no gradient for this tensor",
+        .expected = "a floating-point result",
+        .hint = "Call allocate_user_gradient() for it before compile()."});
+  }
+  auto& into = producer.placements_[user->gradient.state().get()];
+  if (!into) return;
+  redirect(accumulator->second, into);
+  shared.contributions[into.get()];
 }
 
 /// Parameters of several sessions: the first one's accumulator serves all, and
@@ -194,6 +198,10 @@ bool Session::updates_anything() const {
 void Session::leave_link() noexcept {
   if (link_) link_->is_broken = true;
   link_.reset();
+  std::ranges::fill(accumulation_.added_to, nullptr);
+  accumulation_.used_by_gradient.clear();
+  accumulation_.used_by_update.clear();
+  updated_elsewhere_.clear();
   lends_results_ = false;
   borrowed_.clear();
   while (!before_link_.empty()) {
@@ -208,7 +216,9 @@ void Session::leave_link() noexcept {
 
 void Session::require_link(const Call& call, std::int64_t batch) const {
   if (!link_) return;
-  if (link_->is_broken) {
+  const bool is_gone = std::ranges::any_of(
+      link_->handles, [](const auto& handle) { return handle.expired(); });
+  if (is_gone || link_->is_broken) {
     throw StateError(ErrorInfo{
         .op = call.name,
         .what = "a linked graph was compiled or linked again, or is gone",

@@ -172,6 +172,8 @@ void Session::size_plan_arenas(const Compilation& compilation) {
       wait_until_idle();
       forget_bindings();
       phase_ = PhaseState::Clean;
+      if (last_ && plan_of(last_->segment) == PlanKind{kind}) last_.reset();
+      if (PlanKind{kind} == PlanKind::Phases) last_gradient_.reset();
     }
     arena.ensure(sizes[kind]);
   }

@@ -11,15 +11,20 @@
 
 namespace traingraph {
 
-void Session::write(ExecutionState& slot, const Tensor& tensor,
-                    const void* bytes, std::size_t size) {
+std::byte* Session::room_for(ExecutionState& slot, const Tensor& tensor,
+                             std::size_t size) {
   const auto placed = placements_.find(tensor.state().get());
-  if (placed == placements_.end()) return;  // nothing reads it in this mode
+  if (placed == placements_.end()) return nullptr;
   const Location to = placed->second->locate();
   // Memory of linked sessions may be in use by work of the others.
   const bool is_idle = !link_ && in_flight_.is_idle();
-  std::memcpy(is_idle ? to.host() : slot.stage(*context_, to, size), bytes,
-              size);
+  return is_idle ? to.host() : slot.stage(*context_, to, size);
+}
+
+void Session::write(ExecutionState& slot, const Tensor& tensor,
+                    const void* bytes, std::size_t size) {
+  std::byte* const room = room_for(slot, tensor, size);
+  if (room) std::memcpy(room, bytes, size);
 }
 
 void Session::write_list(ExecutionState& slot, DataList data, InputKind kind,
@@ -61,7 +66,7 @@ void Session::write_hidden(ExecutionState& slot, Segment segment) {
 
 /// A linked session that updates a second time did not wait for the others.
 void Session::start_next_step(Optimizer& optimizer) {
-  auto& updated = link_->updated[&optimizer];
+  auto& updated = link_->optimizers.at(&optimizer).updated;
   if (std::ranges::find(updated, this) == updated.end()) return;
   updated.clear();
   move_time_step(optimizer, +1);
@@ -70,16 +75,15 @@ void Session::start_next_step(Optimizer& optimizer) {
 void Session::write_rates(ExecutionState& slot) {
   if (!declaration_.optimizer) return;
   Optimizer& optimizer = *declaration_.optimizer;
-  if (link_) {
-    start_next_step(optimizer);
-    for (Contribution* used : accumulation_.used_by_update) {
-      slot.depend_on(*used);
-    }
+  std::array<float, 4> rates{};
+  std::byte* const room = room_for(slot, declaration_.rates, sizeof(rates));
+  for (Contribution* used : accumulation_.used_by_update) {
+    slot.depend_on(*used);
   }
-  const std::array<float, 4> rates{
-      optimizer.learning_rate(), optimizer.corrected_rate(),
-      optimizer.applies_gradient_clipping() ? 1.0f : 0.0f, 0.0f};
-  write(slot, declaration_.rates, rates.data(), sizeof(rates));
+  if (link_) start_next_step(optimizer);  // nothing fails from here on
+  rates = {optimizer.learning_rate(), optimizer.corrected_rate(),
+           optimizer.applies_gradient_clipping() ? 1.0f : 0.0f, 0.0f};
+  if (room) std::memcpy(room, rates.data(), sizeof(rates));
 }
 
 /// An optimizer that linked graphs share advances after the last of them.
@@ -89,8 +93,7 @@ void Session::count_update(ExecutionState& slot) {
   bool is_last = true;
   if (link_) {
     for (Contribution* used : accumulation_.used_by_update) used->reset();
-    auto& updated = link_->updated[optimizer.get()];
-    const auto& users = link_->users[optimizer.get()];
+    auto& [users, updated] = link_->optimizers.at(optimizer.get());
     const bool is_user = std::ranges::find(users, this) != users.end();
     if (is_user) updated.push_back(this);
     is_last = is_user && updated.size() >= users.size();

@@ -22,6 +22,20 @@ std::vector<OptimizerSlot> slots_of(const TensorState& state) {
   return state.slots;
 }
 
+/// One host buffer for each slot; none is stored when there are others. Returns
+/// the slots.
+std::vector<OptimizerSlot> store_slots(TensorState& state,
+                                       std::span<const HostData> hosts) {
+  std::scoped_lock lock(state.mutex);
+  auto& slots = state.slots;
+  if (slots.empty()) slots.resize(hosts.size());  // kept for compile
+  for (std::size_t i = 0; slots.size() == hosts.size() && i < hosts.size();
+       ++i) {
+    slots[i].host = hosts[i];
+  }
+  return slots;
+}
+
 DeviceStorage& require_device(const std::shared_ptr<DeviceStorage>& storage,
                               const char* call, const Tensor& tensor) {
   if (storage) return *storage;
@@ -86,14 +100,24 @@ void Tensor::synchronize_optimizer_data() const {
     read_device(device, {slot.host.bytes, device.bytes});
   }
   std::scoped_lock lock(state_->mutex);
-  state_->slots = std::move(slots);
+  // A compile in between has made others.
+  for (std::size_t i = 0; i < slots.size() && i < state_->slots.size(); ++i) {
+    OptimizerSlot& now = state_->slots[i];
+    if (now.device == slots[i].device) now.host = std::move(slots[i].host);
+  }
 }
 
 void Tensor::bind_optimizer_data(std::span<const TensorData> data) const {
   const char* call = "bind_optimizer_data";
-  std::vector<OptimizerSlot> slots = slots_of(*state_);
-  if (slots.empty()) slots.resize(data.size());  // kept for compile
-  if (data.size() != slots.size()) {
+  const std::size_t bytes = descriptor().size_bytes();
+  std::vector<HostData> hosts;
+  for (const TensorData& item : data) {
+    require_size(call, *this, item.bytes ? item.length : 0);
+    hosts.push_back(allocate_host(bytes));
+    std::memcpy(hosts.back().bytes, item.bytes, bytes);
+  }
+  const std::vector<OptimizerSlot> slots = store_slots(*state_, hosts);
+  if (slots.size() != hosts.size()) {
     throw InvalidArgument(
         ErrorInfo{.op = call,
                   .node = label(),
@@ -102,17 +126,9 @@ void Tensor::bind_optimizer_data(std::span<const TensorData> data) const {
                   .got = std::to_string(data.size()),
                   .hint = "optimizer_data() lists them in order."});
   }
-  for (const TensorData& item : data) {
-    require_size(call, *this, item.bytes ? item.length : 0);
-  }
-  const std::size_t bytes = descriptor().size_bytes();
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    slots[i].host = allocate_host(bytes);
-    std::memcpy(slots[i].host.bytes, data[i].bytes, bytes);
     if (slots[i].device) write_device(*slots[i].device, {data[i].bytes, bytes});
   }
-  std::scoped_lock lock(state_->mutex);
-  state_->slots = std::move(slots);
 }
 
 }  // namespace traingraph

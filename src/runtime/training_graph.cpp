@@ -6,8 +6,20 @@
 
 namespace traingraph {
 
+namespace {
+
+/// Expires with the last handle; work in flight keeps the session itself.
+std::shared_ptr<Session> held_by_handles(std::shared_ptr<Session> session) {
+  Session* const raw = session.get();
+  return {raw, [session = std::move(session)](Session*) mutable {
+            session.reset();
+          }};
+}
+
+}  // namespace
+
 CompiledGraph::CompiledGraph(std::shared_ptr<Session> session)
-    : session_(std::move(session)) {
+    : session_(held_by_handles(std::move(session))) {
   session_->set_own_graph(state_);
 }
 
@@ -68,9 +80,9 @@ InferenceGraph::InferenceGraph(std::vector<Graph> graph_objects)
           /*trains=*/false, std::move(graph_objects), nullptr, nullptr)) {}
 
 void InferenceGraph::link(std::vector<InferenceGraph> graphs) {
-  std::vector<std::shared_ptr<Session>> sessions;
-  for (const InferenceGraph& graph : graphs) sessions.push_back(graph.session_);
-  session_->link(sessions);
+  std::vector<std::shared_ptr<Session>> handles{session_};
+  for (const InferenceGraph& graph : graphs) handles.push_back(graph.session_);
+  session_->link(handles);
 }
 
 Execution InferenceGraph::execute(DataList inputs_data,
@@ -113,9 +125,9 @@ void TrainingGraph::compile_optimizer(OptimizerPtr optimizer) {
 }
 
 void TrainingGraph::link(std::vector<TrainingGraph> graphs) {
-  std::vector<std::shared_ptr<Session>> sessions;
-  for (const TrainingGraph& graph : graphs) sessions.push_back(graph.session_);
-  session_->link(sessions);
+  std::vector<std::shared_ptr<Session>> handles{session_};
+  for (const TrainingGraph& graph : graphs) handles.push_back(graph.session_);
+  session_->link(handles);
 }
 
 Execution TrainingGraph::execute(DataList inputs_data,
@@ -161,16 +173,13 @@ std::vector<Tensor> TrainingGraph::result_gradient_tensors(
   return session_->layer_gradients(layer, /*incoming=*/false);
 }
 
-std::span<float> TrainingGraph::gradient(const Tensor& parameter) const {
-  return session_->gradient(parameter);
+std::span<float> TrainingGraph::gradient(const Tensor& parameter,
+                                         std::shared_ptr<void>* owner) const {
+  return session_->gradient(parameter, owner);
 }
 
-std::shared_ptr<void> TrainingGraph::gradient_owner() const {
-  return session_->gradient_owner();
-}
-
-std::span<float> TrainingGraph::gradients() const {
-  return session_->gradients();
+std::span<float> TrainingGraph::gradients(std::shared_ptr<void>* owner) const {
+  return session_->gradients(owner);
 }
 
 std::vector<float> TrainingGraph::gradient_data(const Tensor& parameter,

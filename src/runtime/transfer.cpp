@@ -92,12 +92,8 @@ void write_device(DeviceStorage& storage, std::span<const std::byte> data) {
 
 void store_host(TensorState& tensor, std::span<const std::byte> bytes) {
   std::scoped_lock lock(tensor.mutex);
-  HostData& data = tensor.data;
-  const std::size_t size = tensor.desc.size_bytes();
-  if (!data.bytes || data.is_read_only || data.size < size) {
-    data = allocate_host(size);
-  }
-  std::memcpy(data.bytes, bytes.data(), std::min(size, bytes.size()));
+  const HostData& data = ensure_host(tensor);
+  std::memcpy(data.bytes, bytes.data(), std::min(data.size, bytes.size()));
 }
 
 }  // namespace traingraph

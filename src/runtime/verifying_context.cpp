@@ -33,7 +33,7 @@ class Reference final : public TargetData {
   const LoweredProgram lowered;
   /// What can be compared, in program order.
   std::vector<ComparedTensor> tensors;
-  /// By storage; allocated by the first execution.
+  /// By storage, all or none; allocated by the first execution.
   std::vector<std::shared_ptr<DeviceBuffer>> buffers;
 
  private:
@@ -164,10 +164,11 @@ class VerifyingContext final : public DeviceContext {
 
 void VerifyingContext::allocate(Reference& reference) {
   if (!reference.buffers.empty()) return;
+  std::vector<std::shared_ptr<DeviceBuffer>> buffers;
   for (const Storage& storage : reference.lowered.storages) {
-    reference.buffers.push_back(
-        reference_->allocate(storage.bytes, storage.name));
+    buffers.push_back(reference_->allocate(storage.bytes, storage.name));
   }
+  reference.buffers = std::move(buffers);
 }
 
 /// Units of the reference that compute what `units` of the device do.

@@ -223,9 +223,44 @@ TEST(Link, AGraphThatIsGoneOrCompiledAgainBreaksTheLink) {
   EXPECT_THROW(linked.tb->execute_forward({}, linked.labels), StateError);
   linked.ta->link({*linked.tb});
   linked.step();
-  test_device().synchronize();  // the queue holds the graph until then
   linked.ta.reset();
   EXPECT_THROW(linked.tb->execute_forward({}, linked.labels), StateError);
+}
+
+/// A teacher whose result is the student's label: no gradient goes back.
+TEST(Link, ALabelIsReadWhereItsGraphLeavesIt) {
+  const Parts parts;
+  Graph teach, learn;
+  const Tensor target = teach.node(parts.shared(), parts.x);
+  const Tensor y =
+      learn.node(std::make_shared<FullyConnected>(parts.own), parts.x);
+  TrainingGraph teacher({teach}, nullptr, nullptr);
+  teacher.add_inputs({{"x", parts.x}});
+  TrainingGraph student({learn}, std::make_shared<MeanSquaredError>(),
+                        sgd(0.1f));
+  student.add_inputs({{"x", parts.x}}, {{"target", target}});
+  for (TrainingGraph* t : {&teacher, &student}) {
+    t->compile(test_device(), {.link_graphs = true});
+  }
+  teacher.link({student});
+  teacher.execute_forward(parts.inputs, {});
+  const float loss = student.execute_forward(parts.inputs, {}).result().loss();
+  const auto by_hand = [&](const Tensor& w, int row, int column) {
+    double sum = 0;
+    for (int k = 0; k < 3; ++k) {
+      sum += double{parts.x_data[row * 3 + k]} * read(w)[column * 3 + k];
+    }
+    return sum;
+  };
+  double expected = 0;
+  for (int i = 0; i < 12; ++i) {
+    const double difference =
+        by_hand(parts.own, i / 3, i % 3) - by_hand(parts.w, i / 3, i % 3);
+    expected += difference * difference / 12;
+  }
+  EXPECT_NEAR(loss, computes() ? expected : 0, 1e-6);
+  student.execute_gradient();
+  student.execute_optimizer_update().wait();
 }
 
 TEST(Link, OptimizersAreCompiledBeforeLinking) {
@@ -286,6 +321,44 @@ TEST(Link, AResultThatItsGraphReadsTooIsDeclared) {
     first.execute(parts.inputs);
     expect_near(floats_of(second.execute({}).result().output("y")), want);
   }
+}
+
+TEST(Link, GraphsOfALinkThatFailedAreOnTheirOwn) {
+  Parts parts;
+  Graph a, b, c;
+  const Tensor hidden = a.node(parts.shared(), parts.x);
+  const Tensor h = a.node(std::make_shared<layers::Tanh>(), hidden);
+  b.node(std::make_shared<FullyConnected>(parts.own), h);
+  c.node(std::make_shared<layers::Tanh>(), hidden);
+  TrainingGraph first({a}, nullptr, sgd(0.1f)), third({c}, nullptr, nullptr);
+  TrainingGraph second({b}, std::make_shared<MeanSquaredError>(), sgd(0.1f));
+  first.add_inputs({{"x", parts.x}});
+  first.allocate_user_gradient(h);
+  second.add_inputs({{"h", h}}, {{"label", parts.label}});
+  third.add_inputs({{"hidden", hidden}});
+  for (TrainingGraph* t : {&first, &second, &third}) {
+    t->compile(test_device(), {.link_graphs = true});
+  }
+  const auto step = [&] {
+    first.execute_forward(parts.inputs, {});
+    second.execute_forward({}, parts.labels);
+    second.execute_gradient();
+    first.execute_gradient();
+    first.execute_optimizer_update();
+    second.execute_optimizer_update().wait();
+  };
+  first.link({second});
+  step();
+  first.execute_forward(parts.inputs, {});
+  second.execute_forward({}, parts.labels);
+  second.execute_gradient();
+  EXPECT_THROW(first.link({second, third}), StateError);
+  EXPECT_THROW(second.execute_forward({}, parts.labels), Error);
+  first.execute_forward(parts.inputs, {});
+  first.execute_gradient();
+  first.execute_optimizer_update().wait();
+  first.link({second});
+  step();
 }
 
 TEST(Link, Errors) {

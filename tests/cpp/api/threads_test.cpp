@@ -123,6 +123,33 @@ TEST_F(Threads, AReadIsBetweenTwoWrites) {
   EXPECT_EQ(num_torn, 0);
 }
 
+TEST_F(Threads, ReadingOptimizerDataUndoesNoCompile) {
+  const Tensor w = net.layer->weights();
+  bool has_adam = false;
+  int num_undone = 0;
+  run_during(
+      [&] {
+        try {
+          w.synchronize_optimizer_data();
+        } catch (const StateError&) {
+          // compile_optimizer() has not placed the buffers yet.
+        }
+      },
+      [&] {
+        has_adam = !has_adam;
+        if (has_adam) {
+          net.t->compile_optimizer(std::make_shared<optimizers::Adam>());
+        } else {
+          net.t->compile_optimizer(sgd(0.01f, 0.5f));
+        }
+        for (int i = 0; i < 20; ++i) {
+          std::this_thread::yield();
+          num_undone += w.optimizer_data().size() != (has_adam ? 2u : 1u);
+        }
+      });
+  EXPECT_EQ(num_undone, 0);
+}
+
 TEST(ThreadsOnOneGraph, AFailingCompileThawsNothingForTheOther) {
   for (int i = 0; i < 30; ++i) {
     Linear net;

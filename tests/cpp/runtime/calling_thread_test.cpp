@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "runtime/null_device.h"
+#include "runtime/queue_thread.h"
 
 namespace traingraph {
 namespace {
@@ -62,6 +63,18 @@ TEST_F(NullDevice, ACallDuringASynchronousOneIsNotForgotten) {
   first.get();
 }
 
+TEST_F(NullDevice, ASynchronousCallNeedsNoCompilationToEnd) {
+  Named a("a");
+  TrainingGraph t = a.train();
+  std::thread other([&] {
+    for (int i = 0; i < 100; ++i) t.compile(Device::null());
+  });
+  for (int i = 0; i < 100; ++i) {
+    t.execute(a.net.inputs, a.net.labels, {}, kSynchronous);
+  }
+  other.join();
+}
+
 TEST_F(NullDevice, AFailureOfASynchronousCallIsThrownAndForgotten) {
   Named a("a");
   TrainingGraph t = a.train();
@@ -92,6 +105,27 @@ TEST_F(NullDevice, SynchronousCallsOfManyThreadsKeepTheirOrder) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(num_overlaps, 0);
+}
+
+/// Says who ran it.
+struct Bare final : Submission {
+  std::exception_ptr blocked() noexcept override { return nullptr; }
+  bool is_waiting() noexcept override { return false; }
+  void finished(std::exception_ptr, double) noexcept override {
+    thread.set_value(std::this_thread::get_id());
+  }
+  std::promise<std::thread::id> thread;
+};
+
+TEST(QueueThread, HelpEndsWithItsOwnSubmission) {
+  QueueThread queue([](Submission& s) { s.finished(nullptr, 0); });
+  Bare own, other, next;
+  queue.submit(own, /*is_helped=*/true);
+  queue.submit(other);
+  queue.drain();  // the worker was faster
+  queue.submit(next, /*is_helped=*/true);
+  queue.help(own);
+  EXPECT_NE(next.thread.get_future().get(), std::this_thread::get_id());
 }
 
 /// Losses of some steps; a sum over many elements depends on how it is divided.

@@ -98,6 +98,20 @@ TEST_F(Failures, DataOfASkippedExecutionArrives) {
   EXPECT_EQ(floats_of(result.output("x as seen")), x);
 }
 
+TEST_F(Failures, AGraphDroppedWhileItRunsBreaksTheLink) {
+  LinkedPair pair;
+  Gate gate("a");
+  const Execution forward =
+      pair.first->execute_forward(pair.first_net.inputs, {});
+  gate.wait_until_reached();
+  pair.first.reset();
+  EXPECT_THROW(pair.second->execute_forward(pair.label_net.inputs,
+                                            pair.label_net.labels),
+               StateError);
+  gate.open();
+  forward.wait();
+}
+
 TEST_F(Failures, AnUpdateOfLinkedGraphsIsCountedWhenItRan) {
   LinkedPair pair;
   fail_at("matmul", "a");

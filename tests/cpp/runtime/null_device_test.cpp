@@ -173,6 +173,22 @@ TEST_F(NullDevice, CallsReturnBeforeTheWorkIsDone) {
   for (const Execution& execution : executions) execution.wait();
 }
 
+TEST_F(NullDevice, AWaitMayBeForever) {
+  Named a("a");
+  TrainingGraph t = a.train();
+  Gate gate("a");
+  const Execution run = t.execute(a.net.inputs, a.net.labels);
+  gate.wait_until_reached();
+  EXPECT_FALSE(run.wait_for(std::chrono::duration<double>::min()));
+  auto waited = std::async(std::launch::async, [&] {
+    return run.wait_for(std::chrono::duration<double>::max());
+  });
+  EXPECT_EQ(waited.wait_for(std::chrono::milliseconds(20)),
+            std::future_status::timeout);
+  gate.open();
+  EXPECT_TRUE(waited.get());
+}
+
 TEST_F(NullDevice, InputsAreTakenWhileTheQueueIsBusy) {
   Named a("a");
   TrainingGraph t({a.net.graph}, std::make_shared<losses::MeanSquaredError>());

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// The null device's memory under control: allocations that fail, and programs
+// that want more of it for one batch size.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime/null_device.h"
+#include "traingraph/error.h"
+
+namespace traingraph::testing {
+
+/// The null device's target; results of `greedy_batch` rows are huge.
+class WrappedTarget final : public Target {
+ public:
+  explicit WrappedTarget(const Target& inner) : inner_(inner) {}
+  std::string_view name() const override { return inner_.name(); }
+  std::string reason_unsupported(const Program& program,
+                                 const Node& node) const override {
+    return inner_.reason_unsupported(program, node);
+  }
+  LoweredProgram lower(const Program& program,
+                       const LowerOptions& options) const override {
+    LoweredProgram lowered = inner_.lower(program, options);
+    for (Storage& storage : lowered.storages) {
+      if (storage.value == kNoValue) continue;
+      const Value& value = program.value(storage.value);
+      const Shape& shape = value.desc.shape;
+      if (value.role != Role::Result || shape.empty()) continue;
+      if (shape[0] == greedy_batch) storage.bytes *= 1000;
+    }
+    return lowered;
+  }
+
+  std::int64_t greedy_batch = 0;
+
+ private:
+  const Target& inner_;
+};
+
+class WrappedContext final : public DeviceContext {
+ public:
+  DeviceType type() const override { return inner_->type(); }
+  std::string description() const override { return "wrapped null"; }
+  const Target& target() const override { return target_; }
+  std::shared_ptr<DeviceBuffer> allocate(std::size_t bytes,
+                                         std::string_view label) override {
+    if (label.find(failing_) != label.npos && countdown_ > 0 &&
+        --countdown_ == 0) {
+      throw OutOfMemoryError(
+          ErrorInfo{.op = "allocate", .what = "a test wants this to fail"});
+    }
+    return inner_->allocate(bytes, label);
+  }
+  std::unique_ptr<BoundUnits> bind(
+      const LoweredProgram& program, std::span<const UnitId> units,
+      std::span<const Location> locations,
+      std::span<const std::vector<PoisonRange>> poison) override {
+    return inner_->bind(program, units, locations, poison);
+  }
+  void submit(Submission& submission) override { inner_->submit(submission); }
+  void help(Submission& submission) override { inner_->help(submission); }
+  void drain() override { inner_->drain(); }
+  void close() override { inner_->close(); }
+
+  /// The n-th allocation from now on whose label has `label` in it fails.
+  void fail(std::string label, int n = 1) {
+    failing_ = std::move(label);
+    countdown_ = n;
+  }
+  /// From the next compile on.
+  void make_greedy(std::int64_t batch) { target_.greedy_batch = batch; }
+
+ private:
+  const std::shared_ptr<DeviceContext> inner_ = Device::null().context();
+  WrappedTarget target_{inner_->target()};
+  std::string failing_;
+  int countdown_ = 0;
+};
+
+/// A device that the library itself does not know.
+inline Device device_of(std::shared_ptr<DeviceContext> context) {
+  Device device = Device::null();
+  const_cast<std::shared_ptr<DeviceContext>&>(device.context()) =
+      std::move(context);
+  return device;
+}
+
+}  // namespace traingraph::testing
