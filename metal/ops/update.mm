@@ -133,8 +133,10 @@ void lower_clip_scale(GraphBuilder& b) {
     T all = [b.graph() concatTensors:squares dimension:0 name:b.name()];
     norm = b.sqrt(b.sum(all, {b.num_inputs() - kFirstSquare}, {0}));
   }
-  T clips = b.both(b.greater(rate(b, kRates, kClips), 0.0),
-                   b.greater(norm, attrs.maximum_norm));
+  // A norm that is NaN is not within, and makes NaN of all that it scales.
+  T is_within = b.at_least(b.sub(double{attrs.maximum_norm}, norm), 0.0);
+  T clips =
+      b.both(b.greater(rate(b, kRates, kClips), 0.0), b.negate(is_within));
   T scale = b.div(double{attrs.maximum_norm}, norm);
   b.set(b.select(clips, scale, 1.0));
 }

@@ -6,8 +6,8 @@
 #include <chrono>
 #include <cstring>
 #include <mutex>
-#include <thread>
 
+#include "cpu/calling_thread.h"
 #include "cpu/cpu_target.h"
 #include "cpu/lowering.h"
 #include "cpu/peaks.h"
@@ -45,30 +45,6 @@ void run(BoundUnits& work, std::span<double> unit_seconds) {
   }
 }
 
-/// Threads of a team that a new thread makes.
-int num_threads_by_default() {
-  int num_threads = 1;
-  std::thread([&] { num_threads = omp_get_max_threads(); }).join();
-  return num_threads;
-}
-
-/// While it lives, teams of this thread have the size of the queue's: how sums
-/// are divided must not depend on who computes.
-class TeamSize {
- public:
-  explicit TeamSize(int num_threads) : previous_(omp_get_max_threads()) {
-    if (num_threads != previous_) omp_set_num_threads(num_threads);
-  }
-  ~TeamSize() {
-    if (omp_get_max_threads() != previous_) omp_set_num_threads(previous_);
-  }
-  TeamSize(const TeamSize&) = delete;
-  TeamSize& operator=(const TeamSize&) = delete;
-
- private:
-  int previous_;
-};
-
 class CpuContext : public DeviceContext {
  public:
   CpuContext() : queue_([](Submission& s) { run_on_host(s, run); }) {}
@@ -76,13 +52,13 @@ class CpuContext : public DeviceContext {
   std::string description() const override {
     const auto* version = dnnl_version();
     return "cpu (oneDNN " + std::to_string(version->major) + '.' +
-           std::to_string(version->minor) + ", " +
-           std::to_string(num_threads_) + " threads)";
+           std::to_string(version->minor) + ", " + std::to_string(team_size()) +
+           " threads)";
   }
   const Target& target() const override { return target_; }
   DevicePeaks peaks() const override {
     std::call_once(has_peaks_, [&] {
-      const TeamSize size(num_threads_);
+      const CallingThread scope;
       peaks_ = measure_peaks();
     });
     return peaks_;
@@ -121,14 +97,13 @@ class CpuContext : public DeviceContext {
   }
   void help(Submission& submission) override {
     if (omp_in_parallel()) return;
-    const TeamSize size(num_threads_);
+    const CallingThread scope;
     queue_.help(submission);
   }
   void drain() override { queue_.drain(); }
   void close() override { queue_.close(); }
 
  private:
-  const int num_threads_ = num_threads_by_default();
   mutable std::once_flag has_peaks_;
   mutable DevicePeaks peaks_;
   CpuTarget target_;
@@ -138,6 +113,8 @@ class CpuContext : public DeviceContext {
 }  // namespace
 
 std::shared_ptr<DeviceContext> make_context() {
+  // The queue's thread inherits how floats are computed.
+  const CallingThread scope;
   return std::make_shared<CpuContext>();
 }
 

@@ -2,6 +2,9 @@
 // What the CPU supports.
 #include "cpu/cpu_target.h"
 
+#include <functional>
+#include <future>
+
 #include "cpu/lowering.h"
 
 namespace traingraph::cpu {
@@ -32,7 +35,12 @@ std::string CpuTarget::reason_unsupported(const Program& program,
 
 LoweredProgram CpuTarget::lower(const Program& program,
                                 const LowerOptions& options) const {
-  return lower_program(program, options);
+  // Primitives are made for the team of the thread that makes them, and within
+  // somebody's parallel region for one thread. A new thread is in none and has
+  // the team of the queue's.
+  return std::async(std::launch::async, lower_program, std::cref(program),
+                    std::cref(options))
+      .get();
 }
 
 }  // namespace traingraph::cpu

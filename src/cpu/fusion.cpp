@@ -17,12 +17,6 @@ bool has_post_ops(const Node& node) {
          node.op->kind == OpKind::MatMul;
 }
 
-/// Is f'(x) a function of f(x)?
-bool has_slope_of_result(const ActivationAttrs& attrs) {
-  if (attrs.type == ReLU) return attrs.a >= 0;
-  return find_eltwise_of_result(attrs).has_value();
-}
-
 /// The one activation among the readers of `value`, if every other reader is
 /// its gradient and can do with its result.
 NodeId find_activation(const Program& program, ValueId value,
@@ -41,7 +35,7 @@ NodeId find_activation(const Program& program, ValueId value,
     const bool is_gradient = reader.op->kind == OpKind::ActivationGradient &&
                              reader.attrs == attrs && reader.inputs[0] != value;
     if (!is_gradient) return kNone;
-    if (!has_slope_of_result(std::get<ActivationAttrs>(attrs))) return kNone;
+    if (!find_eltwise_of_result(std::get<ActivationAttrs>(attrs))) return kNone;
   }
   return found;
 }

@@ -10,6 +10,7 @@
 #include <new>
 #include <utility>
 
+#include "base/convert.h"
 #include "graph/initializers.h"
 #include "graph/tensor_state.h"
 #include "traingraph/error.h"
@@ -82,7 +83,7 @@ void check_data(const TensorData& data, const TensorState& state) {
 template <class T>
 void fill_with(const HostData& data, double value) {
   std::fill_n(reinterpret_cast<T*>(data.bytes), data.size / sizeof(T),
-              static_cast<T>(value));
+              convert<T>(value));
 }
 
 void fill_host(const HostData& data, DataType type, double value) {
@@ -137,10 +138,14 @@ HostData allocate_host(std::size_t size) {
   std::memset(bytes, 0, rounded);
   return {.bytes = bytes,
           .size = size,
-          .is_read_only = false,
           .owner = std::shared_ptr<void>(bytes, [](void* p) {
             ::operator delete(p, std::align_val_t{kHostAlignment});
           })};
+}
+
+HostData& ensure_host(TensorState& tensor) {
+  if (!tensor.data.bytes) tensor.data = allocate_host(tensor.desc.size_bytes());
+  return tensor.data;
 }
 
 TensorData::TensorData(void* bytes, std::size_t length,
@@ -236,8 +241,7 @@ void Tensor::set_label(std::string label) {
 std::span<std::byte> Tensor::data() const {
   TensorState& state = require_state(state_, "data");
   const std::lock_guard lock(state.mutex);
-  if (!state.data.bytes) return {};
-  return {state.data.bytes, std::min(state.data.size, state.desc.size_bytes())};
+  return {state.data.bytes, state.data.size};
 }
 
 std::shared_ptr<const void> Tensor::data_owner() const {
@@ -261,22 +265,16 @@ std::span<float> Tensor::floats() const {
 
 std::span<std::byte> Tensor::ensure_data() const {
   TensorState& state = require_state(state_, "ensure_data");
-  {
-    const std::lock_guard lock(state.mutex);
-    if (!state.data.bytes) state.data = allocate_host(state.desc.size_bytes());
-  }
-  return data();
+  const std::lock_guard lock(state.mutex);
+  const HostData& data = ensure_host(state);
+  return {data.bytes, data.size};
 }
 
 void Tensor::set_data(const TensorData& data) const {
   TensorState& state = require_state(state_, "set_data");
   const std::lock_guard lock(state.mutex);
   check_data(data, state);
-  const std::size_t size = state.desc.size_bytes();
-  if (!state.data.bytes || state.data.is_read_only || state.data.size < size) {
-    state.data = allocate_host(size);
-  }
-  std::memmove(state.data.bytes, data.bytes, size);
+  std::memmove(ensure_host(state).bytes, data.bytes, state.desc.size_bytes());
 }
 
 bool Tensor::has_valid_numerics() const {
@@ -308,7 +306,8 @@ std::vector<OptimizerData> Tensor::optimizer_data() const {
   std::vector<OptimizerData> result;
   result.reserve(state.slots.size());
   for (const OptimizerSlot& slot : state.slots) {
-    result.push_back({slot.name, {slot.host.bytes, slot.host.size}});
+    result.push_back(
+        {slot.name, {slot.host.bytes, slot.host.size}, slot.host.owner});
   }
   return result;
 }

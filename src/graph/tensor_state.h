@@ -14,11 +14,10 @@
 
 namespace traingraph {
 
-/// Host bytes: owned, or the caller's with something that keeps them alive.
+/// Host bytes and what keeps them alive.
 struct HostData {
   std::byte* bytes = nullptr;
   std::size_t size = 0;
-  bool is_read_only = false;
   std::shared_ptr<void> owner;
 };
 
@@ -44,5 +43,7 @@ struct TensorState {
 
 /// Zeroed, 64-byte aligned host memory.
 HostData allocate_host(std::size_t size);
+/// The tensor's host data, allocated when there is none. Under its mutex.
+HostData& ensure_host(TensorState& tensor);
 
 }  // namespace traingraph

@@ -2,10 +2,9 @@
 // Comparisons, logical not, casts and fills: plain loops, because oneDNN has
 // neither Booleans nor 64-bit integers.
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <type_traits>
 
+#include "base/convert.h"
 #include "cpu/broadcast.h"
 #include "cpu/ops/eltwise.h"
 
@@ -89,21 +88,9 @@ void lower_comparison_of(NodeLowering& lowering) {
   }
 }
 
-/// Out of range saturates and NaN becomes 0, where C++ would be undefined.
-template <class To, class From>
-To convert(From x) {
-  if constexpr (std::is_same_v<To, bool>) {
-    return x != 0;
-  } else if constexpr (std::is_integral_v<To> && std::is_same_v<From, float>) {
-    using Limits = std::numeric_limits<To>;
-    if (std::isnan(x)) return 0;
-    if (x <= static_cast<float>(Limits::min())) return Limits::min();
-    if (x >= static_cast<float>(Limits::max())) return Limits::max();
-    return static_cast<To>(x);
-  } else {
-    return static_cast<To>(x);
-  }
-}
+/// A byte may be no `bool` of C++.
+template <class T>
+using Stored = std::conditional_t<std::is_same_v<T, bool>, Boolean, T>;
 
 template <class From, class To>
 void lower_cast_between(NodeLowering& lowering) {
@@ -111,9 +98,11 @@ void lower_cast_between(NodeLowering& lowering) {
   if constexpr (sizeof(From) == sizeof(To)) lowering.may_run_in_place(0, 0);
   lowering.emit([=, n = lowering.result_shape().num_elements()](
                     std::span<std::byte* const> at) -> BoundKernel {
-    return [n, x = typed<From>(at[in]), y = typed<To>(at[out])] {
+    return [n, x = typed<Stored<From>>(at[in]), y = typed<To>(at[out])] {
       parallel_for(n, kCheapGrain, [&](auto begin, auto end) {
-        for (auto i = begin; i < end; ++i) y[i] = convert<To>(x[i]);
+        for (auto i = begin; i < end; ++i) {
+          y[i] = convert<To>(static_cast<From>(x[i]));
+        }
       });
     };
   });

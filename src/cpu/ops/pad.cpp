@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/convert.h"
 #include "cpu/lowering.h"
 #include "cpu/parallel.h"
 #include "cpu/strided_copy.h"
@@ -158,15 +159,15 @@ void lower_pad(NodeLowering& lowering) {
     case DataType::Float32:
       return emit_pad<float>(lowering, plan, value);
     case DataType::Int32:
-      return emit_pad(lowering, plan, static_cast<std::int32_t>(value));
+      return emit_pad(lowering, plan, convert<std::int32_t>(value));
     case DataType::Int64:
-      return emit_pad(lowering, plan, static_cast<std::int64_t>(value));
+      return emit_pad(lowering, plan, convert<std::int64_t>(value));
     case DataType::Boolean:
       return emit_pad(lowering, plan, static_cast<std::uint8_t>(value != 0));
     case DataType::Int8:
-      return emit_pad(lowering, plan, static_cast<std::int8_t>(value));
+      return emit_pad(lowering, plan, convert<std::int8_t>(value));
     case DataType::UInt8:
-      return emit_pad(lowering, plan, static_cast<std::uint8_t>(value));
+      return emit_pad(lowering, plan, convert<std::uint8_t>(value));
     case DataType::BFloat16:
     case DataType::Float16:
       break;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Pooling: oneDNN in the layout that the image has. Windows that may lie wholly
-// in the padding, which oneDNN refuses, or mostly, which it walks sample by
-// sample, end in the loops of pool_loop.h.
+// Pooling: oneDNN in the layout that the image has. Padding as wide as a
+// window, which oneDNN refuses, and windows that lie mostly in the padding,
+// which it walks sample by sample, end in the loops of pool_loop.h.
 #include <limits>
 
 #include "cpu/lowering.h"
@@ -120,12 +120,12 @@ void emit_max(NodeLowering& lowering, const Forward& primitive,
                     lowering.write_opaque(1, state.get_size(), x)});
   }
   add_scratchpad(lowering, primitive, args);
-  lowering.emit([=, n = num_floats(x), mark = NaNMarker(window, x, y),
+  lowering.emit([=, n = num_floats(x), again = NonFiniteMaxPool(window, x, y),
                  bind = bind_primitive(primitive, std::move(args))](
                     std::span<std::byte* const> at) -> BoundKernel {
-    return [n, mark, run = bind(at), x = floats(at[in]), y = floats(at[out])] {
+    return [n, again, run = bind(at), x = floats(at[in]), y = floats(at[out])] {
       run();
-      if (!is_within(x, n, std::numeric_limits<float>::infinity())) mark(x, y);
+      if (!is_within(x, n, std::numeric_limits<float>::max())) again(x, y);
     };
   });
 }

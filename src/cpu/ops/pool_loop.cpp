@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "cpu/parallel.h"
 #include "cpu/typed_address.h"
@@ -41,7 +40,7 @@ struct Taps {
   }
 };
 
-/// The samples of output (row, column) that lie in the image.
+/// The samples of output (row, column) that lie in the image; never none.
 struct Window {
   Taps rows, columns;
   std::int64_t width;
@@ -51,6 +50,7 @@ struct Window {
         columns(g.window, 1, column, g.width),
         width(g.width) {}
   std::int64_t count() const { return rows.count * columns.count; }
+  std::int64_t first() const { return rows.first * width + columns.first; }
 
   /// Calls visit(position) in row-major order.
   template <class Visit>
@@ -79,13 +79,13 @@ void for_outputs(const Geometry& g, Use use) {
       /*multiple=*/1);
 }
 
-/// What an average divides by; 1 for a window without samples.
+/// What an average divides by.
 float divisor(const Geometry& g, const Window& window, bool counts_padding) {
   if (counts_padding) {
     const Pair& kernel = g.window.kernel_sizes;
     return static_cast<float>(kernel[0] * kernel[1]);
   }
-  return static_cast<float>(std::max<std::int64_t>(window.count(), 1));
+  return static_cast<float>(window.count());
 }
 
 void clear(float* values, std::int64_t n) {
@@ -99,9 +99,19 @@ bool wins(float later, float earlier) {
   return later > earlier || (std::isnan(later) && !std::isnan(earlier));
 }
 
+/// Of the samples that `sample_at` gives for a position.
+template <class SampleAt>
+std::int64_t winner_of(const Window& window, SampleAt sample_at) {
+  std::int64_t winner = window.first();
+  window.for_each([&](std::int64_t at) {
+    if (wins(sample_at(at), sample_at(winner))) winner = at;
+  });
+  return winner;
+}
+
 }  // namespace
 
-NaNMarker::Place::Place(const dnnl::memory::desc& layout)
+NonFiniteMaxPool::Place::Place(const dnnl::memory::desc& layout)
     : channels(layout.get_dims()[1]),
       height(layout.get_dims()[2]),
       width(layout.get_dims()[3]),
@@ -111,28 +121,27 @@ NaNMarker::Place::Place(const dnnl::memory::desc& layout)
       per_row(layout.get_strides()[2]),
       per_column(layout.get_strides()[3]) {}
 
-std::int64_t NaNMarker::Place::operator()(std::int64_t image,
-                                          std::int64_t position) const {
+std::int64_t NonFiniteMaxPool::Place::operator()(std::int64_t image,
+                                                 std::int64_t position) const {
   const std::int64_t channel = image % channels;
   return image / channels * per_image + channel / block * per_block +
          channel % block + position / width * per_row +
          position % width * per_column;
 }
 
-NaNMarker::NaNMarker(const PoolWindow& window, const dnnl::memory::desc& x,
-                     const dnnl::memory::desc& y)
+NonFiniteMaxPool::NonFiniteMaxPool(const PoolWindow& window,
+                                   const dnnl::memory::desc& x,
+                                   const dnnl::memory::desc& y)
     : window_(window),
       images_(x.get_dims()[0] * x.get_dims()[1]),
       x_(x),
       y_(y) {}
 
-void NaNMarker::operator()(const float* x, float* y) const {
+void NonFiniteMaxPool::operator()(const float* x, float* y) const {
   const Geometry g{window_, images_, x_.height, x_.width, y_.height, y_.width};
   for_outputs(g, [&](auto image, auto to, auto row, auto column) {
-    Window(g, row, column).for_each([&](std::int64_t from) {
-      const float sample = x[x_(image, from)];
-      if (std::isnan(sample)) y[y_(image, to)] = sample;
-    });
+    const auto sample_at = [&](auto at) { return x[x_(image, at)]; };
+    y[y_(image, to)] = sample_at(winner_of(Window(g, row, column), sample_at));
   });
 }
 
@@ -148,13 +157,10 @@ void lower_max_pool_loop(NodeLowering& lowering, const PoolWindow& window) {
             state = typed<std::int32_t>(at[winners])] {
       for_outputs(g, [&](auto image, auto to, auto row, auto column) {
         const float* source = x + image * g.in_size();
-        std::int64_t winner = -1;
-        Window(g, row, column).for_each([&](std::int64_t from) {
-          if (winner < 0 || wins(source[from], source[winner])) winner = from;
-        });
+        const auto winner = winner_of(Window(g, row, column),
+                                      [&](auto at) { return source[at]; });
         const auto index = image * g.out_size() + to;
-        y[index] = winner < 0 ? -std::numeric_limits<float>::infinity()
-                              : source[winner];
+        y[index] = source[winner];
         state[index] = static_cast<std::int32_t>(winner);
       });
     };
@@ -172,7 +178,6 @@ void lower_max_pool_gradient_loop(NodeLowering& lowering) {
       clear(dx, g.images * g.in_size());
       for_outputs(g, [&](auto image, auto from, auto, auto) {
         const auto index = image * g.out_size() + from;
-        if (state[index] < 0) return;
         dx[image * g.in_size() + state[index]] += gradient[index];
       });
     };

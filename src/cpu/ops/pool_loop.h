@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Pooling by plain loops over row-major images, for windows that lie mostly or
-// wholly in the padding. They visit samples of the image only.
+// Pooling by plain loops over row-major images, for windows that lie mostly in
+// the padding. They visit samples of the image only, of which every window has
+// some.
 #pragma once
 
 #include "cpu/lowering.h"
@@ -13,12 +14,12 @@ struct PoolWindow {
   Padding padding;
 };
 
-/// Makes y NaN wherever its window in x has one, in any layout of pooling's:
-/// oneDNN passes over them.
-class NaNMarker {
+/// Max pooling of x into y, in any layout of pooling's, as it should be for NaN
+/// and -infinity: oneDNN passes over both.
+class NonFiniteMaxPool {
  public:
-  NaNMarker(const PoolWindow& window, const dnnl::memory::desc& x,
-            const dnnl::memory::desc& y);
+  NonFiniteMaxPool(const PoolWindow& window, const dnnl::memory::desc& x,
+                   const dnnl::memory::desc& y);
   void operator()(const float* x, float* y) const;
 
  private:
@@ -35,7 +36,7 @@ class NaNMarker {
 };
 
 /// inputs (x), results (y, state). The state holds, for each output, the
-/// position of the winner in its image; -1: the window saw only padding.
+/// position of the winner in its image.
 void lower_max_pool_loop(NodeLowering& lowering, const PoolWindow& window);
 /// inputs (gradient, x, state), results (dx).
 void lower_max_pool_gradient_loop(NodeLowering& lowering);

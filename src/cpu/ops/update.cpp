@@ -274,7 +274,8 @@ void lower_clip_scale(NodeLowering& lowering) {
       const float norm = attrs.custom_norm != 0
                              ? attrs.custom_norm
                              : static_cast<float>(std::sqrt(sum));
-      const bool clips = rates[kClips] != 0 && norm > attrs.maximum_norm;
+      const bool is_within = norm <= attrs.maximum_norm;  // NaN is not
+      const bool clips = rates[kClips] != 0 && !is_within;
       *scale = clips ? attrs.maximum_norm / norm : 1.0f;
     };
   });

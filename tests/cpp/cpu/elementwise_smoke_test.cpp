@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "cpu/kernel_case.h"
+#include "support/run_op.h"
 
 namespace traingraph::testing {
 namespace {
@@ -190,6 +191,12 @@ TEST(CastKernel, SaturatesAndKeepsBooleans) {
             (std::vector<std::int64_t>{-2, 0, 3000000000, 0}));
   EXPECT_EQ(run.get<std::uint8_t>(boolean),
             (std::vector<std::uint8_t>{1, 0, 1, 1}));
+}
+
+TEST(CastKernel, TakesEveryByteForABoolean) {
+  OpRun run(OpKind::Cast, CastAttrs{DataType::Float32});
+  run.input({4}, {0, 1, 2, 255}, DataType::Boolean).run();
+  EXPECT_EQ(run.result(), (Values{0, 1, 1, 1}));
 }
 
 TEST(FillKernel, WritesEveryElement) {

@@ -313,6 +313,18 @@ TEST(Pad, HandComputedRows) {
   }
 }
 
+TEST(Pad, ConstantsSaturateAsCastsDo) {
+  const auto constant = [](float value, DataType type) {
+    OpRun run(OpKind::Pad, PadAttrs{PaddingType::Constant, {1}, {0}, value});
+    run.input({1}, {1}, type).run();
+    return run.result()[0];
+  };
+  EXPECT_EQ(constant(300, DataType::Int8), 127);
+  EXPECT_EQ(constant(-5, DataType::UInt8), 0);
+  EXPECT_EQ(constant(3e9f, DataType::Int32), 2147483647);
+  EXPECT_EQ(constant(NAN, DataType::Int32), 0);
+}
+
 TEST(Pad, TwoAxesReflect) {
   OpRun run(OpKind::Pad, PadAttrs{PaddingType::Reflect, {1, 0}, {0, 1}});
   run.input({2, 2}, {1, 2, 3, 4}).run();

@@ -289,7 +289,9 @@ INSTANTIATE_TEST_SUITE_P(
         PoolCase{{1, 4, 1, 1}, {{1, 1}, {1, 1}}}));
 
 // Behind a convolution the image has blocked channels, 5 of them padded.
-TEST(MaxPoolKernel, KeepsNaN) {
+class MaxPoolOf : public ::testing::TestWithParam<float> {};
+
+TEST_P(MaxPoolOf, NumbersThatAreNotFinite) {
   for (const std::int64_t channels : {5, 16}) {
     for (const bool has_state : {false, true}) {
       Case test;
@@ -297,7 +299,10 @@ TEST(MaxPoolKernel, KeepsNaN) {
       const ValueId image = test.input(shape);
       const ValueId weights = test.input({channels, channels, 1, 1});
       Floats& pixels = test.data[0].second;
-      for (std::size_t i = 0; i < pixels.size(); i += 37) pixels[i] = NAN;
+      std::fill(pixels.begin() + 30, pixels.begin() + 50, -INFINITY);
+      for (std::size_t i = 0; i < pixels.size(); i += 37) {
+        pixels[i] = GetParam();
+      }
       Program& program = test.program;
       const ValueId x = program.append_one(
           OpKind::Convolution2d, Convolution2dAttrs{}, {image, weights});
@@ -334,6 +339,9 @@ TEST(MaxPoolKernel, KeepsNaN) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Values, MaxPoolOf,
+                         ::testing::Values(NAN, INFINITY, -INFINITY));
 
 TEST(MaxPoolKernel, TieGoesToTheFirstInTheWindow) {
   for (const std::int64_t channels : {1, 16}) {

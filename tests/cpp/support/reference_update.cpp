@@ -131,7 +131,7 @@ RefTensors reference_clip_scale(const ClipScaleAttrs& attrs, RefTensors& in) {
   const double norm =
       attrs.custom_norm != 0 ? attrs.custom_norm : std::sqrt(sum);
   const double maximum = attrs.maximum_norm;
-  return {filled({1}, norm > maximum ? maximum / norm : 1)};
+  return {filled({1}, norm <= maximum ? 1 : maximum / norm)};  // NaN stays
 }
 
 RefTensors reference_accumulate_gradient(const NoAttrs&, RefTensors& in) {
