@@ -25,8 +25,28 @@ bool has_flag(const py::array& array, int flag) {
   return (array.flags() & flag) != 0;
 }
 
+/// Asks only instances of classes derived from numpy.ndarray.
+bool is_masked(py::handle array) {
+  return Py_TYPE(array.ptr()) != py::detail::npy_api::get().PyArray_Type_ &&
+         py::module_::import("numpy.ma")
+             .attr("isMaskedArray")(array)
+             .cast<bool>();
+}
+
 std::string type_name(py::handle object) {
   return py::type::handle_of(object).attr("__name__").cast<std::string>();
+}
+
+py::array from_dlpack(py::handle source, const Context& context) {
+  try {
+    return py::module_::import("numpy").attr("from_dlpack")(source);
+  } catch (py::error_already_set& error) {
+    if (!error.matches(PyExc_Exception)) throw;
+    fail(context, "NumPy cannot read this array",
+         "an array on the CPU, of a type that NumPy has",
+         py::str(error.value()).cast<std::string>(),
+         "Pass x.detach().cpu().float(), or an array of NumPy.");
+  }
 }
 
 TensorDescriptor descriptor_of(const py::array& array, const Context& context) {
@@ -59,10 +79,14 @@ TensorDescriptor checked_descriptor(const py::array& array,
 
 py::array as_array(py::handle source, const Context& context) {
   if (py::isinstance<py::array>(source)) {
+    if (is_masked(source)) {
+      fail(context, "the array is masked, and its mask would be lost",
+           "an array without a mask", type_name(source), "Pass x.filled(0).");
+    }
     return py::reinterpret_borrow<py::array>(source);
   }
   if (py::hasattr(source, "__dlpack__")) {
-    return py::module_::import("numpy").attr("from_dlpack")(source);
+    return from_dlpack(source, context);
   }
   fail(context, "this is not an array", "numpy.ndarray or DLPack",
        type_name(source), "Pass numpy.asarray(x, dtype=numpy.float32).");
@@ -121,6 +145,12 @@ Tensor to_tensor(const std::optional<TensorOrArray>& source, const char* name) {
   return Tensor(*data.descriptor, data, name);
 }
 
+py::capsule holder_of(std::shared_ptr<const void> owner) {
+  using Owner = std::shared_ptr<const void>;
+  auto held = std::make_unique<Owner>(std::move(owner));
+  return {held.release(), [](void* p) { delete static_cast<Owner*>(p); }};
+}
+
 Array view(std::span<const std::byte> data, const TensorDescriptor& descriptor,
            py::handle base, bool is_writable) {
   const Shape& shape = descriptor.shape;
@@ -158,7 +188,6 @@ NamedArrays::NamedArrays(const std::optional<ArrayDict>& arrays, const char* op,
     py::array array = as_array(value, context);
     TensorData data = access == Access::Write ? writable_data(array, context)
                                               : read_only_data(array, context);
-    if (access == Access::Keep) data.owner = keep_alive(array);
     data_.push_back({name, std::move(data)});
     alive_.push_back(std::move(array));
   }

@@ -13,27 +13,24 @@
 
 #include "bindings.h"
 #include "casters.h"
+#include "signature.h"
 
 namespace traingraph::python {
 
-/// In signatures: an array, or anything with __dlpack__ on the CPU.
-class HostArray : public py::object {
-  PYBIND11_OBJECT_DEFAULT(HostArray, py::object, PyObject_Type)
-};
+/// An array, or anything with __dlpack__ on the CPU.
+using HostArray = Named<
+    "numpy.typing.NDArray[typing.Any] | traingraph._core.TensorData | "
+    "traingraph._typing.SupportsDLPack">;
 
-/// In signatures: a Tensor, or data to make one of.
-class TensorOrArray : public py::object {
-  PYBIND11_OBJECT_DEFAULT(TensorOrArray, py::object, PyObject_Type)
-};
+/// A Tensor, or data to make one of.
+using TensorOrArray = Named<"traingraph._core.Tensor | numpy.typing.ArrayLike">;
 
-/// In signatures: what NumPy makes an array of.
-class ArrayLike : public py::object {
-  PYBIND11_OBJECT_DEFAULT(ArrayLike, py::object, PyObject_Type)
-};
+/// What NumPy makes an array of.
+using ArrayLike = Named<"numpy.typing.ArrayLike">;
 
-/// In signatures: numpy.ndarray of any data type.
+/// numpy.ndarray of any data type.
 class Array : public py::array {
-  PYBIND11_OBJECT_DEFAULT(Array, py::array, PyObject_Type)
+  PYBIND11_OBJECT_DEFAULT(Array, py::array, is_anything)
 };
 
 using ArrayDict = py::typing::Dict<py::str, HostArray>;
@@ -61,6 +58,8 @@ py::array converted(py::handle source, DataType data_type,
 /// A Tensor is passed on; an array becomes a new one. Empty for None.
 Tensor to_tensor(const std::optional<TensorOrArray>& source, const char* name);
 
+/// What keeps memory alive for as long as a view of it.
+py::capsule holder_of(std::shared_ptr<const void> owner);
 /// A view of `data` that keeps `base` alive.
 Array view(std::span<const std::byte> data, const TensorDescriptor& descriptor,
            py::handle base, bool is_writable);
@@ -68,8 +67,8 @@ Array view(std::span<const std::byte> data, const TensorDescriptor& descriptor,
 /// A dict name -> array as the library takes it; valid while this object is.
 class NamedArrays {
  public:
-  /// Read: the call copies. Keep: the library reads later. Write: later, too.
-  enum class Access { Read, Keep, Write };
+  /// Read: the call copies. Write: the library writes later.
+  enum class Access { Read, Write };
   NamedArrays(const std::optional<ArrayDict>& arrays, const char* op,
               Access access = Access::Read);
   DataList list() const { return data_; }
@@ -81,29 +80,7 @@ class NamedArrays {
 
 }  // namespace traingraph::python
 
-namespace pybind11::detail {
-
 template <>
-struct handle_type_name<traingraph::python::HostArray> {
-  static constexpr auto name = const_name(
-      "numpy.typing.NDArray[typing.Any] | traingraph._core.TensorData | "
-      "traingraph._typing.SupportsDLPack");
-};
-
-template <>
-struct handle_type_name<traingraph::python::TensorOrArray> {
-  static constexpr auto name =
-      const_name("traingraph._core.Tensor | numpy.typing.ArrayLike");
-};
-
-template <>
-struct handle_type_name<traingraph::python::ArrayLike> {
-  static constexpr auto name = const_name("numpy.typing.ArrayLike");
-};
-
-template <>
-struct handle_type_name<traingraph::python::Array> {
+struct pybind11::detail::handle_type_name<traingraph::python::Array> {
   static constexpr auto name = const_name("numpy.typing.NDArray[typing.Any]");
 };
-
-}  // namespace pybind11::detail

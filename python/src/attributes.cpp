@@ -54,9 +54,10 @@ std::string type_text() {
 template <class Value>
 void assign(Value& field, py::handle source, const std::string& op,
             const char* name) {
-  try {
-    field = source.cast<Value>();
-  } catch (const py::cast_error&) {
+  // numpy.float32(2.7) is not the integer 2.
+  constexpr bool kConverts = !std::is_same_v<Value, std::int64_t>;
+  py::detail::make_caster<Value> caster;
+  if (!caster.load(source, kConverts)) {
     throw InvalidArgument(
         ErrorInfo{.op = op,
                   .node = {},
@@ -65,6 +66,7 @@ void assign(Value& field, py::handle source, const std::string& op,
                   .got = describe(source),
                   .hint = {}});
   }
+  field = py::detail::cast_op<Value&>(caster);
 }
 
 template <class Struct, class Visitor>

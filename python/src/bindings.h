@@ -51,6 +51,9 @@ class WithoutGil {
   PyThreadState* state_;
 };
 
+/// An argument that is an integer: numpy.float32(2.7) is an error, not 2.
+inline py::arg whole(const char* name) { return py::arg(name).noconvert(); }
+
 template <class Function>
 auto without_gil(Function&& function) {
   const WithoutGil released;

@@ -70,8 +70,7 @@ void compile(CompiledGraph& self, const DeviceLike& device, bool debug_layers,
              const OptionalTensors& input_tensors,
              const OptionalArrays& input_tensors_data) {
   const Device target = to_device(device);
-  const NamedArrays constants(input_tensors_data, "compile",
-                              NamedArrays::Access::Keep);
+  const NamedArrays constants(input_tensors_data, "compile");
   std::optional<Device> reference;
   if (verify) reference = to_device(*verify);
   const CompileOptions options{.debug_layers = debug_layers,
@@ -156,8 +155,7 @@ void bind_compiled_graph(py::module_& m) {
           [](CompiledGraph& self, const ArrayDict& inputs_data,
              const OptionalTensors& inputs, std::int64_t batch_size,
              bool synchronous) {
-            const NamedArrays data(inputs_data, "bind_and_write_data",
-                                   NamedArrays::Access::Keep);
+            const NamedArrays data(inputs_data, "bind_and_write_data");
             without_gil([&] {
               self.bind_and_write_data(data.list(),
                                        inputs.value_or(TensorMap()), batch_size,
@@ -165,7 +163,7 @@ void bind_compiled_graph(py::module_& m) {
             });
           },
           py::arg("inputs_data"), py::arg("inputs") = py::none(), py::kw_only(),
-          py::arg("batch_size") = 0, py::arg("synchronous") = false,
+          whole("batch_size") = 0, py::arg("synchronous") = false,
           "Writes data to the device for the next executions. Names are those "
           "of `inputs` (user gradients, say), or else of the declared inputs "
           "and labels.")

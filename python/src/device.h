@@ -4,19 +4,13 @@
 
 #include "bindings.h"
 #include "casters.h"
+#include "signature.h"
 
 namespace traingraph::python {
 
-class DeviceLike : public py::object {
-  PYBIND11_OBJECT_DEFAULT(DeviceLike, py::object, PyObject_Type)
-};
+using DeviceLike =
+    Named<"traingraph._core.Device | traingraph._core.DeviceType | str">;
 
 Device to_device(const DeviceLike& source);
 
 }  // namespace traingraph::python
-
-template <>
-struct pybind11::detail::handle_type_name<traingraph::python::DeviceLike> {
-  static constexpr auto name =
-      const_name("traingraph._core.Device | traingraph._core.DeviceType | str");
-};

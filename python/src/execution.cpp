@@ -3,6 +3,7 @@
 // callbacks take it (lifetime.h); Ctrl-C interrupts every wait.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "arrays.h"
 #include "bindings.h"
@@ -11,36 +12,14 @@
 
 namespace traingraph::python {
 
-/// In signatures: the exception of a failed execution.
-class ErrorOrNone : public py::object {
-  PYBIND11_OBJECT_DEFAULT(ErrorOrNone, py::object, PyObject_Type)
-};
-
-/// In signatures: what `await` takes.
-class Awaitable : public py::object {
-  PYBIND11_OBJECT_DEFAULT(Awaitable, py::object, PyObject_Type)
-};
-
-}  // namespace traingraph::python
-
-namespace pybind11::detail {
-
-template <>
-struct handle_type_name<traingraph::python::ErrorOrNone> {
-  static constexpr auto name = const_name("BaseException | None");
-};
-
-template <>
-struct handle_type_name<traingraph::python::Awaitable> {
-  static constexpr auto name = const_name(
-      "collections.abc.Generator[typing.Any, None, "
-      "traingraph._core.ExecutionResult]");
-};
-
-}  // namespace pybind11::detail
-
-namespace traingraph::python {
 namespace {
+
+using ErrorOrNone = Named<"BaseException | None">;
+
+/// What `await` takes.
+using Awaitable = Named<
+    "collections.abc.Generator[typing.Any, None, "
+    "traingraph._core.ExecutionResult]">;
 
 using Seconds = std::chrono::duration<double>;
 
@@ -60,6 +39,14 @@ bool wait(const Execution& self, std::optional<double> timeout) {
   if (!timeout) {
     without_gil([&] { self.wait(); });
     return true;
+  }
+  if (std::isnan(*timeout)) {
+    throw InvalidArgument(ErrorInfo{.op = "wait",
+                                    .node = {},
+                                    .what = "the timeout is not a number",
+                                    .expected = "seconds, or None",
+                                    .got = "nan",
+                                    .hint = {}});
   }
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();

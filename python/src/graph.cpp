@@ -76,7 +76,7 @@ void bind_graph(py::module_& m) {
           py::arg("dimensions"), py::arg("source"),
           "Result axis k is source axis dimensions[k].")
       .def("concatenate", &Graph::concatenate, py::arg("sources"),
-           py::arg("dimension") = 1, py::call_guard<WithoutGil>())
+           whole("dimension") = 1, py::call_guard<WithoutGil>())
       .def(
           "split",
           [](Graph& self, const Tensor& source, std::int64_t count,
@@ -84,7 +84,7 @@ void bind_graph(py::module_& m) {
             return without_gil(
                 [&] { return self.split(source, count, dimension); });
           },
-          py::arg("source"), py::arg("split_count"), py::arg("dimension"),
+          py::arg("source"), whole("split_count"), whole("dimension"),
           "Parts of ceil(size / split_count); the last may be smaller.")
       .def(
           "split",
@@ -94,7 +94,7 @@ void bind_graph(py::module_& m) {
                 [&] { return self.split(source, lengths, dimension); });
           },
           py::arg("source"), py::arg("split_section_lengths"),
-          py::arg("dimension"), "Parts of these lengths.")
+          whole("dimension"), "Parts of these lengths.")
       .def("select", &Graph::select, py::arg("sources"), py::arg("condition"),
            py::call_guard<WithoutGil>(),
            "sources = [x, y]: x where `condition` is true, else y.");

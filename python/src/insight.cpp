@@ -8,43 +8,17 @@
 #include <cmath>
 
 #include "bindings.h"
+#include "signature.h"
 
 namespace traingraph::python {
 
-/// In signatures: classes of _insight.py, and what open() takes.
-class ReportObject : public py::object {
-  PYBIND11_OBJECT_DEFAULT(ReportObject, py::object, PyObject_Type)
-};
-class ProfileObject : public py::object {
-  PYBIND11_OBJECT_DEFAULT(ProfileObject, py::object, PyObject_Type)
-};
-class Path : public py::object {
-  PYBIND11_OBJECT_DEFAULT(Path, py::object, PyObject_Type)
-};
-
-}  // namespace traingraph::python
-
-namespace pybind11::detail {
-
-template <>
-struct handle_type_name<traingraph::python::ReportObject> {
-  static constexpr auto name = const_name("traingraph._insight.Report");
-};
-template <>
-struct handle_type_name<traingraph::python::ProfileObject> {
-  static constexpr auto name = const_name("traingraph._insight.Profile");
-};
-template <>
-struct handle_type_name<traingraph::python::Path> {
-  static constexpr auto name = const_name("str | os.PathLike[str]");
-};
-
-}  // namespace pybind11::detail
-
-namespace traingraph::python {
 namespace {
 
 using namespace py::literals;
+
+using ReportObject = Named<"traingraph._insight.Report">;
+using ProfileObject = Named<"traingraph._insight.Profile">;
+using Path = Named<"str | os.PathLike[str]">;
 
 /// None where C++ has kUnknown.
 py::object known(double number) {

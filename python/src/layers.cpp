@@ -143,12 +143,12 @@ void bind_elementwise(py::module_& m) {
       m, "Dropout",
       "Training: drops elements with probability `rate`, scales the others by "
       "1 / (1 - rate). Seed 0 is the platform's.",
-      py::arg("rate"), py::arg("seed") = 0)
+      py::arg("rate"), whole("seed") = 0)
       .def_property_readonly("rate", &Dropout::rate)
       .def_property_readonly("seed", &Dropout::seed);
   SimpleLayer<Softmax, Layer, SoftmaxOperation, std::int64_t>::bind(
       m, "Softmax", "exp(x) / sum(exp(x)) over one axis, or its logarithm.",
-      py::arg("operation") = "softmax", py::arg("dimension") = 1)
+      py::arg("operation") = "softmax", whole("dimension") = 1)
       .def_property_readonly("operation", &Softmax::operation)
       .def_property_readonly("dimension", &Softmax::dimension);
 }
@@ -165,18 +165,18 @@ void bind_layout(py::module_& m) {
       .def_property_readonly("dimensions", &Transpose::dimensions);
   SimpleLayer<Concatenation, Layer, std::int64_t>::bind(
       m, "Concatenation", "Sources of equal sizes but on `dimension`.",
-      py::arg("dimension") = 1)
+      whole("dimension") = 1)
       .def_property_readonly("dimension", &Concatenation::dimension);
   SimpleLayer<Split, Layer, std::int64_t, std::int64_t>::bind(
       m, "Split",
       "Parts of ceil(size / split_count), or of split_section_lengths.",
-      py::arg("split_count"), py::arg("dimension"))
+      whole("split_count"), whole("dimension"))
       .def(py::init([](const py::typing::List<py::int_>& lengths,
                        std::int64_t dimension, const std::string& label) {
              return make_layer<Split>(label, lengths.cast<Shape>(), dimension);
            }),
-           py::arg("split_section_lengths"), py::arg("dimension"),
-           py::kw_only(), py::arg("label") = "")
+           py::arg("split_section_lengths"), whole("dimension"), py::kw_only(),
+           py::arg("label") = "")
       .def_property_readonly("dimension", &Split::dimension)
       .def_property_readonly("split_count", &Split::split_count)
       .def_property_readonly("split_section_lengths",
@@ -247,7 +247,7 @@ void bind_reduction(py::module_& m) {
                        const std::string& label) {
              return make_layer<Class>(label, type, dimension);
            }),
-           py::arg("reduction_type"), py::kw_only(), py::arg("dimension"),
+           py::arg("reduction_type"), py::kw_only(), whole("dimension"),
            py::arg("label") = "")
       .def_property_readonly("reduction_type", &Class::reduction_type)
       .def_property_readonly("dimension", &Class::dimension)

@@ -58,8 +58,9 @@ void bind_descriptor_fields(py::class_<Descriptor>& type) {
 void bind_descriptor(py::module_& m) {
   py::class_<Descriptor> type(m, "ConvolutionDescriptor",
                               "Pairs are (height, width), or one integer.");
-  const py::arg kernel("kernel_sizes"), in("input_feature_channel_count"),
-      out("output_feature_channel_count");
+  const py::arg kernel("kernel_sizes");
+  const py::arg in = whole("input_feature_channel_count");
+  const py::arg out = whole("output_feature_channel_count");
   with_window_arguments([&](const auto&... window) {
     type.def(
         py::init([](Pair kernel_sizes, std::int64_t in, std::int64_t out,
@@ -74,7 +75,7 @@ void bind_descriptor(py::module_& m) {
           return descriptor;
         }),
         kernel, in, out, py::kw_only(), py::arg("type") = "standard",
-        py::arg("group_count") = 1, window...);
+        whole("group_count") = 1, window...);
     type.def_static(
         "transposed",
         [](Pair kernel_sizes, std::int64_t in, std::int64_t out,
@@ -84,7 +85,7 @@ void bind_descriptor(py::module_& m) {
               make_descriptor(kernel_sizes, in, out, group_count, strides,
                               dilation_rates, policy, padding_sizes));
         },
-        kernel, in, out, py::kw_only(), py::arg("group_count") = 1, window...);
+        kernel, in, out, py::kw_only(), whole("group_count") = 1, window...);
     type.def_static(
         "depthwise",
         [](Pair kernel_sizes, std::int64_t in, std::int64_t channel_multiplier,
@@ -95,7 +96,7 @@ void bind_descriptor(py::module_& m) {
                               strides, dilation_rates, policy, padding_sizes),
               channel_multiplier);
         },
-        kernel, in, py::arg("channel_multiplier") = 1, py::kw_only(), window...,
+        kernel, in, whole("channel_multiplier") = 1, py::kw_only(), window...,
         "Output channels are input * multiplier.");
   });
   bind_descriptor_fields(type);
@@ -165,11 +166,11 @@ void bind_convolution(py::module_& m) {
              return make_layer<Class>(label, descriptor,
                                       TRAINGRAPH_WEIGHT_OPTIONS);
            }),
-           py::arg("input_feature_channel_count"),
-           py::arg("output_feature_channel_count"),
+           whole("input_feature_channel_count"),
+           whole("output_feature_channel_count"),
            py::arg("kernel_size") = py::none(), py::kw_only(),
            py::arg("padding") = "same", py::arg("strides") = py::none(),
-           py::arg("dilation_rates") = kOnes, py::arg("group_count") = 1,
+           py::arg("dilation_rates") = kOnes, whole("group_count") = 1,
            py::arg("convolution_type") = "standard",
            py::arg("kernel_sizes") = py::none(), py::arg("stride") = py::none(),
            TRAINGRAPH_WEIGHT_ARGUMENTS)
@@ -194,8 +195,8 @@ void bind_fully_connected(py::module_& m) {
              return make_layer<Class>(label, in, out,
                                       TRAINGRAPH_WEIGHT_OPTIONS);
            }),
-           py::arg("input_feature_channel_count"),
-           py::arg("output_feature_channel_count"), py::kw_only(),
+           whole("input_feature_channel_count"),
+           whole("output_feature_channel_count"), py::kw_only(),
            TRAINGRAPH_WEIGHT_ARGUMENTS)
       .def(py::init([](const TensorOrArray& weights, const Given& biases,
                        const std::string& label) {
@@ -229,7 +230,7 @@ void bind_normalization(py::module_& m) {
                      .variance_epsilon = epsilon,
                      .momentum = momentum});
            }),
-           py::arg("feature_channel_count"), py::arg("mean") = py::none(),
+           whole("feature_channel_count"), py::arg("mean") = py::none(),
            py::arg("variance") = py::none(), py::arg("beta") = py::none(),
            py::arg("gamma") = py::none(), py::arg("variance_epsilon") = 1e-5,
            py::arg("momentum") = 0.99, py::kw_only(), py::arg("label") = "")

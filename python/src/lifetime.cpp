@@ -53,6 +53,13 @@ void drop(PyObject* object) {
   Py_DECREF(object);
 }
 
+/// Signals arrive on the main thread, in whatever Python it runs: Ctrl-C is for
+/// the call that waits, not for the callback within.
+bool is_ctrl_c(const py::error_already_set& error) {
+  return PyThread_get_thread_ident() == g_main_thread.load() &&
+         error.matches(PyExc_KeyboardInterrupt);
+}
+
 class Callback {
  public:
   explicit Callback(py::object function) : function_(function.release().ptr()) {
@@ -72,7 +79,11 @@ class Callback {
       try {
         function(execution);
       } catch (py::error_already_set& error) {
-        error.discard_as_unraisable(function);
+        if (is_ctrl_c(error)) {
+          PyErr_SetInterrupt();
+        } else {
+          error.discard_as_unraisable(function);
+        }
       }
     }
     settle();
@@ -88,9 +99,10 @@ class Callback {
   std::atomic<bool> is_pending_{!g_is_closing.load()};
 };
 
-void wait_for_zero(const std::atomic<int>& count) {
-  const auto end = std::chrono::steady_clock::now() + kExitPatience;
-  while (count.load() > 0 && std::chrono::steady_clock::now() < end) {
+using Clock = std::chrono::steady_clock;
+
+void wait_for_zero(const std::atomic<int>& count, Clock::time_point end) {
+  while (count.load() > 0 && Clock::now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
@@ -127,10 +139,11 @@ void shut_down() {
       drain(static_cast<DeviceType>(type));
     }
   }
-  wait_for_zero(g_num_pending_callbacks);
+  const auto end = Clock::now() + kExitPatience;
+  wait_for_zero(g_num_pending_callbacks, end);
   g_exit_thread = std::this_thread::get_id();
   g_is_open = false;
-  wait_for_zero(g_num_entries);
+  wait_for_zero(g_num_entries, end);
 }
 
 }  // namespace

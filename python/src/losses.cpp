@@ -30,7 +30,7 @@ void bind_descriptor(py::module_& m) {
            }),
            py::arg("loss_type"), py::arg("reduction_type") = "mean",
            py::arg("weight") = 1.0, py::arg("label_smoothing") = 0.0,
-           py::arg("class_count") = 1, py::arg("epsilon") = 1e-7,
+           whole("class_count") = 1, py::arg("epsilon") = 1e-7,
            py::arg("delta") = 1.0)
       .def_readonly("loss_type", &Descriptor::loss_type)
       .def_readonly("reduction_type", &Descriptor::reduction_type)
@@ -104,7 +104,7 @@ void bind_losses(py::module_& m) {
       });
   using D = Descriptor;
   const auto label_smoothing = [] { return py::arg("label_smoothing"); };
-  const auto class_count = [] { return py::arg("class_count"); };
+  const auto class_count = [] { return whole("class_count"); };
   LossOf<losses::MeanAbsoluteError>::bind(m, "MeanAbsoluteError", "|y - t|");
   LossOf<losses::MeanSquaredError>::bind(m, "MeanSquaredError", "(y - t)^2");
   LossOf<losses::SoftmaxCrossEntropy, &D::label_smoothing,

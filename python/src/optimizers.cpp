@@ -127,7 +127,7 @@ bind_adam(py::module_& m, const char* name, const char* doc) {
                                           py::arg("beta2") = 0.999,
                                           py::arg("epsilon") = 1e-8,
                                           py::arg("uses_amsgrad") = false,
-                                          py::arg("time_step") = 1);
+                                          whole("time_step") = 1);
 }
 
 }  // namespace

@@ -56,10 +56,8 @@ Tensor make(const TensorDescriptor& descriptor, const std::string& label,
 /// A view that stays valid when the tensor gets other host data later.
 std::optional<Array> data_view(const Tensor& self) {
   if (!self.has_data()) return std::nullopt;
-  const py::capsule base(
-      new std::shared_ptr<const void>(self.data_owner()),
-      [](void* p) { delete static_cast<std::shared_ptr<const void>*>(p); });
-  return view(self.data(), self.descriptor(), base, /*is_writable=*/true);
+  return view(self.data(), self.descriptor(), holder_of(self.data_owner()),
+              /*is_writable=*/true);
 }
 
 Array new_array(const TensorDescriptor& descriptor) {
@@ -206,8 +204,8 @@ void bind_tensor_class(py::module_& m) {
                 TensorDescriptor::image(width, height, channels, batch, type),
                 TRAINGRAPH_TENSOR_CONTENTS);
           },
-          py::arg("width"), py::arg("height"), py::arg("feature_channel_count"),
-          py::arg("batch_size"), py::arg("data_type") = DataType::Float32,
+          whole("width"), whole("height"), whole("feature_channel_count"),
+          whole("batch_size"), py::arg("data_type") = DataType::Float32,
           TRAINGRAPH_TENSOR_ARGUMENTS,
           "A tensor of shape (batch_size, feature_channel_count, height, "
           "width).");
@@ -338,7 +336,7 @@ void bind_tensor(py::module_& m) {
                     "Read when a graph is compiled.");
   py::class_<Platform>(m, "Platform",
                        "Global random seed of initializers and dropout.")
-      .def_static("set_rng_seed", &Platform::set_rng_seed, py::arg("seed"))
+      .def_static("set_rng_seed", &Platform::set_rng_seed, whole("seed"))
       .def_static("get_rng_seed", &Platform::rng_seed,
                   "None until a seed was set.");
 }

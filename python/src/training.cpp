@@ -114,7 +114,7 @@ void bind_execute(Training& graph) {
   const py::arg_v per_layer = py::arg("per_layer_profiling") = false;
   const py::arg_v handler = py::arg("completion_handler") = py::none();
   const py::arg_v outputs = py::arg("outputs_data") = py::none();
-  const py::arg_v batch = py::arg("batch_size") = 0;
+  const py::arg_v batch = whole("batch_size") = 0;
   const py::arg_v inputs = py::arg("inputs_data") = py::none();
   const py::arg_v labels = py::arg("loss_labels_data") = py::none();
   const py::arg_v weights = py::arg("loss_label_weights_data") = py::none();
@@ -137,36 +137,28 @@ std::optional<Tensor> optional(const Tensor& tensor) {
   return tensor ? std::optional(tensor) : std::nullopt;
 }
 
-/// What keeps device memory alive for as long as a view of it.
-py::capsule owner_of_gradients(const TrainingGraph& graph) {
-  auto owner = std::make_unique<std::shared_ptr<void>>(
-      without_gil([&] { return graph.gradient_owner(); }));
-  return {owner.release(),
-          [](void* p) { delete static_cast<std::shared_ptr<void>*>(p); }};
-}
-
-Array float_view(const py::object& self, std::span<float> values,
+Array float_view(const py::object& base, std::span<float> values,
                  const Shape& shape) {
-  return view(std::as_bytes(values), {shape, DataType::Float32}, self,
+  return view(std::as_bytes(values), {shape, DataType::Float32}, base,
               /*is_writable=*/true);
 }
 
-Array gradient(const py::object& self, const Tensor& parameter) {
-  const auto& graph = self.cast<const TrainingGraph&>();
+Array gradient(const TrainingGraph& self, const Tensor& parameter) {
+  std::shared_ptr<void> owner;
   const std::span<float> values = without_gil([&] {
-    graph.synchronize();
-    return graph.gradient(parameter);
+    self.synchronize();
+    return self.gradient(parameter, &owner);
   });
-  return float_view(owner_of_gradients(graph), values, parameter.shape());
+  return float_view(holder_of(std::move(owner)), values, parameter.shape());
 }
 
-Array gradients(const py::object& self) {
-  const auto& graph = self.cast<const TrainingGraph&>();
+Array gradients(const TrainingGraph& self) {
+  std::shared_ptr<void> owner;
   const std::span<float> values = without_gil([&] {
-    graph.synchronize();
-    return graph.gradients();
+    self.synchronize();
+    return self.gradients(&owner);
   });
-  return float_view(owner_of_gradients(graph), values,
+  return float_view(holder_of(std::move(owner)), values,
                     {static_cast<std::int64_t>(values.size())});
 }
 
@@ -316,7 +308,7 @@ void bind_training(py::module_& m) {
       .def("execute", &infer, py::arg("inputs_data") = py::none(),
            py::arg("loss_labels_data") = py::none(),
            py::arg("loss_label_weights_data") = py::none(), py::kw_only(),
-           py::arg("batch_size") = 0,
+           whole("batch_size") = 0,
            py::arg("skip_writing_input_data_to_device") = false,
            py::arg("synchronous") = false, py::arg("profiling") = false,
            py::arg("per_layer_profiling") = false,

@@ -79,18 +79,17 @@ void bind_descriptor(py::module_& m) {
              return Self{shape, data_type};
            }),
            py::arg("shape"), py::arg("data_type") = DataType::Float32)
-      .def_static("image", &Self::image, py::arg("width"), py::arg("height"),
-                  py::arg("feature_channel_count"), py::arg("batch_size"),
+      .def_static("image", &Self::image, whole("width"), whole("height"),
+                  whole("feature_channel_count"), whole("batch_size"),
                   py::arg("data_type") = DataType::Float32,
                   "(batch_size, feature_channel_count, height, width).")
       .def_static("convolution_weights", &Self::convolution_weights,
-                  py::arg("input_feature_channel_count"),
-                  py::arg("output_feature_channel_count"), py::arg("width") = 1,
-                  py::arg("height") = 1,
-                  py::arg("data_type") = DataType::Float32,
+                  whole("input_feature_channel_count"),
+                  whole("output_feature_channel_count"), whole("width") = 1,
+                  whole("height") = 1, py::arg("data_type") = DataType::Float32,
                   "ML Compute's (1, output * input, height, width).")
       .def_static("convolution_biases", &Self::convolution_biases,
-                  py::arg("feature_channel_count"),
+                  whole("feature_channel_count"),
                   py::arg("data_type") = DataType::Float32,
                   "ML Compute's (1, channels, 1, 1).")
       .def_property_readonly("shape",

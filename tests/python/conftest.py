@@ -125,6 +125,7 @@ PRELUDE = """
     import signal
     import sys
     import threading
+    import time
     import numpy as np
     import traingraph as tg
 

@@ -275,6 +275,32 @@ def test_type_errors_name_what_came() -> None:
     graph = tg.TrainingGraph([tg.Graph()])
     with pytest.raises(TypeError, match="batch_size=nan"):
         graph.execute({}, batch_size=float("nan"))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="batch_size="):
+        graph.execute({}, batch_size=np.float32(2.7))  # type: ignore[arg-type]
+
+
+def test_integers_are_not_cut_from_floats() -> None:
+    cut: Any = np.float32(2.7)
+    calls: list[Callable[[], Any]] = [
+        lambda: tg.layers.Softmax(dimension=cut),
+        lambda: tg.layers.Concatenation(cut),
+        lambda: tg.layers.Split(cut, 1),
+        lambda: tg.layers.Reduction("sum", dimension=cut),
+        lambda: tg.layers.FullyConnected(cut, 2),
+        lambda: tg.layers.Convolution(2, cut, 3),
+        lambda: tg.layers.Convolution(2, 2, cut),
+        lambda: tg.layers.Convolution(2, 2, 3, group_count=cut),
+        lambda: tg.layers.MaxPooling(2, stride=cut),
+        lambda: tg.layers.BatchNormalization(cut),
+        lambda: tg.layers.ConvolutionDescriptor.depthwise(3, 2, cut),
+        lambda: tg.TensorDescriptor.image(cut, 2, 2, 2),
+    ]
+    for call in calls:
+        with pytest.raises(TypeError):
+            call()
+    tg.layers.Convolution(np.int64(2), np.int32(2), np.int64(3))  # type: ignore[arg-type]
+    with pytest.raises(tg.InvalidArgument, match="axis: expected int, got float32"):
+        tg.Graph().softmax(tg.Tensor((2, 3)), axis=cut)
 
 
 def _use_twice(layer: tg.layers.Layer) -> tuple[tg.Graph, tg.Graph]:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Executions as futures: waiting, awaiting, callbacks, threads and the GIL.
 
-Nothing here sleeps or asserts a duration: order is made with events.
+Nothing here asserts a duration: order is made with events, and with a device
+that is busy for longer than what is asked meanwhile.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from busy_device import occupy
 
 import traingraph as tg
 
@@ -35,96 +37,62 @@ def test_a_future(classifier: Classifier) -> None:
     assert run.wait(timeout=0)
 
 
+def test_a_timeout_is_a_number(classifier: Classifier) -> None:
+    run = classifier.step()
+    for call in (run.wait, run.result):
+        with pytest.raises(tg.InvalidArgument, match="timeout is not a number"):
+            call(timeout=float("nan"))
+    assert run.wait(timeout=float("inf"))
+
+
 @pytest.fixture
-def gate() -> Iterator[threading.Event]:
-    """Keeps the queue from finishing an execution; see `held`."""
-    event = threading.Event()
-    yield event
-    event.set()
+def held(classifier: Classifier) -> Iterator[tg.Execution]:
+    """An execution that is not over for about a second."""
+    occupy()
+    yield classifier.step()
     tg.Device.cpu().synchronize()
 
 
-def held(classifier: Classifier, gate: threading.Event) -> tg.Execution:
-    """An execution that is not over before the gate is open.
-
-    The queue drops the output buffer before it says that the work is over,
-    and the buffer's finalizer waits. When the work was over before this thread
-    let go of the buffer, the finalizer ran here: then once more.
-    """
-    here = threading.get_ident()
-    missed: list[bool] = []
-
-    class Held(np.ndarray):  # type: ignore[type-arg]
-        def __del__(self) -> None:
-            if threading.get_ident() == here:
-                missed.append(True)
-            else:
-                gate.wait()
-
-    while True:
-        for _ in range(20):
-            classifier.step()
-        missed.clear()
-        run = classifier.step(
-            outputs_data={"logits": np.zeros((8, 3), np.float32).view(Held)}
-        )
-        if not missed:
-            return run
-        run.wait()
-
-
-def test_an_unfinished_future(classifier: Classifier, gate: threading.Event) -> None:
-    run = held(classifier, gate)
-    assert not run.done()
-    assert run.exception() is None
-    assert run.wait(timeout=0) is False
-    assert run.wait(timeout=0.01) is False
+def test_an_unfinished_future(held: tg.Execution) -> None:
+    assert not held.done()
+    assert held.exception() is None
+    assert held.wait(timeout=0) is False
+    assert held.wait(timeout=0.01) is False
     with pytest.raises(TimeoutError, match="not over"):
-        run.result(timeout=0)
-    gate.set()
-    assert run.wait()
-    assert run.done()
+        held.result(timeout=0)
+    assert held.wait()
+    assert held.done()
 
 
-def test_callbacks_come_after_the_work(
-    classifier: Classifier, gate: threading.Event, patience: float
-) -> None:
-    run = held(classifier, gate)
-    was_open: list[bool] = []
+def test_callbacks_come_after_the_work(held: tg.Execution, patience: float) -> None:
+    was_done: list[bool] = []
     came = threading.Event()
 
-    def callback(_: tg.Execution) -> None:
-        was_open.append(gate.is_set())
+    def callback(run: tg.Execution) -> None:
+        was_done.append(run.done())
         came.set()
 
-    run.add_done_callback(callback)
-    gate.set()
+    held.add_done_callback(callback)
+    assert not came.is_set()
     assert came.wait(patience)
-    assert was_open == [True]
+    assert was_done == [True]
 
 
-def test_enqueueing_does_not_wait(
-    classifier: Classifier, gate: threading.Event
-) -> None:
-    first = held(classifier, gate)
-    runs = [classifier.step() for _ in range(3)]
-    assert not any(run.done() for run in [first, *runs])
-    gate.set()
-    losses = [run.result().loss for run in [first, *runs]]
+def test_enqueueing_does_not_wait(classifier: Classifier, held: tg.Execution) -> None:
+    runs = [held, *(classifier.step() for _ in range(3))]
+    assert not any(run.done() for run in runs)
+    losses = [run.result().loss for run in runs]
     assert losses == sorted(losses, reverse=True)
 
 
-def test_an_await_may_time_out(classifier: Classifier, gate: threading.Event) -> None:
+def test_an_await_may_time_out(held: tg.Execution) -> None:
     async def main() -> None:
-        run = held(classifier, gate)
-
         async def wait() -> tg.ExecutionResult:
-            return await run
+            return await held
 
         with pytest.raises(asyncio.TimeoutError):
             await asyncio.wait_for(wait(), 0.01)
-        gate.set()
-        assert (await run).has_loss
+        assert (await held).has_loss
 
     asyncio.run(main())
 
@@ -298,7 +266,7 @@ def test_buffers_whose_finalizers_raise_do_not_break_the_queue(
         def __del__(self) -> None:
             raise error
 
-    # The device's thread drops the last reference.
+    # The thread of callbacks drops the last reference.
     classifier.step(outputs_data={"logits": np.zeros((8, 3), np.float32).view(Buffer)})
     assert unraisable.came.wait(patience)
     assert unraisable.errors == [error]
@@ -338,7 +306,7 @@ def test_a_callback_may_read_the_device(
 
 @pytest.mark.parametrize("method", ["wait", "result"])
 def test_a_signal_handlers_exception_leaves_wait(
-    classifier: Classifier, gate: threading.Event, method: str
+    held: tg.Execution, method: str
 ) -> None:
     class Interrupted(Exception):
         pass
@@ -346,17 +314,15 @@ def test_a_signal_handlers_exception_leaves_wait(
     def handler(*_: object) -> None:
         raise Interrupted
 
-    run = held(classifier, gate)
     previous = signal.signal(signal.SIGALRM, handler)
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.05)
         with pytest.raises(Interrupted):
-            getattr(run, method)()
+            getattr(held, method)()
     finally:
         signal.signal(signal.SIGALRM, previous)
-    assert not run.done()
-    gate.set()
-    assert np.isfinite(run.result().loss)
+    assert not held.done()
+    assert np.isfinite(held.result().loss)
 
 
 def test_null_device(make_classifier: Callable[..., Classifier]) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,32 +11,20 @@ import pytest
 if TYPE_CHECKING:
     from .conftest import RunScript
 
-# The device's thread is held up by the finalizer of an output buffer, so that
-# a wait has no other end than the signal, or giving up after a minute.
-HOLD_UP = """
-    gate, may_interrupt = threading.Event(), threading.Event()
-    finalized = queue.SimpleQueue()
+# The device is busy for a second, so that a wait ends with the signal or late.
+HOLD_UP = f"""
+    sys.path.append({str(Path(__file__).parent)!r})
+    from busy_device import occupy
 
-    class Held(np.ndarray):
-        def __del__(self):
-            thread = threading.current_thread()
-            finalized.put(thread)
-            if thread is not threading.main_thread():
-                gate.wait(60)
-
-    def hold_up(enqueue):
-        while True:
-            run = enqueue(outputs_data={"y": np.zeros((4, 2), np.float32).view(Held)})
-            if finalized.get() is not threading.main_thread():
-                return run
-            run.wait()
+    may_interrupt = threading.Event()
 
     def interrupt():
         may_interrupt.wait()
-        gate.wait(0.2)  # it is waiting by now; if not, the test is easier
+        time.sleep(0.1)  # it is waiting by now; if not, the test is easier
         os.kill(os.getpid(), signal.SIGINT)
 
     threading.Thread(target=interrupt, daemon=True).start()
+    occupy()
 """
 
 WAITS = {
@@ -68,19 +57,16 @@ WAITS = {
 
 @pytest.mark.parametrize("name", WAITS)
 def test_ctrl_c_interrupts(name: str, run_script: RunScript) -> None:
-    enqueue = "step"
+    enqueue = "step()"
     if name.startswith("gradient"):
-        enqueue = "lambda **options: training.execute_forward(*data, **options)"
+        enqueue = "training.execute_forward(*data); training.execute_gradient()"
     script = f"""
-        run = hold_up({enqueue})
-        if "gradient" in {name!r}:
-            training.execute_gradient()
+        run = {enqueue}
         try:
             may_interrupt.set()
             {WAITS[name]}
         except KeyboardInterrupt:
             print("interrupted", run.done())
-        gate.set()
         training.synchronize()
         print(np.isfinite(step().result().loss))
     """
@@ -93,12 +79,11 @@ def test_ctrl_c_interrupts(name: str, run_script: RunScript) -> None:
 def test_signal_handler_may_use_the_graph(name: str, run_script: RunScript) -> None:
     wait = {"result": "run.result()", **WAITS}[name]
     script = f"""
-        run = hold_up(lambda **options: training.execute_forward(*data, **options))
+        run = training.execute_forward(*data)
         training.execute_gradient()
 
         def handle(*_):
             print(training.compile_count, training.memory.step.arena_bytes > 0)
-            gate.set()
 
         signal.signal(signal.SIGINT, handle)
         may_interrupt.set()
@@ -107,3 +92,22 @@ def test_signal_handler_may_use_the_graph(name: str, run_script: RunScript) -> N
     done = run_script(HOLD_UP, script)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["1", "True"]
+
+
+def test_ctrl_c_during_a_handler_ends_the_call(run_script: RunScript) -> None:
+    script = """
+        def handler(run):
+            os.kill(os.getpid(), signal.SIGINT)
+            while True:
+                time.sleep(0.01)  # it arrives here
+
+        try:
+            step(synchronous=True, completion_handler=handler)
+        except KeyboardInterrupt:
+            print("interrupted")
+        print(np.isfinite(step().result().loss))
+    """
+    done = run_script(script)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["interrupted", "True"]
+    assert not done.stderr

@@ -152,7 +152,6 @@ CPP_ONLY = {
     "Graph": {"op", "state"},  # one method per op
     "CompiledGraph": set(),
     "TrainingGraph": {
-        "gradient_owner",  # gradient() keeps the memory alive by itself
         "set_random_step",  # property
     },
     "InferenceGraph": set(),

@@ -30,6 +30,15 @@ def _read_only(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return array
 
 
+class NotForNumPy:
+    def __dlpack__(self, **_: object) -> object:
+        error = "the data is elsewhere"
+        raise BufferError(error)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
 RUN_CASES: dict[str, tuple[Callable[[Classifier], Any], type[tg.Error], list[str]]] = {
     "type": (
         lambda c: c.training.execute({"image": c.x.astype(np.int32)}, {"label": c.y}),
@@ -55,6 +64,18 @@ RUN_CASES: dict[str, tuple[Callable[[Classifier], Any], type[tg.Error], list[str
         lambda c: c.training.execute({"image": _strided(c.x)}, {"label": c.y}),
         tg.InvalidArgument,
         ["image", "np.ascontiguousarray"],
+    ),
+    "masked": (
+        lambda c: c.training.execute(
+            {"image": np.ma.masked_less(c.x, 0.0)}, {"label": c.y}
+        ),
+        tg.InvalidArgument,
+        ["image", "mask", "MaskedArray", "filled"],
+    ),
+    "DLPack": (
+        lambda c: c.training.execute({"image": NotForNumPy()}, {"label": c.y}),
+        tg.InvalidArgument,
+        ["image", "NumPy cannot read", "elsewhere"],
     ),
     "byte order": (
         lambda c: c.training.execute({"image": _swapped(c.x)}, {"label": c.y}),

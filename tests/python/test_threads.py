@@ -176,7 +176,9 @@ def test_getters_wait_without_the_gil(classifier: Classifier, patience: float) -
     assert read == 40
 
 
-def test_output_buffers_live_until_completion(classifier: Classifier) -> None:
+def test_output_buffers_live_until_completion(
+    classifier: Classifier, patience: float
+) -> None:
     buffers = np.zeros((8, 3), np.float32)
     alive = weakref.ref(buffers)
     run = classifier.step(outputs_data={"logits": buffers})
@@ -184,7 +186,10 @@ def test_output_buffers_live_until_completion(classifier: Classifier) -> None:
     gc.collect()
     expected = run.result().output("logits")
     assert np.isfinite(expected).all()
-    classifier.training.synchronize()
+    # The thread of callbacks lets go of it.
+    released = threading.Event()
+    classifier.step(completion_handler=lambda _: released.set())
+    assert released.wait(patience)
     gc.collect()
     assert alive() is None
 
