@@ -3,7 +3,8 @@
 
 A layer is refused with a typed error or gives the documented shape; a network
 trains to the same bits with and without reuse of memory; batch sizes in
-rotation compile once each. HYPOTHESIS_PROFILE=soak tries thousands.
+rotation compile once each. HYPOTHESIS_PROFILE=soak tries
+thousands, for ten minutes or more.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 settings.register_profile("suite", max_examples=25, deadline=None, derandomize=True)
 settings.register_profile(
     "soak",
-    max_examples=2_000,
+    max_examples=15_000,
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )
