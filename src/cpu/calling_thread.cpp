@@ -18,7 +18,9 @@ constexpr unsigned kFlags = 0x3f;   // what has happened, not what will
 
 unsigned float_control() { return _mm_getcsr() & ~kFlags; }
 
+/// LLVM's OpenMP gives teams what the calling thread has, GNU's does not.
 void set_float_control(unsigned control) {
+  _mm_setcsr(control);
 #pragma omp parallel
   _mm_setcsr(control);
 }

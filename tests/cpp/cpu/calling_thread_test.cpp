@@ -70,10 +70,13 @@ TEST(CompilingThread, DoesNotChangeTheNumbers) {
 #if defined(__x86_64__)
 constexpr unsigned kFlushesToZero = 0x8040;  // also denormals that are read
 
+/// On this thread and those of its team, whatever OpenMP passes on.
 void flush_to_zero(bool flushes) {
+  const unsigned others = _mm_getcsr() & ~kFlushesToZero;
+  const unsigned control = flushes ? others | kFlushesToZero : others;
+  _mm_setcsr(control);
 #pragma omp parallel
-  _mm_setcsr(flushes ? _mm_getcsr() | kFlushesToZero
-                     : _mm_getcsr() & ~kFlushesToZero);
+  _mm_setcsr(control);
 }
 
 TEST(CallingThread, KeepsDenormals) {
