@@ -5,6 +5,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "traingraph/export.h"
 
@@ -24,7 +25,8 @@ struct ErrorInfo {
 class TRAINGRAPH_API Error : public std::runtime_error {
  public:
   explicit Error(ErrorInfo info);
-  explicit Error(std::string what) : Error(ErrorInfo{.what = what}) {}
+  explicit Error(std::string what)
+      : Error(ErrorInfo{.what = std::move(what)}) {}
   const ErrorInfo& info() const { return info_; }
   const std::string& op() const { return info_.op; }
   const std::string& node() const { return info_.node; }

@@ -168,7 +168,7 @@ enum class OpKind : std::int32_t {
 };
 
 inline constexpr int kNumOps = 0
-#define OP(Kind, name, Attrs) +1
+#define OP(Kind, name, Attrs) +1  // NOLINT(bugprone-macro-parentheses)
 #include "traingraph/ops.inc"
 #undef OP
     ;

@@ -104,7 +104,7 @@ class GradContext {
   ValueId result(int i = 0) const { return node().outputs[i]; }
   bool has(int i) const { return node().inputs[i] != kNoValue; }
   ValueId append(OpKind op, Attributes attrs, std::vector<ValueId> inputs) {
-    return program().append_one(op, std::move(attrs), std::move(inputs));
+    return program().append_one(op, attrs, std::move(inputs));
   }
 };
 

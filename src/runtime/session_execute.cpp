@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The executing half of Session: check, write, enqueue.
 #include <algorithm>
+#include <utility>
 
 #include "runtime/device_wait.h"
 #include "runtime/session.h"
@@ -191,7 +192,9 @@ Execution Session::enqueue(const Call& call, const ExecuteOptions& options,
     // Nothing fails from here on.
     if (options.per_layer_profiling) remember_profiled(call, slot);
     advance(call, skips, batch, slot);
-    if (!options.synchronous) slot->add_callbacks(std::move(callbacks));
+    if (!options.synchronous) {
+      slot->add_callbacks(std::exchange(callbacks, {}));
+    }
     turn.submit(slot);
   }
   DeviceContext& device = *context_;
