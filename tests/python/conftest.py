@@ -129,6 +129,8 @@ PRELUDE = """
     import numpy as np
     import traingraph as tg
 
+    # Who starts the tests in the background ignores it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     x, t = tg.Tensor((4, 3)), tg.Tensor((4, 2))
     graph = tg.Graph()
     dense = tg.layers.FullyConnected(3, 2)
