@@ -11,7 +11,6 @@
 #include "lifetime.h"
 
 namespace traingraph::python {
-
 namespace {
 
 using ErrorOrNone = Named<"BaseException | None">;

@@ -11,7 +11,6 @@
 #include "signature.h"
 
 namespace traingraph::python {
-
 namespace {
 
 using namespace py::literals;

@@ -3,8 +3,8 @@
 
 A layer is refused with a typed error or gives the documented shape; a network
 trains to the same bits with and without reuse of memory; batch sizes in
-rotation compile once each. HYPOTHESIS_PROFILE=soak tries
-thousands, for ten minutes or more.
+rotation compile once each. HYPOTHESIS_PROFILE=soak tries thousands, for ten
+minutes or more.
 """
 
 from __future__ import annotations
