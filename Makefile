@@ -18,8 +18,6 @@ BIN := $(VENV)/bin
 # The environment's cmake, ninja and oneDNN before the system's.
 export PATH := $(BIN):$(PATH)
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
-# Idle OpenMP threads sleep: several test processes share the cores.
-export OMP_WAIT_POLICY := passive
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 WHEEL_SOURCES := CMakeLists.txt pyproject.toml LICENSE README.md \

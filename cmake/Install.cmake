@@ -23,14 +23,20 @@ install(FILES
   "${PROJECT_BINARY_DIR}/traingraphConfigVersion.cmake"
   DESTINATION "${package_dir}")
 
-# oneDNN under the one name by which the library asks for it. A distribution's
-# own oneDNN is left where it is: its packages depend on each other.
+# oneDNN beside the library: our copy of it, or under the one name by which the
+# library asks for it. A distribution's own oneDNN is left where it is: its
+# packages depend on each other.
 option(TRAINGRAPH_BUNDLE_ONEDNN "Install oneDNN beside the library" ON)
-get_target_property(onednn_type DNNL::dnnl TYPE)
-if(TRAINGRAPH_BUNDLE_ONEDNN AND onednn_type STREQUAL "SHARED_LIBRARY")
-  install(FILES "$<TARGET_FILE:DNNL::dnnl>"
-    DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-    RENAME "$<TARGET_SONAME_FILE_NAME:DNNL::dnnl>"
+if(TRAINGRAPH_ONEDNN_ON_TEAM)
+  set(onednn_file "${onednn_copy}")
+  set(onednn_name libtraingraph_onednn.so)
+elseif(TRAINGRAPH_BUNDLE_ONEDNN AND onednn_type STREQUAL "SHARED_LIBRARY")
+  set(onednn_file "$<TARGET_FILE:DNNL::dnnl>")
+  set(onednn_name "$<TARGET_SONAME_FILE_NAME:DNNL::dnnl>")
+endif()
+if(onednn_file)
+  install(FILES "${onednn_file}" DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    RENAME "${onednn_name}"
     PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
       WORLD_READ WORLD_EXECUTE)
   cmake_path(SET onednn_doc NORMALIZE "${dnnl_DIR}/../../../share/doc/onednn")

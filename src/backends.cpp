@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -10,8 +11,10 @@
 #include <vector>
 
 #include "cpu/cpu_context.h"
+#include "cpu/processors.h"
 #include "metal/metal_backend.h"
 #include "runtime/backend.h"
+#include "runtime/callback_thread.h"
 #include "runtime/device_wait.h"
 #include "runtime/null_backend.h"
 #include "runtime/verifying_context.h"
@@ -19,22 +22,44 @@
 namespace traingraph {
 namespace {
 
+/// All contexts that are alive, in the order in which they were made.
+struct Alive {
+  std::mutex mutex;
+  std::vector<std::weak_ptr<DeviceContext>> contexts;
+};
+
+Alive& alive() {
+  static auto* alive = new Alive;
+  return *alive;
+}
+
+/// The newest first, since those that watch others are newer.
+std::vector<std::shared_ptr<DeviceContext>> all_contexts() {
+  Alive& all = alive();
+  std::scoped_lock lock(all.mutex);
+  std::vector<std::shared_ptr<DeviceContext>> contexts;
+  for (const auto& weak : all.contexts) {
+    if (auto context = weak.lock()) contexts.push_back(std::move(context));
+  }
+  std::ranges::reverse(contexts);
+  return contexts;
+}
+
 /// Work in flight is finished; callbacks cannot prolong it.
-void drain_at_exit(DeviceContext& context) {
+void drain_at_exit() {
   if (has_lost_device_threads()) return;
-  context.drain();
-  context.close();
+  for (const auto& context : all_contexts()) {
+    context->drain();
+    context->close();
+  }
 }
 
 /// Objects of the main thread die before all static ones, oneDNN's included,
 /// which are made at first use and may thus die before our exit handler runs.
 struct DrainAtExit {
-  explicit DrainAtExit(std::shared_ptr<DeviceContext> context)
-      : context(std::move(context)) {}
   ~DrainAtExit() {
-    if (is_main_thread()) drain_at_exit(*context);
+    if (is_main_thread()) drain_at_exit();
   }
-  std::shared_ptr<DeviceContext> context;
 
  private:
   static bool is_main_thread() {
@@ -46,17 +71,53 @@ struct DrainAtExit {
   }
 };
 
+void drain_this_at_exit() { thread_local const DrainAtExit drain; }
+
+std::shared_ptr<DeviceContext> noted(std::shared_ptr<DeviceContext> context) {
+  if (!context) return context;
+  static const int registered = std::atexit(drain_at_exit);
+  static_cast<void>(registered);
+  Alive& all = alive();
+  std::scoped_lock lock(all.mutex);
+  std::erase_if(all.contexts, [](const auto& weak) { return weak.expired(); });
+  all.contexts.push_back(context);
+  return context;
+}
+
 /// Contexts are never destroyed. Work that is in flight when the process exits
 /// is finished first.
 template <std::shared_ptr<DeviceContext> (*make)()>
 const std::shared_ptr<DeviceContext>& process_wide() {
-  static const auto* context = [] {
-    auto* made = new std::shared_ptr<DeviceContext>(make());
-    if (*made) std::atexit([] { drain_at_exit(*process_wide<make>()); });
-    return made;
-  }();
-  if (*context) thread_local const DrainAtExit drain(*context);
+  static const auto* context =
+      new std::shared_ptr<DeviceContext>(noted(make()));
   return *context;
+}
+
+/// The CPU by its number of threads. Never destroyed.
+struct Processors {
+  std::mutex mutex;
+  int num_threads = 0;  // 0: not known yet
+  std::map<int, std::shared_ptr<DeviceContext>> contexts;
+
+  int current() {
+    if (num_threads == 0) num_threads = cpu::default_num_threads();
+    return num_threads;
+  }
+};
+
+Processors& processors() {
+  static auto* processors = new Processors;
+  return *processors;
+}
+
+std::shared_ptr<DeviceContext> find_cpu_context() {
+  Processors& all = processors();
+  std::scoped_lock lock(all.mutex);
+  const int count = all.current();
+  const auto known = all.contexts.find(count);
+  if (known != all.contexts.end()) return known->second;
+  auto made = noted(cpu::make_context(count));
+  return all.contexts.emplace(count, std::move(made)).first->second;
 }
 
 /// Devices that verify others, by both and the tolerance. Never destroyed.
@@ -75,9 +136,10 @@ Watchers& watchers() {
 
 std::shared_ptr<DeviceContext> find_device_context(DeviceType type) {
   require_device_threads();
+  drain_this_at_exit();
   switch (type) {
     case DeviceType::CPU:
-      return process_wide<cpu::make_context>();
+      return find_cpu_context();
     case DeviceType::GPU:
       return process_wide<metal::make_context>();
     case DeviceType::Null:
@@ -87,21 +149,44 @@ std::shared_ptr<DeviceContext> find_device_context(DeviceType type) {
   }
 }
 
+/// A device may not join its own threads, so the callback thread does, whoever
+/// lets go of it last.
+std::shared_ptr<DeviceContext> make_cpu_context(int num_threads) {
+  require_device_threads();
+  drain_this_at_exit();
+  auto context = cpu::make_context(num_threads);
+  Callbacks end;
+  add_callback(end, [context] {});
+  DeviceContext* const device = context.get();
+  return noted({device, [end = std::move(end),
+                         context = std::move(context)](DeviceContext*) mutable {
+                  context.reset();
+                  post_callbacks(std::move(end));
+                }});
+}
+
+int num_cpu_threads() {
+  Processors& all = processors();
+  std::scoped_lock lock(all.mutex);
+  return all.current();
+}
+
+void set_num_cpu_threads(int count) {
+  Processors& all = processors();
+  std::scoped_lock lock(all.mutex);
+  all.num_threads = count;
+}
+
 std::shared_ptr<DeviceContext> find_verifying_context(
     const std::shared_ptr<DeviceContext>& device,
     const std::shared_ptr<DeviceContext>& reference, double tolerance) {
   Watchers& all = watchers();
   std::scoped_lock lock(all.mutex);
   const Watchers::Key key{device.get(), reference.get(), tolerance};
-  auto known = all.contexts.find(key);
-  if (known == all.contexts.end()) {
-    auto made = make_verifying_context(device, reference, tolerance);
-    known = all.contexts.emplace(key, std::move(made)).first;
-  }
-  const auto& context = known->second;
-  thread_local std::map<const DeviceContext*, DrainAtExit> drains;
-  drains.try_emplace(context.get(), context);
-  return context;
+  const auto known = all.contexts.find(key);
+  if (known != all.contexts.end()) return known->second;
+  auto made = noted(make_verifying_context(device, reference, tolerance));
+  return all.contexts.emplace(key, std::move(made)).first->second;
 }
 
 void drain_with_watchers(DeviceContext& context) {
@@ -115,6 +200,10 @@ void drain_with_watchers(DeviceContext& context) {
   }
   for (const auto& watcher : watching) watcher->drain();
   context.drain();
+}
+
+void drain_all() {
+  for (const auto& context : all_contexts()) context->drain();
 }
 
 std::string unavailable_reason(DeviceType type) {

@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LIBRARY_FOLDERS = (
     "src/base", "src/graph", "src/ops", "src/autodiff", "src/layers", "src/nodes",
-    "src/compiler", "src/runtime", "src/cpu", "python",
+    "src/compiler", "src/runtime", "src/cpu", "src/cpu/team", "python",
 )  # fmt: skip
 # Of tests/cpp: what needs Objective-C++ and the emulator of Apple's classes.
 EMULATOR_TESTS = ("emulator", "metal")
@@ -28,7 +28,13 @@ TESTS = re.compile(r"\n# Begin of test lists\n.*# End of test lists\n", re.DOTAL
 
 
 def find_sources(folder: Path, pattern: str = "*.cpp") -> list[str]:
-    return sorted(p.relative_to(folder).as_posix() for p in folder.rglob(pattern))
+    """Without those of folders that have lists of their own."""
+    inner = [p.parent for p in folder.rglob("*/CMakeLists.txt")]
+    return sorted(
+        p.relative_to(folder).as_posix()
+        for p in folder.rglob(pattern)
+        if not any(p.is_relative_to(other) for other in inner)
+    )
 
 
 def listing(sources: list[str]) -> str:

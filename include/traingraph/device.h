@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Device: where a graph runs. A small handle; equal handles share one queue.
+// Device: where a graph runs. A small handle; equal handles share one queue,
+// and on the CPU one team of threads.
 #pragma once
 
 #include <memory>
@@ -20,6 +21,12 @@ class TRAINGRAPH_API Device {
   /// Any is the GPU when there is one, else the CPU; never the ANE.
   explicit Device(DeviceType type);
   static Device cpu() { return Device(DeviceType::CPU); }
+  /// A CPU device of its own: its work does not wait for that of others. Its
+  /// threads end with the last graph or handle that uses it. Parameters are not
+  /// shared with graphs on other devices, that of cpu() included. Throws
+  /// InvalidArgument unless 1 <= threads <= 1024, DeviceError when they cannot
+  /// be started.
+  static Device cpu(int threads);
   static Device gpu() { return Device(DeviceType::GPU); }
   static Device any() { return Device(DeviceType::Any); }
   static Device ane() { return Device(DeviceType::ANE); }
@@ -38,6 +45,8 @@ class TRAINGRAPH_API Device {
   bool computes_in(DataType type) const;
   /// Waits until all work enqueued so far is over.
   void synchronize() const;
+  /// The same for all devices there are.
+  static void synchronize_all();
   /// Empty when `type` can be used, else why not.
   static std::string reason_unavailable(DeviceType type);
 
@@ -45,10 +54,21 @@ class TRAINGRAPH_API Device {
     return context_ == other.context_;
   }
   const std::shared_ptr<DeviceContext>& context() const { return context_; }
+  /// For the library.
+  explicit Device(std::shared_ptr<DeviceContext> context);
 
  private:
   DeviceType type_;
   std::shared_ptr<DeviceContext> context_;
 };
+
+/// Threads of Device::cpu(). At first OMP_NUM_THREADS where that is set, else
+/// the processors of the affinity mask, or as many as the CPU quota of the
+/// container pays for, whichever is less.
+TRAINGRAPH_API int num_threads();
+/// For graphs that are compiled from now on; those that are compiled keep their
+/// device, and share no parameters with graphs on the new one. Throws
+/// InvalidArgument unless 1 <= count <= 1024.
+TRAINGRAPH_API void set_num_threads(int count);
 
 }  // namespace traingraph

@@ -11,7 +11,14 @@ namespace {
 
 Device make(DeviceType type) {
   Device device = without_gil([&] { return Device(type); });
-  note_device(device);
+  note_device();
+  return device;
+}
+
+Device make_cpu(std::optional<int> threads) {
+  if (!threads) return make(DeviceType::CPU);
+  Device device = without_gil([&] { return Device::cpu(*threads); });
+  note_device();
   return device;
 }
 
@@ -34,7 +41,13 @@ void bind_device(py::module_& m) {
                  "Where a graph runs. Equal devices share one in-order queue.")
       .def(py::init(&make), py::arg("type"),
            "Raises DeviceError, with the reason, when it is not available.")
-      .def_static("cpu", [] { return make(DeviceType::CPU); })
+      .def_static(
+          "cpu", &make_cpu, py::kw_only(), py::arg("threads") = py::none(),
+          "The CPU. With `threads`, a device of its own, whose work does not "
+          "wait for that of others; its threads end with the last graph or "
+          "handle that uses it. Parameters are not shared with graphs on other "
+          "devices. Raises InvalidArgument unless 1 <= threads <= 1024, "
+          "DeviceError when they cannot be started.")
       .def_static("gpu", [] { return make(DeviceType::GPU); })
       .def_static(
           "any", [] { return make(DeviceType::Any); },
@@ -68,6 +81,16 @@ void bind_device(py::module_& m) {
       .def("__copy__", [](const Device& self) { return Device(self); })
       .def("__repr__",
            [](const Device& self) { return "Device(" + self.name() + ")"; });
+  m.def("num_threads", &num_threads, py::call_guard<WithoutGil>(),
+        "Threads of the device \"cpu\". At first OMP_NUM_THREADS where that "
+        "is set, else the processors of the affinity mask, or as many as the "
+        "CPU quota of the container pays for, whichever is less.");
+  m.def(
+      "set_num_threads", &set_num_threads, py::arg("count"),
+      py::call_guard<WithoutGil>(),
+      "For graphs that are compiled from now on; those that are compiled keep "
+      "their device, and share no parameters with graphs on the new one. "
+      "Raises InvalidArgument unless 1 <= count <= 1024.");
 }
 
 }  // namespace traingraph::python

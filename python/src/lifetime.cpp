@@ -24,7 +24,7 @@ std::atomic<int> g_num_entries{0};
 std::atomic<int> g_num_pending_callbacks{0};
 std::atomic<unsigned long> g_main_thread{0};
 thread_local int t_num_entries = 0;
-std::atomic<unsigned> g_devices_seen{0};  // bits of 1 << DeviceType
+std::atomic<bool> g_has_devices{false};
 
 class Entry {
  public:
@@ -107,9 +107,10 @@ void wait_for_zero(const std::atomic<int>& count, Clock::time_point end) {
   }
 }
 
-void drain(DeviceType type) {
+void drain() {
+  if (!g_has_devices.load()) return;
   try {
-    Device(type).synchronize();
+    Device::synchronize_all();
   } catch (const Error&) {
     // Whoever waited for the work has seen its error; nobody is left now.
   }
@@ -134,11 +135,7 @@ void shut_down() {
   if (has_lost_device_threads()) return;
   const WithoutGil released;
   g_is_closing = true;
-  for (int type = 0; type < 32; ++type) {
-    if (g_devices_seen.load() >> type & 1u) {
-      drain(static_cast<DeviceType>(type));
-    }
-  }
+  drain();
   const auto end = Clock::now() + kExitPatience;
   wait_for_zero(g_num_pending_callbacks, end);
   g_exit_thread = std::this_thread::get_id();
@@ -149,7 +146,7 @@ void shut_down() {
 }  // namespace
 
 bool has_lost_device_threads() {
-  return g_devices_seen.load() != 0 &&
+  return g_has_devices.load() &&
          !Device::reason_unavailable(DeviceType::CPU).empty();
 }
 
@@ -178,9 +175,7 @@ std::function<void(const Execution&)> make_callback(py::object function) {
   return [callback](const Execution& execution) { callback->call(execution); };
 }
 
-void note_device(const Device& device) {
-  g_devices_seen.fetch_or(1u << static_cast<int>(device.actual_device_type()));
-}
+void note_device() { g_has_devices = true; }
 
 void bind_shutdown(py::module_&) {
   g_main_thread = py::module_::import("threading")

@@ -20,7 +20,7 @@ std::shared_ptr<void> keep_alive(pybind11::object object);
 /// Calls `function` with the GIL. What it raises goes to sys.unraisablehook.
 std::function<void(const Execution&)> make_callback(pybind11::object function);
 
-/// At exit the devices seen here are drained.
-void note_device(const Device& device);
+/// From now on devices are drained at exit.
+void note_device();
 
 }  // namespace traingraph::python

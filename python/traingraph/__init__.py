@@ -55,6 +55,8 @@ from ._core import (
     TensorParameter,
     TrainingGraph,
     __version__,
+    num_threads,
+    set_num_threads,
 )
 from ._insight import Profile, Report
 from .errors import (
@@ -114,5 +116,7 @@ __all__ = [
     "errors",
     "layers",
     "losses",
+    "num_threads",
     "optimizers",
+    "set_num_threads",
 ]

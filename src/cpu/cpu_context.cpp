@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: MIT
 #include "cpu/cpu_context.h"
 
-#include <omp.h>
-
 #include <chrono>
 #include <cstring>
 #include <mutex>
+#include <system_error>
 
-#include "cpu/calling_thread.h"
 #include "cpu/cpu_target.h"
+#include "cpu/float_control.h"
 #include "cpu/lowering.h"
 #include "cpu/peaks.h"
+#include "cpu/primitive_threads.h"
+#include "cpu/team/team.h"
 #include "runtime/host_buffer.h"
 #include "runtime/queue_thread.h"
+#include "traingraph/error.h"
 
 namespace traingraph::cpu {
 namespace {
@@ -47,19 +49,26 @@ void run(BoundUnits& work, std::span<double> unit_seconds) {
 
 class CpuContext : public DeviceContext {
  public:
-  CpuContext() : queue_([](Submission& s) { run_on_host(s, run); }) {}
+  explicit CpuContext(int num_threads)
+      : team_(num_threads),
+        target_(promised_threads(num_threads)),
+        queue_([this](Submission& s) {
+          const Team::Driver driver(team_);
+          run_on_host(s, run);
+        }) {}
   DeviceType type() const override { return DeviceType::CPU; }
   std::string description() const override {
     const auto* version = dnnl_version();
     return "cpu (oneDNN " + std::to_string(version->major) + '.' +
-           std::to_string(version->minor) + ", " + std::to_string(team_size()) +
-           " threads)";
+           std::to_string(version->minor) + ", " +
+           std::to_string(team_.size()) +
+           (team_.size() == 1 ? " thread)" : " threads)");
   }
   const Target& target() const override { return target_; }
   DevicePeaks peaks() const override {
     std::call_once(has_peaks_, [&] {
-      const CallingThread scope;
-      peaks_ = measure_peaks();
+      const FloatControl scope;
+      peaks_ = measure_peaks(team_.size());
     });
     return peaks_;
   }
@@ -92,12 +101,10 @@ class CpuContext : public DeviceContext {
     return bound;
   }
   void submit(Submission& submission) override {
-    // A team within a team would be one thread.
-    queue_.submit(submission, submission.is_awaited && !omp_in_parallel());
+    queue_.submit(submission, submission.is_awaited);
   }
   void help(Submission& submission) override {
-    if (omp_in_parallel()) return;
-    const CallingThread scope;
+    const FloatControl scope;
     queue_.help(submission);
   }
   void drain() override { queue_.drain(); }
@@ -106,16 +113,26 @@ class CpuContext : public DeviceContext {
  private:
   mutable std::once_flag has_peaks_;
   mutable DevicePeaks peaks_;
+  Team team_;
   CpuTarget target_;
   QueueThread queue_;
 };
 
 }  // namespace
 
-std::shared_ptr<DeviceContext> make_context() {
-  // The queue's thread inherits how floats are computed.
-  const CallingThread scope;
-  return std::make_shared<CpuContext>();
+std::shared_ptr<DeviceContext> make_context(int num_threads) {
+  const FloatControl scope;  // threads inherit it
+  try {
+    return std::make_shared<CpuContext>(num_threads);
+  } catch (const std::system_error& error) {
+    throw DeviceError(ErrorInfo{
+        .op = "device",
+        .node = "cpu",
+        .what = "the threads cannot be started",
+        .expected = std::to_string(num_threads) + " threads and a queue's",
+        .got = error.what(),
+        .hint = "Ask for fewer: Device.cpu(threads=1)."});
+  }
 }
 
 }  // namespace traingraph::cpu

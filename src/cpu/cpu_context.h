@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The CPU device: host memory, kernels bound to addresses, one worker thread
-// that drives the OpenMP team.
+// that drives a team of others.
 #pragma once
 
 #include <memory>
@@ -9,6 +9,8 @@
 
 namespace traingraph::cpu {
 
-std::shared_ptr<DeviceContext> make_context();
+/// A device with a queue and threads of its own. Throws DeviceError when they
+/// cannot be started.
+std::shared_ptr<DeviceContext> make_context(int num_threads);
 
 }  // namespace traingraph::cpu

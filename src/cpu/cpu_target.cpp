@@ -2,9 +2,6 @@
 // What the CPU supports.
 #include "cpu/cpu_target.h"
 
-#include <functional>
-#include <future>
-
 #include "cpu/lowering.h"
 
 namespace traingraph::cpu {
@@ -35,12 +32,7 @@ std::string CpuTarget::reason_unsupported(const Program& program,
 
 LoweredProgram CpuTarget::lower(const Program& program,
                                 const LowerOptions& options) const {
-  // Primitives are made for the team of the thread that makes them, and within
-  // somebody's parallel region for one thread. A new thread is in none and has
-  // the team of the queue's.
-  return std::async(std::launch::async, lower_program, std::cref(program),
-                    std::cref(options))
-      .get();
+  return lower_program(program, options, *this, num_threads_);
 }
 
 }  // namespace traingraph::cpu

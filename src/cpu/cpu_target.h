@@ -12,12 +12,17 @@ namespace traingraph::cpu {
 
 class CpuTarget : public Target {
  public:
+  /// Primitives get up to `num_threads`, by what their work is worth.
+  explicit CpuTarget(int num_threads) : num_threads_(num_threads) {}
   std::string_view name() const override { return "cpu"; }
   bool computes_in(DataType type) const override;
   std::string reason_unsupported(const Program& program,
                                  const Node& node) const override;
   LoweredProgram lower(const Program& program,
                        const LowerOptions& options) const override;
+
+ private:
+  int num_threads_;
 };
 
 }  // namespace traingraph::cpu

@@ -2,6 +2,7 @@
 // oneDNN's side of the border: descriptors, errors, bound primitives.
 #include "cpu/dnnl_support.h"
 
+#include "cpu/primitive_threads.h"
 #include "traingraph/error.h"
 
 namespace traingraph::cpu {
@@ -95,8 +96,8 @@ dnnl::primitive_attr user_scratchpad() {
 }
 
 BoundPrimitive::BoundPrimitive(const dnnl::primitive& primitive,
-                               std::span<const Arg> args)
-    : primitive_(primitive) {
+                               int num_threads, std::span<const Arg> args)
+    : primitive_(primitive), num_threads_(num_threads) {
   memories_.reserve(args.size());
   args_.reserve(args.size());
   for (const Arg& arg : args) {
@@ -106,6 +107,7 @@ BoundPrimitive::BoundPrimitive(const dnnl::primitive& primitive,
 }
 
 void BoundPrimitive::operator()() const {
+  const PrimitiveThreads threads(num_threads_);
   const dnnl_status_t status =
       dnnl_primitive_execute(primitive_.get(), stream().get(),
                              static_cast<int>(args_.size()), args_.data());

@@ -49,11 +49,14 @@ class BoundPrimitive {
     dnnl::memory::desc desc;
     std::byte* address;
   };
-  BoundPrimitive(const dnnl::primitive& primitive, std::span<const Arg> args);
+  /// `num_threads`: those it was made for.
+  BoundPrimitive(const dnnl::primitive& primitive, int num_threads,
+                 std::span<const Arg> args);
   void operator()() const;
 
  private:
   dnnl::primitive primitive_;
+  int num_threads_;
   std::vector<dnnl::memory> memories_;
   std::vector<dnnl_exec_arg_t> args_;
 };

@@ -2,10 +2,10 @@
 // The walk over a program; its rules are in lowering_walk.h.
 #include <numeric>
 
-#include "cpu/cpu_target.h"
 #include "cpu/fusion.h"
 #include "cpu/layout_text.h"
 #include "cpu/lowering_walk.h"
+#include "cpu/primitive_threads.h"
 
 namespace traingraph::cpu {
 
@@ -35,19 +35,21 @@ bool is_plain(const memory::desc& layout) {
 
 KernelFactory bind_primitive(const dnnl::primitive_desc_base& primitive,
                              std::vector<PrimitiveArg> args) {
-  return [primitive = dnnl::primitive(primitive.get()),
-          args = std::move(args)](std::span<std::byte* const> addresses) {
+  return [primitive = dnnl::primitive(primitive.get()), args = std::move(args),
+          num_threads = PrimitiveThreads::count()](
+             std::span<std::byte* const> addresses) {
     std::vector<BoundPrimitive::Arg> bound;
     bound.reserve(args.size());
     for (const PrimitiveArg& arg : args) {
       bound.push_back({arg.dnnl_arg, arg.desc, addresses[arg.arg]});
     }
-    return BoundKernel(BoundPrimitive(primitive, bound));
+    return BoundKernel(BoundPrimitive(primitive, num_threads, bound));
   };
 }
 
-Lowering::Lowering(const Program& program, const LowerOptions& options)
-    : program_(program) {
+Lowering::Lowering(const Program& program, const LowerOptions& options,
+                   const CpuTarget& target, int num_threads)
+    : program_(program), target_(target), num_threads_(num_threads) {
   const std::size_t n = program.values().size();
   states_.resize(n);
   lowered_.storage_of.assign(n, -1);
@@ -77,11 +79,13 @@ Lowering::Lowering(const Program& program, const LowerOptions& options)
 LoweredProgram Lowering::run() {
   for (NodeId id = 0; id < static_cast<NodeId>(program_.nodes().size()); ++id) {
     const Node& node = program_.node(id);
-    const std::string reason = CpuTarget().reason_unsupported(program_, node);
+    const std::string reason = target_.reason_unsupported(program_, node);
     if (!reason.empty()) {
       throw UnsupportedError(
           {.op = node.op->name, .node = node.name, .what = reason});
     }
+    const PrimitiveThreads threads(
+        threads_for(estimate_cost(program_, node), num_threads_));
     translate_errors(node.op->name, node.name, [&] {
       if (!is_fused_[id]) {
         NodeLowering lowering(*this, id);
@@ -169,6 +173,8 @@ void Lowering::reorder(ValueId value, const Copy& from, const Copy& to,
       is_plain(from.layout) ? plain_like(to.layout) : from.layout;
   const memory::desc target =
       is_plain(to.layout) ? plain_like(source) : to.layout;
+  const NodeCost cost{.bytes = 2.0 * static_cast<double>(target.get_size())};
+  const PrimitiveThreads threads(threads_for(cost, num_threads_));
   const dnnl::reorder::primitive_desc primitive(engine(), source, engine(),
                                                 target, user_scratchpad());
   Unit unit;
@@ -235,8 +241,9 @@ bool Lowering::is_mutated(StorageId storage) const {
 }
 
 LoweredProgram lower_program(const Program& program,
-                             const LowerOptions& options) {
-  return Lowering(program, options).run();
+                             const LowerOptions& options,
+                             const CpuTarget& target, int num_threads) {
+  return Lowering(program, options, target, num_threads).run();
 }
 
 }  // namespace traingraph::cpu

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "compiler/target.h"
+#include "cpu/cpu_target.h"
 #include "cpu/dnnl_support.h"
 #include "graph/op_def.h"
 
@@ -123,7 +123,8 @@ void emit_primitive(NodeLowering& lowering,
 
 /// Lowers every node in order; what CpuTarget::lower() does.
 LoweredProgram lower_program(const Program& program,
-                             const LowerOptions& options);
+                             const LowerOptions& options,
+                             const CpuTarget& target, int num_threads);
 
 /// One row of the kernel table.
 using LowerFunction = void (*)(NodeLowering&);

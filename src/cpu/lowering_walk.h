@@ -18,7 +18,8 @@ namespace traingraph::cpu {
 
 class Lowering {
  public:
-  Lowering(const Program& program, const LowerOptions& options);
+  Lowering(const Program& program, const LowerOptions& options,
+           const CpuTarget& target, int num_threads);
   LoweredProgram run();
 
   const Program& program() const { return program_; }
@@ -82,6 +83,8 @@ class Lowering {
   void reorder(ValueId value, const Copy& from, const Copy& to, NodeId asker);
 
   const Program& program_;
+  const CpuTarget& target_;
+  int num_threads_;
   LoweredProgram lowered_;
   std::vector<State> states_;
   std::vector<bool> is_used_, is_kept_, is_mutated_;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-// parallel_for: a range of elements on the OpenMP team. The partition depends
-// on nothing but the range and the number of threads, so that runs repeat.
+// parallel_for: a range of elements on the team that serves the calling thread.
+// The partition depends on nothing but the range and the size of the team, and
+// results should depend on neither.
 #pragma once
-
-#include <omp.h>
 
 #include <algorithm>
 #include <cstdint>
 
 #include "cpu/instruction_set.h"
+#include "cpu/team/team.h"
 
 namespace traingraph::cpu {
 
-/// Elements of a cheap loop that are worth waking the team for.
+/// Elements of a cheap loop that are worth waking a thread for.
 inline constexpr std::int64_t kCheapGrain = 1 << 14;
 /// The same where each element costs an exponential or so.
 inline constexpr std::int64_t kCostlyGrain = 1 << 11;
@@ -28,26 +28,42 @@ struct Part {
   }
 };
 
+/// Shares of `n` elements for a team of `size`: none below `grain`, and a few
+/// per thread where there is enough, so that a thread that is late delays the
+/// others less.
+inline int num_shares(std::int64_t n, std::int64_t grain, int size) {
+  const std::int64_t worth = (n + grain - 1) / grain;
+  if (worth < size) return static_cast<int>(worth);
+  const std::int64_t per_thread =
+      std::min<std::int64_t>(worth / size, Team::kMaxSharesPerThread);
+  return static_cast<int>(per_thread) * size;
+}
+
 /// Calls f(begin, end), compiled for the processor's vectors, on disjoint parts
-/// that cover [0, n). Ranges up to `grain` run here, on the calling thread. The
-/// team is all or nothing: libgomp rebuilds its threads when the size of a team
-/// changes. Parts begin at multiples of `multiple`; pass 1 when an index stands
-/// for a whole row.
+/// that cover [0, n). Ranges up to `grain` run here, on the calling thread.
+/// Parts begin at multiples of `multiple`; pass 1 when an index stands for a
+/// whole row.
 template <class F>
 void parallel_for(std::int64_t n, std::int64_t grain, F&& f,
                   std::int64_t multiple = 16) {
   if (n <= 0) return;
-  if (n <= grain || omp_get_max_threads() == 1 || omp_in_parallel()) {
+  const Team::Position& here = Team::here();
+  const bool is_alone = !here.team || here.is_in_share || n <= grain;
+  const int shares = is_alone ? 1 : num_shares(n, grain, here.team->size());
+  if (shares == 1) {
     vectorized([&] { f(std::int64_t{0}, n); });
     return;
   }
-#pragma omp parallel
-  {
-    const Part part(n, omp_get_thread_num(), omp_get_num_threads(), multiple);
-    if (part.begin < part.end) {
-      vectorized([&] { f(part.begin, part.end); });
-    }
-  }
+  const auto run_share = [&](int index, int count) {
+    const Part part(n, index, count, multiple);
+    if (part.begin < part.end) vectorized([&] { f(part.begin, part.end); });
+  };
+  here.team->run(
+      shares,
+      [](void* context, int index, int count) {
+        (*static_cast<decltype(&run_share)>(context))(index, count);
+      },
+      const_cast<void*>(static_cast<const void*>(&run_share)));
 }
 
 }  // namespace traingraph::cpu

@@ -7,6 +7,7 @@
 
 #include "cpu/dnnl_support.h"
 #include "cpu/parallel.h"
+#include "cpu/primitive_threads.h"
 
 namespace traingraph::cpu {
 namespace {
@@ -59,7 +60,10 @@ double measure_bandwidth() {
 
 }  // namespace
 
-DevicePeaks measure_peaks() {
+DevicePeaks measure_peaks(int num_threads) {
+  Team team(num_threads);
+  const Team::Driver driver(team);
+  const PrimitiveThreads threads(num_threads);
   return {.flops = measure_flops(), .bandwidth = measure_bandwidth()};
 }
 

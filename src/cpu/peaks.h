@@ -7,7 +7,7 @@
 
 namespace traingraph::cpu {
 
-/// Takes a few tenths of a second, on the calling thread's team.
-DevicePeaks measure_peaks();
+/// Takes a few tenths of a second, with a team of its own.
+DevicePeaks measure_peaks(int num_threads);
 
 }  // namespace traingraph::cpu

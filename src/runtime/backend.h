@@ -14,6 +14,13 @@ namespace traingraph {
 /// use. Null when the device is not available.
 std::shared_ptr<DeviceContext> find_device_context(DeviceType type);
 
+/// A CPU device with threads and a queue of its own. Any thread may let go of
+/// it, its own too.
+std::shared_ptr<DeviceContext> make_cpu_context(int num_threads);
+/// Of the process-wide one: another number is another device.
+int num_cpu_threads();
+void set_num_cpu_threads(int count);
+
 /// The process-wide context that runs on `device` and checks each execution on
 /// `reference`; see verifying_context.h.
 std::shared_ptr<DeviceContext> find_verifying_context(
@@ -22,6 +29,8 @@ std::shared_ptr<DeviceContext> find_verifying_context(
 
 /// Drains a context and those that verify it.
 void drain_with_watchers(DeviceContext& context);
+/// Drains all contexts there are.
+void drain_all();
 
 /// Why find_device_context returns null; empty when it does not.
 std::string unavailable_reason(DeviceType type);

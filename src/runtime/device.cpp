@@ -14,7 +14,25 @@ DeviceType resolve(DeviceType type) {
   return has_gpu ? DeviceType::GPU : DeviceType::CPU;
 }
 
+void require_thread_count(const char* call, int count) {
+  constexpr int kMost = 1024;
+  if (count >= 1 && count <= kMost) return;
+  throw InvalidArgument(
+      ErrorInfo{.op = call,
+                .what = "the number of threads is out of range",
+                .expected = "1 to " + std::to_string(kMost),
+                .got = std::to_string(count)});
+}
+
 }  // namespace
+
+Device::Device(std::shared_ptr<DeviceContext> context)
+    : type_(context->type()), context_(std::move(context)) {}
+
+Device Device::cpu(int threads) {
+  require_thread_count("device", threads);
+  return Device(make_cpu_context(threads));
+}
 
 Device::Device(DeviceType type)
     : type_(type), context_(find_device_context(resolve(type))) {
@@ -40,8 +58,17 @@ bool Device::computes_in(DataType type) const {
 
 void Device::synchronize() const { drain_with_watchers(*context_); }
 
+void Device::synchronize_all() { drain_all(); }
+
 std::string Device::reason_unavailable(DeviceType type) {
   return unavailable_reason(resolve(type));
+}
+
+int num_threads() { return num_cpu_threads(); }
+
+void set_num_threads(int count) {
+  require_thread_count("set_num_threads", count);
+  set_num_cpu_threads(count);
 }
 
 }  // namespace traingraph

@@ -63,7 +63,7 @@ void require_size(const char* call, const Tensor& tensor, std::size_t got) {
 std::optional<Device> Tensor::device() const {
   const auto storage = device_of(*state_);
   if (!storage) return std::nullopt;
-  return Device(storage->context->type());
+  return Device(storage->context);
 }
 
 void Tensor::synchronize_data() const {

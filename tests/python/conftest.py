@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -148,7 +149,10 @@ PRELUDE = """
 
 class RunScript(Protocol):
     def __call__(
-        self, *parts: str, is_compiled: bool = True
+        self,
+        *parts: str,
+        is_compiled: bool = True,
+        environment: dict[str, str] | None = None,
     ) -> subprocess.CompletedProcess[str]: ...
 
 
@@ -156,11 +160,16 @@ class RunScript(Protocol):
 def run_script() -> RunScript:
     """Runs code after PRELUDE in a process of its own: for exits and crashes."""
 
-    def run(*parts: str, is_compiled: bool = True) -> subprocess.CompletedProcess[str]:
+    def run(
+        *parts: str,
+        is_compiled: bool = True,
+        environment: dict[str, str] | None = None,
+    ) -> subprocess.CompletedProcess[str]:
         compiles = "training.compile('cpu')\n" if is_compiled else ""
         script = "".join(map(textwrap.dedent, (PRELUDE, compiles, *parts)))
         return subprocess.run(
             [sys.executable, "-c", script],
+            env={**os.environ, **(environment or {})},
             capture_output=True,
             text=True,
             timeout=2 * PATIENCE,

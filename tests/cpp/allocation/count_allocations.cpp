@@ -4,12 +4,13 @@
 #include "allocation/count_allocations.h"
 
 #include <dlfcn.h>
-#include <omp.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+
+#include "cpu/team/team.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define HAS_SANITIZER 1
@@ -29,7 +30,7 @@ constinit thread_local bool runs_primitive = false;
 /// All primitives run on the device's one queue, so that a team at work while
 /// one runs is that primitive's.
 bool is_in_engine() {
-  return runs_primitive || (num_primitives > 0 && omp_in_parallel());
+  return runs_primitive || (num_primitives > 0 && traingraph::cpu::Team::here().is_in_share);
 }
 
 void count() {

@@ -2,10 +2,10 @@
 // Numbers do not depend on the thread that compiles or executes, whatever it
 // has set for itself.
 #include <gtest/gtest.h>
-#include <omp.h>
 
 #include <functional>
 #include <memory>
+#include <thread>
 
 #include "support/training.h"
 
@@ -54,28 +54,17 @@ Floats trained(const std::function<void(const Compile&)>& in) {
 
 TEST(CompilingThread, DoesNotChangeTheNumbers) {
   const Floats expected = trained([](const Compile& compile) { compile(); });
-  const int num_threads = omp_get_max_threads();
-  omp_set_num_threads(1);
-  EXPECT_EQ(trained([](const Compile& compile) { compile(); }), expected);
-  EXPECT_EQ(omp_get_max_threads(), 1);
-  omp_set_num_threads(num_threads);
-  const Floats in_a_team = trained([](const Compile& compile) {
-#pragma omp parallel num_threads(2)
-#pragma omp single
-    compile();
-  });
-  EXPECT_EQ(in_a_team, expected);
+  const Floats elsewhere =
+      trained([](const Compile& compile) { std::thread(compile).join(); });
+  EXPECT_EQ(elsewhere, expected);
 }
 
 #if defined(__x86_64__)
 constexpr unsigned kFlushesToZero = 0x8040;  // also denormals that are read
 
-/// On this thread and those of its team, whatever OpenMP passes on.
 void flush_to_zero(bool flushes) {
   const unsigned others = _mm_getcsr() & ~kFlushesToZero;
   const unsigned control = flushes ? others | kFlushesToZero : others;
-  _mm_setcsr(control);
-#pragma omp parallel
   _mm_setcsr(control);
 }
 
@@ -94,14 +83,7 @@ TEST(CallingThread, KeepsDenormals) {
   const Execution run =
       inference.execute({{"x", view(denormal)}}, {.synchronous = true});
   EXPECT_EQ(_mm_getcsr() & kFlushesToZero, kFlushesToZero);
-  int num_flushing = 0, num_threads = 0;
-#pragma omp parallel reduction(+ : num_flushing, num_threads)
-  {
-    num_flushing += (_mm_getcsr() & kFlushesToZero) == kFlushesToZero;
-    ++num_threads;
-  }
   flush_to_zero(false);
-  EXPECT_EQ(num_flushing, num_threads);
   EXPECT_EQ(floats_of(run.result().output("y")), doubled);
 }
 #endif

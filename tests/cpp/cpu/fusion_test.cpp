@@ -55,7 +55,7 @@ struct Pair {
 
 std::size_t num_units(const Program& program, std::vector<ValueId> kept,
                       bool fuses) {
-  const LoweredProgram lowered = cpu::CpuTarget().lower(
+  const LoweredProgram lowered = cpu::CpuTarget(2).lower(
       program, {.kept = std::move(kept), .fuses = fuses});
   return static_cast<std::size_t>(std::ranges::count_if(
       lowered.units, [](const Unit& unit) { return !unit.is_reorder; }));
@@ -123,7 +123,7 @@ TEST_P(Fusion, PassesThePlanChecker) {
   const std::vector<ValueId> kept = pair.differentiate_all();
   const Program& program = pair.test.program;
   const LoweredProgram lowered =
-      cpu::CpuTarget().lower(program, {.kept = kept});
+      cpu::CpuTarget(2).lower(program, {.kept = kept});
   for (PlanKind kind : {PlanKind::Step, PlanKind::Phases}) {
     const PlanRequest request{.kind = kind, .readable = {}, .gradients = kept};
     EXPECT_NO_THROW(make_plan(program, lowered, request));
@@ -165,7 +165,7 @@ INSTANTIATE_TEST_SUITE_P(All, Fusion, ::testing::ValuesIn(kinds()), name_of);
 TEST(FusionRule, UnitNamesBothNodes) {
   const Pair pair(Producer::MatMul, {ReLU});
   const LoweredProgram lowered =
-      cpu::CpuTarget().lower(pair.test.program, {.kept = {pair.y}});
+      cpu::CpuTarget(2).lower(pair.test.program, {.kept = {pair.y}});
   ASSERT_EQ(lowered.units.size(), 1u);
   EXPECT_EQ(lowered.units[0].nodes, (std::vector<NodeId>{0, 1}));
   EXPECT_EQ(lowered.storage_of[pair.product], -1);

@@ -127,7 +127,7 @@ TEST(Lowering, RefusesHalfPrecision) {
       program.add_value(Role::Input, {{4, 6}, DataType::Float16}, "x");
   program.append(OpKind::Reshape, ShapeAttrs{{8, 3}}, {x}, "view");
   try {
-    cpu::CpuTarget().lower(program, {});
+    cpu::CpuTarget(2).lower(program, {});
     FAIL() << "lowered float16";
   } catch (const UnsupportedError& error) {
     EXPECT_EQ(error.op(), "reshape");

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// Who calls does not matter to the numbers: a thread that works for the queue
+// computes as the queue's own does.
+#pragma once
+
+namespace traingraph::cpu {
+
+/// While it lives, this thread, and threads that it starts, compute floats as
+/// IEEE 754 says, with denormals.
+class FloatControl {
+ public:
+  FloatControl();
+  ~FloatControl();
+  FloatControl(const FloatControl&) = delete;
+  FloatControl& operator=(const FloatControl&) = delete;
+
+ private:
+  unsigned before_;
+};
+
+}  // namespace traingraph::cpu

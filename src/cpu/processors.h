@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// How many processors this process may use.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+namespace traingraph::cpu {
+
+/// Threads of a CPU device that nobody chose: OMP_NUM_THREADS where it is set,
+/// as other numeric libraries have it; else the processors of the thread's
+/// affinity mask, or as many as the container's CPU quota pays for, whichever
+/// is less.
+int default_num_threads();
+
+/// Processors that the CPU quota of a Linux control group and of those around
+/// it comes to, rounded up; none when nothing limits it. `groups` is the file
+/// /proc/self/cgroup, `root` the folder /sys/fs/cgroup; both versions are read.
+std::optional<int> quota_processors(const std::filesystem::path& groups,
+                                    const std::filesystem::path& root);
+
+}  // namespace traingraph::cpu

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+// What oneDNN calls of GNU's OpenMP, on our Team. cmake/OneDnnOnTeam.cmake
+// makes a copy of oneDNN that asks for these functions by these names, so that
+// nobody else's OpenMP, and no variable of the environment, decides how many
+// threads there are, how long they spin and what happens when one cannot be
+// started.
+//
+// Parallel regions become jobs; one that a thread without a team meets, or one
+// within a share, is run by that thread alone. The interface is libgomp's, of
+// which its manual has a chapter ("The libgomp ABI").
+#include <algorithm>
+
+#include "cpu/team/team.h"
+
+namespace traingraph::cpu {
+namespace {
+
+struct Region {
+  void (*function)(void*) = nullptr;
+  void* data = nullptr;
+};
+
+/// Regions that this thread runs alone, one within the other, and where it was
+/// before the first.
+struct Alone {
+  int depth = 0;
+  Team::Position before;
+};
+
+thread_local Region t_region;  // of the job that this thread has begun
+thread_local Alone t_alone;
+
+void run_region(void* context, int, int) {
+  const auto* region = static_cast<const Region*>(context);
+  region->function(region->data);
+}
+
+/// What is left of a statically scheduled loop for this thread.
+struct Loop {
+  long start = 0, increment = 1, count = 0, chunk = 0, next = 0;
+};
+thread_local Loop t_loop;
+
+}  // namespace
+}  // namespace traingraph::cpu
+
+using traingraph::cpu::Team;
+using namespace traingraph::cpu;  // NOLINT: the functions below are C's
+
+// NOLINTBEGIN(readability-identifier-naming): libgomp's names
+extern "C" {
+
+TRAINGRAPH_TEAM_API int traingraph_omp_get_max_threads() {
+  return Team::here().num_primitive_threads;
+}
+
+TRAINGRAPH_TEAM_API int traingraph_omp_get_num_threads() {
+  return Team::here().count;
+}
+
+TRAINGRAPH_TEAM_API int traingraph_omp_get_thread_num() {
+  return Team::here().index;
+}
+
+TRAINGRAPH_TEAM_API int traingraph_omp_in_parallel() {
+  return Team::here().is_in_share ? 1 : 0;
+}
+
+TRAINGRAPH_TEAM_API void traingraph_GOMP_parallel_start(void (*function)(void*),
+                                                        void* data,
+                                                        unsigned num_threads) {
+  Team::Position& here = Team::here();
+  const int count = num_threads == 0 ? here.num_primitive_threads
+                                     : static_cast<int>(num_threads);
+  const bool is_alone =
+      count <= 1 || !here.team || here.is_in_share || t_alone.depth > 0;
+  if (!is_alone) {
+    t_region = {function, data};
+    here.team->begin(count, run_region, &t_region);
+    return;
+  }
+  if (t_alone.depth++ == 0) t_alone.before = here;
+  here.index = 0;
+  here.count = 1;
+}
+
+TRAINGRAPH_TEAM_API void traingraph_GOMP_parallel_end() {
+  Team::Position& here = Team::here();
+  if (t_alone.depth == 0) return here.team->end();
+  if (--t_alone.depth == 0) here = t_alone.before;
+}
+
+TRAINGRAPH_TEAM_API void traingraph_GOMP_barrier() {
+  const Team::Position& here = Team::here();
+  if (here.count > 1) here.team->barrier();
+}
+
+/// The next chunk of the loop: [*first, *last).
+TRAINGRAPH_TEAM_API bool traingraph_GOMP_loop_static_next(long* first,
+                                                          long* last) {
+  Loop& loop = t_loop;
+  const Team::Position& here = Team::here();
+  if (loop.next >= loop.count) return false;
+  const long begin = loop.next;
+  long end = 0;
+  if (loop.chunk == 0) {
+    // One part each, the first `rest` of them longer by one.
+    const long part = loop.count / here.count, rest = loop.count % here.count;
+    const long own_begin = here.index * part + std::min<long>(here.index, rest);
+    end = own_begin + part + (here.index < rest ? 1 : 0);
+    loop.next = loop.count;
+    if (own_begin == end) return false;
+    *first = loop.start + own_begin * loop.increment;
+    *last = loop.start + end * loop.increment;
+    return true;
+  }
+  end = std::min(loop.count, begin + loop.chunk);
+  loop.next = begin + loop.chunk * here.count;
+  *first = loop.start + begin * loop.increment;
+  *last = loop.start + end * loop.increment;
+  return true;
+}
+
+TRAINGRAPH_TEAM_API bool traingraph_GOMP_loop_static_start(
+    long start, long end, long increment, long chunk, long* first, long* last) {
+  const long step = increment > 0 ? increment : -increment;
+  const long range = increment > 0 ? end - start : start - end;
+  t_loop = {.start = start,
+            .increment = increment,
+            .count = range > 0 ? (range + step - 1) / step : 0,
+            .chunk = chunk,
+            .next = chunk * Team::here().index};
+  return traingraph_GOMP_loop_static_next(first, last);
+}
+
+TRAINGRAPH_TEAM_API void traingraph_GOMP_loop_end_nowait() {}
+
+}  // extern "C"
+// NOLINTEND(readability-identifier-naming)

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+#include "cpu/team/team.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace traingraph::cpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Between two jobs of one step there are some tens of microseconds.
+constexpr auto kSpin = std::chrono::microseconds(60);
+
+void pause() {
+#if defined(__x86_64__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  __asm__ __volatile__("yield");
+#endif
+}
+
+/// Until `is_over` or for a short time; returns is_over().
+template <class Predicate>
+bool spin(const Predicate& is_over) {
+  constexpr int kChecksPerLook = 32;  // a look at the clock costs as much
+  if (is_over()) return true;
+  const Clock::time_point end = Clock::now() + kSpin;
+  do {
+    for (int i = 0; i < kChecksPerLook; ++i) {
+      pause();
+      if (is_over()) return true;
+    }
+  } while (Clock::now() < end);
+  return is_over();
+}
+
+/// Is epoch `a` after `b`? They wrap.
+bool is_after(std::uint32_t a, std::uint32_t b) {
+  return static_cast<std::int32_t>(a - b) > 0;
+}
+
+/// Signals are for the program's own threads.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace
+
+Team::Position& Team::here() {
+  thread_local Position position;
+  return position;
+}
+
+Team::Driver::Driver(Team& team) : before_(here().team) { here().team = &team; }
+Team::Driver::~Driver() { here().team = before_; }
+
+Team::Team(int size) {
+  const int num_claims = size * kMaxSharesPerThread;
+  claimed_ = std::make_unique<std::atomic<Epoch>[]>(num_claims);
+  workers_.reserve(size - 1);
+  const SignalsBlocked blocked;
+  try {
+    for (int number = 1; number < size; ++number) {
+      workers_.emplace_back([this, number] { work(number); });
+    }
+  } catch (...) {
+    stop();
+    throw;
+  }
+}
+
+Team::~Team() { stop(); }
+
+void Team::stop() {
+  stops_.store(true);
+  epoch_.fetch_add(2);
+  epoch_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
+}
+
+void Team::run(int count, Share share, void* context) {
+  begin(count, share, context);
+  share(context, 0, count);
+  end();
+}
+
+void Team::begin(int count, Share share, void* context) {
+  const Epoch epoch = epoch_.load(std::memory_order_relaxed) + 2;
+  epoch_.store(epoch - 1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+  share_.store(share, std::memory_order_relaxed);
+  context_.store(context, std::memory_order_relaxed);
+  count_.store(count, std::memory_order_relaxed);
+  num_done_.store(0, std::memory_order_relaxed);
+  claimed_[0].store(epoch, std::memory_order_relaxed);
+  // Sequentially consistent, as is what a worker does before it sleeps: either
+  // it sees the job or we see that it sleeps.
+  epoch_.store(epoch);
+  const int num_asleep = num_asleep_.load();
+  if (num_asleep > 0) {
+    if (num_asleep <= count - 1) {
+      epoch_.notify_all();
+    } else {
+      for (int i = 1; i < count; ++i) epoch_.notify_one();
+    }
+  }
+  Position& position = here();
+  position.index = 0;
+  position.count = count;
+  position.is_in_share = true;
+}
+
+void Team::end() {
+  Position& position = here();
+  position.index = 0;
+  position.count = 1;
+  position.is_in_share = false;
+  const auto count =
+      static_cast<std::uint32_t>(count_.load(std::memory_order_relaxed));
+  num_done_.fetch_add(1);
+  take_part(0, epoch_.load(std::memory_order_relaxed));
+  const auto is_over = [&] { return num_done_.load() == count; };
+  if (spin(is_over)) return;
+  caller_sleeps_.store(true);
+  for (std::uint32_t done = num_done_.load(); done != count;
+       done = num_done_.load()) {
+    num_done_.wait(done);
+  }
+  caller_sleeps_.store(false);
+}
+
+bool Team::read_job(Epoch epoch, Job& job) const {
+  job.share = share_.load(std::memory_order_relaxed);
+  job.context = context_.load(std::memory_order_relaxed);
+  job.count = count_.load(std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return epoch_.load(std::memory_order_relaxed) == epoch;
+}
+
+/// A job that is over has no share left: who comes late claims nothing.
+bool Team::claim(int index, Epoch epoch) {
+  std::atomic<Epoch>& claimed = claimed_[index];
+  Epoch last = claimed.load(std::memory_order_relaxed);
+  return is_after(epoch, last) && claimed.compare_exchange_strong(
+                                      last, epoch, std::memory_order_acq_rel);
+}
+
+void Team::take_part(int number, Epoch epoch) {
+  Job job;
+  if (!read_job(epoch, job)) return;
+  const int first = static_cast<int>(std::int64_t{number} * job.count / size());
+  for (int i = 0; i < job.count; ++i) {
+    const int index = (first + i) % job.count;
+    if (claim(index, epoch)) run_share(job, index);
+  }
+}
+
+void Team::run_share(const Job& job, int index) {
+  Position& position = here();
+  position.index = index;
+  position.count = job.count;
+  position.is_in_share = true;
+  job.share(job.context, index, job.count);
+  position.index = 0;
+  position.count = 1;
+  position.is_in_share = false;
+  const auto last = static_cast<std::uint32_t>(job.count) - 1;
+  if (num_done_.fetch_add(1) == last && caller_sleeps_.load()) {
+    num_done_.notify_one();
+  }
+}
+
+void Team::barrier() {
+  const auto count = static_cast<std::uint32_t>(here().count);
+  if (count == 1) return;
+  const std::uint32_t generation = generation_.load();
+  if (num_arrived_.fetch_add(1) + 1 == count) {
+    num_arrived_.store(0);
+    generation_.fetch_add(1);
+    generation_.notify_all();
+    return;
+  }
+  const auto is_over = [&] { return generation_.load() != generation; };
+  if (spin(is_over)) return;
+  while (!is_over()) generation_.wait(generation);
+}
+
+void Team::work(int number) {
+  here().team = this;
+  Epoch seen = 0;
+  while (wait_for_job(seen)) take_part(number, seen);
+}
+
+bool Team::wait_for_job(Epoch& seen) {
+  Epoch now = seen;
+  const auto has_job = [&] {
+    now = epoch_.load();
+    return now != seen && now % 2 == 0;
+  };
+  while (!spin(has_job)) {
+    num_asleep_.fetch_add(1);
+    if (now = epoch_.load(); now == seen) epoch_.wait(seen);
+    num_asleep_.fetch_sub(1);
+  }
+  seen = now;
+  return !stops_.load();
+}
+
+}  // namespace traingraph::cpu
