@@ -4,13 +4,18 @@ against PyTorch, JAX and ONNX Runtime training, whichever are installed.
 
 Each system trains the same network from the same values in a process of its
 own; they take turns in blocks of steps. Who computes other losses is named.
+
+With --busy they take turns again while another process computes on each core,
+which leaves every system half of the machine.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import multiprocessing
+import os
 import statistics
 import sys
 from dataclasses import dataclass, field
@@ -21,6 +26,7 @@ import worker
 from workloads import WORKLOADS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from multiprocessing.connection import Connection
 
 SYSTEMS = [
@@ -45,13 +51,14 @@ class Runner:
     connection: Connection
     ready: worker.Ready
     seconds: list[float] = field(default_factory=list)
+    busy_seconds: list[float] = field(default_factory=list)
     peak_bytes: int = 0
 
-    def run(self, steps: int) -> None:
+    def run(self, steps: int) -> list[float]:
         self.connection.send(steps)
         block = self.connection.recv()
-        self.seconds += block.seconds
         self.peak_bytes = block.peak_bytes
+        return block.seconds
 
     def stop(self) -> None:
         self.connection.close()
@@ -60,6 +67,34 @@ class Runner:
     @property
     def milliseconds(self) -> float:
         return statistics.median(self.seconds) * 1e3
+
+
+def compute(processor: int) -> None:
+    os.sched_setaffinity(0, [processor])
+    while True:
+        pass
+
+
+@contextlib.contextmanager
+def busy_machine() -> Iterator[None]:
+    """One process that computes for each processor."""
+    context = multiprocessing.get_context("spawn")
+    processes = [
+        context.Process(target=compute, args=(processor,), daemon=True)
+        for processor in sorted(os.sched_getaffinity(0))
+    ]
+    for process in processes:
+        process.start()
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.join()
+
+
+def percentile_99(seconds: list[float]) -> float:
+    return sorted(seconds)[int(0.99 * (len(seconds) - 1))]
 
 
 def start(system: str, workload: str) -> Runner | str:
@@ -100,7 +135,9 @@ def compare_losses(workload: str, runners: list[Runner]) -> None:
             )
 
 
-def measure(workload: str, systems: list[str], rounds: int) -> list[Runner]:
+def measure(
+    workload: str, systems: list[str], rounds: int, *, busy: bool
+) -> list[Runner]:
     runners = []
     for system in systems:
         if not is_worth_it(system, workload):
@@ -116,10 +153,16 @@ def measure(workload: str, systems: list[str], rounds: int) -> list[Runner]:
     block = WORKLOADS[workload].block
     for runner in runners:
         runner.run(block)
-        runner.seconds.clear()
     for _ in range(rounds):
         for runner in runners:
-            runner.run(block)
+            runner.seconds += runner.run(block)
+    if busy:
+        with busy_machine():
+            for runner in runners:
+                runner.run(block)
+            for _ in range(rounds):
+                for runner in runners:
+                    runner.busy_seconds += runner.run(block)
     for runner in runners:
         runner.stop()
     return runners
@@ -140,17 +183,37 @@ def print_table(workload: str, runners: list[Runner]) -> None:
     print("  best/it: time of the fastest peer, divided by the row's", flush=True)
 
 
+def print_busy_table(workload: str, runners: list[Runner]) -> None:
+    print(f"\n{workload}, idle and with a busy process on each core (ms)")
+    print(
+        f"  {'system':<28}{'mean':>9}{'busy':>9}{'ratio':>7}{'p99':>9}{'busy':>9}"
+    )
+    for r in runners:
+        idle, busy = statistics.fmean(r.seconds), statistics.fmean(r.busy_seconds)
+        print(
+            f"  {r.system:<28}{idle * 1e3:>9.4f}{busy * 1e3:>9.4f}{busy / idle:>7.2f}"
+            f"{percentile_99(r.seconds) * 1e3:>9.3f}"
+            f"{percentile_99(r.busy_seconds) * 1e3:>9.3f}"
+        )
+    sys.stdout.flush()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workloads", nargs="+", choices=WORKLOADS, default=WORKLOADS)
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=SYSTEMS)
     parser.add_argument("--rounds", type=int, default=15, help="blocks per system")
+    parser.add_argument("--busy", action="store_true", help="also on a busy machine")
     parser.add_argument("--json", type=Path, help="write {workload: {system: ms}}")
     arguments = parser.parse_args()
     results = {}
     for workload in arguments.workloads:
-        runners = measure(workload, arguments.systems, arguments.rounds)
+        runners = measure(
+            workload, arguments.systems, arguments.rounds, busy=arguments.busy
+        )
         print_table(workload, runners)
+        if arguments.busy:
+            print_busy_table(workload, runners)
         results[workload] = {r.system: r.milliseconds for r in runners}
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=2) + "\n")
