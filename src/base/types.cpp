@@ -2,6 +2,7 @@
 // Sizes, names and printing of data types, shapes and descriptors.
 #include "traingraph/types.h"
 
+#include "base/checked.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
@@ -14,10 +15,9 @@ void require_room(std::size_t rank) {
                              .got = std::to_string(rank)});
 }
 
-std::int64_t checked_product(std::int64_t x, std::int64_t y,
-                             const Shape& shape) {
+std::int64_t product_of(std::int64_t x, std::int64_t y, const Shape& shape) {
   std::int64_t product = 0;
-  if (!__builtin_mul_overflow(x, y, &product)) return product;
+  if (try_multiply(x, y, &product)) return product;
   throw ShapeError(ErrorInfo{.what = "shape has too many elements",
                              .expected = "a size below 2^63",
                              .got = shape.to_string()});
@@ -89,7 +89,7 @@ void Shape::push_back(std::int64_t size) {
 std::int64_t Shape::num_elements() const {
   std::int64_t product = 1;
   for (std::int64_t size : *this) {
-    product = checked_product(product, size, *this);
+    product = product_of(product, size, *this);
   }
   return product;
 }
@@ -105,8 +105,11 @@ std::string Shape::to_string() const {
 
 std::size_t TensorDescriptor::size_bytes() const {
   const auto element = static_cast<std::int64_t>(size_of(data_type));
-  return static_cast<std::size_t>(
-      checked_product(shape.num_elements(), element, shape));
+  const std::int64_t bytes = product_of(shape.num_elements(), element, shape);
+  if (bytes >= 0) return static_cast<std::size_t>(bytes);
+  throw ShapeError(ErrorInfo{.what = "a size is negative",
+                             .expected = "sizes of at least 1",
+                             .got = shape.to_string()});
 }
 
 Shape TensorDescriptor::stride_bytes() const {
@@ -114,7 +117,7 @@ Shape TensorDescriptor::stride_bytes() const {
   auto step = static_cast<std::int64_t>(size_of(data_type));
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {
     strides[axis] = step;
-    step = checked_product(step, shape[axis], shape);
+    step = product_of(step, shape[axis], shape);
   }
   return strides;
 }
@@ -136,9 +139,10 @@ TensorDescriptor TensorDescriptor::convolution_weights(
     std::int64_t input_feature_channel_count,
     std::int64_t output_feature_channel_count, std::int64_t width,
     std::int64_t height, DataType data_type) {
-  return {{1, output_feature_channel_count * input_feature_channel_count,
-           height, width},
-          data_type};
+  const std::int64_t channels =
+      checked_multiply(output_feature_channel_count,
+                       input_feature_channel_count, "the number of weights");
+  return {{1, channels, height, width}, data_type};
 }
 
 TensorDescriptor TensorDescriptor::convolution_biases(

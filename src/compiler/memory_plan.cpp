@@ -11,12 +11,14 @@
 #include <limits>
 #include <numeric>
 
+#include "base/checked.h"
 #include "base/random.h"
 
 namespace traingraph {
 namespace {
 
 constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
+constexpr const char* kArena = "the arena of intermediate tensors";
 constexpr int kMaxExactBuffers = 10;
 // Placed buffers looked at; about 15 ms of one core each.
 constexpr std::int64_t kSearchWork = 8'000'000;
@@ -43,10 +45,6 @@ struct Placed {
   std::size_t offset, end;
   int first, last;
 };
-
-std::size_t round_up(std::size_t bytes, std::size_t alignment) {
-  return (bytes + alignment - 1) & ~(alignment - 1);
-}
 
 /// Sum of the live bytes at each position where it can change, and the means
 /// to ask for the largest sum over an interval.
@@ -300,12 +298,14 @@ MemoryPlan plan_memory(std::span<const Lifetime> lifetimes,
                        std::size_t alignment, bool reuses) {
   assert(alignment != 0 && (alignment & (alignment - 1)) == 0);
   std::vector<Buffer> buffers;
+  std::size_t total = 0;  // fits, and so do all offsets and sums below
   for (std::size_t i = 0; i < lifetimes.size(); ++i) {
     const Lifetime& l = lifetimes[i];
     assert(l.first <= l.last);
     if (l.bytes == 0) continue;
-    buffers.push_back(
-        {round_up(l.bytes, alignment), l.first, l.last, static_cast<int>(i)});
+    buffers.push_back({checked_align(l.bytes, alignment, kArena), l.first,
+                       l.last, static_cast<int>(i)});
+    total = checked_add(total, buffers.back().bytes, kArena);
   }
 
   MemoryPlan plan{.offsets = std::vector<std::size_t>(lifetimes.size())};

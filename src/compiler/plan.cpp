@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
 #include "compiler/schedule.h"
 #include "traingraph/error.h"
 
@@ -10,6 +11,7 @@ namespace traingraph {
 namespace {
 
 constexpr int kUnused = -1;
+constexpr const char* kBuffers = "the intermediate tensors";
 
 /// A buffer is one or more storages that share bytes: a storage by itself, a
 /// chain of in-place results, or the gradient block.
@@ -84,7 +86,9 @@ class Planner {
       if (id < 0 || is_persistent(id) || buffer_of_[id] != kUnused) continue;
       buffer_of_[id] = 0;
       offset_in_buffer_[id] = block.lifetime.bytes;
-      block.lifetime.bytes += align(lowered_.storages[id].bytes);
+      block.lifetime.bytes =
+          checked_add(block.lifetime.bytes, align(lowered_.storages[id].bytes),
+                      "the block of gradients");
     }
     if (block.lifetime.bytes == 0) return;
     pin(block, last);
@@ -179,20 +183,27 @@ class Planner {
     for (std::size_t i = 0; i < buffers_.size(); ++i) {
       const Lifetime& lifetime = buffers_[i].lifetime;
       if (lifetime.first == kUnused) continue;
-      memory.unplanned_bytes += align(lifetime.bytes);
+      memory.unplanned_bytes =
+          checked_add(memory.unplanned_bytes, align(lifetime.bytes), kBuffers);
       const bool is_block = has_gradient_block_ && i == 0;
       if (is_block || lifetime.first == lifetime.last) continue;
       const bool is_saved = phase_at(lifetime.first) == Phase::Forward &&
                             phase_at(lifetime.last) == Phase::Gradient;
-      if (is_saved) memory.saved_bytes += lifetime.bytes;
+      if (!is_saved) continue;
+      memory.saved_bytes =
+          checked_add(memory.saved_bytes, lifetime.bytes, kBuffers);
     }
     for (ValueId value : request_.gradients) {
       const StorageId id = lowered_.storage_of[value];
-      if (id >= 0) memory.gradient_bytes += lowered_.storages[id].bytes;
+      if (id < 0) continue;
+      memory.gradient_bytes = checked_add(
+          memory.gradient_bytes, lowered_.storages[id].bytes, kBuffers);
     }
     for (const Unit& unit : lowered_.units) {
       std::size_t scratch = 0;
-      for (StorageId id : unit.scratch) scratch += lowered_.storages[id].bytes;
+      for (StorageId id : unit.scratch) {
+        scratch = checked_add(scratch, lowered_.storages[id].bytes, kBuffers);
+      }
       memory.workspace_bytes = std::max(memory.workspace_bytes, scratch);
     }
   }
@@ -202,8 +213,7 @@ class Planner {
   }
 
   std::size_t align(std::size_t bytes) const {
-    return (bytes + request_.alignment - 1) / request_.alignment *
-           request_.alignment;
+    return checked_align(bytes, request_.alignment, kBuffers);
   }
 
   StorageId num_storages() const {

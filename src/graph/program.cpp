@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/error_subject.h"
 #include "graph/attributes.h"
 #include "graph/op_def.h"
 
@@ -26,6 +27,10 @@ const char* name_of(Role role) {
   return "?";
 }
 
+/// What a process can address. So layouts with padding and lists of tensors
+/// stay far from 64 bits.
+constexpr std::size_t kMostBytes = std::size_t{1} << 47;
+
 void require_sizes(const TensorDescriptor& desc, const std::string& node) {
   const Shape& shape = desc.shape;
   const bool ok = std::all_of(shape.begin(), shape.end(),
@@ -36,7 +41,11 @@ void require_sizes(const TensorDescriptor& desc, const std::string& node) {
                                .expected = "sizes of at least 1",
                                .got = shape.to_string()});
   }
-  desc.size_bytes();  // throws when it overflows
+  if (desc.size_bytes() <= kMostBytes) return;  // throws when it overflows
+  throw ShapeError(ErrorInfo{.node = node,
+                             .what = "the tensor has no room in any memory",
+                             .expected = "at most 2^47 bytes",
+                             .got = desc.to_string()});
 }
 
 /// Room for `extra` elements, so that pushing them cannot throw.
@@ -134,7 +143,7 @@ class SchemaCheck {
 
   void value(const InputDef& def, const std::string& what,
              const Value& value) const {
-    if (value.is_opaque && def.types != kAnyType) {
+    if (value.is_opaque && !def.is_opaque) {
       fail<InvalidArgument>(what + " is opaque state", "a tensor",
                             "\"" + value.name + "\"",
                             "Only the matching gradient op reads it.");
@@ -203,7 +212,7 @@ std::vector<ValueId> Program::append(OpKind kind, Attributes attrs,
   check.attributes();
   check.inputs(inputs);
   ShapeContext context(*this, op, attrs, inputs, name);
-  op.shape_rule(context);
+  with_subject(op.name, name, [&] { op.shape_rule(context); });
   const auto results = context.take_results();
 
   Node node{.op = &op,
@@ -216,7 +225,10 @@ std::vector<ValueId> Program::append(OpKind kind, Attributes attrs,
   node.attrs = std::move(attrs);
   std::vector<Value> values;
   for (const auto& result : results) {
-    if (!result.is_opaque) require_sizes(result.desc, node.name);
+    if (!result.is_opaque) {
+      with_subject(op.name, node.name,
+                   [&] { require_sizes(result.desc, node.name); });
+    }
     const std::size_t i = values.size();
     node.outputs.push_back(static_cast<ValueId>(values_.size() + i));
     values.push_back(Value{.desc = result.desc,

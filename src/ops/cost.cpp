@@ -12,7 +12,9 @@ namespace {
 constexpr double kFlopsPerElement = 4;
 
 double elements(const Shape& shape) {
-  return static_cast<double>(shape.num_elements());
+  double product = 1;
+  for (std::int64_t size : shape) product *= static_cast<double>(size);
+  return product;
 }
 
 /// Products per output position of a convolution with these weights
@@ -82,7 +84,9 @@ NodeCost estimate_cost(const Program& program, const Node& node) {
   for (const auto* list : {&node.inputs, &node.outputs}) {
     for (ValueId value : *list) {
       if (value == kNoValue || program.value(value).is_opaque) continue;
-      cost.bytes += static_cast<double>(program.desc(value).size_bytes());
+      const TensorDescriptor& desc = program.desc(value);
+      cost.bytes +=
+          elements(desc.shape) * static_cast<double>(size_of(desc.data_type));
     }
   }
   return cost;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Ops that move elements without changing them: reshape, transpose,
 // concatenate and split. slice.cpp has those that drop or add some.
+#include "base/checked.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
 
@@ -26,7 +27,9 @@ std::optional<Shape> resolve_reshape(Shape target, std::int64_t num_elements) {
   const std::int64_t rest = num_elements / known.num_elements();
   if (free_axis >= 0) target[free_axis] = rest;
   const std::int64_t free_size = free_axis >= 0 ? rest : 1;
-  if (known.num_elements() * free_size != num_elements) return std::nullopt;
+  std::int64_t product = 0;
+  const bool fits = try_multiply(known.num_elements(), free_size, &product);
+  if (!fits || product != num_elements) return std::nullopt;
   return target;
 }
 
@@ -99,7 +102,8 @@ void concatenate_shape(ShapeContext& ctx) {
           "the sizes of " + ctx.shape(0).to_string() + " on every other axis",
           ctx.shape(i).to_string());
     }
-    result[axis] += ctx.shape(i)[axis];
+    result[axis] =
+        checked_add(result[axis], ctx.shape(i)[axis], "a concatenated axis");
   }
   ctx.add_result(result, ctx.data_type(0));
 }
@@ -127,7 +131,9 @@ void split_shape(ShapeContext& ctx) {
   require_sizes(ctx, "lengths", attrs.lengths);
   const int axis = static_cast<int>(attrs.axis);
   std::int64_t total = 0;
-  for (std::int64_t length : attrs.lengths) total += length;
+  for (std::int64_t length : attrs.lengths) {
+    total = checked_add(total, length, "the sum of lengths");
+  }
   if (total != x[axis]) {
     ctx.fail_shape(
         "lengths do not add up to axis " + std::to_string(axis) + " of " +

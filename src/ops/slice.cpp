@@ -3,6 +3,7 @@
 // with their adjoints.
 #include <algorithm>
 
+#include "base/checked.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
 #include "ops/window.h"
@@ -133,7 +134,8 @@ void pad_shape(ShapeContext& ctx) {
   require_pad_attrs(ctx, attrs, result.rank());
   for (int axis = 0; axis < result.rank(); ++axis) {
     require_extent(ctx, attrs, axis, result[axis]);
-    result[axis] += attrs.before[axis] + attrs.after[axis];
+    const std::int64_t padding = attrs.before[axis] + attrs.after[axis];
+    result[axis] = checked_add(result[axis], padding, "a padded axis");
   }
   ctx.add_result(result, ctx.data_type(0));
 }

@@ -5,11 +5,16 @@
 #include <array>
 #include <numeric>
 #include <string>
+#include <utility>
+
+#include "base/checked.h"
 
 namespace traingraph {
 namespace {
 
 constexpr std::array kAxisNames{"height", "width"};
+constexpr const char* kPadded = "a padded axis";
+constexpr const char* kResult = "an axis of the result";
 
 template <std::size_t kSize>
 void require_range(const ShapeContext& ctx, const char* attribute,
@@ -24,17 +29,45 @@ void require_range(const ShapeContext& ctx, const char* attribute,
       Shape(values).to_string());
 }
 
+/// Sum of floor((a i + b) / m) over 0 <= i < n, by Euclid's steps: windows may
+/// be 2^31. Every product is below 2^63 for n, a, b and m up to 2^31.
+std::int64_t floor_sum(std::int64_t n, std::int64_t m, std::int64_t a,
+                       std::int64_t b) {
+  std::int64_t sum = 0;
+  while (n > 0) {
+    sum += n * (n - 1) / 2 * (a / m) + n * (b / m);
+    a %= m;
+    b %= m;
+    const std::int64_t last = a * n + b;
+    n = last / m;
+    b = last % m;
+    std::swap(a, m);
+    if (m == 0) break;
+  }
+  return sum;
+}
+
+/// For how many 0 <= i < n is (a i + b) mod m at least `least`?
+std::int64_t num_remainders(std::int64_t n, std::int64_t m, std::int64_t a,
+                            std::int64_t b, std::int64_t least) {
+  return floor_sum(n, m, a, b + m - least) - floor_sum(n, m, a, b);
+}
+
 }  // namespace
 
 std::int64_t window_span(const AxisWindow& window) {
-  return (window.kernel - 1) * window.dilation + 1;
+  constexpr const char* kWhat = "the extent of a kernel";
+  return checked_add(
+      checked_multiply(window.kernel - 1, window.dilation, kWhat),
+      std::int64_t{1}, kWhat);
 }
 
 std::int64_t window_count(std::int64_t in, const AxisWindow& window,
                           AxisPadding padding) {
-  const std::int64_t room =
-      in + padding.before + padding.after - window_span(window);
-  return room < 0 ? 0 : room / window.stride + 1;
+  const std::int64_t padded = checked_add(
+      checked_add(in, padding.before, kPadded), padding.after, kPadded);
+  const std::int64_t span = window_span(window);
+  return padded < span ? 0 : (padded - span) / window.stride + 1;
 }
 
 AxisPadding resolve_padding(PaddingPolicy policy, std::int64_t in,
@@ -44,8 +77,9 @@ AxisPadding resolve_padding(PaddingPolicy policy, std::int64_t in,
   if (policy == PaddingPolicy::UsePaddingSize) {
     return {padding_size, padding_size};
   }
-  const std::int64_t out = (in + window.stride - 1) / window.stride;
-  const std::int64_t read = (out - 1) * window.stride + window_span(window);
+  if (in < 1) return {};  // the op refuses it
+  const std::int64_t last = (in - 1) / window.stride * window.stride;
+  const std::int64_t read = checked_add(last, window_span(window), kPadded);
   const std::int64_t total = std::max<std::int64_t>(read - in, 0);
   return {total / 2, total - total / 2};
 }
@@ -53,11 +87,17 @@ AxisPadding resolve_padding(PaddingPolicy policy, std::int64_t in,
 TransposedAxis resolve_transposed_padding(PaddingPolicy policy, std::int64_t in,
                                           const AxisWindow& window,
                                           std::int64_t padding_size) {
-  const std::int64_t full = (in - 1) * window.stride + window_span(window);
-  const std::int64_t out = policy == PaddingPolicy::Same ? in * window.stride
-                           : policy == PaddingPolicy::Valid
-                               ? full
-                               : full - 2 * padding_size;
+  const std::int64_t full =
+      checked_add(checked_multiply(in - 1, window.stride, kResult),
+                  window_span(window), kResult);
+  const std::int64_t out =
+      policy == PaddingPolicy::Same
+          ? checked_multiply(in, window.stride, kResult)
+      : policy == PaddingPolicy::Valid
+          ? full
+          : checked_add(
+                full, checked_multiply(padding_size, std::int64_t{-2}, kPadded),
+                kResult);
   return {out, resolve_padding(policy, out, window, padding_size)};
 }
 
@@ -79,10 +119,10 @@ bool has_empty_window(std::int64_t in, const AxisWindow& window,
   if (window.dilation <= in) return false;
   const std::int64_t period =
       window.dilation / std::gcd(window.dilation, window.stride);
-  for (std::int64_t i = 1; i < std::min(count - 1, period); ++i) {
-    if (is_empty(i)) return true;
-  }
-  return false;
+  const std::int64_t first = (window.stride - padding.before) % window.dilation;
+  return num_remainders(std::min(count - 2, period), window.dilation,
+                        window.stride % window.dilation,
+                        first < 0 ? first + window.dilation : first, in) > 0;
 }
 
 void require_window(const ShapeContext& ctx, const Window2d& window) {

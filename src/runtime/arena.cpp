@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/checked.h"
+
 namespace traingraph {
 
 Arena::Arena(std::shared_ptr<DeviceContext> context, std::string label)
@@ -16,8 +18,10 @@ std::optional<std::size_t> Arena::reserve(
   const std::size_t alignment = context_->target().alignment();
   const std::size_t bytes = tensor->desc.size_bytes();
   const std::size_t offset = size_;
+  const std::size_t end = checked_add(
+      size_, checked_align(bytes, alignment, label_.c_str()), label_.c_str());
   uploads_.push_back({offset, tensor});
-  size_ += (bytes + alignment - 1) / alignment * alignment;
+  size_ = end;
   return offset;
 }
 
@@ -106,7 +110,9 @@ bool ArenaGroup::contains(const Arena& arena) const {
 
 std::size_t ArenaGroup::size_bytes() const {
   std::size_t bytes = 0;
-  for (const auto& arena : arenas_) bytes += arena->size_bytes();
+  for (const auto& arena : arenas_) {
+    bytes = checked_add(bytes, arena->size_bytes(), label_.c_str());
+  }
   return bytes;
 }
 

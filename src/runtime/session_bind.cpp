@@ -2,6 +2,7 @@
 // Binding: units of a segment get addresses, at the segment's first use.
 #include <algorithm>
 
+#include "base/checked.h"
 #include "graph/tensor_state.h"
 #include "runtime/session.h"
 #include "traingraph/error.h"
@@ -140,7 +141,9 @@ OutputPlan Session::outputs_of(Specialization& specialization,
     OutputPlan::Entry result{name, assembled.program.desc(value),
                              locate(compiled, plan, arena(kind), storage),
                              outputs.bytes};
-    outputs.bytes += (result.desc.size_bytes() + 63) / 64 * 64;
+    outputs.bytes = checked_add(
+        outputs.bytes, checked_align(result.desc.size_bytes(), 64, "outputs"),
+        "outputs");
     return result;
   };
   for (const auto& [name, tensor] : *specialization.names) {

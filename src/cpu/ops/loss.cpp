@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/checked.h"
 #include "cpu/lowering.h"
 #include "cpu/ops/loss_kernels.h"
 #include "cpu/strided_copy.h"
@@ -35,7 +36,8 @@ Weights read_weights(NodeLowering& lowering, int input, const Shape& prediction,
   plan.has_many_weights = true;
   if (shape.num_elements() == plan.num_losses) return weights;
   const LossType type = plan.attrs.type;
-  weights.spread = lowering.scratch(plan.num_losses * sizeof(float));
+  weights.spread =
+      lowering.scratch(checked_bytes<float>(plan.num_losses, "scratch"));
   weights.copy = StridedCopy::broadcast(
       loss_weights_shape(type, prediction, shape).value(),
       element_loss_shape(type, prediction), sizeof(float));
@@ -105,7 +107,8 @@ void lower_loss(NodeLowering& lowering) {
   const int result = lowering.write(0);
   int partials = -1;
   if (plan.is_reduced()) {
-    partials = lowering.scratch(plan.num_partials() * sizeof(double));
+    partials =
+        lowering.scratch(checked_bytes<double>(plan.num_partials(), "scratch"));
   }
   lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
     LossArgs args;

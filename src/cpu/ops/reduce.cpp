@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/checked.h"
 #include "cpu/lowering.h"
 #include "cpu/ops/reduce_plan.h"
 #include "cpu/parallel.h"
@@ -177,8 +178,9 @@ void emit_reduce(NodeLowering& lowering, const Shape& axes) {
   const int x = lowering.read(0), y = lowering.write(0);
   int scratch = -1;
   if (plan.num_chunks > 1) {
-    scratch = lowering.scratch(plan.num_chunks * plan.num_outputs *
-                               sizeof(typename R::Total));
+    scratch = lowering.scratch(checked_bytes<typename R::Total>(
+        checked_multiply(plan.num_chunks, plan.num_outputs, "scratch"),
+        "scratch"));
   }
   lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
     std::byte* partial = scratch < 0 ? nullptr : at[scratch];

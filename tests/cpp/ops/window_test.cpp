@@ -172,6 +172,37 @@ TEST(HasEmptyWindow, AgreesWithLookingAtEverySample) {
   EXPECT_GT(num_empty, 100);
 }
 
+TEST(HasEmptyWindow, AgreesWhereTapsAreFurtherApartThanTheImageIsLong) {
+  for (std::int64_t in = 1; in <= 6; ++in) {
+    for (std::int64_t dilation = in; dilation <= 14; ++dilation) {
+      for (std::int64_t stride = 1; stride <= 15; ++stride) {
+        for (std::int64_t kernel = 2; kernel <= 4; ++kernel) {
+          const AxisWindow window{kernel, stride, dilation};
+          const AxisPadding padding{(kernel - 1) * dilation,
+                                    (kernel - 1) * dilation};
+          bool expected = false;
+          const std::int64_t count = window_count(in, window, padding);
+          for (std::int64_t i = 0; i < count && !expected; ++i) {
+            expected = reads_only_padding(i, in, window, padding);
+          }
+          EXPECT_EQ(has_empty_window(in, window, padding), expected)
+              << text(in, window);
+        }
+      }
+    }
+  }
+}
+
+TEST(EmptyWindow, IsFoundAmongBillionsOfTaps) {
+  // Straddles an image of all but one residue: the last of many windows misses.
+  constexpr std::int64_t kMost = kLargestWindow;
+  EXPECT_TRUE(has_empty_window(kMost - 1, {.kernel = 2, .dilation = kMost},
+                               {kMost, kMost}));
+  EXPECT_FALSE(has_empty_window(
+      kMost - 1, {.kernel = 2, .stride = kMost, .dilation = kMost},
+      {kMost, kMost - 1}));
+}
+
 TEST(EmptyWindow, IsFoundAmongBillions) {
   // Each of 2^31 windows reads the image; so do two taps 2^30 apart, until they
   // straddle it.

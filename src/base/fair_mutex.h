@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// A mutex that serves threads in the order in which they came. A std::mutex
+// may go to the thread that has just let go of it, again and again: compile()
+// would wait for as long as another thread keeps submitting.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+
+namespace traingraph {
+
+class FairMutex {
+ public:
+  void lock() {
+    std::unique_lock lock(mutex_);
+    const std::uint64_t ticket = next_++;
+    changed_.wait(lock, [&] { return serving_ == ticket; });
+  }
+  void unlock() noexcept {
+    const std::scoped_lock lock(mutex_);
+    ++serving_;
+    if (serving_ != next_) changed_.notify_all();
+  }
+  /// Threads that hold it (0 or 1) or wait for it; out of date at once.
+  std::uint64_t num_users() const {
+    const std::scoped_lock lock(mutex_);
+    return next_ - serving_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::uint64_t next_ = 0, serving_ = 0;
+};
+
+}  // namespace traingraph
