@@ -35,7 +35,8 @@ void find_boundary(Assembled& a, const Declaration& declaration) {
     }
   }
   for (const auto& [tensor, value] : a.value_of) {
-    const bool is_result = a.program.value(value).role == Role::Result;
+    const Value& of = a.program.value(value);
+    const bool is_result = of.role == Role::Result && !of.is_opaque;
     const bool takes_gradient = std::ranges::any_of(
         declaration.user_gradients,
         [&](const auto& user) { return user.of.tensor_id() == tensor; });

@@ -214,8 +214,19 @@ StorageId Lowering::add_opaque(ValueId value, std::size_t bytes,
   return storage;
 }
 
-StorageId Lowering::opaque(ValueId value) const {
-  return states_[value].copies.front().storage;
+StorageId Lowering::opaque(ValueId value, OpKind maker,
+                           std::size_t bytes) const {
+  const Value& read = program_.value(value);
+  const auto& copies = states_[value].copies;
+  const bool is_state = read.is_opaque && !copies.empty() &&
+                        program_.node(read.producer).op->kind == maker;
+  if (is_state && lowered_.storages[copies.front().storage].bytes == bytes) {
+    return copies.front().storage;
+  }
+  throw InternalError({.op = op_def(maker).name,
+                       .node = read.name,
+                       .what = "the state is not what its reader expects",
+                       .expected = std::to_string(bytes) + " bytes"});
 }
 
 StorageId Lowering::add_storage(std::size_t bytes, std::string name) {

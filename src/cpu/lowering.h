@@ -72,7 +72,8 @@ class NodeLowering {
   /// is a note to the gradient op, which finds it with opaque_layout().
   int write_opaque(int result, std::size_t bytes,
                    const dnnl::memory::desc& layout = {});
-  int read_opaque(int input);
+  /// Throws InternalError unless an op `maker` wrote it, of this many bytes.
+  int read_opaque(int input, OpKind maker, std::size_t bytes);
   dnnl::memory::desc opaque_layout(int input) const;
   int scratch(std::size_t bytes);
 

@@ -48,7 +48,8 @@ class Lowering {
                        Phase phase);
   StorageId add_opaque(ValueId value, std::size_t bytes,
                        dnnl::memory::desc layout);
-  StorageId opaque(ValueId value) const;
+  /// Throws InternalError unless an op `maker` made it, of this many bytes.
+  StorageId opaque(ValueId value, OpKind maker, std::size_t bytes) const;
   dnnl::memory::desc opaque_layout(ValueId value) const {
     return states_[value].home;
   }

@@ -129,8 +129,8 @@ int NodeLowering::write_opaque(int result, std::size_t bytes,
   return result_arg_[result] = static_cast<int>(unit_.args.size()) - 1;
 }
 
-int NodeLowering::read_opaque(int input) {
-  const StorageId storage = lowering_.opaque(input_value(input));
+int NodeLowering::read_opaque(int input, OpKind maker, std::size_t bytes) {
+  const StorageId storage = lowering_.opaque(input_value(input), maker, bytes);
   unit_.args.push_back(storage);
   add_once(unit_.reads, storage);
   return input_arg_[input] = static_cast<int>(unit_.args.size()) - 1;

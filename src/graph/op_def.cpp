@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "graph/attributes.h"
+
 namespace traingraph {
 namespace {
 
@@ -142,6 +144,33 @@ void ShapeContext::require_same_data_type(int input, int other) const {
           quoted(input_name(other)),
       std::string(to_string(data_type(other))),
       std::string(to_string(data_type(input))), "Convert one with cast."});
+}
+
+void ShapeContext::require_state(int state, OpKind maker,
+                                 const Attributes& attrs,
+                                 const Shape& shape) const {
+  const Value& value = program_.value(inputs_[state]);
+  require_attribute(
+      value.is_opaque,
+      "input " + quoted(input_name(state)) + " is no opaque state",
+      "what " + std::string(op_def(maker).name) + " made",
+      "\"" + value.name + "\"");
+  const Node& node = program_.node(value.producer);
+  const Shape& made_from = program_.shape(node.inputs[0]);
+  if (node.op->kind == maker && node.attrs == attrs && made_from == shape) {
+    return;
+  }
+  const auto describe = [](const char* op, const Attributes& with,
+                           const Shape& from) {
+    return std::string(op) + " of " + from.to_string() + " with " +
+           to_string(with);
+  };
+  throw InvalidArgument(ErrorInfo{
+      op_.name, node_,
+      "input " + quoted(input_name(state)) + " is the state of something else",
+      describe(op_def(maker).name, attrs, shape),
+      describe(node.op->name, node.attrs, made_from),
+      "Pass the state of the node that this one differentiates."});
 }
 
 void ShapeContext::fail_shape(std::string what, std::string expected,

@@ -28,6 +28,7 @@ struct InputDef {
   bool is_optional = false;
   bool is_variadic = false;  // only the last input; takes one or more values
   bool is_mutated = false;   // the op writes it; it must be a Variable
+  bool is_opaque = false;    // may be opaque; its rule calls require_state()
 };
 
 /// What a shape rule sees. It reads inputs and attributes and adds one result
@@ -63,6 +64,10 @@ class ShapeContext {
                          std::string got = {}, std::string hint = {}) const;
   void require_data_type(int input, DataTypes types) const;
   void require_same_data_type(int input, int other) const;
+  /// Opaque input `state` was made by an op `maker` with these attributes from
+  /// a first input of this shape.
+  void require_state(int state, OpKind maker, const Attributes& attrs,
+                     const Shape& shape) const;
   [[noreturn]] void fail_shape(std::string what, std::string expected,
                                std::string got, std::string hint = {}) const;
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error_subject.h"
 #include "graph/op_def.h"
 #include "layers/dot.h"
 #include "layers/graph_state.h"
@@ -49,6 +50,20 @@ void require_open(const GraphState& state, const std::string& node) {
                     .expected = "nodes before compile",
                     .got = "a node after it",
                     .hint = "Build a new graph; it may share parameters."});
+}
+
+/// A node of a graph is there for its results; those that only write are part
+/// of a training step.
+void require_results(const OpDef& op, const std::string& node) {
+  if (!op.results.empty()) return;
+  throw InvalidArgument(
+      {.op = op.name,
+       .node = node,
+       .what = "an update is no node of a graph",
+       .expected = "an op with results",
+       .got = op.name,
+       .hint = "Give the training graph an optimizer, or link graphs that "
+               "share parameters: compile() appends their updates."});
 }
 
 void require_tensor(const Tensor& tensor, const std::string& node,
@@ -141,7 +156,7 @@ Tensor Graph::node(LayerPtr layer, std::vector<Tensor> sources,
     values.push_back(state_->value(source));
   }
   LayerBuilder builder(*state_, *layer, std::move(values));
-  layer->lower(builder);
+  with_subject("node", layer->label(), [&] { layer->lower(builder); });
   if (builder.results().empty()) {
     throw InternalError({.op = "node",
                          .node = layer->label(),
@@ -165,6 +180,7 @@ std::vector<Tensor> Graph::op(OpKind kind, Attributes attributes,
                               std::vector<Tensor> inputs, std::string name) {
   const OpDef& def = op_def(kind);
   if (name.empty()) name = def.name;
+  require_results(def, name);
   const std::lock_guard lock(state_->mutex);
   require_open(*state_, name);
 

@@ -50,6 +50,8 @@ void max_pool_gradient_shape(ShapeContext& ctx) {
   ctx.require_rank(1, 4);
   ctx.require_shape(
       0, pooled_shape(ctx, window_of(ctx.attrs<Pool2dAttrs>()), ctx.shape(1)));
+  ctx.require_state(2, OpKind::MaxPool2d, ctx.attrs<Pool2dAttrs>(),
+                    ctx.shape(1));
   ctx.add_result(ctx.shape(1));
 }
 
@@ -104,7 +106,9 @@ OpDef define_max_pool_2d() {
 }
 
 OpDef define_max_pool_2d_gradient() {
-  return {.inputs = {{"gradient"}, {"x"}, {"state", kAnyType}},
+  return {.inputs = {{"gradient"},
+                     {"x"},
+                     {.name = "state", .types = kAnyType, .is_opaque = true}},
           .results = {"dx"},
           .shape_rule = max_pool_gradient_shape};
 }

@@ -92,6 +92,21 @@ bool Session::uses(const Tensor& tensor) const {
   });
 }
 
+void Session::require_readable(const char* call, const Tensor& tensor) const {
+  for (const auto& graph : declaration_.graphs) {
+    std::scoped_lock lock(graph->mutex);
+    const auto it = graph->value_of.find(tensor.tensor_id());
+    if (it == graph->value_of.end()) continue;
+    if (!graph->program.value(it->second).is_opaque) continue;
+    throw InvalidArgument(
+        ErrorInfo{.op = call,
+                  .node = tensor.label(),
+                  .what = "the tensor is opaque state",
+                  .expected = "a tensor with a shape",
+                  .hint = "Only the matching gradient op reads it."});
+  }
+}
+
 void Session::add_inputs(const TensorMap& inputs, const TensorMap& labels,
                          const TensorMap& label_weights) {
   std::scoped_lock lock(mutex_);
@@ -143,6 +158,7 @@ void Session::add_outputs(const TensorMap& outputs) {
           .expected = "a result of one of its nodes",
           .got = tensor ? "\"" + tensor.label() + "\"" : "no tensor"});
     }
+    require_readable("add_outputs", tensor);
     if (declaration_.outputs.contains(name)) {
       throw InvalidArgument(ErrorInfo{.op = "add_outputs",
                                       .node = name,
@@ -194,6 +210,7 @@ Tensor Session::allocate_user_gradient(const Tensor& tensor) {
         .node = tensor ? tensor.label() : "",
         .what = "the tensor is not the result of a node of this graph"});
   }
+  require_readable("allocate_user_gradient", tensor);
   for (const auto& known : declaration_.user_gradients) {
     if (known.of == tensor) return known.gradient;
   }

@@ -172,6 +172,25 @@ void add_again(ByteReader& record, Graph& graph, const Tensor& x,
   pool.push_back(graph.node(layers[choice], x));
 }
 
+/// Any op of the table by itself, with the attributes that it has by default.
+void add_op(ByteReader& record, Graph& graph, const Tensor& x,
+            std::vector<Tensor>& pool) {
+  const auto ops = op_infos();
+  const OpInfo& op = ops[record.below(static_cast<int>(ops.size()))];
+  std::vector<Tensor> inputs;
+  for (const OpInput& input : op.inputs) {
+    if (input.is_optional && record.one_in(2)) {
+      inputs.emplace_back();
+    } else if (input.is_mutated) {
+      inputs.push_back(Tensor({x.shape()}, "variable"));
+    } else {
+      inputs.push_back(source(record, pool));
+    }
+  }
+  const auto results = graph.op(op.kind, op.default_attributes, inputs);
+  pool.insert(pool.end(), results.begin(), results.end());
+}
+
 }  // namespace
 
 // Arguments of a call are evaluated in any order: no call reads twice.
@@ -260,7 +279,8 @@ void add_layer(ByteReader record, Graph& graph, std::vector<Tensor>& pool,
     case 19:
       return add(slice(record, x.shape()), {x});
     default:
-      return record.one_in(2) ? add_loss(record, graph, x, y, pool, labels)
+      if (record.one_in(2)) return add_loss(record, graph, x, y, pool, labels);
+      return record.one_in(2) ? add_op(record, graph, x, pool)
                               : add_again(record, graph, x, pool);
   }
 }

@@ -149,16 +149,23 @@ void lower_max_pool_2d_gradient(NodeLowering& lowering) {
   // The state is oneDNN's workspace if its forward noted the layout of x.
   const memory::desc dx = lowering.opaque_layout(2);
   if (dx.get_ndims() == 0) return lower_max_pool_gradient_loop(lowering);
+  if (dx.get_dims() != to_dims(lowering.result_shape())) {
+    throw InternalError({.op = lowering.node().op->name,
+                         .node = lowering.node().name,
+                         .what = "the state is of another image"});
+  }
   const Pooling pooling(algorithm::pooling_max, window);
   const Forward forward = pooling.forward(
       dx, any_layout(lowering.input_shape(0)), prop_kind::forward_training);
   const memory::desc gradient = forward.dst_desc();
   const Backward primitive = pooling.backward(dx, gradient, forward);
-  emit_primitive(lowering, primitive,
-                 {{DNNL_ARG_DIFF_DST, gradient, lowering.read(0, gradient)},
-                  {DNNL_ARG_WORKSPACE, primitive.workspace_desc(),
-                   lowering.read_opaque(2)},
-                  {DNNL_ARG_DIFF_SRC, dx, lowering.write(0, dx)}});
+  const memory::desc state = primitive.workspace_desc();
+  emit_primitive(
+      lowering, primitive,
+      {{DNNL_ARG_DIFF_DST, gradient, lowering.read(0, gradient)},
+       {DNNL_ARG_WORKSPACE, state,
+        lowering.read_opaque(2, OpKind::MaxPool2d, state.get_size())},
+       {DNNL_ARG_DIFF_SRC, dx, lowering.write(0, dx)}});
 }
 
 void lower_average_pool_2d(NodeLowering& lowering) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/checked.h"
 #include "cpu/parallel.h"
 #include "cpu/typed_address.h"
 
@@ -22,6 +23,11 @@ struct Geometry {
 
 Geometry geometry(const PoolWindow& window, const Shape& in, const Shape& out) {
   return {window, in[0] * in[1], in[2], in[3], out[2], out[3]};
+}
+
+/// Of max pooling: which sample won each window.
+std::size_t state_bytes(const Geometry& g) {
+  return checked_bytes<std::int32_t>(g.images * g.out_size(), "state");
 }
 
 /// The samples of one axis that a window reads: first, first + step, ...
@@ -149,9 +155,7 @@ void lower_max_pool_loop(NodeLowering& lowering, const PoolWindow& window) {
   const Geometry g =
       geometry(window, lowering.input_shape(0), lowering.result_shape());
   const int in = lowering.read(0), out = lowering.write(0);
-  const std::size_t state_bytes =
-      g.images * g.out_size() * sizeof(std::int32_t);
-  const int winners = lowering.write_opaque(1, state_bytes);
+  const int winners = lowering.write_opaque(1, state_bytes(g));
   lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
     return [g, x = floats(at[in]), y = floats(at[out]),
             state = typed<std::int32_t>(at[winners])] {
@@ -170,7 +174,9 @@ void lower_max_pool_loop(NodeLowering& lowering, const PoolWindow& window) {
 void lower_max_pool_gradient_loop(NodeLowering& lowering) {
   const Geometry g =
       geometry({}, lowering.result_shape(), lowering.input_shape(0));
-  const int in = lowering.read(0), winners = lowering.read_opaque(2);
+  const int in = lowering.read(0);
+  const int winners =
+      lowering.read_opaque(2, OpKind::MaxPool2d, state_bytes(g));
   const int out = lowering.write(0);
   lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
     return [g, gradient = floats(at[in]), dx = floats(at[out]),

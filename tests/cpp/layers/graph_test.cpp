@@ -236,12 +236,10 @@ TEST(Graph, OptionalInputsOfOpsMayBeEmpty) {
   const auto y =
       graph.op(OpKind::MatMul, MatMulAttrs{}, {x, input({3, 5}), Tensor()});
   EXPECT_EQ(y[0].shape(), (Shape{2, 5}));
-  const Tensor parameter = input({3}), rates = input({4});
-  EXPECT_TRUE(graph
-                  .op(OpKind::SgdUpdate, SgdUpdateAttrs{},
-                      {parameter, input({3}), Tensor(), rates})
-                  .empty());
-  const ValueId value = graph.state()->value_of.at(parameter.tensor_id());
+  const Tensor mean = input({3}), variance = input({3});
+  graph.op(OpKind::BatchNorm, BatchNormAttrs{},
+           {x, Tensor(), Tensor(), mean, variance});
+  const ValueId value = graph.state()->value_of.at(mean.tensor_id());
   EXPECT_EQ(graph.state()->program.value(value).role, Role::Variable);
 }
 
