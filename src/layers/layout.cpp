@@ -50,18 +50,14 @@ void Reshape::lower(LayerBuilder& builder) const {
 
 Transpose::Transpose(Shape dimensions)
     : Layer("Transpose"), dimensions_(dimensions) {
-  Shape sorted = from_end(dimensions, dimensions.rank());
-  std::sort(&sorted[0], &sorted[0] + sorted.rank());
-  for (int axis = 0; axis < sorted.rank(); ++axis) {
-    require_option(sorted[axis] == axis, "Transpose", "dimensions",
-                   "every axis once", dimensions.to_string());
-  }
+  resolve_axes(dimensions, dimensions.rank(), "Transpose", {}, "dimensions");
 }
 
 void Transpose::lower(LayerBuilder& builder) const {
   builder.require_sources(1, 1);
-  const TransposeAttrs attrs{.dimensions =
-                                 from_end(dimensions_, dimensions_.rank())};
+  const TransposeAttrs attrs{
+      .dimensions = resolve_axes(dimensions_, dimensions_.rank(), "transpose",
+                                 builder.name(), "dimensions")};
   builder.add_result(
       builder.append(OpKind::Transpose, attrs, {builder.source(0)}));
 }
@@ -76,7 +72,8 @@ void Concatenation::lower(LayerBuilder& builder) const {
     sources.push_back(builder.source(i));
   }
   const AxisAttrs attrs{
-      .axis = from_end(dimension_, builder.shape(sources[0]).rank())};
+      .axis = resolve_axis(dimension_, builder.shape(sources[0]).rank(),
+                           "concatenate", builder.name(), "dimension")};
   builder.add_result(
       builder.append(OpKind::Concatenate, attrs, std::move(sources)));
 }
@@ -102,9 +99,9 @@ void Split::lower(LayerBuilder& builder) const {
   builder.require_sources(1, 1);
   const ValueId source = builder.source(0);
   const Shape shape = builder.shape(source);
-  const std::int64_t axis = from_end(dimension_, shape.rank());
-  const bool has_axis = axis >= 0 && axis < shape.rank();
-  if (!lengths_.empty() || !has_axis) {  // the op refuses a missing axis
+  const std::int64_t axis = resolve_axis(dimension_, shape.rank(), "split",
+                                         builder.name(), "dimension");
+  if (!lengths_.empty()) {
     return add_split(builder, {.lengths = lengths_, .axis = axis});
   }
   const std::int64_t size = shape[static_cast<int>(axis)];

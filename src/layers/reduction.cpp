@@ -25,7 +25,8 @@ void Reduction::lower(LayerBuilder& builder) const {
   const ValueId source = builder.source(0);
   const ReduceAttrs attrs{
       .type = type_,
-      .axes = from_end(dimensions_, builder.shape(source).rank())};
+      .axes = resolve_axes(dimensions_, builder.shape(source).rank(), "reduce",
+                           builder.name(), "dimensions")};
   builder.add_result(builder.append(OpKind::Reduce, attrs, {source}));
 }
 

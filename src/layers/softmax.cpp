@@ -18,7 +18,8 @@ void Softmax::lower(LayerBuilder& builder) const {
   const ValueId source = builder.source(0);
   const SoftmaxAttrs attrs{
       .operation = operation_,
-      .axis = from_end(dimension_, builder.shape(source).rank())};
+      .axis = resolve_axis(dimension_, builder.shape(source).rank(), "softmax",
+                           builder.name(), "dimension")};
   builder.add_result(builder.append(OpKind::Softmax, attrs, {source}));
 }
 

@@ -32,10 +32,12 @@ void require_within(const char* op, const char* field, float value, float low,
 void require_parameter(const char* op, const char* what, const Tensor& tensor,
                        std::initializer_list<Shape> shapes);
 
-/// Counts a negative axis from the end; others stay.
-inline std::int64_t from_end(std::int64_t axis, int rank) {
-  return axis < 0 ? axis + rank : axis;
-}
-Shape from_end(Shape axes, int rank);
+/// Which axes of a tensor of `rank` these are; negative ones count from the
+/// end. Throws InvalidArgument that shows `axes` as they were given, unless
+/// they are distinct axes of it.
+Shape resolve_axes(const Shape& axes, int rank, const char* op,
+                   const std::string& node, const char* field);
+std::int64_t resolve_axis(std::int64_t axis, int rank, const char* op,
+                          const std::string& node, const char* field);
 
 }  // namespace traingraph
