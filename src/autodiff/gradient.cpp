@@ -75,6 +75,8 @@ class ReverseWalk::Context : public GradContext {
     return walk_.needs(node_.inputs[input]);
   }
   ValueId result_gradient(int result) const override {
+    // A stopped result passes nothing on, even if its siblings do.
+    if (!walk_.needs(node_.outputs[result])) return kNoValue;
     const auto it = walk_.gradients_.find(node_.outputs[result]);
     return it == walk_.gradients_.end() ? kNoValue : it->second;
   }

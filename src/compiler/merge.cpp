@@ -52,7 +52,9 @@ class Merger {
       out_.graph.records.push_back(record);
     }
     for (const Node& node : source.program.nodes()) {
-      merge_node(source, node, first_record);
+      const bool is_stopped =
+          !node.outputs.empty() && stops(tensor_of[node.outputs.front()]);
+      merge_node(source, node, first_record, is_stopped);
       for (ValueId result : node.outputs) {
         if (tensor_of[result] == 0) continue;
         out_.graph.value_of[tensor_of[result]] = local_[result];
@@ -74,8 +76,14 @@ class Merger {
     return node.outputs.front();
   }
 
-  void merge_node(const GraphState& source, const Node& node,
-                  int first_record) {
+  bool stops(std::uint64_t tensor) const {
+    return std::ranges::any_of(declaration_.stopped, [&](const Tensor& t) {
+      return t.tensor_id() == tensor;
+    });
+  }
+
+  void merge_node(const GraphState& source, const Node& node, int first_record,
+                  bool is_stopped) {
     std::vector<ValueId> inputs;
     bool is_batched = node.inputs.empty();
     bool sees_labels = false;
@@ -92,15 +100,16 @@ class Merger {
     if (auto* dropout = std::get_if<DropoutAttrs>(&attrs)) {
       dropout->stream = next_stream_++;
     }
+    const int layer = node.layer < 0 ? -1 : node.layer + first_record;
+    program().position = {Phase::Forward, layer, node.name};
     if (node.op->is_identity && node.op->is_identity(attrs)) {
       local_[node.outputs[0]] = inputs[0];
+      if (is_stopped) local_[node.outputs[0]] = view_of(inputs[0], node.name);
       return;
     }
     if (to_ != from_ && is_batched && node.op->set_batch) {
       node.op->set_batch(attrs, from_, to_);
     }
-    const int layer = node.layer < 0 ? -1 : node.layer + first_record;
-    program().position = {Phase::Forward, layer, node.name};
     const auto outputs = append(node, std::move(attrs), std::move(inputs));
     grow(batched_);
     grow(out_.depends_on_labels);
@@ -109,6 +118,19 @@ class Merger {
       batched_[outputs[i]] = is_batched;
       out_.depends_on_labels[outputs[i]] = sees_labels;
     }
+  }
+
+  /// A value of its own, so that other readers of `value` are not stopped.
+  ValueId view_of(ValueId value, const std::string& name) {
+    ShapeAttrs attrs{.shape = program().shape(value)};
+    attrs.shape[0] = -1;
+    const ValueId view =
+        program().append_one(OpKind::Reshape, attrs, {value}, name);
+    grow(batched_);
+    grow(out_.depends_on_labels);
+    batched_[view] = batched_[value];
+    out_.depends_on_labels[view] = out_.depends_on_labels[value];
+    return view;
   }
 
   std::vector<ValueId> append(const Node& node, Attributes attrs,
