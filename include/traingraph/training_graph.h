@@ -130,7 +130,7 @@ class TRAINGRAPH_API CompiledGraph : public Graph {
   /// Bytes of intermediate tensors on the device: of the arenas in use, or of
   /// the main plan before the first execution; 0 before compile.
   std::size_t device_memory_size() const;
-  /// Waits until no execution of this graph is in flight.
+  /// Waits until every execution that was enqueued before is over.
   void synchronize() const;
   /// Device to host for all parameters and running statistics.
   void synchronize_updates();

@@ -28,14 +28,15 @@ void InFlight::start() noexcept {
 void InFlight::finished() noexcept {
   std::scoped_lock lock(mutex_);
   --num_reserved_;
-  --num_started_;
+  ++num_finished_;
   changed_.notify_all();
 }
 
 void InFlight::wait_until_idle() const {
   require_device_threads();
   std::unique_lock lock(mutex_);
-  wait_for_device(changed_, lock, [this] { return num_started_ == 0; });
+  const std::uint64_t target = num_started_;
+  wait_for_device(changed_, lock, [&] { return num_finished_ >= target; });
 }
 
 }  // namespace traingraph

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 
 namespace traingraph {
@@ -28,7 +29,8 @@ class InFlight {
 
   /// No work touches device memory: the host may.
   bool is_idle() const { return num_working_.load() == 0; }
-  /// Until everything that was started is done(). Can be interrupted.
+  /// Until everything that was started before is done(), whatever others start
+  /// meanwhile. Can be interrupted.
   void wait_until_idle() const;
 
  private:
@@ -36,7 +38,7 @@ class InFlight {
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   int num_reserved_ = 0;  // including what was started
-  int num_started_ = 0;
+  std::uint64_t num_started_ = 0, num_finished_ = 0;  // in the same order
 };
 
 }  // namespace traingraph

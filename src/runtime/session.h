@@ -20,6 +20,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/fair_mutex.h"
 #include "runtime/arena.h"
 #include "runtime/execution_state.h"
 #include "runtime/in_flight.h"
@@ -129,7 +130,7 @@ class Session : public std::enable_shared_from_this<Session> {
    private:
     Session& session_;
     bool has_room_ = true;
-    std::unique_lock<std::mutex> lock_;
+    std::unique_lock<FairMutex> lock_;
   };
 
   // session_declare.cpp
@@ -139,6 +140,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void require_unique_names(const TensorMap& more) const;
   bool produces(const Tensor& tensor) const;
   bool uses(const Tensor& tensor) const;
+  /// Throws when it is opaque state, which has no bytes that anyone could read.
+  void require_readable(const char* call, const Tensor& tensor) const;
 
   // session_compile.cpp
   void forget_compilation();
@@ -262,7 +265,7 @@ class Session : public std::enable_shared_from_this<Session> {
   /// What keeps the memory of gradients alive.
   std::shared_ptr<void> gradient_owner() const;
 
-  mutable std::mutex mutex_;
+  mutable FairMutex mutex_;
   Declaration declaration_;
   std::shared_ptr<const TensorMap> output_names_;
   std::optional<Device> device_;

@@ -27,7 +27,7 @@ void Session::link(const std::vector<std::shared_ptr<Session>>& handles) {
   // Sessions are locked in address order, so that two links cannot deadlock.
   std::vector<Session*> by_address = group;
   std::ranges::sort(by_address);
-  std::vector<std::unique_lock<std::mutex>> locks;
+  std::vector<std::unique_lock<FairMutex>> locks;
   for (Session* session : by_address) locks.emplace_back(session->mutex_);
   for (Session* session : group) session->require_linkable(*this);
   for (Session* session : group) {
