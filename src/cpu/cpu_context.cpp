@@ -90,7 +90,8 @@ class CpuContext : public DeviceContext {
         addresses.push_back(at.buffer ? at.host() : nullptr);
       }
       const auto& code = static_cast<const CpuUnitCode&>(*unit.code);
-      bound->kernels.push_back(code.bind(addresses));
+      translate_errors("execute", {},
+                       [&] { bound->kernels.push_back(code.bind(addresses)); });
     }
     for (const auto& ranges : poison) {
       auto& bytes = bound->poison.emplace_back();

@@ -111,11 +111,19 @@ void BoundPrimitive::operator()() const {
   const dnnl_status_t status =
       dnnl_primitive_execute(primitive_.get(), stream().get(),
                              static_cast<int>(args_.size()), args_.data());
+  if (status == dnnl_out_of_memory) fail_out_of_memory("execute", {});
   if (status != dnnl_success) {
     throw DeviceError({.op = "execute",
                        .what = "a oneDNN primitive failed",
                        .got = "status " + std::to_string(status)});
   }
+}
+
+void fail_out_of_memory(const char* op, const std::string& node) {
+  throw OutOfMemoryError({.op = op,
+                          .node = node,
+                          .what = "out of host memory",
+                          .hint = "Use a smaller batch."});
 }
 
 void rethrow_dnnl(const char* op, const std::string& node,
@@ -127,7 +135,7 @@ void rethrow_dnnl(const char* op, const std::string& node,
       info.hint = "The CPU has no kernel for these shapes and attributes.";
       throw UnsupportedError(info);
     case dnnl_out_of_memory:
-      throw OutOfMemoryError(info);
+      fail_out_of_memory(op, node);
     default:
       throw DeviceError(info);
   }

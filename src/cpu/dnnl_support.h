@@ -5,6 +5,7 @@
 
 #include <dnnl.hpp>
 #include <functional>
+#include <new>
 #include <span>
 #include <utility>
 #include <vector>
@@ -61,6 +62,7 @@ class BoundPrimitive {
   std::vector<dnnl_exec_arg_t> args_;
 };
 
+[[noreturn]] void fail_out_of_memory(const char* op, const std::string& node);
 [[noreturn]] void rethrow_dnnl(const char* op, const std::string& node,
                                const dnnl::error& error);
 
@@ -71,6 +73,8 @@ auto translate_errors(const char* op, const std::string& node, F&& f)
     return f();
   } catch (const dnnl::error& error) {
     rethrow_dnnl(op, node, error);
+  } catch (const std::bad_alloc&) {
+    fail_out_of_memory(op, node);
   }
 }
 

@@ -5,11 +5,9 @@
 #include <cstdio>
 #include <exception>
 #include <mutex>
-#include <system_error>
-#include <thread>
 
 #include "runtime/device_wait.h"
-#include "traingraph/error.h"
+#include "runtime/start_thread.h"
 
 namespace traingraph {
 namespace {
@@ -17,7 +15,7 @@ namespace {
 class CallbackThread {
  public:
   CallbackThread() {
-    std::thread([this] { loop(); }).detach();
+    start_thread("callbacks", [this] { loop(); }).detach();
     note_device_thread();
   }
 
@@ -67,14 +65,7 @@ void call(const std::function<void()>& callback) noexcept {
 }  // namespace
 
 void add_callback(Callbacks& callbacks, std::function<void()> callback) {
-  try {
-    callback_thread();
-  } catch (const std::system_error& error) {
-    throw DeviceError(
-        ErrorInfo{.op = "callback",
-                  .what = "the thread for callbacks cannot be started",
-                  .got = error.what()});
-  }
+  callback_thread();
   callbacks.push_back(std::move(callback));
 }
 

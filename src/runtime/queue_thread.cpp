@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "runtime/device_wait.h"
+#include "runtime/start_thread.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
@@ -31,7 +32,8 @@ std::exception_ptr closed_error() {
 }  // namespace
 
 QueueThread::QueueThread(Process process)
-    : process_(std::move(process)), thread_([this] { loop(); }) {
+    : process_(std::move(process)),
+      thread_(start_thread("a device's work", [this] { loop(); })) {
   note_device_thread();
 }
 
