@@ -5,6 +5,7 @@
 #include <pybind11/pybind11.h>
 
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "traingraph/traingraph.h"
@@ -60,12 +61,39 @@ auto without_gil(Function&& function) {
   return std::forward<Function>(function)();
 }
 
-/// A const method without arguments that may wait for a lock: a thread that
-/// holds the lock may in turn wait for the GIL.
-template <class Result, class Class>
-auto released(Result (Class::*method)() const) {
-  return [method](const Class& self) {
-    return without_gil([&] { return (self.*method)(); });
+/// For messages.
+inline std::string label_of(const Tensor& tensor) {
+  return without_gil([&] { return tensor.label(); });
+}
+
+/// `method` as Python calls it: without the GIL, for it may wait for a lock,
+/// and a thread that holds the lock may in turn wait for the GIL.
+template <class Result, class Class, class... Args>
+auto released(Result (Class::*method)(Args...)) {
+  return [method](Class& self, Args... args) -> Result {
+    const WithoutGil released;
+    return (self.*method)(std::forward<Args>(args)...);
+  };
+}
+template <class Result, class Class, class... Args>
+auto released(Result (Class::*method)(Args...) const) {
+  return [method](const Class& self, Args... args) -> Result {
+    const WithoutGil released;
+    return (self.*method)(std::forward<Args>(args)...);
+  };
+}
+/// Others see to it themselves: what touches Python needs the GIL.
+template <class Function>
+  requires(!std::is_member_function_pointer_v<std::decay_t<Function>>)
+Function&& released(Function&& function) {
+  return std::forward<Function>(function);
+}
+
+/// A const method that takes no lock, ever: it keeps the GIL.
+template <class Result, class Class, class... Args>
+auto never_waits(Result (Class::*method)(Args...) const) {
+  return [method](const Class& self, Args... args) -> Result {
+    return (self.*method)(std::forward<Args>(args)...);
   };
 }
 
@@ -82,10 +110,50 @@ struct DeleteWithoutGil {
   }
 };
 
-/// class_ of a handle whose last copy may wait for a device when it goes.
+/// class_ of a handle whose last copy may wait for a device when it goes. A
+/// method that is bound as it is, &Type::method, gives up the GIL.
+/// tests/python/test_gil.py calls everything that is bound.
 template <class Type, class... Bases>
-using Handle =
-    py::class_<Type, Bases..., std::unique_ptr<Type, DeleteWithoutGil>>;
+class Handle : public py::class_<Type, Bases...,
+                                 std::unique_ptr<Type, DeleteWithoutGil>> {
+ public:
+  using Class =
+      py::class_<Type, Bases..., std::unique_ptr<Type, DeleteWithoutGil>>;
+  using Class::Class;
+
+  template <class Function, class... Extra>
+  Handle& def(const char* name, Function&& function, const Extra&... extra) {
+    Class::def(name, released(std::forward<Function>(function)), extra...);
+    return *this;
+  }
+  /// py::init().
+  template <class Init, class... Extra>
+    requires(!std::is_convertible_v<Init, const char*>)
+  Handle& def(Init&& init, const Extra&... extra) {
+    Class::def(std::forward<Init>(init), extra...);
+    return *this;
+  }
+  template <class Function, class... Extra>
+  Handle& def_static(const char* name, Function&& function,
+                     const Extra&... extra) {
+    Class::def_static(name, std::forward<Function>(function), extra...);
+    return *this;
+  }
+  template <class Getter, class... Extra>
+  Handle& def_property_readonly(const char* name, Getter&& getter,
+                                const Extra&... extra) {
+    Class::def_property_readonly(name, released(std::forward<Getter>(getter)),
+                                 extra...);
+    return *this;
+  }
+  template <class Getter, class Setter, class... Extra>
+  Handle& def_property(const char* name, Getter&& getter, Setter&& setter,
+                       const Extra&... extra) {
+    Class::def_property(name, released(std::forward<Getter>(getter)),
+                        released(std::forward<Setter>(setter)), extra...);
+    return *this;
+  }
+};
 
 /// Methods of CompiledGraph that are a topic of their own.
 void bind_insight(Handle<CompiledGraph, Graph>& graph);

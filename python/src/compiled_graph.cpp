@@ -106,7 +106,6 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
           "Raises InvalidArgument for duplicate names and tensors that no node "
           "uses, StateError after compile.")
       .def("add_outputs", &CompiledGraph::add_outputs, py::arg("outputs"),
-           py::call_guard<WithoutGil>(),
            "Declares what each execution returns, name -> tensor.")
       .def("compile", &compile, py::arg("device") = "any", py::kw_only(),
            py::arg("debug_layers") = false,
@@ -144,11 +143,8 @@ void bind_compiled_graph(py::module_& m) {
       m, "CompiledGraph", "What TrainingGraph and InferenceGraph share.");
   bind_declarations(graph);
   bind_insight(graph);
-  graph
-      .def_property_readonly("is_compiled",
-                             released(&CompiledGraph::is_compiled))
-      .def_property_readonly("compile_count",
-                             released(&CompiledGraph::compile_count),
+  graph.def_property_readonly("is_compiled", &CompiledGraph::is_compiled)
+      .def_property_readonly("compile_count", &CompiledGraph::compile_count,
                              "1 per compile(), 1 per new batch size.")
       .def(
           "bind_and_write_data",
@@ -180,13 +176,10 @@ void bind_compiled_graph(py::module_& m) {
           },
           "Bytes of intermediate tensors on the device; 0 before compile.")
       .def("synchronize", &CompiledGraph::synchronize,
-           py::call_guard<WithoutGil>(),
-           "Waits until no execution of this graph is in flight.")
+           "Waits until every execution that was enqueued before is over.")
       .def("synchronize_updates", &CompiledGraph::synchronize_updates,
-           py::call_guard<WithoutGil>(),
            "Device to host for all parameters and running statistics.")
       .def("plan_description", &CompiledGraph::plan_description,
-           py::call_guard<WithoutGil>(),
            "The plans as text: units in order with offsets and lifetimes.");
 }
 

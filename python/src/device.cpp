@@ -56,15 +56,18 @@ void bind_device(py::module_& m) {
       .def_static(
           "null", [] { return make(DeviceType::Null); },
           "Runs everything but kernels; results are zeros. For tests.")
-      .def_property_readonly("type", &Device::type, "What was asked for.")
-      .def_property_readonly("actual_device_type", &Device::actual_device_type,
+      .def_property_readonly("type", never_waits(&Device::type),
+                             "What was asked for.")
+      .def_property_readonly("actual_device_type",
+                             never_waits(&Device::actual_device_type),
                              "What `any` resolved to.")
-      .def_property_readonly("name", &Device::name)
-      .def_property_readonly("gpu_devices", &Device::gpu_devices,
+      .def_property_readonly("name", never_waits(&Device::name))
+      .def_property_readonly("gpu_devices", never_waits(&Device::gpu_devices),
                              "Names of the GPUs used; empty for the CPU.")
-      .def("computes_in", &Device::computes_in, py::arg("data_type"),
+      .def("computes_in", never_waits(&Device::computes_in),
+           py::arg("data_type"),
            "Can tensors of this type take part in computations?")
-      .def("synchronize", &Device::synchronize, py::call_guard<WithoutGil>(),
+      .def("synchronize", &Device::synchronize,
            "Waits until all work enqueued so far is over.")
       .def_static("reason_unavailable", &Device::reason_unavailable,
                   py::arg("type"),

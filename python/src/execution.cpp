@@ -125,10 +125,11 @@ void bind_result(py::module_& m) {
           "result", &main_result,
           "The loss of a training execution, else the last result; None for "
           "gradient and update executions.")
-      .def_property_readonly("loss", &ExecutionResult::loss,
+      .def_property_readonly("loss", never_waits(&ExecutionResult::loss),
                              "The loss as a float. Raises StateError when "
                              "there is no scalar loss.")
-      .def_property_readonly("has_loss", &ExecutionResult::has_loss)
+      .def_property_readonly("has_loss",
+                             never_waits(&ExecutionResult::has_loss))
       .def_property_readonly("outputs", &outputs, "Declared outputs by name.")
       .def(
           "output",
@@ -138,7 +139,8 @@ void bind_result(py::module_& m) {
           },
           py::arg("name"),
           "One output. Raises InvalidArgument listing the names.")
-      .def_property_readonly("execution_time", &ExecutionResult::execution_time,
+      .def_property_readonly("execution_time",
+                             never_waits(&ExecutionResult::execution_time),
                              "Seconds on the device; 0 without profiling.")
       .def_property_readonly("layer_times", &layer_times,
                              "Empty without per-layer profiling.");
@@ -156,7 +158,7 @@ void bind_future(py::module_& m) {
            "`timeout` seconds ran out first. Ctrl-C interrupts.")
       .def("result", &result_within, py::arg("timeout") = py::none(),
            "wait(), then the result. Raises TimeoutError.")
-      .def("done", &Execution::done, py::call_guard<WithoutGil>())
+      .def("done", &Execution::done)
       .def(
           "exception",
           [](const Execution& self) {

@@ -27,7 +27,7 @@ Tensor add_node(Graph& self, const LayerHolder& layer,
 /// Layers are handed out as what Python gave in.
 std::vector<LayerHolder> layers_of(const Graph& self) {
   std::vector<LayerHolder> result;
-  for (const LayerPtr& layer : self.layers()) {
+  for (const LayerPtr& layer : without_gil([&] { return self.layers(); })) {
     result.push_back(std::const_pointer_cast<Layer>(layer));
   }
   return result;
@@ -76,7 +76,7 @@ void bind_graph(py::module_& m) {
           py::arg("dimensions"), py::arg("source"),
           "Result axis k is source axis dimensions[k].")
       .def("concatenate", &Graph::concatenate, py::arg("sources"),
-           whole("dimension") = 1, py::call_guard<WithoutGil>())
+           whole("dimension") = 1)
       .def(
           "split",
           [](Graph& self, const Tensor& source, std::int64_t count,
@@ -96,24 +96,15 @@ void bind_graph(py::module_& m) {
           py::arg("source"), py::arg("split_section_lengths"),
           whole("dimension"), "Parts of these lengths.")
       .def("select", &Graph::select, py::arg("sources"), py::arg("condition"),
-           py::call_guard<WithoutGil>(),
            "sources = [x, y]: x where `condition` is true, else y.");
   graph
       .def_property_readonly("layers", &layers_of,
                              "Every layer once, in the order of its first "
                              "node.")
-      .def(
-          "source_tensors",
-          [](const Graph& self, const Layer& layer) {
-            return self.source_tensors(layer);
-          },
-          py::arg("layer"), "Empty for a layer that is not in the graph.")
-      .def(
-          "result_tensors",
-          [](const Graph& self, const Layer& layer) {
-            return self.result_tensors(layer);
-          },
-          py::arg("layer"), "Empty for a layer that is not in the graph.")
+      .def("source_tensors", &Graph::source_tensors, py::arg("layer"),
+           "Empty for a layer that is not in the graph.")
+      .def("result_tensors", &Graph::result_tensors, py::arg("layer"),
+           "Empty for a layer that is not in the graph.")
       .def_property_readonly("device", &Graph::device,
                              "Device it was compiled for, or None.")
       .def_property_readonly("summarized_dot_description",

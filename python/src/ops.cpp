@@ -115,6 +115,9 @@ std::string documentation(const OpInfo& op) {
     if (input.is_mutated) mutated += " " + std::string(input.name);
   }
   if (!mutated.empty()) text += " Writes its inputs" + mutated + ".";
+  if (op.results.empty()) {
+    text += " A graph refuses it: compile() appends the updates.";
+  }
   if (op.results.size() > 1) {
     text += " Results:";
     for (const std::string_view result : op.results) {

@@ -55,8 +55,16 @@ Tensor make(const TensorDescriptor& descriptor, const std::string& label,
 
 /// A view that stays valid when the tensor gets other host data later.
 std::optional<Array> data_view(const Tensor& self) {
-  if (!self.has_data()) return std::nullopt;
-  return view(self.data(), self.descriptor(), holder_of(self.data_owner()),
+  std::span<std::byte> bytes;
+  std::shared_ptr<const void> owner;
+  without_gil([&] {
+    do {  // of one moment: others may give the tensor new memory
+      owner = self.data_owner();
+      bytes = self.data();
+    } while (owner != self.data_owner());
+  });
+  if (bytes.empty()) return std::nullopt;
+  return view(bytes, self.descriptor(), holder_of(std::move(owner)),
               /*is_writable=*/true);
 }
 
@@ -99,7 +107,8 @@ Array to_numpy(const Tensor& self) {
 
 py::typing::Dict<py::str, Array> optimizer_data(const Tensor& self) {
   py::typing::Dict<py::str, Array> result;
-  for (const OptimizerData& slot : self.optimizer_data()) {
+  const auto slots = without_gil([&] { return self.optimizer_data(); });
+  for (const OptimizerData& slot : slots) {
     Array array = new_array(self.descriptor());
     std::memcpy(bytes_of(array).data(), slot.data.data(),
                 std::min(slot.data.size(), bytes_of(array).size()));
@@ -210,7 +219,7 @@ void bind_tensor_class(py::module_& m) {
           "A tensor of shape (batch_size, feature_channel_count, height, "
           "width).");
   tensor
-      .def_property_readonly("tensor_id", &Tensor::tensor_id,
+      .def_property_readonly("tensor_id", never_waits(&Tensor::tensor_id),
                              "Unique in the process.")
       .def_property_readonly(
           "descriptor", [](const Tensor& self) { return self.descriptor(); })
@@ -231,7 +240,7 @@ void bind_tensor_class(py::module_& m) {
              const std::optional<Array> data = data_view(self);
              if (data) return data->attr("__dlpack__")(**options);
              throw StateError(ErrorInfo{.op = "dlpack",
-                                        .node = self.label(),
+                                        .node = label_of(self),
                                         .what = "tensor has no host data",
                                         .expected = {},
                                         .got = {},
@@ -242,7 +251,7 @@ void bind_tensor_class(py::module_& m) {
       .def(
           "set_data",
           [](const Tensor& self, const ArrayLike& data) {
-            const Context context{"set_data", self.label()};
+            const Context context{"set_data", label_of(self)};
             const py::array array = converted(data, self.data_type(), context);
             const TensorData bytes = read_only_data(array, context);
             without_gil([&] { self.set_data(bytes); });
@@ -254,13 +263,13 @@ void bind_tensor_class(py::module_& m) {
                              "No NaN and no infinity in the host data.");
   tensor
       .def("synchronize_data", &Tensor::synchronize_data,
-           py::call_guard<WithoutGil>(),
            "Device to host; waits for work in flight. Raises StateError when "
            "no device holds the tensor.")
       .def(
           "copy_data_from_device_memory",
           [](const Tensor& self, const HostArray& out) {
-            const Context context{"copy_data_from_device_memory", self.label()};
+            const Context context{"copy_data_from_device_memory",
+                                  label_of(self)};
             const TensorData data =
                 writable_data(as_array(out, context), context);
             without_gil([&] {
@@ -272,7 +281,7 @@ void bind_tensor_class(py::module_& m) {
           "bind_and_write_data",
           [](const Tensor& self, const HostArray& data,
              const DeviceLike& device) {
-            const Context context{"bind_and_write_data", self.label()};
+            const Context context{"bind_and_write_data", label_of(self)};
             const Device target = to_device(device);
             const auto write = [&](const TensorData& bytes) {
               without_gil([&] { self.bind_and_write_data(bytes, target); });
@@ -291,12 +300,11 @@ void bind_tensor_class(py::module_& m) {
           "optimizer_data", &optimizer_data,
           "Copies of the optimizer's host buffers by name, in its order.")
       .def("synchronize_optimizer_data", &Tensor::synchronize_optimizer_data,
-           py::call_guard<WithoutGil>(),
            "Device to host for the optimizer's buffers.")
       .def(
           "bind_optimizer_data",
           [](const Tensor& self, const std::vector<HostArray>& data) {
-            const ReadList list(data, {"bind_optimizer_data", self.label()});
+            const ReadList list(data, {"bind_optimizer_data", label_of(self)});
             without_gil([&] { self.bind_optimizer_data(list.data); });
           },
           py::arg("data"), "Host to device: one array per buffer, in order.")
@@ -310,8 +318,9 @@ void bind_tensor_class(py::module_& m) {
              return py::hash(py::int_(self.tensor_id()));
            })
       .def("__repr__", [](const Tensor& self) {
-        return "Tensor(" + self.label() + ", " + self.descriptor().to_string() +
-               ")";
+        const std::string text = self.descriptor().to_string();
+        if (has_lost_device_threads()) return "Tensor(" + text + ")";
+        return "Tensor(" + label_of(self) + ", " + text + ")";
       });
 }
 
@@ -325,7 +334,7 @@ void bind_tensor(py::module_& m) {
       .def(py::init([](const Tensor& tensor,
                        const std::optional<std::vector<HostArray>>& data) {
              const ReadList list(data.value_or(std::vector<HostArray>()),
-                                 {"TensorParameter", tensor.label()});
+                                 {"TensorParameter", label_of(tensor)});
              return TensorParameter(tensor, list.data);
            }),
            py::arg("tensor"), py::arg("optimizer_data") = py::none())

@@ -187,11 +187,9 @@ void bind_gradients(Training& graph) {
           "Gradient of an input tensor, or None when it is not computed. "
           "Read it with numpy().")
       .def("source_gradient_tensors", &TrainingGraph::source_gradient_tensors,
-           py::arg("layer"), py::call_guard<WithoutGil>(),
-           "Incoming gradients: of the layer's results.")
+           py::arg("layer"), "Incoming gradients: of the layer's results.")
       .def("result_gradient_tensors", &TrainingGraph::result_gradient_tensors,
-           py::arg("layer"), py::call_guard<WithoutGil>(),
-           "Outgoing gradients: of the layer's sources.")
+           py::arg("layer"), "Outgoing gradients: of the layer's sources.")
       .def("gradient", &gradient, py::arg("parameter"),
            "The raw gradient of a parameter on the device: a writable view, to "
            "be edited between execute_gradient and execute_optimizer_update. "
@@ -202,7 +200,7 @@ void bind_gradients(Training& graph) {
                              "multiple of 64 bytes.")
       .def("gradient_data", &gradient_data, py::arg("parameter"),
            py::arg("layer"), "A copy of the raw gradient of a parameter.")
-      .def_property_readonly("parameters", released(&TrainingGraph::parameters),
+      .def_property_readonly("parameters", &TrainingGraph::parameters,
                              "Trained parameters in order.");
 }
 
@@ -231,14 +229,13 @@ void bind_optimizer_methods(Training& graph) {
                 without_gil([&] { return self.optimizer(); });
             return optimizer ? std::optional(optimizer) : std::nullopt;
           })
-      .def("stop_gradient", &TrainingGraph::stop_gradient, py::arg("tensors"),
-           py::call_guard<WithoutGil>())
+      .def("stop_gradient", &TrainingGraph::stop_gradient, py::arg("tensors"))
       .def("set_training_tensor_parameters",
            &TrainingGraph::set_training_tensor_parameters,
-           py::arg("parameters"), py::call_guard<WithoutGil>(),
+           py::arg("parameters"),
            "Input tensors that the optimizer trains as well.")
       .def("allocate_user_gradient", &TrainingGraph::allocate_user_gradient,
-           py::arg("tensor"), py::call_guard<WithoutGil>(),
+           py::arg("tensor"),
            "A tensor to write the gradient of a layer's result into; it is "
            "added to what the graph itself contributes.")
       .def("compile_optimizer", &compile_optimizer,
@@ -251,7 +248,7 @@ void bind_optimizer_methods(Training& graph) {
           "bind_optimizer_data",
           [](TrainingGraph& self, const std::vector<HostArray>& data,
              const Tensor& tensor) {
-            const Context context{"bind_optimizer_data", tensor.label()};
+            const Context context{"bind_optimizer_data", label_of(tensor)};
             std::vector<py::array> arrays;
             std::vector<TensorData> list;
             for (const HostArray& source : data) {
@@ -266,7 +263,7 @@ void bind_optimizer_methods(Training& graph) {
           py::arg("data"), py::arg("tensor"),
           "Optimizer state of a parameter to the device, one array per buffer.")
       .def_property(
-          "random_step", released(&TrainingGraph::random_step),
+          "random_step", &TrainingGraph::random_step,
           [](TrainingGraph& self, std::int64_t step) {
             if (step < 0) {
               throw InvalidArgument(ErrorInfo{.op = "random_step",

@@ -2146,7 +2146,7 @@ class Graph:
         self, accumulator: Tensor, gradient: Tensor, factor: Tensor, *, name: str = ""
     ) -> None:
         """
-        Appends one `accumulate_gradient` op. Writes its inputs accumulator. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `accumulate_gradient` op. Writes its inputs accumulator. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def activation(
         self,
@@ -2199,7 +2199,7 @@ class Graph:
         name: str = "",
     ) -> None:
         """
-        Appends one `adam_update` op. Writes its inputs parameter momentum velocity maximum_velocity. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `adam_update` op. Writes its inputs parameter momentum velocity maximum_velocity. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def average_pool_2d(
         self,
@@ -2562,7 +2562,7 @@ class Graph:
         name: str = "",
     ) -> None:
         """
-        Appends one `rmsprop_update` op. Writes its inputs parameter square_average momentum gradient_average. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `rmsprop_update` op. Writes its inputs parameter square_average momentum gradient_average. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def select(
         self, sources: collections.abc.Sequence[Tensor], condition: Tensor
@@ -2589,7 +2589,7 @@ class Graph:
         name: str = "",
     ) -> None:
         """
-        Appends one `sgd_update` op. Writes its inputs parameter momentum. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `sgd_update` op. Writes its inputs parameter momentum. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def slice(
         self,
@@ -2864,7 +2864,7 @@ class CompiledGraph(Graph):
         """
     def synchronize(self) -> None:
         """
-        Waits until no execution of this graph is in flight.
+        Waits until every execution that was enqueued before is over.
         """
     def synchronize_updates(self) -> None:
         """

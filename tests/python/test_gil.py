@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: MIT
+"""Whatever may wait for a lock of the library gives up the GIL.
+
+A thread that holds the lock may in turn wait for the GIL. Giving it up is an
+error in a forked child, where a lock may be held for good; so a child tells for
+everything that is bound whether it does. What is bound later is called too: it
+gives up the GIL, or is listed in NEVER_WAITS.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from .conftest import RunScript
+
+FORKED = """
+    # Immutable, or of Python alone.
+    NEVER_WAITS = {
+        "Device": {"type", "actual_device_type", "name", "gpu_devices",
+                   "computes_in", "cpu", "gpu", "any", "ane", "null",
+                   "reason_unavailable"},
+        "ExecutionResult": {"loss", "has_loss", "execution_time", "layer_times",
+                            "result", "outputs", "output"},
+        "Tensor": {"tensor_id", "descriptor", "shape", "data_type", "image"},
+        "TensorData": {"immutable", "bytes", "length", "is_immutable"},
+        "TensorParameter": {"tensor"},
+    }
+    weights = dense.weights
+    run = step()
+    result = run.result()
+    array = np.zeros((2, 3), np.float32)
+    objects = {
+        "Graph": graph,
+        "TrainingGraph": training,
+        "InferenceGraph": tg.InferenceGraph([graph]),
+        "Tensor": weights,
+        "TensorData": tg.TensorData(array),
+        "TensorParameter": tg.TensorParameter(weights),
+        "Execution": run,
+        "ExecutionResult": result,
+        "Device": tg.Device("cpu"),
+    }
+    arguments = {
+        "node": (tg.layers.ReLU(), x),
+        "reshape": ((4, 3), x),
+        "transpose": ((1, 0), x),
+        "concatenate": ([x, x],),
+        "split": (x, 2, 1),
+        "select": ([x, x], x),
+        "source_tensors": (dense,),
+        "result_tensors": (dense,),
+        "add_inputs": ({"x": x},),
+        "add_outputs": ({"y": y},),
+        "bind_and_write_data": (data[0],),
+        "save_trace": ("/dev/null",),
+        "link": ([],),
+        "stop_gradient": ([y],),
+        "set_training_tensor_parameters": ([],),
+        "allocate_user_gradient": (y,),
+        "compile_optimizer": (tg.optimizers.SGD(0.1),),
+        "bind_optimizer_data": ([], weights),
+        "gradient_tensor": (x,),
+        "gradient": (weights,),
+        "gradient_data": (weights, dense),
+        "source_gradient_tensors": (dense,),
+        "result_gradient_tensors": (dense,),
+        ("Tensor", "set_data"): (array,),
+        ("Tensor", "copy_data_from_device_memory"): (array,),
+        ("Tensor", "bind_and_write_data"): (array, objects["Device"]),
+        ("Tensor", "bind_optimizer_data"): ([],),
+        "add_done_callback": (print,),
+    }
+    new_values = {"random_step": 3, "label": "new", "is_updatable": True}
+
+    def call(action):
+        try:
+            action()
+        except tg.DeviceError as error:
+            return "forked" in str(error)
+        return False
+
+    def child():
+        for name, target in objects.items():
+            for member in dir(type(target)):
+                if member.startswith("_") or member in NEVER_WAITS.get(name, ()):
+                    continue
+                bound = getattr(type(target), member)
+                if isinstance(bound, property):
+                    ok = call(lambda: getattr(target, member))
+                    if bound.fset is not None:
+                        value = new_values[member]
+                        ok = ok and call(lambda: setattr(target, member, value))
+                else:
+                    given = arguments.get((name, member), arguments.get(member, ()))
+                    ok = call(lambda: getattr(target, member)(*given))
+                print(name, member, "released" if ok else "HELD", flush=True)
+
+    sys.stdout.flush()
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(60)
+        try:
+            child()
+        except BaseException as error:
+            print("HELD", repr(error), flush=True)
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork()")
+def test_everything_that_is_bound_releases_the_gil(run_script: RunScript) -> None:
+    done = run_script(FORKED)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[-1] == "0", done.stdout + done.stderr
+    assert [line for line in lines if "HELD" in line] == []
+    # The classes were looked at, the op table's methods among them.
+    called = set(lines)
+    for expected in (
+        "TrainingGraph device released",
+        "TrainingGraph summarized_dot_description released",
+        "Graph layers released",
+        "Graph convolution_2d released",
+        "Tensor label released",
+        "Execution done released",
+    ):
+        assert expected in called
+
+
+def test_reading_a_graph_beside_a_compile(run_script: RunScript) -> None:
+    """A compile holds the graph's lock while others ask it; nobody hangs."""
+    done = run_script(
+        """
+        is_over = False
+
+        def compile():
+            while not is_over:
+                training.compile("cpu")
+
+        def submit():
+            while not is_over:
+                step(completion_handler=lambda _: None)
+
+        def read():
+            while not is_over:
+                training.device, training.memory, training.is_compiled
+                training.summarized_dot_description
+                dense.weights.label, graph.layers, graph.device
+
+        # Held by no C++ frame of ours: only the GIL lets it go on.
+        threads = [threading.Thread(target=f) for f in (compile, submit, read)]
+        for thread in threads:
+            thread.start()
+        for _ in range(100):
+            step().wait()
+            training.device
+        is_over = True
+        for thread in threads:
+            thread.join()
+        print("over")
+        """
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["over"]
