@@ -50,7 +50,7 @@ struct LayerCost {
 
 /// One call of Graph::node, a loss, or "other": what belongs to no layer.
 struct TRAINGRAPH_API LayerRow {
-  std::string layer;  // label; not unique, as labels are not
+  std::string layer;  // its label; "fc:2" for the second node of a layer
   std::string ops;    // of the forward: "convolution_2d"
   LayerCost forward, gradient, update;
   /// Elements of the layer's parameters; of shared ones in the first row only.

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "traingraph/enums.h"
@@ -29,9 +30,14 @@ class TRAINGRAPH_API Layer {
 
   /// Unique in the process.
   std::uint64_t layer_id() const { return id_; }
-  /// Default: the class name. Errors, pictures and profiles use it.
+  /// Unique in its graph; errors, reports and pictures use it, and parameters
+  /// are named after it: "fc.weights". A layer without a label of its own gets
+  /// its class's with its first node: "fully_connected", then
+  /// "fully_connected_2" and so on, in the order of nodes.
   const std::string& label() const { return label_; }
-  void set_label(std::string label) { label_ = std::move(label); }
+  /// Empty: the class's again. Throws StateError once the layer is part of a
+  /// graph: names are what checkpoints and reports go by.
+  void set_label(std::string label);
   /// With CompileOptions::debug_layers: result and gradient tensors of this
   /// layer are readable on the host after each execution.
   bool is_debugging_enabled = false;
@@ -56,13 +62,21 @@ class TRAINGRAPH_API Layer {
   virtual void lower(LayerBuilder& builder) const = 0;
 
  protected:
-  explicit Layer(std::string label);
+  /// `class_name` as in C++; the default label follows from it.
+  explicit Layer(std::string class_name);
+  /// The layer holds `tensor` as its `word` ("weights"). Names it "label.word",
+  /// now and when the label changes, unless somebody else named it.
+  void name_tensor(const Tensor& tensor, const char* word);
 
  private:
   friend class Graph;
   friend class Session;
+  friend struct LayerNames;
   std::uint64_t id_;
-  std::string label_;
+  std::string class_name_;
+  mutable std::string label_;
+  bool has_own_label_ = false;
+  std::vector<std::pair<Tensor, const char*>> tensors_;
   mutable std::atomic<std::optional<DeviceType>> device_type_{std::nullopt};
   /// The one graph that may have this layer as nodes; set by its first node.
   mutable std::weak_ptr<GraphState> graph_;

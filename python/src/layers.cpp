@@ -13,9 +13,13 @@ void bind_base(py::module_& m) {
       m, "Layer", "Base of everything that Graph.node() takes.")
       .def_property_readonly("layer_id", &Layer::layer_id,
                              "Unique in the process.")
-      .def_property("label", &Layer::label, &Layer::set_label,
-                    "Default: the class name. Errors, pictures and profiles "
-                    "use it.")
+      .def_property(
+          "label", &Layer::label,
+          py::cpp_function(&Layer::set_label, py::call_guard<WithoutGil>()),
+          "Unique in its graph; errors, reports and pictures use it, and "
+          "parameters are named after it: \"fc.weights\". Without one a layer "
+          "gets its class's with its first node: \"fully_connected_2\". Cannot "
+          "be set after that.")
       .def_readwrite("is_debugging_enabled", &Layer::is_debugging_enabled,
                      "With compile(debug_layers=True): results and gradients "
                      "are readable after each execution.")

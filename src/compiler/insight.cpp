@@ -80,7 +80,7 @@ UnitTable::UnitTable(const CompiledProgram& compiled, const DevicePeaks& peaks)
       group_(rows_.size()) {
   std::iota(group_.begin(), group_.end(), 0);
   for (std::size_t i = 0; i + 1 < rows_.size(); ++i) {
-    begin(rows_[i], compiled.assembled.records[i].layer->label());
+    begin(rows_[i], compiled.assembled.records[i].name);
   }
   begin(rows_.back(), "other");
   begin(total_, "total");

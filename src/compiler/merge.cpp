@@ -167,7 +167,8 @@ class Merger {
   ValueId import_tensor(const Value& value) {
     const auto it = out_.graph.value_of.find(value.tensor->id);
     if (it != out_.graph.value_of.end()) return it->second;
-    return add(Tensor(value.tensor), role_of(value), value.name, value.desc);
+    const Tensor tensor(value.tensor);
+    return add(tensor, role_of(value), tensor.label(), value.desc);
   }
 
   Role role_of(const Value& value) const {
@@ -221,6 +222,38 @@ class Merger {
     return id;
   }
 
+  /// Weights that the layer has may be declared as input, but not others.
+  void require_one_weights(const losses::Loss& loss) const {
+    const auto& declared = declaration_.label_weights;
+    const Tensor& first = declared.begin()->second;
+    if (declared.size() == 1 && (!loss.weights() || loss.weights() == first)) {
+      return;
+    }
+    throw InvalidArgument(ErrorInfo{
+        .op = "compile",
+        .node = loss.label(),
+        .what = "the loss layer takes one tensor of weights",
+        .expected = "1 entry in loss_label_weights, or the layer's weights",
+        .got = std::to_string(declared.size()) + " entries" +
+               (loss.weights() ? " and the layer's weights" : ""),
+        .hint = "Add losses as nodes to weigh them apart."});
+  }
+
+  /// One that no node has. The loss layer may be that of several graphs, so
+  /// its own label stays.
+  std::string name_of_loss() const {
+    const std::string& label = declaration_.loss->label();
+    std::string name = label;
+    const auto is_taken = [&](const LayerRecord& record) {
+      return record.name == name;
+    };
+    for (int number = 2; std::ranges::any_of(out_.graph.records, is_taken);
+         ++number) {
+      name = label + "_" + std::to_string(number);
+    }
+    return name;
+  }
+
   void append_loss() {
     const losses::Loss& loss = *declaration_.loss;
     if (declaration_.labels.size() != 1) {
@@ -242,10 +275,12 @@ class Merger {
     const Tensor& label = declaration_.labels.begin()->second;
     LayerRecord record;
     record.layer = declaration_.loss;
+    record.name = name_of_loss();
     std::vector<ValueId> sources{last_result_, add(label, Role::Input)};
     record.sources = {label};
     std::vector<Tensor> weights = loss.extra_sources();
     if (!declaration_.label_weights.empty()) {
+      require_one_weights(loss);
       weights = {declaration_.label_weights.begin()->second};
     }
     for (const Tensor& tensor : weights) {
@@ -255,12 +290,12 @@ class Merger {
       record.sources.push_back(tensor);
     }
     const int index = static_cast<int>(out_.graph.records.size());
-    program().position = {Phase::Forward, index, loss.label()};
-    LayerBuilder builder(out_.graph, loss, sources);
+    program().position = {Phase::Forward, index, record.name};
+    LayerBuilder builder(out_.graph, loss, record.name, sources);
     loss.lower(builder);
-    out_.graph.records.push_back(std::move(record));
     const ValueId result = builder.results().front();
-    Tensor tensor(program().desc(result), loss.label());
+    Tensor tensor(program().desc(result), record.name);
+    out_.graph.records.push_back(std::move(record));
     out_.graph.value_of[tensor.tensor_id()] = result;
     out_.graph.records.back().results = {tensor};
     grow(out_.depends_on_labels);

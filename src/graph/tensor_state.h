@@ -35,10 +35,15 @@ struct TensorState {
   std::uint64_t id = 0;
   TensorDescriptor desc;
   std::string label;
+  /// Id of the layer that chose the label and may change it; 0: the user did,
+  /// or nobody.
+  std::uint64_t label_owner = 0;
+  /// The owner has no label of its own and is in no graph yet.
+  bool is_label_provisional = false;
   HostData data;
   std::shared_ptr<DeviceStorage> device;
   std::vector<OptimizerSlot> slots;
-  mutable std::mutex mutex;  // guards data, device and slots
+  mutable std::mutex mutex;  // guards all but id and desc
 };
 
 /// Zeroed, 64-byte aligned host memory.

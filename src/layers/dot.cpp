@@ -43,8 +43,9 @@ class DotWriter {
 
  private:
   void outside(const Tensor& tensor) {
-    const std::string name = "t" + std::to_string(tensor.tensor_id());
+    const std::string name = "t" + std::to_string(num_outside_);
     if (!box_of_.emplace(tensor.tensor_id(), name).second) return;
+    ++num_outside_;
     text_ += "  " + name + " [shape=ellipse, label=\"" +
              escaped(tensor.label()) + "\\n" + tensor.shape().to_string() +
              "\"];\n";
@@ -60,7 +61,7 @@ class DotWriter {
   const std::unordered_set<std::uint64_t>& stopped_;
   std::unordered_map<std::uint64_t, std::string> box_of_;
   std::string text_;
-  int num_boxes_ = 0;
+  int num_boxes_ = 0, num_outside_ = 0;
 };
 
 std::vector<Tensor> tensors_of(const Program& program,
@@ -86,7 +87,7 @@ std::string dot_description(const GraphState& graph,
                  tensors_of(graph.program, node.outputs));
     } else if (node.layer != last_layer) {
       const LayerRecord& record = graph.records[node.layer];
-      writer.box(record.layer->label(), record.sources, record.results);
+      writer.box(record.name, record.sources, record.results);
     }
     last_layer = node.layer;
   }

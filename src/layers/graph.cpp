@@ -18,9 +18,6 @@
 namespace traingraph {
 namespace {
 
-// Guards Layer::graph_ of all layers.
-constinit std::mutex g_owner_mutex;
-
 /// Puts the program's position back, and the whole graph when the node that is
 /// being added does not get as far as commit().
 class Addition {
@@ -137,11 +134,15 @@ Tensor Graph::node(LayerPtr layer, std::vector<Tensor> sources,
                            .hint = {}});
   }
   const std::lock_guard lock(state_->mutex);
-  const std::lock_guard owner_lock(g_owner_mutex);
+  const std::lock_guard owner_lock(LayerNames::mutex());
   require_open(*state_, layer->label());
   require_owner(layer->graph_, state_, *layer);
+  const bool is_first_node = layer->graph_.lock() != state_;
+  const std::string label =
+      is_first_node ? LayerNames::choose(*state_, *layer) : layer->label();
   LayerRecord record{
       .layer = layer,
+      .name = state_->free_result_label(label),
       .sources = all_sources(*layer, std::move(sources), options.loss_labels),
       .results = {},
       .disable_update = options.disable_update};
@@ -149,27 +150,28 @@ Tensor Graph::node(LayerPtr layer, std::vector<Tensor> sources,
   Addition addition(*state_);
   state_->program.position = {.phase = Phase::Forward,
                               .layer = static_cast<int>(state_->records.size()),
-                              .name = layer->label()};
+                              .name = record.name};
   std::vector<ValueId> values;
   values.reserve(record.sources.size());
   for (const Tensor& source : record.sources) {
     values.push_back(state_->value(source));
   }
-  LayerBuilder builder(*state_, *layer, std::move(values));
-  with_subject("node", layer->label(), [&] { layer->lower(builder); });
+  LayerBuilder builder(*state_, *layer, record.name, std::move(values));
+  with_subject("node", record.name, [&] { layer->lower(builder); });
   if (builder.results().empty()) {
     throw InternalError({.op = "node",
-                         .node = layer->label(),
+                         .node = record.name,
                          .what = "the layer has no result",
                          .expected = "at least one",
                          .got = "none",
                          .hint = {}});
   }
   for (const ValueId result : builder.results()) {
-    record.results.push_back(state_->result_tensor(
-        own_result(builder, *state_, result), layer->label()));
+    record.results.push_back(
+        state_->result_tensor(own_result(builder, *state_, result), label));
   }
   Tensor first = record.results.front();
+  if (is_first_node) LayerNames::fix(*state_, *layer, label);
   state_->records.push_back(std::move(record));
   layer->graph_ = state_;
   addition.commit();

@@ -21,11 +21,17 @@ ValueId GraphState::value(const Tensor& tensor, Role role_when_new) {
   return found->second;
 }
 
-Tensor GraphState::result_tensor(ValueId id, const std::string& name) {
+std::string GraphState::free_result_label(const std::string& name) const {
   std::string label = name;
-  for (int number = 2; !labels.insert(label).second; ++number) {
-    label = name + "_" + std::to_string(number);
+  for (int number = 2; labels.contains(label); ++number) {
+    label = name + ":" + std::to_string(number);
   }
+  return label;
+}
+
+Tensor GraphState::result_tensor(ValueId id, const std::string& name) {
+  std::string label = free_result_label(name);
+  labels.insert(label);
   Value& value = program.value(id);
   // An opaque value has no shape, so this does not check it.
   Tensor tensor = value.is_opaque

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "graph/program.h"
+#include "layers/names.h"
 #include "traingraph/graph.h"
 
 namespace traingraph {
@@ -18,6 +19,8 @@ namespace traingraph {
 /// One call of Graph::node. Node::layer is an index into GraphState::records.
 struct LayerRecord {
   LayerPtr layer;
+  /// The layer's label; "fc:2" for the second node of a layer. Unique.
+  std::string name;
   std::vector<Tensor> sources;  // loss labels and extra sources included
   std::vector<Tensor> results;
   bool disable_update = false;
@@ -42,6 +45,9 @@ struct GraphState {
   std::vector<ValueId> promoted;
   /// Labels given to results so far.
   std::unordered_set<std::string> labels;
+  NameTable names;
+  /// Layers named after their class, by class.
+  std::unordered_map<std::string, int> num_unlabelled;
   /// Compiles that succeeded or are under way; nodes can no longer be added.
   int num_compiles = 0;
   mutable std::mutex mutex;
@@ -50,8 +56,9 @@ struct GraphState {
   /// parameter) the first time the tensor is seen.
   /// An Input that is asked for as a Variable becomes one.
   ValueId value(const Tensor& tensor, Role role_when_new = Role::Input);
-  /// A new tensor for a result of a node, labelled `name`, with a number when
-  /// the graph has that label already.
+  /// `name`, or "name:2" and so on when a result has that label already.
+  std::string free_result_label(const std::string& name) const;
+  /// A new tensor for a result of a node, with a free label.
   Tensor result_tensor(ValueId value, const std::string& name);
 
   Checkpoint checkpoint() const;

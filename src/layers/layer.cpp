@@ -4,6 +4,9 @@
 #include <atomic>
 #include <utility>
 
+#include "layers/names.h"
+#include "traingraph/error.h"
+
 namespace traingraph {
 namespace {
 
@@ -11,7 +14,30 @@ std::atomic<std::uint64_t> g_next_layer_id{0};
 
 }  // namespace
 
-Layer::Layer(std::string label)
-    : id_(g_next_layer_id++), label_(std::move(label)) {}
+Layer::Layer(std::string class_name)
+    : id_(g_next_layer_id++),
+      class_name_(std::move(class_name)),
+      label_(LayerNames::of_class(class_name_)) {}
+
+void Layer::set_label(std::string label) {
+  const std::lock_guard lock(LayerNames::mutex());
+  if (!graph_.expired()) {
+    throw StateError({.op = "set_label",
+                      .node = label_,
+                      .what = "the layer is part of a graph",
+                      .expected = "a label before the layer's first node",
+                      .got = "\"" + label + "\" after it",
+                      .hint = "Names of parameters follow from it."});
+  }
+  has_own_label_ = !label.empty();
+  label_ =
+      has_own_label_ ? std::move(label) : LayerNames::of_class(class_name_);
+  LayerNames::name_tensors(*this, /*is_in_graph=*/false);
+}
+
+void Layer::name_tensor(const Tensor& tensor, const char* word) {
+  tensors_.emplace_back(tensor, word);
+  LayerNames::name_tensors(*this, /*is_in_graph=*/false);
+}
 
 }  // namespace traingraph

@@ -9,10 +9,11 @@
 namespace traingraph {
 
 LayerBuilder::LayerBuilder(GraphState& graph, const Layer& layer,
-                           std::vector<ValueId> sources)
-    : graph_(graph), layer_(layer), sources_(std::move(sources)) {}
-
-const std::string& LayerBuilder::name() const { return layer_.label(); }
+                           std::string name, std::vector<ValueId> sources)
+    : graph_(graph),
+      layer_(layer),
+      name_(std::move(name)),
+      sources_(std::move(sources)) {}
 
 const TensorDescriptor& LayerBuilder::desc(ValueId value) const {
   return graph_.program.desc(value);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // LayerBuilder: what Layer::lower sees. It appends ops to the graph's program
-// with the layer's name on them and reports the results.
+// with the node's name on them and reports the results.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@ namespace traingraph {
 
 class LayerBuilder {
  public:
-  LayerBuilder(GraphState& graph, const Layer& layer,
+  LayerBuilder(GraphState& graph, const Layer& layer, std::string name,
                std::vector<ValueId> sources);
 
-  const std::string& name() const;
+  const std::string& name() const { return name_; }
   int num_sources() const { return static_cast<int>(sources_.size()); }
   ValueId source(int i) const { return sources_[i]; }
   const TensorDescriptor& desc(ValueId value) const;
@@ -49,6 +49,7 @@ class LayerBuilder {
 
   GraphState& graph_;
   const Layer& layer_;
+  std::string name_;
   std::vector<ValueId> sources_;
   std::vector<ValueId> results_;
 };

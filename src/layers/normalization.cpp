@@ -14,8 +14,7 @@ Tensor per_channel(const Tensor& given, std::int64_t channels, double value,
                    const char* what) {
   const Shape shape{channels};
   if (!given) {
-    return Tensor::filled({.shape = shape}, value,
-                          std::string(kOp) + "." + what);
+    return Tensor::filled({.shape = shape}, value);
   }
   require_parameter(kOp, what, given, {shape, Shape{1, channels, 1, 1}});
   return given;
@@ -45,6 +44,10 @@ BatchNormalization::BatchNormalization(std::int64_t feature_channel_count,
   if (options.gamma || none_given) {
     gamma_ = TensorParameter(per_channel(options.gamma, channels_, 1, "gamma"));
   }
+  if (beta_) name_tensor(beta_.tensor(), "beta");
+  if (gamma_) name_tensor(gamma_.tensor(), "gamma");
+  name_tensor(mean_, "mean");
+  name_tensor(variance_, "variance");
 }
 
 std::vector<TensorParameter> BatchNormalization::parameters() const {

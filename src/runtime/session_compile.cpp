@@ -4,6 +4,7 @@
 
 #include "graph/platform.h"
 #include "graph/tensor_state.h"
+#include "layers/names.h"
 #include "runtime/backend.h"
 #include "runtime/session.h"
 #include "traingraph/error.h"
@@ -55,6 +56,7 @@ void Session::compile(const Device& device, const CompileOptions& options,
   require_not_negative("verify_tolerance", options.verify_tolerance);
   declare_constants(constants, constants_data);
   Freeze freeze(declaration_.graphs);
+  LayerNames::make_unique(declaration_.graphs, declaration_.trained_inputs);
   forget_compilation();
   device_ = device;
   context_ = device.context();

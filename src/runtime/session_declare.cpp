@@ -7,6 +7,15 @@
 #include "traingraph/error.h"
 
 namespace traingraph {
+namespace {
+
+/// The number in a default label differs from run to run.
+void name_unlabelled(const Tensor& tensor, const std::string& name) {
+  std::scoped_lock lock(tensor.state()->mutex);
+  if (tensor.state()->label.empty()) tensor.state()->label = name;
+}
+
+}  // namespace
 
 Session::Session(bool trains, std::vector<Graph> graph_objects,
                  std::shared_ptr<const losses::Loss> loss,
@@ -141,6 +150,7 @@ void Session::add_inputs(const TensorMap& inputs, const TensorMap& labels,
                   .expected = "one name per tensor",
                   .got = "\"" + tensor.label() + "\" again"});
   }
+  for (const auto& [name, tensor] : all) name_unlabelled(tensor, name);
   declaration_.inputs.insert(inputs.begin(), inputs.end());
   declaration_.labels.insert(labels.begin(), labels.end());
   declaration_.label_weights.insert(label_weights.begin(), label_weights.end());
@@ -196,6 +206,11 @@ void Session::set_trained_inputs(std::vector<TensorParameter> parameters) {
         .what = "not an input tensor of this graph",
         .expected = "a float32 tensor that a node reads and none produces",
         .hint = "Parameters of layers are trained anyway."});
+  }
+  int number = 0;
+  for (const TensorParameter& parameter : parameters) {
+    name_unlabelled(parameter.tensor(),
+                    "parameter_" + std::to_string(++number));
   }
   declaration_.trained_inputs = std::move(parameters);
 }

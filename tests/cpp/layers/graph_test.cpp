@@ -45,6 +45,7 @@ std::string fingerprint(const Graph& graph) {
   text += std::to_string(state.records.size()) + " " +
           std::to_string(state.value_of.size()) + " " +
           std::to_string(state.labels.size()) + " " +
+          std::to_string(state.num_unlabelled.size()) + " " +
           std::to_string(state.promoted.size()) + " " +
           std::to_string(state.num_random_streams) + " " +
           std::to_string(state.random_state) + " " +
@@ -71,7 +72,7 @@ TEST(Graph, AddsNodesInOrder) {
   ASSERT_EQ(program.nodes().size(), 2u);
   EXPECT_EQ(program.node(0).layer, 0);
   EXPECT_EQ(program.node(1).layer, 1);
-  EXPECT_EQ(program.node(0).name, "FullyConnected");
+  EXPECT_EQ(program.node(0).name, "fully_connected");
   EXPECT_EQ(program.position.layer, -1);
   const ValueId weights = graph.state()->value_of.at(fc->weights().tensor_id());
   EXPECT_EQ(program.value(weights).role, Role::Variable);
@@ -96,8 +97,8 @@ TEST(Graph, OneLayerMayBeSeveralNodesOfOneGraph) {
   const Tensor y = graph.node(fc, h);
   EXPECT_EQ(graph.layers().size(), 1u);
   EXPECT_EQ(graph.result_tensors(*fc), (std::vector{h, y}));
-  EXPECT_EQ(h.label(), "FullyConnected");
-  EXPECT_EQ(y.label(), "FullyConnected_2");
+  EXPECT_EQ(h.label(), "fully_connected");
+  EXPECT_EQ(y.label(), "fully_connected:2");
   // x, weights, biases, two results.
   EXPECT_EQ(graph.state()->program.values().size(), 5u);
 }
@@ -199,7 +200,7 @@ TEST(Graph, LossLabelsAndWeightsFollowTheSources) {
   EXPECT_EQ(graph.source_tensors(*loss), (std::vector{y, t, w}));
   const ErrorInfo info = error_of<InvalidArgument>(
       [&] { graph.node(std::make_shared<ReLU>(), y, {.loss_labels = {t}}); });
-  EXPECT_EQ(info.node, "ReLU");
+  EXPECT_EQ(info.node, "relu");
   EXPECT_THROW(graph.node(std::make_shared<losses::Huber>(), y),
                InvalidArgument);
 }
@@ -220,7 +221,7 @@ TEST(Graph, OpsHaveNoLayer) {
   ASSERT_EQ(results.size(), 2u);
   EXPECT_EQ(results[0].shape(), (Shape{2, 3, 2, 2}));
   EXPECT_EQ(results[0].label(), "pool");
-  EXPECT_EQ(results[1].label(), "pool_2");
+  EXPECT_EQ(results[1].label(), "pool:2");
   EXPECT_EQ(graph.state()->program.node(0).layer, -1);
   // The opaque state is good for the gradient op.
   const auto gradient =

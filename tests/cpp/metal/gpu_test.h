@@ -113,7 +113,7 @@ inline void expect_names_layers(const Error& error) {
   const std::string& node = error.node();
   bool is_named = false;
   for (const char* layer : {"first", "norm", "relu", "drop", "second",
-                            "SoftmaxCrossEntropy", "seed", "data"}) {
+                            "softmax_cross_entropy", "seed", "data"}) {
     is_named = is_named || node.starts_with(layer);
   }
   EXPECT_TRUE(is_named) << error.what();

@@ -51,7 +51,7 @@ TEST_F(Failures, ResultsOfAFailedExecutionAreNotRead) {
   TrainingGraph t = a.train();
   t.execute(a.net.inputs, a.net.labels).wait();
   EXPECT_EQ(read(a.net.y), Floats(8, 0.0f));
-  fail_at("loss", "MeanSquaredError");
+  fail_at("loss", "mean_squared_error");
   EXPECT_THROW(t.execute(a.net.inputs, a.net.labels).wait(), Broken);
   EXPECT_THROW(read(a.net.y), Broken);
   EXPECT_THROW(a.net.y.synchronize_data(), Broken);

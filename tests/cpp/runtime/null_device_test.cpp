@@ -92,7 +92,7 @@ TEST_F(NullDevice, LinkedGraphsFailWithWhatTheyRead) {
   for (const Execution& execution : step()) {
     EXPECT_THROW(execution.wait(), Broken);
   }
-  fail_at("loss_gradient", "MeanSquaredError");
+  fail_at("loss_gradient", "mean_squared_error");
   const auto half = step();
   half[0].wait();
   half[1].wait();
@@ -119,7 +119,7 @@ TEST_F(NullDevice, AFailedStepDoesNotFailTheNext) {
 TEST_F(NullDevice, SynchronousCallsThrowAfterTheirHandler) {
   Named a("a");
   TrainingGraph t = a.train();
-  fail_at("loss", "MeanSquaredError");
+  fail_at("loss", "mean_squared_error");
   std::exception_ptr seen;
   EXPECT_THROW(
       t.execute(a.net.inputs, a.net.labels, {},
@@ -141,7 +141,7 @@ TEST_F(NullDevice, FailedExecutionsDoNotTouchTheCallersMemory) {
   TrainingGraph t = a.train();
   Floats y(8, 5.0f);
   const NamedData outputs[] = {{"y", view(y)}};
-  fail_at("loss", "MeanSquaredError");
+  fail_at("loss", "mean_squared_error");
   EXPECT_THROW(
       t.execute(a.net.inputs, a.net.labels, {}, {.outputs_data = outputs})
           .wait(),

@@ -94,13 +94,13 @@ class BenchmarkNetwork {
   Tensor norm(const Tensor& x) {
     const Shape channels{x.shape()[1]};
     const Floats zeros(x.shape()[1], 0.0f), ones(x.shape()[1], 1.0f);
-    return graph.node(std::make_shared<layers::BatchNormalization>(
-                          channels[0],
-                          BatchNormalizationOptions{
-                              .beta = Tensor({channels}, view(zeros), "beta"),
-                              .gamma = Tensor({channels}, view(ones), "gamma"),
-                              .momentum = 0.9f}),
-                      x);
+    return graph.node(
+        std::make_shared<layers::BatchNormalization>(
+            channels[0],
+            BatchNormalizationOptions{.beta = Tensor({channels}, view(zeros)),
+                                      .gamma = Tensor({channels}, view(ones)),
+                                      .momentum = 0.9f}),
+        x);
   }
   Tensor relu(const Tensor& x) {
     return graph.node(std::make_shared<layers::ReLU>(), x);

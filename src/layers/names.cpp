@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: MIT
+#include "layers/names.h"
+
+#include <algorithm>
+#include <cctype>
+#include <unordered_set>
+#include <utility>
+
+#include "graph/tensor_state.h"
+#include "layers/graph_state.h"
+#include "traingraph/error.h"
+
+namespace traingraph {
+namespace {
+
+// Guards Layer::graph_ and Layer::label_ of all layers.
+constinit std::mutex g_layer_mutex;
+
+/// A layer and a tensor may have the same name.
+std::string key_of(const std::string& name, std::uint64_t tensor) {
+  return (tensor == 0 ? "layer " : "tensor ") + name;
+}
+
+/// 0 is nobody.
+std::uint64_t owner_id(const Layer& layer) { return layer.layer_id() + 1; }
+
+void replace_all(std::string& text, const std::string& from,
+                 const std::string& to) {
+  for (auto at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+/// "fc" -> "fc", "fc_2", "fc_3" ...
+std::string numbered(const std::string& base, int number) {
+  return number == 1 ? base : base + "_" + std::to_string(number);
+}
+
+std::string what_of(const char* word, const std::string& place) {
+  return std::string(word) + " of " + place;
+}
+
+std::string place_of(const std::string& prefix, std::size_t node,
+                     const std::string& class_name) {
+  return prefix + "node " + std::to_string(node) + " (" + class_name + ")";
+}
+
+}  // namespace
+
+bool NameTable::is_free(const std::string& name, std::uint64_t tensor) const {
+  const auto owner = owner_of_.find(key_of(name, tensor));
+  return owner == owner_of_.end() ||
+         (tensor != 0 && owner->second.tensor == tensor);
+}
+
+void NameTable::add(const std::string& name, std::uint64_t tensor,
+                    std::string place) {
+  owner_of_.try_emplace(key_of(name, tensor), Owner{tensor, std::move(place)});
+}
+
+void NameTable::require_free(const char* call, const std::string& name,
+                             std::uint64_t tensor,
+                             const std::string& place) const {
+  if (is_free(name, tensor)) return;
+  throw InvalidArgument(
+      {.op = call,
+       .node = name,
+       .what = "two things have the same name",
+       .expected = tensor == 0 ? "a label of its own for each layer"
+                               : "a name of its own for each parameter",
+       .got = "\"" + name + "\" for " +
+              owner_of_.at(key_of(name, tensor)).place + " and for " + place,
+       .hint = "Give layers and the tensors made for them different labels."});
+}
+
+std::mutex& LayerNames::mutex() { return g_layer_mutex; }
+
+std::string LayerNames::of_class(const std::string& class_name) {
+  std::string text = class_name;
+  replace_all(text, "ReLU", "Relu");  // words, in spite of their capitals
+  replace_all(text, "MatMul", "Matmul");
+  const auto is_upper = [&](std::size_t i) {
+    return i < text.size() && std::isupper(static_cast<unsigned char>(text[i]));
+  };
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool ends_capitals =
+        i + 1 < text.size() &&
+        std::islower(static_cast<unsigned char>(text[i + 1]));
+    if (i > 0 && is_upper(i) && (!is_upper(i - 1) || ends_capitals)) {
+      result += '_';
+    }
+    result +=
+        static_cast<char>(std::tolower(static_cast<unsigned char>(text[i])));
+  }
+  return result;
+}
+
+void LayerNames::name_tensors(const Layer& layer, bool is_in_graph) {
+  for (const auto& [tensor, word] : layer.tensors_) {
+    TensorState& state = *tensor.state();
+    const std::lock_guard lock(state.mutex);
+    if (!follows(state, layer, is_in_graph)) continue;
+    state.label = layer.label_ + "." + word;
+    state.label_owner = owner_id(layer);
+    state.is_label_provisional = !is_in_graph && !layer.has_own_label_;
+  }
+}
+
+bool LayerNames::follows(const TensorState& tensor, const Layer& layer,
+                         bool is_in_graph) {
+  return tensor.label.empty() || tensor.label_owner == owner_id(layer) ||
+         (is_in_graph && tensor.is_label_provisional);
+}
+
+std::vector<LayerNames::Tensors> LayerNames::tensors_of(
+    const Layer& layer, const std::string& label) {
+  std::vector<Tensors> result;
+  for (const auto& [tensor, word] : layer.tensors_) {
+    const TensorState& state = *tensor.state();
+    const std::lock_guard lock(state.mutex);
+    const bool is_named_after = follows(state, layer, /*is_in_graph=*/true);
+    result.push_back({.name = is_named_after ? label + "." + word : state.label,
+                      .tensor = state.id,
+                      .word = word,
+                      .follows = is_named_after});
+  }
+  return result;
+}
+
+bool LayerNames::is_free(const NameTable& names, const Layer& layer,
+                         const std::string& label) {
+  if (!names.is_free(label)) return false;
+  for (const Tensors& tensor : tensors_of(layer, label)) {
+    if (tensor.follows && !names.is_free(tensor.name, tensor.tensor)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void LayerNames::add(NameTable& names, const Layer& layer,
+                     const std::string& label, const std::string& place) {
+  names.add(label, 0, place);
+  for (const Tensors& tensor : tensors_of(layer, label)) {
+    names.add(tensor.name, tensor.tensor, what_of(tensor.word, place));
+  }
+}
+
+void LayerNames::add_fixed_tensors(NameTable& names, const Layer& layer,
+                                   const std::string& place) {
+  for (const Tensors& tensor : tensors_of(layer, layer.label_)) {
+    if (tensor.follows) continue;
+    const std::string what = what_of(tensor.word, place);
+    names.require_free("compile", tensor.name, tensor.tensor, what);
+    names.add(tensor.name, tensor.tensor, what);
+  }
+}
+
+void LayerNames::require_free(const NameTable& names, const char* call,
+                              const Layer& layer, const std::string& label,
+                              const std::string& place) {
+  names.require_free(call, label, 0, place);
+  NameTable own;
+  own.add(label, 0, place);
+  for (const Tensors& tensor : tensors_of(layer, label)) {
+    const std::string what = what_of(tensor.word, place);
+    names.require_free(call, tensor.name, tensor.tensor, what);
+    own.require_free(call, tensor.name, tensor.tensor, what);
+    own.add(tensor.name, tensor.tensor, what);
+  }
+}
+
+std::string LayerNames::choose(const GraphState& graph, const Layer& layer) {
+  std::string label = layer.label_;
+  if (!layer.has_own_label_) {
+    const std::string base = of_class(layer.class_name_);
+    const auto known = graph.num_unlabelled.find(layer.class_name_);
+    int number = known == graph.num_unlabelled.end() ? 0 : known->second;
+    do {
+      label = numbered(base, ++number);
+    } while (graph.labels.contains(label) ||
+             !is_free(graph.names, layer, label));
+  }
+  require_free(graph.names, "node", layer, label,
+               place_of("", graph.records.size(), layer.class_name_));
+  return label;
+}
+
+void LayerNames::fix(GraphState& graph, const Layer& layer,
+                     const std::string& label) {
+  layer.label_ = label;
+  name_tensors(layer, /*is_in_graph=*/true);
+  if (!layer.has_own_label_) ++graph.num_unlabelled[layer.class_name_];
+  add(graph.names, layer, label,
+      place_of("", graph.records.size(), layer.class_name_));
+  for (const auto& [tensor, word] : layer.tensors_) {
+    const auto value = graph.value_of.find(tensor.tensor_id());
+    if (value == graph.value_of.end()) continue;
+    graph.program.value(value->second).name = tensor.label();
+  }
+}
+
+/// Records, nodes, results and values follow the layer.
+void LayerNames::rename(GraphState& graph, const Layer& layer,
+                        const std::string& label) {
+  const std::string old = layer.label_;
+  const auto renamed = [&](const std::string& name) {
+    const bool follows = name == old || name.starts_with(old + ":") ||
+                         name.starts_with(old + ".");
+    return follows ? label + name.substr(old.size()) : name;
+  };
+  layer.label_ = label;
+  name_tensors(layer, /*is_in_graph=*/true);
+  for (LayerRecord& record : graph.records) {
+    if (record.layer.get() != &layer) continue;
+    record.name = renamed(record.name);
+    for (Tensor& result : record.results) {
+      const std::string name = renamed(result.label());
+      if (name != result.label()) result.set_label(name);
+      graph.labels.insert(name);
+    }
+  }
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.program.nodes().size());
+       ++id) {
+    Node& node = graph.program.node(id);
+    if (node.layer < 0 || graph.records[node.layer].layer.get() != &layer) {
+      continue;
+    }
+    node.name = renamed(node.name);
+    for (const ValueId value : node.outputs) {
+      std::string& name = graph.program.value(value).name;
+      name = renamed(name);
+    }
+  }
+}
+
+void LayerNames::make_unique(
+    std::span<const std::shared_ptr<GraphState>> graphs,
+    std::span<const TensorParameter> others) {
+  constexpr const char* kCall = "compile";
+  struct Movable {
+    GraphState* graph;
+    const Layer* layer;
+    std::string place;
+  };
+  // In address order, as every pair of graphs is locked.
+  std::vector<std::shared_ptr<GraphState>> sorted(graphs.begin(), graphs.end());
+  std::ranges::sort(sorted);
+  std::vector<std::unique_lock<std::mutex>> locks;
+  for (const auto& graph : sorted) locks.emplace_back(graph->mutex);
+  const std::lock_guard lock(g_layer_mutex);
+  NameTable names;
+  std::vector<Movable> movable;
+  for (std::size_t i = 0; i < graphs.size(); ++i) {
+    GraphState& graph = *graphs[i];
+    const std::string prefix = "graph object " + std::to_string(i) + ", ";
+    std::unordered_set<const Layer*> seen;
+    for (std::size_t k = 0; k < graph.records.size(); ++k) {
+      const Layer& layer = *graph.records[k].layer;
+      if (!seen.insert(&layer).second) continue;
+      name_tensors(layer, /*is_in_graph=*/true);  // labels may be gone
+      const std::string place = place_of(prefix, k, layer.class_name_);
+      // The compile that asks is counted.
+      if (layer.has_own_label_ || graph.num_compiles > 1) {
+        require_free(names, kCall, layer, layer.label_, place);
+        add(names, layer, layer.label_, place);
+        continue;
+      }
+      add_fixed_tensors(names, layer, place);
+      movable.push_back({&graph, &layer, place});
+    }
+  }
+  for (const TensorParameter& other : others) {
+    const Tensor& tensor = other.tensor();
+    names.require_free(kCall, tensor.label(), tensor.tensor_id(),
+                       "a trained input");
+    names.add(tensor.label(), tensor.tensor_id(), "a trained input");
+  }
+  std::unordered_map<std::string, int> last;  // by class
+  for (const Movable& item : movable) {
+    const std::string& class_name = item.layer->class_name_;
+    std::string label = item.layer->label_;
+    while (!is_free(names, *item.layer, label)) {
+      label = numbered(of_class(class_name), ++last[class_name]);
+    }
+    if (label != item.layer->label_) rename(*item.graph, *item.layer, label);
+    add(names, *item.layer, label, item.place);
+  }
+}
+
+}  // namespace traingraph

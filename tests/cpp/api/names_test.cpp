@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// Names over several graph objects, and where users meet them.
+#include <gtest/gtest.h>
+
+#include "support/training.h"
+
+namespace traingraph {
+namespace {
+
+using namespace testing;  // NOLINT: helpers of these tests
+
+std::shared_ptr<layers::FullyConnected> dense(const std::string& label = {}) {
+  auto layer = std::make_shared<layers::FullyConnected>(3, 3);
+  if (!label.empty()) layer->set_label(label);
+  return layer;
+}
+
+/// front -> back, in two graph objects.
+struct TwoObjects {
+  explicit TwoObjects(const std::string& front_label = {},
+                      const std::string& back_label = {})
+      : first(dense(front_label)), second(dense(back_label)) {
+    h = front.node(first, x);
+    y = back.node(second, h);
+  }
+  TrainingGraph declared() const {
+    TrainingGraph g({front, back}, std::make_shared<losses::MeanSquaredError>(),
+                    sgd(0.1f, 0.9f));
+    g.add_inputs({{"x", x}}, {{"t", t}});
+    g.add_outputs({{"y", y}});
+    return g;
+  }
+  Tensor x{{.shape = {2, 3}}}, t{{.shape = {2, 3}}}, h, y;
+  Graph front, back;
+  std::shared_ptr<layers::FullyConnected> first, second;
+};
+
+TEST(Names, AreUniqueOverGraphObjects) {
+  TwoObjects two;
+  EXPECT_EQ(two.second->label(), "fully_connected");
+  TrainingGraph g = two.declared();
+  g.compile(test_device());
+  EXPECT_EQ(two.first->weights().label(), "fully_connected.weights");
+  EXPECT_EQ(two.second->label(), "fully_connected_2");
+  EXPECT_EQ(two.second->weights().label(), "fully_connected_2.weights");
+  EXPECT_EQ(two.y.label(), "fully_connected_2");
+  std::vector<std::string> names;
+  for (const Tensor& parameter : g.parameters()) {
+    names.push_back(parameter.label());
+  }
+  EXPECT_EQ(names,
+            (std::vector<std::string>{
+                "fully_connected.weights", "fully_connected.biases",
+                "fully_connected_2.weights", "fully_connected_2.biases"}));
+  // Once compiled they stand, in whatever other order.
+  InferenceGraph other({two.back});
+  other.add_inputs({{"h", two.h}});
+  other.compile(test_device());
+  EXPECT_EQ(two.second->label(), "fully_connected_2");
+}
+
+TEST(Names, TwiceInGraphObjectsAreRefusedWithBothPlaces) {
+  TwoObjects two("fc", "fc");
+  TrainingGraph g = two.declared();
+  const ErrorInfo info =
+      error_of<InvalidArgument>([&] { g.compile(test_device()); });
+  EXPECT_EQ(info.op, "compile");
+  EXPECT_EQ(info.got,
+            "\"fc\" for graph object 0, node 0 (FullyConnected) and for graph "
+            "object 1, node 0 (FullyConnected)");
+}
+
+TEST(Names, OfCompiledGraphsThatClashAreRefused) {
+  TwoObjects two;
+  for (const auto& [graph, input] :
+       {std::pair{two.front, two.x}, std::pair{two.back, two.h}}) {
+    InferenceGraph g({graph});
+    g.add_inputs({{"in", input}});
+    g.compile(test_device());
+  }
+  EXPECT_EQ(two.second->label(), "fully_connected");
+  TrainingGraph g = two.declared();
+  EXPECT_THROW(g.compile(test_device()), InvalidArgument);
+}
+
+TEST(Names, OfTensorsRenamedLaterAreChecked) {
+  TwoObjects two;
+  Tensor first = two.first->weights(), second = two.second->weights();
+  first.set_label("w");
+  second.set_label("w");
+  TrainingGraph g = two.declared();
+  const ErrorInfo info =
+      error_of<InvalidArgument>([&] { g.compile(test_device()); });
+  EXPECT_EQ(info.node, "w");
+  second.set_label("v");
+  EXPECT_NO_THROW(g.compile(test_device()));
+  EXPECT_EQ(two.first->weights().label(), "w");
+}
+
+TEST(Names, OfInputsAreTheirDeclaredOnes) {
+  TwoObjects two;
+  TrainingGraph g = two.declared();
+  EXPECT_EQ(two.x.label(), "x");
+  EXPECT_EQ(two.t.label(), "t");
+  TwoObjects trained;
+  TrainingGraph h({trained.front});
+  h.set_training_tensor_parameters({TensorParameter(trained.x)});
+  EXPECT_EQ(trained.x.label(), "parameter_1");
+}
+
+TEST(Names, ReachReportsPlansAndPictures) {
+  TwoObjects two("front");
+  TrainingGraph g = two.declared();
+  g.compile(test_device(), {.disable_layer_fusion = true});
+  const Report report = g.report();
+  ASSERT_GE(report.rows.size(), 3u);
+  EXPECT_EQ(report.rows[0].layer, "front");
+  EXPECT_EQ(report.rows[1].layer, "fully_connected");
+  EXPECT_EQ(report.rows[2].layer, "mean_squared_error");
+  const std::string plan = g.plan_description();
+  EXPECT_NE(plan.find("\"front\""), std::string::npos) << plan;
+  EXPECT_NE(plan.find("\"fully_connected.weights\""), std::string::npos)
+      << plan;
+  EXPECT_NE(g.summarized_dot_description().find("label=\"front\\n"),
+            std::string::npos);
+  const Floats x(6, 1), t(6, 1);
+  const ExecutionResult result = g.execute({{"x", view(x)}}, {{"t", view(t)}},
+                                           {}, {.per_layer_profiling = true})
+                                     .result();
+  EXPECT_EQ(result.layer_times()[1].layer, "fully_connected");
+}
+
+TEST(Names, OfPlansAreTheSameInEveryRun) {
+  const auto describe = [] {
+    TwoObjects two;
+    TrainingGraph g = two.declared();
+    g.compile(test_device());
+    return g.plan_description() + g.summarized_dot_description();
+  };
+  const std::string first = describe();
+  EXPECT_EQ(describe(), first);  // tensor and layer ids have moved on
+}
+
+}  // namespace
+}  // namespace traingraph
