@@ -35,11 +35,19 @@ struct LayerTime {
 class TRAINGRAPH_API ExecutionResult {
  public:
   /// The loss of a training execution, else the last result; empty for
-  /// gradient and update executions.
+  /// gradient and update executions. Of several losses it is the sum, or, when
+  /// one of them has no reduction, the last one's elements.
   std::optional<OutputView> result() const;
-  /// The loss as a number. Throws StateError when there is no scalar loss.
+  /// The loss as a number; of several their sum. Throws StateError when there
+  /// is none, or one of them has no reduction.
   float loss() const;
   bool has_loss() const;
+  /// Each loss under its layer's label ("mse:2" for the layer's second node),
+  /// in the order of the nodes.
+  std::span<const OutputView> losses() const;
+  /// One of them. Throws InvalidArgument, listing the labels, when there is no
+  /// such loss, StateError when it has no reduction.
+  float loss(std::string_view label) const;
   /// Declared outputs, in the order of their names.
   std::span<const OutputView> outputs() const;
   /// Throws InvalidArgument, listing the names, when there is no such output.

@@ -85,6 +85,15 @@ py::typing::Dict<py::str, Array> outputs(const py::object& self) {
   return arrays;
 }
 
+py::typing::Dict<py::str, py::float_> losses(const ExecutionResult& self) {
+  py::typing::Dict<py::str, py::float_> values;
+  for (const OutputView& loss : self.losses()) {
+    if (loss.descriptor.shape.num_elements() != 1) continue;
+    values[py::str(loss.name)] = self.loss(loss.name);
+  }
+  return values;
+}
+
 /// A LayerTime that owns its text, for it may outlive the result.
 struct OwnedLayerTime {
   std::string layer;
@@ -124,10 +133,18 @@ void bind_result(py::module_& m) {
       .def_property_readonly(
           "result", &main_result,
           "The loss of a training execution, else the last result; None for "
-          "gradient and update executions.")
-      .def_property_readonly("loss", never_waits(&ExecutionResult::loss),
-                             "The loss as a float. Raises StateError when "
-                             "there is no scalar loss.")
+          "gradient and update executions. Of several losses it is the sum, "
+          "or, when one has no reduction, the last one's elements.")
+      .def_property_readonly(
+          "loss",
+          never_waits(py::overload_cast<>(&ExecutionResult::loss, py::const_)),
+          "The loss as a float; of several their sum. Raises StateError when "
+          "there is none, or one has no reduction.")
+      .def_property_readonly(
+          "losses", &losses,
+          "Each loss by its layer's label (\"mse:2\" for the layer's second "
+          "node). Those without a reduction are no numbers, and missing: "
+          "declare them as outputs.")
       .def_property_readonly("has_loss",
                              never_waits(&ExecutionResult::has_loss))
       .def_property_readonly("outputs", &outputs, "Declared outputs by name.")

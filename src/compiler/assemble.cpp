@@ -51,7 +51,7 @@ void find_losses(Assembled& a) {
   for (const LayerRecord& record : a.records) {
     if (!record.layer->is_loss() || record.results.empty()) continue;
     a.losses.push_back(a.find(record.results.front()));
-    a.loss = a.losses.back();
+    a.loss_names.push_back(record.name);
   }
 }
 

@@ -67,8 +67,8 @@ struct Assembled {
   std::vector<LayerRecord> records;  // Node::layer indexes these
   std::unordered_map<std::uint64_t, ValueId> value_of;  // by tensor id
   GradientMap gradient_of;
-  std::vector<ValueId> losses;
-  ValueId loss = kNoValue;    // of the last loss layer
+  std::vector<ValueId> losses;          // in the order of their layers
+  std::vector<std::string> loss_names;  // of their records
   ValueId result = kNoValue;  // last result of the last graph, before the loss
   std::vector<Trained> trained;
   /// Gradients of declared inputs, when computed.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "traingraph/execution.h"
 
-#include <cstring>
+#include <algorithm>
 
 #include "compiler/insight.h"
 #include "runtime/execution_state.h"
@@ -22,6 +22,23 @@ void divide(double seconds, const Unit& unit, const Program& program,
                                                     : time.update;
     phase += seconds * shares[i];
   }
+}
+
+const OutputView& find(const std::vector<OutputView>& views, const char* what,
+                       std::string_view name) {
+  const auto found = std::ranges::find(views, name, &OutputView::name);
+  if (found != views.end()) return *found;
+  std::string known;
+  for (const OutputView& view : views) {
+    known += (known.empty() ? "\"" : ", \"") + std::string(view.name) + "\"";
+  }
+  throw InvalidArgument(ErrorInfo{
+      .op = what,
+      .node = std::string(name),
+      .what = std::string("there is no such ") + what,
+      .expected =
+          known.empty() ? std::string("nothing: there is no ") + what : known,
+      .got = "\"" + std::string(name) + "\""});
 }
 
 }  // namespace
@@ -55,21 +72,39 @@ std::optional<OutputView> ExecutionResult::result() const {
 }
 
 bool ExecutionResult::has_loss() const {
-  return state_->has_loss &&
-         state_->result->descriptor.shape.num_elements() == 1;
+  return !state_->losses.empty() &&
+         std::ranges::all_of(state_->losses, is_number);
 }
 
 float ExecutionResult::loss() const {
-  if (has_loss()) {
-    float loss = 0;
-    std::memcpy(&loss, state_->result->data.data(), sizeof(loss));
-    return loss;
-  }
+  if (has_loss()) return number(*state_->result);
+  const auto& losses = state_->losses;
+  const auto unreduced = std::ranges::find_if_not(losses, is_number);
   throw StateError(ErrorInfo{
       .op = "loss",
+      .node = unreduced == losses.end() ? "" : std::string(unreduced->name),
       .what = "this execution computed no scalar loss",
       .expected = "a forward pass with labels and a Sum or Mean reduction",
-      .hint = "Read result() instead."});
+      .got = unreduced == losses.end()
+                 ? "no loss"
+                 : "element losses " + unreduced->descriptor.to_string(),
+      .hint = "Read result() or losses() instead."});
+}
+
+std::span<const OutputView> ExecutionResult::losses() const {
+  return state_->losses;
+}
+
+float ExecutionResult::loss(std::string_view label) const {
+  const OutputView& loss = find(state_->losses, "loss", label);
+  if (is_number(loss)) return number(loss);
+  throw StateError(
+      ErrorInfo{.op = "loss",
+                .node = std::string(label),
+                .what = "the loss is not one number",
+                .expected = "a Sum or Mean reduction",
+                .got = "element losses " + loss.descriptor.to_string(),
+                .hint = "Read losses() instead."});
 }
 
 std::span<const OutputView> ExecutionResult::outputs() const {
@@ -77,17 +112,7 @@ std::span<const OutputView> ExecutionResult::outputs() const {
 }
 
 const OutputView& ExecutionResult::output(std::string_view name) const {
-  std::string known;
-  for (const OutputView& output : state_->outputs) {
-    if (output.name == name) return output;
-    known += (known.empty() ? "\"" : ", \"") + std::string(output.name) + "\"";
-  }
-  throw InvalidArgument(ErrorInfo{
-      .op = "output",
-      .node = std::string(name),
-      .what = "there is no such output",
-      .expected = known.empty() ? "nothing: no outputs are declared" : known,
-      .got = "\"" + std::string(name) + "\""});
+  return find(state_->outputs, "output", name);
 }
 
 double ExecutionResult::execution_time() const { return state_->seconds; }
@@ -99,7 +124,7 @@ std::vector<LayerTime> ExecutionResult::layer_times() const {
   const auto& units = state_->bound->units;
   std::vector<LayerTime> times(compiled.assembled.records.size() + 1);
   for (std::size_t i = 0; i < compiled.assembled.records.size(); ++i) {
-    times[i].layer = compiled.assembled.records[i].layer->label();
+    times[i].layer = compiled.assembled.records[i].name;
   }
   times.back().layer = "other";
   for (std::size_t i = 0; i < units.size(); ++i) {

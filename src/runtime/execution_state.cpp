@@ -18,6 +18,12 @@ constexpr std::size_t kMaxDependencies = 2;  // the last phase, linked graphs
 // Seconds; the clock counts nanoseconds in 64 bits.
 constexpr double kForever = 1e9;
 
+float sum_of(const std::vector<OutputView>& losses) {
+  double sum = 0;
+  for (const OutputView& loss : losses) sum += number(loss);
+  return static_cast<float>(sum);
+}
+
 }  // namespace
 
 void ExecutionState::reset() {
@@ -30,7 +36,8 @@ void ExecutionState::reset() {
   counted_.reset();
   outputs.clear();
   result.reset();
-  has_loss = false;
+  losses.clear();
+  sum_of_losses_ = nullptr;
   error_ = nullptr;
   seconds = 0;
   is_awaited = false;
@@ -70,8 +77,18 @@ void ExecutionState::fetch(DeviceContext& context, const OutputPlan& plan,
     return OutputView{entry.name, entry.desc, {to.host(), bytes}};
   };
   for (const auto& entry : plan.outputs) outputs.push_back(view(entry));
+  for (const auto& entry : plan.losses) losses.push_back(view(entry));
   if (plan.result) result = view(*plan.result);
-  has_loss = plan.has_loss;
+  if (losses.empty()) return;
+  result = losses.back();
+  result->name = "result";
+  const bool has_sum =
+      losses.size() > 1 && std::ranges::all_of(losses, is_number);
+  if (!has_sum) return;
+  const Location sum{output_staging_.get(), plan.sum_offset};
+  sum_of_losses_ = reinterpret_cast<float*>(sum.host());
+  result->descriptor = {.shape = {1}};
+  result->data = {sum.host(), sizeof(float)};
 }
 
 void ExecutionState::copy_output_to(std::size_t output,
@@ -110,6 +127,7 @@ void ExecutionState::prepare_like(DeviceContext& context,
   before_.reserve(1);
   after_.reserve(other.after_.size());
   outputs.reserve(other.outputs.size());
+  losses.reserve(other.losses.size());
   depends_on_.reserve(kMaxDependencies);
 }
 
@@ -144,6 +162,7 @@ void ExecutionState::finished(std::exception_ptr error,
     for (const UserCopy& copy : user_copies_) {
       std::memcpy(copy.to, copy.from, copy.bytes);
     }
+    if (sum_of_losses_) *sum_of_losses_ = sum_of(losses);
   }
   // Locals are destroyed last, after the slot is no longer touched.
   const std::shared_ptr<ExecutionState> self = std::move(self_);
@@ -197,6 +216,16 @@ std::size_t ExecutionState::staging_bytes() const {
     if (buffer) bytes += buffer->size_bytes();  // null: could not be allocated
   }
   return bytes;
+}
+
+bool is_number(const OutputView& loss) {
+  return loss.descriptor.shape.num_elements() == 1;
+}
+
+float number(const OutputView& loss) {
+  float value = 0;
+  std::memcpy(&value, loss.data.data(), sizeof(value));
+  return value;
 }
 
 void move_time_step(Optimizer& optimizer, int steps) {

@@ -70,7 +70,7 @@ class ExecutionState final : public Submission {
   double seconds = 0;
   std::vector<OutputView> outputs;
   std::optional<OutputView> result;
-  bool has_loss = false;
+  std::vector<OutputView> losses;
   std::shared_ptr<const Specialization> specialization;
   std::shared_ptr<const BoundSegment> bound;
 
@@ -86,6 +86,7 @@ class ExecutionState final : public Submission {
   std::shared_ptr<DeviceBuffer> output_staging_;
   std::vector<Copy> before_, after_;
   std::vector<UserCopy> user_copies_;
+  float* sum_of_losses_ = nullptr;  // set when there is one to compute
   Callbacks callbacks_;
   std::vector<std::shared_ptr<ExecutionState>> depends_on_;
   OptimizerPtr counted_;
@@ -96,6 +97,10 @@ class ExecutionState final : public Submission {
   mutable std::mutex mutex_;
   mutable std::condition_variable finished_;
 };
+
+/// A loss that was reduced, and its value.
+bool is_number(const OutputView& loss);
+float number(const OutputView& loss);
 
 /// Atomic among all sessions that use the optimizer; never below 1.
 void move_time_step(Optimizer& optimizer, int steps);

@@ -10,6 +10,8 @@
 namespace traingraph {
 namespace {
 
+constexpr std::size_t kOutputAlignment = 64;
+
 /// By storage: does it hold a label or label weights?
 std::vector<bool> label_storage(const CompiledProgram& compiled) {
   std::vector<bool> is_label;
@@ -142,7 +144,8 @@ OutputPlan Session::outputs_of(Specialization& specialization,
                              locate(compiled, plan, arena(kind), storage),
                              outputs.bytes};
     outputs.bytes = checked_add(
-        outputs.bytes, checked_align(result.desc.size_bytes(), 64, "outputs"),
+        outputs.bytes,
+        checked_align(result.desc.size_bytes(), kOutputAlignment, "outputs"),
         "outputs");
     return result;
   };
@@ -151,9 +154,18 @@ OutputPlan Session::outputs_of(Specialization& specialization,
     if (is_available(value)) outputs.outputs.push_back(entry(name, value));
   }
   if (segment == Segment::Gradient) return outputs;
-  outputs.has_loss = is_available(assembled.loss);
-  const ValueId result = outputs.has_loss ? assembled.loss : assembled.result;
-  if (is_available(result)) outputs.result = entry("result", result);
+  if (!assembled.losses.empty() &&
+      std::ranges::all_of(assembled.losses, is_available)) {
+    for (std::size_t i = 0; i < assembled.losses.size(); ++i) {
+      outputs.losses.push_back(
+          entry(assembled.loss_names[i], assembled.losses[i]));
+    }
+    if (outputs.losses.size() == 1) return outputs;
+    outputs.sum_offset = outputs.bytes;
+    outputs.bytes += kOutputAlignment;
+  } else if (is_available(assembled.result)) {
+    outputs.result = entry("result", assembled.result);
+  }
   return outputs;
 }
 

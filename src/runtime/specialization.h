@@ -43,8 +43,11 @@ struct OutputPlan {
     std::size_t offset = 0;  // in the staging buffer
   };
   std::vector<Entry> outputs;  // declared outputs, by name
+  std::vector<Entry> losses;   // all of them, or none
+  /// Without a loss. With one it is the result, and with several their sum,
+  /// for which there is room at the offset.
   std::optional<Entry> result;
-  bool has_loss = false;
+  std::size_t sum_offset = 0;
   std::size_t bytes = 0;
 };
 

@@ -130,6 +130,29 @@ TEST_P(Allocation, Profiling) {
       0u);
 }
 
+TEST_P(Allocation, SeveralLosses) {
+  Graph g;
+  const Tensor y = g.node(
+      std::make_shared<layers::FullyConnected>(4, 4, WeightOptions{}), label);
+  for (int i = 0; i < 2; ++i) {
+    auto loss = std::make_shared<losses::MeanSquaredError>();
+    loss->set_label("a loss with a long name, number " + std::to_string(i));
+    g.node(loss, y, {.loss_labels = {label}});
+  }
+  t.emplace(std::vector{g}, nullptr, sgd(0.1f));
+  t->add_inputs({{kLabel, label}});
+  t->compile(Device(GetParam()));
+  float sum = 0;
+  EXPECT_EQ(count([&] {
+              const ExecutionResult result = t->execute(labels).result();
+              sum += result.loss();
+              for (const OutputView& loss : result.losses()) {
+                sum += result.loss(loss.name);
+              }
+            }),
+            0u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Devices, Allocation,
                          ::testing::Values(DeviceType::Null, DeviceType::CPU),
                          [](const auto& info) {

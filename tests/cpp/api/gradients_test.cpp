@@ -241,9 +241,9 @@ TEST(Gradients, SeveralLossNodesAddUp) {
   TrainingGraph r = plain.declared(sgd(0.4f));
   r.compile(test_device());
   for (int i = 0; i < 3; ++i) {
-    const float last = t.execute(net.inputs, net.labels).result().loss();
+    const float sum = t.execute(net.inputs, net.labels).result().loss();
     const float once = r.execute(plain.inputs, plain.labels).result().loss();
-    EXPECT_NEAR(last, 3 * once, 1e-5);
+    EXPECT_NEAR(sum, 4 * once, 1e-5);
   }
   expect_near(read(net.a->weights()), read(plain.a->weights()));
 }
