@@ -29,15 +29,17 @@
 
 namespace traingraph {
 
-/// Checked by the layer: InvalidArgument.
+/// Checked by the layer: InvalidArgument, also for fields that the loss does
+/// not use.
 struct TRAINGRAPH_API LossDescriptor {
   LossType loss_type = LossType::MeanSquaredError;
   /// None, Sum or Mean.
   ReductionType reduction_type = ReductionType::Mean;
   float weight = 1;
-  /// In [0, 1].
+  /// The three cross-entropies; in [0, 1].
   float label_smoothing = 0;
-  /// K of the smoothing when above 1.
+  /// The two class losses: K of the smoothing when above 1. Without smoothing
+  /// it must be the size of axis 1.
   std::int64_t class_count = 1;
   /// Log; at least 0.
   float epsilon = 1e-7f;
@@ -75,7 +77,7 @@ class TRAINGRAPH_API Loss : public Layer {
   Tensor weights_;
 };
 
-/// Declares the loss of one type; loss_type of the options is not used.
+/// Declares the loss of one type; loss_type may be left out.
 #define TRAINGRAPH_LOSS(Name)                                        \
   class TRAINGRAPH_API Name : public Loss {                          \
    public:                                                           \

@@ -16,7 +16,8 @@ namespace traingraph {
 
 /// What all optimizers share. A raw gradient G (summed over the batch) becomes
 /// clip(G) when clipping is on, times gradient_rescale, plus the derivative of
-/// the regularization (L1: scale * sign(p), L2: scale * p).
+/// the regularization (L1: scale * sign(p), L2: scale * p). InvalidArgument for
+/// fields that the chosen types do not use; whether clipping is on may change.
 struct OptimizerDescriptor {
   float learning_rate = 1e-3f;
   float gradient_rescale = 1;
@@ -115,16 +116,26 @@ class TRAINGRAPH_API Adam : public Optimizer {
   float corrected_rate() const override;
   std::unique_ptr<Optimizer> clone() const override;
 
+ protected:
+  /// Does not look at the regularization.
+  Adam(const OptimizerDescriptor& descriptor, std::uint64_t time_step,
+       float beta1, float beta2, float epsilon, bool uses_amsgrad);
+
  private:
   float beta1_, beta2_, epsilon_;
   bool uses_amsgrad_;
 };
 
 /// Adam with decoupled decay: p -= lr * regularization_scale * p instead of
-/// regularization; regularization_type is ignored.
+/// regularization; InvalidArgument for a regularization_type.
 class TRAINGRAPH_API AdamW : public Adam {
  public:
-  using Adam::Adam;
+  explicit AdamW(const OptimizerDescriptor& descriptor, float beta1 = 0.9f,
+                 float beta2 = 0.999f, float epsilon = 1e-8f,
+                 bool uses_amsgrad = false, std::uint64_t time_step = 1);
+  explicit AdamW(float learning_rate = 1e-3f, float beta1 = 0.9f,
+                 float beta2 = 0.999f, float epsilon = 1e-8f,
+                 bool uses_amsgrad = false, std::uint64_t time_step = 1);
   std::string_view name() const override { return "adamw"; }
   Attributes attributes() const override;
   std::unique_ptr<Optimizer> clone() const override;

@@ -11,7 +11,7 @@ using Descriptor = ConvolutionDescriptor;
 using Given = std::optional<TensorOrArray>;
 
 WeightOptions weight_options(const Given& weights, const Given& biases,
-                             RandomInitializerType initializer,
+                             std::optional<RandomInitializerType> initializer,
                              bool uses_biases) {
   return {.weights = to_tensor(weights, "weights"),
           .biases = to_tensor(biases, "biases"),
@@ -116,13 +116,13 @@ void bind_weighted_base(py::module_& m) {
 }
 
 // The tail of every constructor of a layer with weights.
-#define TRAINGRAPH_WEIGHT_PARAMETERS                       \
-  const Given &weights, const Given &biases,               \
-      RandomInitializerType initializer, bool uses_biases, \
+#define TRAINGRAPH_WEIGHT_PARAMETERS                                      \
+  const Given &weights, const Given &biases,                              \
+      std::optional<RandomInitializerType> initializer, bool uses_biases, \
       const std::string &label
-#define TRAINGRAPH_WEIGHT_ARGUMENTS                                         \
-  py::arg("weights") = py::none(), py::arg("biases") = py::none(),          \
-  py::arg("initializer") = "glorot_uniform", py::arg("uses_biases") = true, \
+#define TRAINGRAPH_WEIGHT_ARGUMENTS                                   \
+  py::arg("weights") = py::none(), py::arg("biases") = py::none(),    \
+  py::arg("initializer") = py::none(), py::arg("uses_biases") = true, \
   py::arg("label") = ""
 #define TRAINGRAPH_WEIGHT_OPTIONS \
   weight_options(weights, biases, initializer, uses_biases)
@@ -135,7 +135,9 @@ void bind_convolution(py::module_& m) {
       "transposed.\n\n"
       "Weights are (out, in / groups, height, width) or, with the same bytes, "
       "(1, out * in / groups, height, width); biases (out) or (1, out, 1, 1). "
-      "Those not given are created. padding: \"same\", \"valid\", one integer "
+      "Those not given are created, with `initializer` (Glorot uniform) and "
+      "zeros. The kernel size is required. padding: \"same\", \"valid\", one "
+      "integer "
       "or (y, x). Raises InvalidArgument, ShapeError or DTypeError.")
       .def(py::init(
                [](const Descriptor& descriptor, TRAINGRAPH_WEIGHT_PARAMETERS) {
@@ -154,7 +156,7 @@ void bind_convolution(py::module_& m) {
                  .convolution_type = type,
                  .kernel_sizes =
                      one_of("Convolution", "kernel_size", kernel_size,
-                            "kernel_sizes", kernel_sizes, kOnes),
+                            "kernel_sizes", kernel_sizes, Pair{}),
                  .input_feature_channel_count = in,
                  .output_feature_channel_count = out,
                  .group_count = group_count,
@@ -183,7 +185,9 @@ void bind_fully_connected(py::module_& m) {
       m, "FullyConnected",
       "y = x W^T + b: (*, in) -> (*, out), and (N, in, 1, 1) -> (N, out, 1, "
       "1).\n\nWeights are (out, in), (1, out * in, 1, 1) or (out, in, 1, 1); "
-      "biases (out) or (1, out, 1, 1). Those not given are created.")
+      "biases (out) or (1, out, 1, 1). Those not given are created, with "
+      "`initializer` (Glorot uniform) and zeros. A descriptor is that of a 1 x "
+      "1 convolution.")
       .def(py::init(
                [](const Descriptor& descriptor, TRAINGRAPH_WEIGHT_PARAMETERS) {
                  return make_layer<Class>(label, descriptor,
@@ -199,12 +203,12 @@ void bind_fully_connected(py::module_& m) {
            whole("output_feature_channel_count"), py::kw_only(),
            TRAINGRAPH_WEIGHT_ARGUMENTS)
       .def(py::init([](const TensorOrArray& weights, const Given& biases,
-                       const std::string& label) {
+                       bool uses_biases, const std::string& label) {
              return make_layer<Class>(label, to_tensor(weights, "weights"),
-                                      to_tensor(biases, "biases"));
+                                      to_tensor(biases, "biases"), uses_biases);
            }),
            py::kw_only(), py::arg("weights"), py::arg("biases") = py::none(),
-           py::arg("label") = "")
+           py::arg("uses_biases") = true, py::arg("label") = "")
       .def_property_readonly("descriptor", &Class::descriptor);
 }
 

@@ -42,6 +42,24 @@ void bind_descriptor(py::module_& m) {
       .def("__copy__", [](const Descriptor& self) { return Descriptor(self); });
 }
 
+/// A loss of one type, of a descriptor that names the same.
+template <class Class>
+std::shared_ptr<Class> make_from(const Descriptor& descriptor,
+                                 const Given& weights,
+                                 const std::string& label) {
+  auto loss =
+      make_layer<Class>(label, descriptor, to_tensor(weights, "weights"));
+  const LossType type = loss->descriptor().loss_type;
+  if (type == descriptor.loss_type) return loss;
+  throw InvalidArgument(
+      ErrorInfo{.op = "Loss",
+                .node = label,
+                .what = "loss_type is another than that of the class",
+                .expected = std::string(to_string(type)),
+                .got = std::string(to_string(descriptor.loss_type)),
+                .hint = "Use losses.Loss for any type."});
+}
+
 /// Which fields a loss has beyond reduction, weight and weights.
 template <class Class, auto... kFields>
 struct LossOf {
@@ -53,12 +71,7 @@ struct LossOf {
   static void bind(py::module_& m, const char* name, const char* doc,
                    const Extra&... fields) {
     py::class_<Class, Loss, std::shared_ptr<Class>>(m, name, doc)
-        .def(py::init([](const Descriptor& descriptor, const Given& weights,
-                         const std::string& label) {
-               return make_layer<Class>(label, descriptor,
-                                        to_tensor(weights, "weights"));
-             }),
-             py::arg("descriptor"), py::kw_only(),
+        .def(py::init(&make_from<Class>), py::arg("descriptor"), py::kw_only(),
              py::arg("weights") = py::none(), py::arg("label") = "")
         .def(py::init([](ReductionType reduction, FieldOf<kFields>... values,
                          float weight, const Given& weights,

@@ -201,6 +201,15 @@ Tensor Tensor::random(TensorDescriptor descriptor, RandomInitializerType type,
                            .got = std::to_string(std::min(fan_in, fan_out)),
                            .hint = {}});
   }
+  if (type == RandomInitializerType::Uniform && (fan_in > 0 || fan_out > 0)) {
+    throw InvalidArgument(
+        {.op = "random",
+         .node = label,
+         .what = "fan_in and fan_out are not used by this initializer",
+         .expected = "0 with uniform",
+         .got = std::to_string(std::max(fan_in, fan_out)),
+         .hint = {}});
+  }
   Tensor tensor(descriptor, std::move(label));
   if (descriptor.data_type != DataType::Float32) {
     throw DTypeError({.op = "random",
@@ -236,6 +245,8 @@ void Tensor::set_label(std::string label) {
   TensorState& state = require_state(state_, "set_label");
   const std::lock_guard lock(state.mutex);
   state.label = std::move(label);
+  state.label_owner = 0;
+  state.is_label_provisional = false;
 }
 
 std::span<std::byte> Tensor::data() const {

@@ -36,7 +36,40 @@ float default_b(ActivationType type) {
   }
 }
 
-void require_parameters(ActivationType type, float a, float b) {
+/// Those with two parameters.
+bool uses_b(ActivationType type) {
+  switch (type) {
+    case ActivationType::Linear:
+    case ActivationType::HardSigmoid:
+    case ActivationType::Tanh:
+    case ActivationType::SoftPlus:
+    case ActivationType::ReLUN:
+    case ActivationType::Threshold:
+    case ActivationType::Clamp:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool uses_a(ActivationType type) {
+  switch (type) {
+    case ActivationType::ReLU:
+    case ActivationType::ELU:
+    case ActivationType::CELU:
+    case ActivationType::HardShrink:
+    case ActivationType::SoftShrink:
+      return true;
+    default:
+      return uses_b(type);
+  }
+}
+
+void require_parameters(ActivationType type, float a, float b, float c) {
+  const std::string name(to_string(type));
+  if (!uses_a(type)) require_unused(kOp, "a", a, default_a(type), name);
+  if (!uses_b(type)) require_unused(kOp, "b", b, default_b(type), name);
+  require_unused(kOp, "c", c, 1.0f, name);
   switch (type) {
     case ActivationType::CELU:
       return require_option(a != 0, kOp, "a", "a number that is not 0", "0");
@@ -73,7 +106,7 @@ ActivationDescriptor::ActivationDescriptor(ActivationType type, float a,
   require_finite(kOp, "a", a);
   require_finite(kOp, "b", b);
   require_finite(kOp, "c", c);
-  require_parameters(type, a, b);
+  require_parameters(type, a, b, c);
 }
 
 namespace layers {

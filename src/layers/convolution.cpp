@@ -12,6 +12,13 @@ namespace {
 
 constexpr const char* kOp = "Convolution";
 
+/// A factory's own value of a field, or what the field is by default.
+void require_own(bool ok, const char* field, std::string expected,
+                 std::string got) {
+  require_option(ok, kOp, field, std::move(expected), std::move(got),
+                 "The factory sets it.");
+}
+
 void require_divides(std::int64_t count, std::int64_t groups,
                      const char* field) {
   require_option(count % groups == 0, kOp, field,
@@ -23,6 +30,10 @@ void require_divides(std::int64_t count, std::int64_t groups,
 
 ConvolutionDescriptor ConvolutionDescriptor::transposed(
     ConvolutionDescriptor options) {
+  require_own(options.convolution_type == ConvolutionType::Standard ||
+                  options.is_convolution_transpose(),
+              "convolution_type", "transposed",
+              std::string(to_string(options.convolution_type)));
   options.convolution_type = ConvolutionType::Transposed;
   options.validate();
   return options;
@@ -31,10 +42,19 @@ ConvolutionDescriptor ConvolutionDescriptor::transposed(
 ConvolutionDescriptor ConvolutionDescriptor::depthwise(
     ConvolutionDescriptor options, std::int64_t channel_multiplier) {
   require_positive(kOp, "channel_multiplier", channel_multiplier);
+  require_own(options.convolution_type == ConvolutionType::Standard ||
+                  options.uses_depthwise_convolution(),
+              "convolution_type", "depthwise",
+              std::string(to_string(options.convolution_type)));
   options.convolution_type = ConvolutionType::Depthwise;
+  const std::int64_t given = options.output_feature_channel_count;
   options.output_feature_channel_count =
       Shape{options.input_feature_channel_count, channel_multiplier}
           .num_elements();
+  require_own(given == 0 || given == options.output_feature_channel_count,
+              "output_feature_channel_count",
+              std::to_string(options.output_feature_channel_count),
+              std::to_string(given));
   options.validate();
   return options;
 }
@@ -43,7 +63,7 @@ void ConvolutionDescriptor::validate() const {
   require_option(to_string(convolution_type) != "?", kOp, "convolution_type",
                  "a case of ConvolutionType",
                  std::to_string(static_cast<int>(convolution_type)));
-  require_positive(kOp, "kernel_sizes", kernel_sizes);
+  require_kernel(kOp, kernel_sizes);
   require_positive(kOp, "input_feature_channel_count",
                    input_feature_channel_count);
   require_positive(kOp, "output_feature_channel_count",
@@ -54,7 +74,7 @@ void ConvolutionDescriptor::validate() const {
   require_option(to_string(padding_policy) != "?", kOp, "padding_policy",
                  "a case of PaddingPolicy",
                  std::to_string(static_cast<int>(padding_policy)));
-  require_not_negative(kOp, "padding_sizes", padding_sizes);
+  require_padding_sizes(kOp, padding_policy, padding_sizes);
   if (uses_depthwise_convolution()) {
     require_option(
         group_count == 1 || group_count == input_feature_channel_count, kOp,
@@ -99,7 +119,7 @@ Convolution::Convolution(ConvolutionDescriptor descriptor,
   descriptor_.validate();
   const Shape shape = weights_shape();
   const std::int64_t maps = Shape{shape[0], shape[1]}.num_elements();
-  set_weights(options, shape, Shape{1, maps, shape[2], shape[3]});
+  set_weights(kOp, options, shape, Shape{1, maps, shape[2], shape[3]});
 }
 
 Convolution::Convolution(std::int64_t input_feature_channel_count,

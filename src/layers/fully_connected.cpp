@@ -12,7 +12,8 @@ namespace {
 constexpr const char* kOp = "FullyConnected";
 
 ConvolutionDescriptor descriptor_of(std::int64_t inputs, std::int64_t outputs) {
-  return {.input_feature_channel_count = inputs,
+  return {.kernel_sizes = {1, 1},
+          .input_feature_channel_count = inputs,
           .output_feature_channel_count = outputs};
 }
 
@@ -27,6 +28,36 @@ ConvolutionDescriptor descriptor_of(const Tensor& weights) {
                     .expected = "(out, in)",
                     .got = shape.to_string(),
                     .hint = "Give the channel counts for other shapes."});
+}
+
+/// The descriptor's channel counts, and that it says nothing else.
+ConvolutionDescriptor checked(const ConvolutionDescriptor& descriptor) {
+  const std::int64_t inputs = descriptor.input_feature_channel_count;
+  const std::int64_t outputs = descriptor.output_feature_channel_count;
+  require_positive(kOp, "input_feature_channel_count", inputs);
+  require_positive(kOp, "output_feature_channel_count", outputs);
+  const ConvolutionDescriptor expected = descriptor_of(inputs, outputs);
+  const auto require_same = [](const char* field, const auto& value,
+                               const auto& only) {
+    require_option(value == only, kOp, field, format_value(only),
+                   format_value(value), "Use a convolution.");
+  };
+  require_option(descriptor.convolution_type == expected.convolution_type, kOp,
+                 "convolution_type",
+                 std::string(to_string(expected.convolution_type)),
+                 std::string(to_string(descriptor.convolution_type)),
+                 "Use a convolution.");
+  if (descriptor.kernel_sizes != Pair{}) {  // not given
+    require_same("kernel_sizes", descriptor.kernel_sizes,
+                 expected.kernel_sizes);
+  }
+  require_same("group_count", descriptor.group_count, expected.group_count);
+  require_same("strides", descriptor.strides, expected.strides);
+  require_same("dilation_rates", descriptor.dilation_rates,
+               expected.dilation_rates);
+  require_same("padding_sizes", descriptor.padding_sizes,
+               expected.padding_sizes);
+  return expected;
 }
 
 /// (N, C, 1, 1), which keeps its channels on axis 1.
@@ -46,24 +77,24 @@ FullyConnected::FullyConnected(std::int64_t input_feature_channel_count,
 
 FullyConnected::FullyConnected(const ConvolutionDescriptor& descriptor,
                                const WeightOptions& options)
-    : WeightedLayer(kOp), descriptor_(descriptor) {
-  const std::int64_t inputs = descriptor.input_feature_channel_count;
-  const std::int64_t outputs = descriptor.output_feature_channel_count;
-  require_positive(kOp, "input_feature_channel_count", inputs);
-  require_positive(kOp, "output_feature_channel_count", outputs);
+    : WeightedLayer(kOp), descriptor_(checked(descriptor)) {
+  const std::int64_t inputs = descriptor_.input_feature_channel_count;
+  const std::int64_t outputs = descriptor_.output_feature_channel_count;
   // (out, in, 1, 1) is the same to the layer, and what a 1 x 1 convolution has.
   const bool is_convolution =
       options.weights &&
       options.weights.shape() == Shape{outputs, inputs, 1, 1};
   const std::int64_t count = Shape{outputs, inputs}.num_elements();
   set_weights(
-      options, {outputs, inputs},
+      kOp, options, {outputs, inputs},
       is_convolution ? Shape{outputs, inputs, 1, 1} : Shape{1, count, 1, 1});
 }
 
-FullyConnected::FullyConnected(Tensor weights, Tensor biases)
+FullyConnected::FullyConnected(Tensor weights, Tensor biases, bool uses_biases)
     : FullyConnected(descriptor_of(weights),
-                     {.weights = weights, .biases = std::move(biases)}) {}
+                     WeightOptions{.weights = weights,
+                                   .biases = std::move(biases),
+                                   .uses_biases = uses_biases}) {}
 
 void FullyConnected::lower(LayerBuilder& builder) const {
   builder.require_sources(1, 1);

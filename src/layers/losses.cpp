@@ -12,6 +12,11 @@ namespace {
 constexpr const char* kOp = "Loss";
 
 LossDescriptor with_type(LossDescriptor descriptor, LossType type) {
+  require_option(descriptor.loss_type == LossDescriptor{}.loss_type ||
+                     descriptor.loss_type == type,
+                 kOp, "loss_type", std::string(to_string(type)),
+                 std::string(to_string(descriptor.loss_type)),
+                 "The class has its own.");
   descriptor.loss_type = type;
   return descriptor;
 }
@@ -35,6 +40,24 @@ void LossDescriptor::validate() const {
                  format_value(epsilon));
   require_finite(kOp, "delta", delta);
   require_option(delta > 0, kOp, "delta", "above 0", format_value(delta));
+
+  const bool has_classes = loss_type == LossType::SoftmaxCrossEntropy ||
+                           loss_type == LossType::CategoricalCrossEntropy;
+  const LossDescriptor unset;
+  const std::string type(to_string(loss_type));
+  if (!has_classes && loss_type != LossType::SigmoidCrossEntropy) {
+    require_unused(kOp, "label_smoothing", label_smoothing,
+                   unset.label_smoothing, type);
+  }
+  if (!has_classes) {
+    require_unused(kOp, "class_count", class_count, unset.class_count, type);
+  }
+  if (loss_type != LossType::Log) {
+    require_unused(kOp, "epsilon", epsilon, unset.epsilon, type);
+  }
+  if (loss_type != LossType::Huber) {
+    require_unused(kOp, "delta", delta, unset.delta, type);
+  }
 }
 
 namespace losses {
@@ -64,6 +87,20 @@ void Loss::lower(LayerBuilder& builder) const {
                         .class_count = descriptor_.class_count,
                         .epsilon = descriptor_.epsilon,
                         .delta = descriptor_.delta};
+  const Shape& shape = builder.shape(builder.source(0));
+  // It is the K of the smoothing; without, it can only be what it says.
+  const bool has_count = descriptor_.class_count == 1 ||
+                         descriptor_.label_smoothing != 0 || shape.rank() < 2 ||
+                         shape[1] == descriptor_.class_count;
+  if (!has_count) {
+    throw InvalidArgument(
+        {.op = "node",
+         .node = builder.name(),
+         .what = "class_count is not that of the prediction",
+         .expected = std::to_string(shape[1]) + ", or 1: the size of axis 1",
+         .got = std::to_string(descriptor_.class_count),
+         .hint = {}});
+  }
   std::vector<ValueId> inputs{builder.source(0), builder.source(1)};
   if (builder.num_sources() == 3) inputs.push_back(builder.source(2));
   builder.add_result(builder.append(OpKind::Loss, attrs, std::move(inputs)));

@@ -35,6 +35,27 @@ void require_step(std::uint64_t step) {
   require_option(step >= 1, "Optimizer", "time_step", "at least 1", "0");
 }
 
+void require_clipping_fields(const OptimizerDescriptor& descriptor) {
+  constexpr const char* kOp = "Optimizer";
+  const OptimizerDescriptor unset;
+  const auto type = descriptor.gradient_clipping_type;
+  const std::string name = "clipping " + std::string(to_string(type));
+  if (type == GradientClippingType::ByValue) {
+    require_unused(kOp, "maximum_clipping_norm",
+                   descriptor.maximum_clipping_norm,
+                   unset.maximum_clipping_norm, name);
+  } else {
+    require_unused(kOp, "gradient_clip_min", descriptor.gradient_clip_min,
+                   unset.gradient_clip_min, name);
+    require_unused(kOp, "gradient_clip_max", descriptor.gradient_clip_max,
+                   unset.gradient_clip_max, name);
+  }
+  if (type != GradientClippingType::ByGlobalNorm) {
+    require_unused(kOp, "custom_global_norm", descriptor.custom_global_norm,
+                   unset.custom_global_norm, name);
+  }
+}
+
 void validate(const OptimizerDescriptor& descriptor) {
   constexpr const char* kOp = "Optimizer";
   require_rate(kOp, descriptor.learning_rate);
@@ -56,6 +77,28 @@ void validate(const OptimizerDescriptor& descriptor) {
       "regularization_type", "a case of RegularizationType",
       std::to_string(static_cast<int>(descriptor.regularization_type)));
   require_finite(kOp, "regularization_scale", descriptor.regularization_scale);
+  require_clipping_fields(descriptor);
+}
+
+/// Of kinds whose decay is part of the gradient.
+const OptimizerDescriptor& with_regularization(
+    const OptimizerDescriptor& descriptor) {
+  if (descriptor.regularization_type == RegularizationType::None) {
+    require_unused("Optimizer", "regularization_scale",
+                   descriptor.regularization_scale, 0.0f,
+                   "regularization_type none");
+  }
+  return descriptor;
+}
+
+/// Of AdamW, which has but one.
+const OptimizerDescriptor& with_decoupled_decay(
+    const OptimizerDescriptor& descriptor) {
+  require_option(descriptor.regularization_type == RegularizationType::None,
+                 "AdamW", "regularization_type", "none: the decay is decoupled",
+                 std::string(to_string(descriptor.regularization_type)),
+                 "Give regularization_scale alone, or use Adam.");
+  return descriptor;
 }
 
 OptimizerDescriptor with_rate(float learning_rate) {
@@ -111,10 +154,13 @@ namespace optimizers {
 
 SGD::SGD(const OptimizerDescriptor& descriptor, float momentum_scale,
          bool uses_nesterov_momentum)
-    : Optimizer(descriptor, /*time_step=*/1),
+    : Optimizer(with_regularization(descriptor), /*time_step=*/1),
       momentum_scale_(momentum_scale),
       uses_nesterov_momentum_(uses_nesterov_momentum) {
   require_not_negative("SGD", "momentum_scale", momentum_scale);
+  require_option(!uses_nesterov_momentum || momentum_scale > 0, "SGD",
+                 "momentum_scale", "above 0 with uses_nesterov_momentum",
+                 format_value(momentum_scale));
 }
 
 SGD::SGD(float learning_rate, float momentum_scale, bool uses_nesterov_momentum)
@@ -138,6 +184,11 @@ std::unique_ptr<Optimizer> SGD::clone() const {
 
 Adam::Adam(const OptimizerDescriptor& descriptor, float beta1, float beta2,
            float epsilon, bool uses_amsgrad, std::uint64_t time_step)
+    : Adam(with_regularization(descriptor), time_step, beta1, beta2, epsilon,
+           uses_amsgrad) {}
+
+Adam::Adam(const OptimizerDescriptor& descriptor, std::uint64_t time_step,
+           float beta1, float beta2, float epsilon, bool uses_amsgrad)
     : Optimizer(descriptor, time_step),
       beta1_(beta1),
       beta2_(beta2),
@@ -179,9 +230,18 @@ std::unique_ptr<Optimizer> Adam::clone() const {
   return std::make_unique<Adam>(*this);
 }
 
+AdamW::AdamW(const OptimizerDescriptor& descriptor, float beta1, float beta2,
+             float epsilon, bool uses_amsgrad, std::uint64_t time_step)
+    : Adam(with_decoupled_decay(descriptor), time_step, beta1, beta2, epsilon,
+           uses_amsgrad) {}
+
+AdamW::AdamW(float learning_rate, float beta1, float beta2, float epsilon,
+             bool uses_amsgrad, std::uint64_t time_step)
+    : AdamW(with_rate(learning_rate), beta1, beta2, epsilon, uses_amsgrad,
+            time_step) {}
+
 Attributes AdamW::attributes() const {
   auto attrs = std::get<AdamUpdateAttrs>(Adam::attributes());
-  attrs.regularization_type = RegularizationType::None;
   attrs.decoupled_decay = true;
   return attrs;
 }
@@ -192,7 +252,7 @@ std::unique_ptr<Optimizer> AdamW::clone() const {
 
 RMSProp::RMSProp(const OptimizerDescriptor& descriptor, float momentum_scale,
                  float alpha, float epsilon, bool is_centered)
-    : Optimizer(descriptor, /*time_step=*/1),
+    : Optimizer(with_regularization(descriptor), /*time_step=*/1),
       momentum_scale_(momentum_scale),
       alpha_(alpha),
       epsilon_(epsilon),

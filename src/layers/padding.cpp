@@ -37,6 +37,9 @@ Padding::Padding(PaddingType padding_type,
                  "a case of PaddingType",
                  std::to_string(static_cast<int>(padding_type)));
   require_finite("Padding", "constant_value", constant_value);
+  if (padding_type == PaddingType::Constant) return;
+  require_unused("Padding", "constant_value", constant_value, 0.0f,
+                 std::string(to_string(padding_type)) + " padding");
 }
 
 void Padding::lower(LayerBuilder& builder) const {

@@ -10,37 +10,45 @@ namespace {
 
 constexpr const char* kOp = "Pooling";
 
+PoolingDescriptor of_type(PoolingDescriptor options, PoolingType type) {
+  require_option(options.pooling_type == PoolingDescriptor{}.pooling_type ||
+                     options.pooling_type == type,
+                 kOp, "pooling_type", std::string(to_string(type)),
+                 std::string(to_string(options.pooling_type)),
+                 "The factory sets it.");
+  options.pooling_type = type;
+  options.validate();
+  return options;
+}
+
 }  // namespace
 
 PoolingDescriptor PoolingDescriptor::max(PoolingDescriptor options) {
-  options.pooling_type = PoolingType::Max;
-  options.validate();
-  return options;
+  return of_type(options, PoolingType::Max);
 }
 
 PoolingDescriptor PoolingDescriptor::average(PoolingDescriptor options) {
-  options.pooling_type = PoolingType::Average;
-  options.validate();
-  return options;
+  return of_type(options, PoolingType::Average);
 }
 
 PoolingDescriptor PoolingDescriptor::l2_norm(PoolingDescriptor options) {
-  options.pooling_type = PoolingType::L2Norm;
-  options.validate();
-  return options;
+  return of_type(options, PoolingType::L2Norm);
 }
 
 void PoolingDescriptor::validate() const {
   require_option(to_string(pooling_type) != "?", kOp, "pooling_type",
                  "a case of PoolingType",
                  std::to_string(static_cast<int>(pooling_type)));
-  require_positive(kOp, "kernel_sizes", kernel_sizes);
+  require_kernel(kOp, kernel_sizes);
   require_positive(kOp, "strides", strides);
   require_positive(kOp, "dilation_rates", dilation_rates);
   require_option(to_string(padding_policy) != "?", kOp, "padding_policy",
                  "a case of PaddingPolicy",
                  std::to_string(static_cast<int>(padding_policy)));
-  require_not_negative(kOp, "padding_sizes", padding_sizes);
+  require_padding_sizes(kOp, padding_policy, padding_sizes);
+  require_option(
+      !count_includes_padding || pooling_type == PoolingType::Average, kOp,
+      "count_includes_padding", "off: only average pooling counts", "on");
 }
 
 namespace layers {

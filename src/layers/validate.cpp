@@ -46,6 +46,22 @@ void require_not_negative(const char* op, const char* field,
   require_pair(op, field, values, 0);
 }
 
+void require_kernel(const char* op, const Pair& kernel_sizes) {
+  require_option(kernel_sizes != Pair{}, op, "kernel_sizes",
+                 "the size of the window", "none",
+                 "Give kernel_sizes, or kernel_size.");
+  require_positive(op, "kernel_sizes", kernel_sizes);
+}
+
+void require_padding_sizes(const char* op, PaddingPolicy policy,
+                           const Pair& sizes) {
+  require_not_negative(op, "padding_sizes", sizes);
+  require_option(policy == PaddingPolicy::UsePaddingSize || sizes == Pair{}, op,
+                 "padding_sizes",
+                 "none with padding_policy " + std::string(to_string(policy)),
+                 format_value(sizes), "Set the policy use_padding_size.");
+}
+
 void require_finite(const char* op, const char* field, float value) {
   require_option(std::isfinite(value), op, field, "a finite number",
                  format_value(value));

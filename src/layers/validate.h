@@ -23,6 +23,19 @@ void require_positive(const char* op, const char* field, std::int64_t value);
 void require_positive(const char* op, const char* field, const Pair& values);
 void require_not_negative(const char* op, const char* field,
                           const Pair& values);
+/// There is none by default.
+void require_kernel(const char* op, const Pair& kernel_sizes);
+/// Sizes are for UsePaddingSize.
+void require_padding_sizes(const char* op, PaddingPolicy policy,
+                           const Pair& sizes);
+/// `value` is the default: nothing would use another one.
+template <class Value>
+void require_unused(const char* op, const char* field, Value value,
+                    Value default_value, const std::string& of) {
+  require_option(value == default_value, op, field,
+                 format_value(default_value) + ": " + of + " does not use it",
+                 format_value(value));
+}
 void require_finite(const char* op, const char* field, float value);
 /// `low` <= value <= `high`.
 void require_within(const char* op, const char* field, float value, float low,

@@ -11,27 +11,36 @@ std::vector<TensorParameter> WeightedLayer::parameters() const {
   return result;
 }
 
-void WeightedLayer::set_weights(const WeightOptions& options,
+void WeightedLayer::set_weights(const char* op, const WeightOptions& options,
                                 const Shape& weights_shape,
                                 const Shape& other_shape) {
-  const char* op = label().c_str();
   Tensor weights = options.weights;
   Tensor biases = options.biases;
   const std::int64_t outputs = weights_shape[0];
+  require_option(!weights || !options.initializer, op, "initializer",
+                 "none: the weights are given",
+                 std::string(to_string(options.initializer.value_or(
+                     RandomInitializerType::GlorotUniform))));
+  require_option(!biases || options.uses_biases, op, "uses_biases",
+                 "on: biases are given", "off");
   if (weights) {
     require_parameter(op, "weights", weights, {weights_shape, other_shape});
   } else {
-    weights = Tensor::random({.shape = weights_shape}, options.initializer,
-                             /*fan_in=*/0, /*fan_out=*/0, label() + ".weights");
+    weights = Tensor::random(
+        {.shape = weights_shape},
+        options.initializer.value_or(RandomInitializerType::GlorotUniform));
   }
   if (biases) {
     require_parameter(op, "biases", biases,
                       {Shape{outputs}, Shape{1, outputs, 1, 1}});
-  } else if (!options.weights && options.uses_biases) {
-    biases = Tensor::filled({.shape = {outputs}}, 0, label() + ".biases");
+  } else if (options.uses_biases) {
+    biases = Tensor::filled({.shape = {outputs}}, 0);
   }
   weights_ = TensorParameter(weights);
-  biases_ = biases ? TensorParameter(biases) : TensorParameter();
+  name_tensor(weights, "weights");
+  if (!biases) return;
+  biases_ = TensorParameter(biases);
+  name_tensor(biases, "biases");
 }
 
 }  // namespace traingraph::layers

@@ -71,6 +71,17 @@ void RandomGraph::choose_optimizer(ByteReader record) {
   if (record.one_in(8)) descriptor.learning_rate = record.real();
   if (record.one_in(8)) descriptor.custom_global_norm = record.real();
   const float a = record.one_in(8) ? record.real() : record.below(4) * 0.3f;
+  // What would have no effect is refused; few records are for that.
+  if (!record.one_in(8)) {
+    const bool is_global =
+        descriptor.gradient_clipping_type == GradientClippingType::ByGlobalNorm;
+    if (!is_global) descriptor.custom_global_norm = 0;
+    if (choice == 5) {
+      descriptor.regularization_type = RegularizationType::None;
+    } else if (descriptor.regularization_type == RegularizationType::None) {
+      descriptor.regularization_scale = 0;
+    }
+  }
   switch (choice) {
     case 0:
       optimizer = std::make_shared<optimizers::SGD>(descriptor);
@@ -79,7 +90,7 @@ void RandomGraph::choose_optimizer(ByteReader record) {
       optimizer = std::make_shared<optimizers::SGD>(descriptor, a);
       return;
     case 2:
-      optimizer = std::make_shared<optimizers::SGD>(descriptor, a, true);
+      optimizer = std::make_shared<optimizers::SGD>(descriptor, a, a > 0);
       return;
     case 3:
       optimizer = std::make_shared<optimizers::Adam>(descriptor, a);
@@ -148,6 +159,14 @@ void RandomGraph::choose_loss(ByteReader record) {
   if (record.one_in(8)) descriptor.label_smoothing = record.real();
   if (record.one_in(8)) descriptor.class_count = record.size(1, 4);
   if (record.one_in(8)) descriptor.delta = record.real();
+  const bool has_classes =
+      descriptor.loss_type == LossType::SoftmaxCrossEntropy ||
+      descriptor.loss_type == LossType::CategoricalCrossEntropy;
+  if (!has_classes) {
+    descriptor.label_smoothing = 0;
+    descriptor.class_count = 1;
+  }
+  if (descriptor.loss_type != LossType::Huber) descriptor.delta = 1;
   loss = std::make_shared<losses::Loss>(descriptor);
   // It applies to the last result, which need not be the last in the pool.
   const auto layers = graph.layers();

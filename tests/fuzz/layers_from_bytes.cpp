@@ -52,7 +52,9 @@ LayerPtr convolution(ByteReader& record, const Tensor& x) {
       record.any(PaddingPolicy::Same, PaddingPolicy::UsePaddingSize);
   const int more = record.byte();
   d.dilation_rates = {1 + more % 2, 1 + more / 2 % 3};
-  d.padding_sizes = {more / 8 % 3, more / 32 % 4};
+  if (d.padding_policy == PaddingPolicy::UsePaddingSize) {
+    d.padding_sizes = {more / 8 % 3, more / 32 % 4};
+  }
   return std::make_shared<layers::Convolution>(
       d, WeightOptions{.uses_biases = more % 5 != 0});
 }
@@ -65,8 +67,12 @@ LayerPtr pooling(ByteReader& record) {
   d.dilation_rates = {record.size(1, 2), 1};
   d.padding_policy =
       record.any(PaddingPolicy::Same, PaddingPolicy::UsePaddingSize);
-  d.padding_sizes = {record.size(0, 2), record.size(0, 2)};
-  d.count_includes_padding = record.one_in(2);
+  const Pair sizes{record.size(0, 2), record.size(0, 2)};
+  if (d.padding_policy == PaddingPolicy::UsePaddingSize) {
+    d.padding_sizes = sizes;
+  }
+  d.count_includes_padding =
+      record.one_in(2) && d.pooling_type == PoolingType::Average;
   return std::make_shared<layers::Pooling>(d);
 }
 
@@ -79,7 +85,8 @@ LayerPtr activation(ByteReader& record) {
     case 1:
       a = record.real();
       return std::make_shared<layers::Activation>(
-          ActivationDescriptor(type, a, record.real()));
+          record.one_in(2) ? ActivationDescriptor(type, a)
+                           : ActivationDescriptor(type, a, record.real()));
     case 2:
       return std::make_shared<layers::GELU>(record.one_in(2));
     default:
@@ -91,7 +98,9 @@ LayerPtr padding(ByteReader& record) {
   const auto type = record.any(PaddingType::Zero, PaddingType::Constant);
   std::vector<std::int64_t> sizes(record.below(5));
   for (std::int64_t& size : sizes) size = record.size(0, 3);
-  return std::make_shared<layers::Padding>(type, sizes, record.real());
+  const float value = record.real();
+  return std::make_shared<layers::Padding>(
+      type, sizes, type == PaddingType::Constant ? value : 0);
 }
 
 /// Mostly of as many elements as `x`.

@@ -168,7 +168,7 @@ BUILD_CASES: dict[str, tuple[Callable[[], Any], type[Exception], list[str]]] = {
     "number of sources": (
         lambda: node(tg.layers.ReLU(), (1,), (1,)),
         tg.InvalidArgument,
-        ["ReLU"],
+        ["relu"],
     ),
     "reshape": (
         lambda: tg.Graph().reshape((2, 5), tg.Tensor((3, 3))),

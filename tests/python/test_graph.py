@@ -47,7 +47,7 @@ def test_layers_come_back_as_they_went_in() -> None:
 
 def test_labels() -> None:
     layer = tg.layers.MaxPooling(2)
-    assert layer.label == "MaxPooling"
+    assert layer.label == "max_pooling"
     layer.label = "pool"
     assert layer.label == "pool"
     assert layer.layer_id != tg.layers.MaxPooling(2).layer_id
@@ -123,8 +123,10 @@ def test_convolution_descriptor() -> None:
     layer = tg.layers.Convolution(descriptor=descriptor, weights=weights)
     assert layer.descriptor == descriptor
     assert layer.weights.shape == (4, 2, 3, 5)
-    assert layer.biases is None
-    assert layer.biases_parameter is None
+    assert layer.biases is not None
+    without = tg.layers.Convolution(descriptor, weights=weights, uses_biases=False)
+    assert without.biases is None
+    assert without.biases_parameter is None
     depthwise = tg.layers.ConvolutionDescriptor.depthwise(3, 4, 2)
     assert depthwise.uses_depthwise_convolution
     assert depthwise.output_feature_channel_count == 8

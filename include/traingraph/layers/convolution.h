@@ -20,7 +20,8 @@ namespace traingraph {
 /// Pairs are (height, width). Checked by the layer: InvalidArgument.
 struct TRAINGRAPH_API ConvolutionDescriptor {
   ConvolutionType convolution_type = ConvolutionType::Standard;
-  Pair kernel_sizes{1, 1};
+  /// Required.
+  Pair kernel_sizes{0, 0};
   std::int64_t input_feature_channel_count = 0;
   std::int64_t output_feature_channel_count = 0;
   /// Divides both channel counts. Depthwise: not used.
@@ -31,7 +32,7 @@ struct TRAINGRAPH_API ConvolutionDescriptor {
   /// (top and bottom, left and right); for UsePaddingSize.
   Pair padding_sizes{0, 0};
 
-  /// `options` with the type set to Transposed.
+  /// `options` with the type set to Transposed. Throws as validate().
   static ConvolutionDescriptor transposed(ConvolutionDescriptor options);
   /// `options` with the type set to Depthwise and input * multiplier output
   /// channels.

@@ -19,11 +19,13 @@ class TRAINGRAPH_API FullyConnected : public WeightedLayer {
   FullyConnected(std::int64_t input_feature_channel_count,
                  std::int64_t output_feature_channel_count,
                  const WeightOptions& options = {});
-  /// ML Compute's form: only the two channel counts are used.
+  /// ML Compute's form. InvalidArgument for a descriptor of anything but a 1 x
+  /// 1 convolution of type Standard; its kernel may be left out.
   explicit FullyConnected(const ConvolutionDescriptor& descriptor,
                           const WeightOptions& options = {});
   /// Channel counts from weights of shape (out, in).
-  explicit FullyConnected(Tensor weights, Tensor biases = {});
+  explicit FullyConnected(Tensor weights, Tensor biases = {},
+                          bool uses_biases = true);
 
   const ConvolutionDescriptor& descriptor() const { return descriptor_; }
   /// See Layer.

@@ -13,7 +13,8 @@ namespace traingraph {
 /// Pairs are (height, width). Checked by the layer: InvalidArgument.
 struct TRAINGRAPH_API PoolingDescriptor {
   PoolingType pooling_type = PoolingType::Max;
-  Pair kernel_sizes{1, 1};
+  /// Required.
+  Pair kernel_sizes{0, 0};
   Pair strides{1, 1};
   Pair dilation_rates{1, 1};
   PaddingPolicy padding_policy = PaddingPolicy::Same;

@@ -2,6 +2,7 @@
 // Weights and biases of layers: given as tensors or created.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "traingraph/enums.h"
@@ -10,14 +11,14 @@
 
 namespace traingraph {
 
-/// Where a layer's parameters come from.
-/// `weights` given: they are used, and the layer has biases only when these
-/// are given too. Not given: weights are created with `initializer` from the
-/// platform's seed, and zero biases unless `uses_biases` is off.
+/// Where a layer's parameters come from. Weights that are not given are created
+/// from the platform's seed, with `initializer` (Glorot uniform), biases with
+/// zeros, unless `uses_biases` is off. InvalidArgument for an initializer of
+/// given weights, and for given biases that are off.
 struct WeightOptions {
   Tensor weights = {};
   Tensor biases = {};
-  RandomInitializerType initializer = RandomInitializerType::GlorotUniform;
+  std::optional<RandomInitializerType> initializer = std::nullopt;
   bool uses_biases = true;
 };
 
@@ -37,10 +38,10 @@ class TRAINGRAPH_API WeightedLayer : public Layer {
 
  protected:
   using Layer::Layer;
-  /// `weights_shape` is (out, in, kernel sizes ...); `other_shape` is accepted
-  /// as well and holds the same bytes.
-  void set_weights(const WeightOptions& options, const Shape& weights_shape,
-                   const Shape& other_shape);
+  /// `op` is for messages; `weights_shape` is (out, in, kernel sizes ...);
+  /// `other_shape` is accepted as well and holds the same bytes.
+  void set_weights(const char* op, const WeightOptions& options,
+                   const Shape& weights_shape, const Shape& other_shape);
 
  private:
   TensorParameter weights_;

@@ -95,7 +95,7 @@ TEST(ConvolutionLayer, TransposedExtentsPerPolicy) {
   const ErrorInfo info = error_of<ShapeError>([] {
     transposed(conv({3, 3}, {1, 1}, UsePaddingSize, {2, 0}), {2, 4, 2, 8});
   });
-  EXPECT_EQ(info.node, "Convolution");
+  EXPECT_EQ(info.node, "convolution");
   EXPECT_EQ(info.got, "0");
 }
 
@@ -221,7 +221,7 @@ TEST(PoolingLayer, Conveniences) {
   EXPECT_EQ(
       shape_after(std::make_shared<L2NormPooling>(2, 0, Same), {1, 3, 7, 9}),
       (Shape{1, 3, 4, 5}));
-  EXPECT_EQ(MaxPooling(2).label(), "MaxPooling");
+  EXPECT_EQ(MaxPooling(2).label(), "max_pooling");
   EXPECT_EQ(AveragePooling(2, 0, Valid, true).descriptor(),
             PoolingDescriptor::average({.kernel_sizes = {2, 2},
                                         .strides = {2, 2},
@@ -232,13 +232,14 @@ TEST(PoolingLayer, Conveniences) {
 TEST(PoolingLayer, RefusesBadOptionsAndSources) {
   EXPECT_THROW(MaxPooling(0), InvalidArgument);
   EXPECT_THROW(MaxPooling(2, -1), InvalidArgument);
-  EXPECT_THROW(PoolingDescriptor::max({.dilation_rates = {0, 1}}),
+  EXPECT_THROW(PoolingDescriptor::max(
+                   {.kernel_sizes = {2, 2}, .dilation_rates = {0, 1}}),
                InvalidArgument);
   EXPECT_THROW(Pooling(PoolingDescriptor{.pooling_type = PoolingType{0}}),
                InvalidArgument);
   const ErrorInfo info = error_of<ShapeError>(
       [] { shape_after(std::make_shared<MaxPooling>(2), {3, 8, 8}); });
-  EXPECT_EQ(info.node, "MaxPooling");
+  EXPECT_EQ(info.node, "max_pooling");
   EXPECT_EQ(info.expected, "(N, C, H, W)");
   EXPECT_THROW(shape_after(std::make_shared<MaxPooling>(9), {1, 1, 8, 8}),
                ShapeError);

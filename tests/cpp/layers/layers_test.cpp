@@ -6,6 +6,7 @@
 
 #include "graph/op_def.h"
 #include "layers/graph_state.h"
+#include "layers/names.h"
 #include "traingraph/error.h"
 #include "traingraph/graph.h"
 #include "traingraph/losses.h"
@@ -54,7 +55,7 @@ std::vector<OpKind> ops_of(LayerPtr layer, Shape shape) {
 void expect_activation(const Activation& layer, ActivationType type, float a,
                        float b, const char* label) {
   EXPECT_EQ(layer.descriptor(), ActivationDescriptor(type, a, b)) << label;
-  EXPECT_EQ(layer.label(), label);
+  EXPECT_EQ(layer.label(), LayerNames::of_class(label));
 }
 
 TEST(Layer, KnowsItsDeviceAfterCompile) {
@@ -224,7 +225,7 @@ TEST(FullyConnectedLayer, ShapesOfSources) {
 TEST(FullyConnectedLayer, Parameters) {
   const FullyConnected created(6, 4);
   EXPECT_EQ(created.weights().shape(), (Shape{4, 6}));
-  EXPECT_EQ(created.weights().label(), "FullyConnected.weights");
+  EXPECT_EQ(created.weights().label(), "fully_connected.weights");
   EXPECT_EQ(created.biases().shape(), (Shape{4}));
   EXPECT_EQ(created.biases().floats()[3], 0);
   ASSERT_EQ(created.parameters().size(), 2u);
@@ -233,8 +234,8 @@ TEST(FullyConnectedLayer, Parameters) {
   EXPECT_TRUE(created.biases_parameter().is_updatable());
 
   EXPECT_FALSE(FullyConnected(6, 4, {.uses_biases = false}).biases());
-  EXPECT_FALSE(FullyConnected(input({4, 6})).biases());
-  EXPECT_EQ(FullyConnected(input({4, 6})).parameters().size(), 1u);
+  EXPECT_TRUE(FullyConnected(input({4, 6})).biases());  // zeros
+  EXPECT_FALSE(FullyConnected(input({4, 6}), {}, false).biases());
   EXPECT_TRUE(FullyConnected(input({4, 6}), input({4})).biases());
   // ML Compute's form and shapes.
   const ConvolutionDescriptor descriptor{.input_feature_channel_count = 6,

@@ -31,19 +31,19 @@ TEST(Losses, NamedLossesHaveTypeAndLabel) {
     EXPECT_TRUE(loss.extra_sources().empty());
   };
   using enum LossType;
-  expect(losses::MeanAbsoluteError(), MeanAbsoluteError, "MeanAbsoluteError");
-  expect(losses::MeanSquaredError(), MeanSquaredError, "MeanSquaredError");
+  expect(losses::MeanAbsoluteError(), MeanAbsoluteError, "mean_absolute_error");
+  expect(losses::MeanSquaredError(), MeanSquaredError, "mean_squared_error");
   expect(losses::SoftmaxCrossEntropy(), SoftmaxCrossEntropy,
-         "SoftmaxCrossEntropy");
+         "softmax_cross_entropy");
   expect(losses::SigmoidCrossEntropy(), SigmoidCrossEntropy,
-         "SigmoidCrossEntropy");
+         "sigmoid_cross_entropy");
   expect(losses::CategoricalCrossEntropy(), CategoricalCrossEntropy,
-         "CategoricalCrossEntropy");
-  expect(losses::Hinge(), Hinge, "Hinge");
-  expect(losses::Huber(), Huber, "Huber");
-  expect(losses::CosineDistance(), CosineDistance, "CosineDistance");
-  expect(losses::Log(), Log, "Log");
-  expect(Loss({.loss_type = Huber}), Huber, "Loss");
+         "categorical_cross_entropy");
+  expect(losses::Hinge(), Hinge, "hinge");
+  expect(losses::Huber(), Huber, "huber");
+  expect(losses::CosineDistance(), CosineDistance, "cosine_distance");
+  expect(losses::Log(), Log, "log");
+  expect(Loss({.loss_type = Huber}), Huber, "loss");
 }
 
 TEST(Losses, Shapes) {
@@ -65,18 +65,14 @@ TEST(Losses, OptionsReachTheOp) {
   const LossDescriptor options{.reduction_type = ReductionType::Sum,
                                .weight = 2,
                                .label_smoothing = 0.5f,
-                               .class_count = 7,
-                               .epsilon = 0.25f,
-                               .delta = 3};
+                               .class_count = 7};
   graph.node(std::make_shared<losses::SoftmaxCrossEntropy>(options),
              input({4, 7}), {.loss_labels = {input({4, 7})}});
   const LossAttrs expected{.type = LossType::SoftmaxCrossEntropy,
                            .reduction = ReductionType::Sum,
                            .weight = 2,
                            .label_smoothing = 0.5f,
-                           .class_count = 7,
-                           .epsilon = 0.25f,
-                           .delta = 3};
+                           .class_count = 7};
   EXPECT_EQ(std::get<LossAttrs>(graph.state()->program.node(0).attrs),
             expected);
 }

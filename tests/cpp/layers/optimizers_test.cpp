@@ -46,7 +46,9 @@ TEST(Optimizers, AttributesComeFromTheDescriptor) {
   EXPECT_EQ(sgd.momentum_scale, 0.9f);
   EXPECT_TRUE(sgd.uses_nesterov_momentum);
 
-  const auto adamw = std::get<AdamUpdateAttrs>(AdamW(descriptor).attributes());
+  OptimizerDescriptor decay = descriptor;
+  decay.regularization_type = RegularizationType::None;
+  const auto adamw = std::get<AdamUpdateAttrs>(AdamW(decay).attributes());
   EXPECT_TRUE(adamw.decoupled_decay);
   EXPECT_EQ(adamw.regularization_type, RegularizationType::None);
   EXPECT_EQ(adamw.regularization_scale, 0.125f);
