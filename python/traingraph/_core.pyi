@@ -624,7 +624,7 @@ class Layer:
     @property
     def label(self) -> str:
         """
-        Default: the class name. Errors, pictures and profiles use it.
+        Unique in its graph; errors, reports and pictures use it, and parameters are named after it: "fc.weights". Without one a layer gets its class's with its first node: "fully_connected_2". Cannot be set after that.
         """
     @label.setter
     def label(self, value: str) -> None: ...
@@ -1380,7 +1380,7 @@ class Convolution(WeightedLayer):
     """
     (N, in, H, W) -> (N, out, H', W'); standard, depthwise or transposed.
 
-    Weights are (out, in / groups, height, width) or, with the same bytes, (1, out * in / groups, height, width); biases (out) or (1, out, 1, 1). Those not given are created. padding: "same", "valid", one integer or (y, x). Raises InvalidArgument, ShapeError or DTypeError.
+    Weights are (out, in / groups, height, width) or, with the same bytes, (1, out * in / groups, height, width); biases (out) or (1, out, 1, 1). Those not given are created, with `initializer` (Glorot uniform) and zeros. The kernel size is required. padding: "same", "valid", one integer or (y, x). Raises InvalidArgument, ShapeError or DTypeError.
     """
     @staticmethod
     def supports_data_type(
@@ -1396,7 +1396,7 @@ class Convolution(WeightedLayer):
         *,
         weights: Tensor | ArrayLike | None = None,
         biases: Tensor | ArrayLike | None = None,
-        initializer: RandomInitializerType | str = "glorot_uniform",
+        initializer: RandomInitializerType | str | None = None,
         uses_biases: bool = True,
         label: str = "",
     ) -> None: ...
@@ -1419,7 +1419,7 @@ class Convolution(WeightedLayer):
         stride: collections.abc.Sequence[int] | int | None = None,
         weights: Tensor | ArrayLike | None = None,
         biases: Tensor | ArrayLike | None = None,
-        initializer: RandomInitializerType | str = "glorot_uniform",
+        initializer: RandomInitializerType | str | None = None,
         uses_biases: bool = True,
         label: str = "",
     ) -> None: ...
@@ -1430,7 +1430,7 @@ class FullyConnected(WeightedLayer):
     """
     y = x W^T + b: (*, in) -> (*, out), and (N, in, 1, 1) -> (N, out, 1, 1).
 
-    Weights are (out, in), (1, out * in, 1, 1) or (out, in, 1, 1); biases (out) or (1, out, 1, 1). Those not given are created.
+    Weights are (out, in), (1, out * in, 1, 1) or (out, in, 1, 1); biases (out) or (1, out, 1, 1). Those not given are created, with `initializer` (Glorot uniform) and zeros. A descriptor is that of a 1 x 1 convolution.
     """
     @staticmethod
     def supports_data_type(
@@ -1446,7 +1446,7 @@ class FullyConnected(WeightedLayer):
         *,
         weights: Tensor | ArrayLike | None = None,
         biases: Tensor | ArrayLike | None = None,
-        initializer: RandomInitializerType | str = "glorot_uniform",
+        initializer: RandomInitializerType | str | None = None,
         uses_biases: bool = True,
         label: str = "",
     ) -> None: ...
@@ -1458,7 +1458,7 @@ class FullyConnected(WeightedLayer):
         *,
         weights: Tensor | ArrayLike | None = None,
         biases: Tensor | ArrayLike | None = None,
-        initializer: RandomInitializerType | str = "glorot_uniform",
+        initializer: RandomInitializerType | str | None = None,
         uses_biases: bool = True,
         label: str = "",
     ) -> None: ...
@@ -1468,6 +1468,7 @@ class FullyConnected(WeightedLayer):
         *,
         weights: Tensor | ArrayLike,
         biases: Tensor | ArrayLike | None = None,
+        uses_biases: bool = True,
         label: str = "",
     ) -> None: ...
     @property
@@ -2097,7 +2098,12 @@ class ExecutionResult:
     @property
     def loss(self) -> float:
         """
-        The loss as a float. Raises StateError when there is no scalar loss.
+        The loss as a float; of several their sum. Raises StateError when there is none, or one has no reduction.
+        """
+    @property
+    def losses(self) -> dict[str, float]:
+        """
+        Each loss by its layer's label ("mse:2" for the layer's second node). Those without a reduction are no numbers, and missing: declare them as outputs.
         """
     @property
     def outputs(self) -> dict[str, NDArray[Any]]:
@@ -2107,7 +2113,7 @@ class ExecutionResult:
     @property
     def result(self) -> NDArray[Any] | None:
         """
-        The loss of a training execution, else the last result; None for gradient and update executions.
+        The loss of a training execution, else the last result; None for gradient and update executions. Of several losses it is the sum, or, when one has no reduction, the last one's elements.
         """
 
 class Execution:
