@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # The commands of daily work. Each sets up what it needs: Debian packages when
-# run as root, and a virtual environment in .venv. Nothing else is touched.
+# run as root, and virtual environments in .venv and .venv-agreement. Nothing
+# else is touched.
 #
 #   make test    everything that CI runs on Linux
 #   make demo    trains a small network on scikit-learn's digits
@@ -15,6 +16,10 @@ PYTHON ?= python3
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 VENV := $(CURDIR)/.venv
 BIN := $(VENV)/bin
+# PyTorch, which results are compared with, lives apart from what we ship. 0
+# leaves the comparison out.
+AGREEMENT ?= 1
+AGREEMENT_VENV := $(CURDIR)/.venv-agreement
 # The environment's cmake, ninja and oneDNN before the system's.
 export PATH := $(BIN):$(PATH)
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
@@ -23,10 +28,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 WHEEL_SOURCES := CMakeLists.txt pyproject.toml LICENSE README.md \
   $(shell find cmake include src metal python -type f -not -name '*.pyc')
 
-.PHONY: test cpp-test python-test package-test newest-onednn check demo wheel lint format \
-  clean distclean
+.PHONY: test cpp-test python-test agreement-test package-test newest-onednn check demo \
+  wheel lint format clean distclean
 
-test: check cpp-test python-test package-test newest-onednn
+test: check cpp-test python-test agreement-test package-test newest-onednn
 
 check: $(VENV)/.ready
 	python tools/check_layers.py
@@ -43,7 +48,21 @@ cpp-test: $(VENV)/.ready
 python-test: build/.demo build/.test
 	mkdir -p build/pytest
 	cd build/pytest && pytest -c $(CURDIR)/pyproject.toml \
-	  -o cache_dir=$(CURDIR)/build/pytest/.cache $(CURDIR)/tests/python
+	  -o cache_dir=$(CURDIR)/build/pytest/.cache \
+	  --ignore-glob='*/agreement/test_torch_*' $(CURDIR)/tests/python
+
+# The same layers in PyTorch.
+ifeq ($(AGREEMENT),0)
+agreement-test:
+	@echo "AGREEMENT=0: results are NOT compared with PyTorch."
+else
+agreement-test: build/.agreement
+	mkdir -p build/pytest
+	cd build/pytest && $(AGREEMENT_VENV)/bin/python -m pytest \
+	  -c $(CURDIR)/pyproject.toml \
+	  -o cache_dir=$(CURDIR)/build/pytest/.cache-agreement \
+	  $(CURDIR)/tests/python/agreement/test_torch_*.py
+endif
 
 # C++ programs that find the library in the installed wheel, and the digits
 # network in both languages.
@@ -89,7 +108,7 @@ clean:
 	rm -rf build dist
 
 distclean: clean
-	rm -rf $(VENV)
+	rm -rf $(VENV) $(AGREEMENT_VENV)
 
 $(VENV)/.ready: tools/setup_machine.sh tools/requirements.txt
 	tools/setup_machine.sh $(PYTHON)
@@ -110,6 +129,21 @@ build/.installed: $(VENV)/.ready $(WHEEL_SOURCES)
 	  -C build-dir=build/wheel
 	pip install --quiet --force-reinstall --no-deps build/dist/*.whl
 	pip install --quiet build/dist/*.whl
+	touch $@
+
+$(AGREEMENT_VENV)/.ready: $(VENV)/.ready tools/requirements-agreement.txt
+	$(BIN)/python -m venv $(AGREEMENT_VENV)
+	$(AGREEMENT_VENV)/bin/python -m pip install --quiet \
+	  -r tools/requirements-agreement.txt \
+	  && $(AGREEMENT_VENV)/bin/python -c 'import torch' \
+	  || { echo "PyTorch, which results are compared with, cannot be installed" \
+	    "(tools/requirements-agreement.txt). 'make test AGREEMENT=0' goes without" \
+	    "the comparison." >&2; exit 1; }
+	touch $@
+
+build/.agreement: build/.installed $(AGREEMENT_VENV)/.ready
+	$(AGREEMENT_VENV)/bin/python -m pip install --quiet --force-reinstall --no-deps \
+	  build/dist/*.whl
 	touch $@
 
 # What only the examples or only the tests import.

@@ -61,6 +61,14 @@ T cross_entropy(GraphBuilder& b, const Sample& sample, T log_y) {
   return b.neg(sum(b, sample, terms));
 }
 
+/// The sides of the log loss, 0 where a side has no label: its logarithm may be
+/// infinite there.
+T log_sides(GraphBuilder& b, const Sample& sample, T hit, T miss) {
+  T t = sample.t;
+  return b.add(b.select(b.equal(t, b.scalar(0)), 0.0, hit),
+               b.select(b.equal(t, b.scalar(1)), 0.0, miss));
+}
+
 /// 1 or -1 for the labels 1 and 0.
 T label_sign(GraphBuilder& b, T t) { return b.add(b.mul(t, 2.0), -1.0); }
 
@@ -101,7 +109,7 @@ T element_losses(GraphBuilder& b, const Sample& sample) {
       const double epsilon = sample.attrs.epsilon;
       T hit = b.mul(t, b.log(b.add(y, epsilon)));
       T miss = b.mul(b.sub(1.0, t), b.log(b.add(b.sub(1.0, y), epsilon)));
-      return b.neg(b.add(hit, miss));
+      return b.neg(log_sides(b, sample, hit, miss));
     }
   }
   return nil;
@@ -135,8 +143,9 @@ T slopes(GraphBuilder& b, const Sample& sample) {
       return b.neg(t);
     case Log: {
       const double epsilon = sample.attrs.epsilon;
+      T hit = b.neg(b.div(t, b.add(y, epsilon)));
       T miss = b.div(b.sub(1.0, t), b.add(b.sub(1.0, y), epsilon));
-      return b.sub(miss, b.div(t, b.add(y, epsilon)));
+      return log_sides(b, sample, hit, miss);
     }
   }
   return nil;

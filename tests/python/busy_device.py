@@ -33,8 +33,11 @@ def _products() -> tuple[tg.InferenceGraph, float]:
     return inference, time.perf_counter() - start
 
 
-def occupy() -> None:
-    """Whatever is enqueued next is not over for about a second."""
-    inference, seconds = _products()
-    for _ in range(min(math.ceil(SECONDS / seconds), 60)):  # 64 are in flight
+def occupy(seconds: float = SECONDS) -> None:
+    """Whatever is enqueued next is not over for about as long.
+
+    On a machine that does other work, too, it may be over much earlier.
+    """
+    inference, each = _products()
+    for _ in range(min(math.ceil(seconds / each), 60)):  # 64 are in flight
         inference.execute()

@@ -11,20 +11,31 @@ import pytest
 if TYPE_CHECKING:
     from .conftest import RunScript
 
-# The device is busy for a second, so that a wait ends with the signal or late.
+# A wait on a busy device, and Ctrl-C during it. Whether that comes in time is up
+# to the machine: when the wait was over before, all is repeated with more work,
+# so that only a wait that Ctrl-C does not end fails.
 HOLD_UP = f"""
     sys.path.append({str(Path(__file__).parent)!r})
     from busy_device import occupy
 
-    may_interrupt = threading.Event()
-
     def interrupt():
-        may_interrupt.wait()
-        time.sleep(0.1)  # it is waiting by now; if not, the test is easier
+        time.sleep(0.1)  # most likely it waits by now; if not, the test is easier
         os.kill(os.getpid(), signal.SIGINT)
 
-    threading.Thread(target=interrupt, daemon=True).start()
-    occupy()
+    def attempts(enqueue, wait):
+        "Of each: whether Ctrl-C came before the wait and its execution were over."
+        for seconds in (1, 4, 16):
+            occupy(seconds)
+            run = enqueue()
+            is_over = False
+            threading.Thread(target=interrupt, daemon=True).start()
+            try:
+                wait(run)
+                is_over = True
+                threading.Event().wait()  # a late Ctrl-C arrives here
+            except KeyboardInterrupt:
+                pass
+            yield not is_over and not run.done()
 """
 
 WAITS = {
@@ -55,43 +66,53 @@ WAITS = {
 }
 
 
+ENQUEUE = """
+    def enqueue():
+        return step()
+"""
+ENQUEUE_PHASES = """
+    def enqueue():
+        run = training.execute_forward(*data)
+        training.execute_gradient()
+        return run
+"""
+
+
 @pytest.mark.parametrize("name", WAITS)
 def test_ctrl_c_interrupts(name: str, run_script: RunScript) -> None:
-    enqueue = "step()"
-    if name.startswith("gradient"):
-        enqueue = "training.execute_forward(*data); training.execute_gradient()"
+    enqueue = ENQUEUE_PHASES if name.startswith("gradient") else ENQUEUE
     script = f"""
-        run = {enqueue}
-        try:
-            may_interrupt.set()
-            {WAITS[name]}
-        except KeyboardInterrupt:
-            print("interrupted", run.done())
+        print(any(attempts(enqueue, lambda run: {WAITS[name]})))
         training.synchronize()
         print(np.isfinite(step().result().loss))
     """
-    done = run_script(HOLD_UP, script)
+    done = run_script(HOLD_UP, enqueue, script)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["interrupted", "False", "True"]
+    assert done.stdout.split() == ["True", "True"]
 
 
 @pytest.mark.parametrize("name", ["result", "gradients", "compile"])
 def test_signal_handler_may_use_the_graph(name: str, run_script: RunScript) -> None:
     wait = {"result": "run.result()", **WAITS}[name]
     script = f"""
-        run = training.execute_forward(*data)
-        training.execute_gradient()
-
         def handle(*_):
             print(training.compile_count, training.memory.step.arena_bytes > 0)
+            handled.set()
 
+        handled = threading.Event()
         signal.signal(signal.SIGINT, handle)
-        may_interrupt.set()
+        occupy()
+        run = enqueue()
+        threading.Thread(target=interrupt, daemon=True).start()
         {wait}
+        handled.wait()
     """
-    done = run_script(HOLD_UP, script)
+    done = run_script(HOLD_UP, ENQUEUE_PHASES, script)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["1", "True"]
+    num_compiled, has_plan = done.stdout.split()
+    # Two when Ctrl-C came after the second compile.
+    assert num_compiled in ("1", "2" if name == "compile" else "1")
+    assert has_plan == "True"
 
 
 def test_ctrl_c_during_a_handler_ends_the_call(run_script: RunScript) -> None:

@@ -109,7 +109,20 @@ struct SoftShrinkMap {
   float slope(float x) const { return x > a || x < -a ? 1 : 0; }
 };
 struct TanhShrinkMap {
-  float value(float x) const { return x - std::tanh(x); }
+  float value(float x) const {
+    // Near 0 the difference cancels; its series does not.
+    const float square = x * x;
+    float p = 5.90027441e-4f;
+    p = p * square - 1.45583439e-3f;
+    p = p * square + 3.59212804e-3f;
+    p = p * square - 8.86323553e-3f;
+    p = p * square + 2.18694885e-2f;
+    p = p * square - 5.39682540e-2f;
+    p = p * square + 1.33333333e-1f;
+    p = p * square - 3.33333333e-1f;
+    const float series = -p * square * x;
+    return square < 0.25f ? series : x - std::tanh(x);
+  }
   float slope(float x) const {
     const float t = std::tanh(x);
     return t * t;
@@ -170,6 +183,8 @@ void with_function(const ActivationAttrs& attrs, Use use) {
       return use(SoftSignMap{}, kCheapGrain);
     case ReLUN:
       return use(ReluN{a, b}, kCheapGrain);
+    case ELU:
+      return use(ScaledElu{1, a, 1}, kCostlyGrain);
     case SELU:
       return use(ScaledElu{1.0507009873554805f, 1.6732632423543772f, 1},
                  kCostlyGrain);
@@ -194,8 +209,7 @@ void with_function(const ActivationAttrs& attrs, Use use) {
 
 template <class F>
 Fallback value_fallback(F function) {
-  const auto loop = [=](const float* x, const float*, float* y,
-                        std::int64_t n) {
+  const auto loop = [=](const float* x, float* y, std::int64_t n) {
     map_floats(n, kCostlyGrain, x, y,
                [=](float each) { return function.value(each); });
   };
@@ -209,18 +223,6 @@ Fallback find_value_fallback(ActivationType type) {
   return {};
 }
 
-/// oneDNN's slope of ELU at NaN is 1.
-Fallback find_slope_fallback(const ActivationAttrs& attrs) {
-  if (attrs.type != ELU) return {};
-  const auto loop = [elu = ScaledElu{1, attrs.a, 1}](
-                        const float* x, const float* gradient, float* dx,
-                        std::int64_t n) {
-    zip_floats(n, kCostlyGrain, gradient, x, dx,
-               [=](float g, float at) { return g * elu.slope(at); });
-  };
-  return {std::numeric_limits<float>::infinity(), loop};
-}
-
 }  // namespace
 
 std::optional<Eltwise> find_eltwise(const ActivationAttrs& attrs) {
@@ -231,14 +233,13 @@ std::optional<Eltwise> find_eltwise(const ActivationAttrs& attrs) {
     case Tanh:
       if (attrs.a != 1 || attrs.b != 1) return {};
       return Eltwise{algorithm::eltwise_tanh};
-    case ELU:
-      return Eltwise{algorithm::eltwise_elu, attrs.a};
     case GELU:
       return Eltwise{algorithm::eltwise_gelu_erf};
     case GELUTanh:
       return Eltwise{algorithm::eltwise_gelu_tanh};
-    // oneDNN's ln(1 + e^x) is off by up to 4e-6, and negative for some x < -15,
-    // which ends in a NaN when a logarithm follows.
+    // oneDNN's e^x - 1 has no right digit near 0; its ln(1 + e^x) is off by up
+    // to 4e-6, and negative for some x < -15, which ends in a NaN when a
+    // logarithm follows.
     default:
       return {};
   }
@@ -260,10 +261,7 @@ void lower_activation_gradient(NodeLowering& lowering) {
   const auto eltwise = lowering.reads_activated(1)
                            ? find_eltwise_of_result(attrs)
                            : find_eltwise(attrs);
-  if (eltwise) {
-    return lower_eltwise_gradient(lowering, *eltwise,
-                                  find_slope_fallback(attrs));
-  }
+  if (eltwise) return lower_eltwise_gradient(lowering, *eltwise);
   // A padded gradient is zero and so is its product with any slope.
   const auto layout = common_layout(lowering, 1, 0, /*keeps_zero=*/true);
   with_function(attrs, [&](auto function, std::int64_t grain) {

@@ -24,7 +24,6 @@ eltwise_forward::primitive_desc describe_forward(Eltwise f,
 bool keeps_zero(algorithm f) {
   switch (f) {
     case algorithm::eltwise_tanh:
-    case algorithm::eltwise_elu:
     case algorithm::eltwise_gelu_erf:
     case algorithm::eltwise_gelu_tanh:
       return true;
@@ -36,32 +35,6 @@ bool keeps_zero(algorithm f) {
 bool reads_result(algorithm f) {
   return f == algorithm::eltwise_tanh_use_dst_for_bwd ||
          f == algorithm::eltwise_logistic_use_dst_for_bwd;
-}
-
-/// Arguments of the node, as read() and write() returned them; -1: none.
-struct Operands {
-  int x, gradient, result;
-};
-
-/// emit_primitive() unless x calls for the fallback.
-void emit_guarded(NodeLowering& lowering,
-                  const dnnl::primitive_desc_base& primitive,
-                  std::vector<PrimitiveArg> args, const Operands& operands,
-                  std::int64_t n, const Fallback& fallback) {
-  if (!fallback.loop) {
-    return emit_primitive(lowering, primitive, std::move(args));
-  }
-  add_scratchpad(lowering, primitive, args);
-  lowering.emit([=, bind = bind_primitive(primitive, std::move(args))](
-                    std::span<std::byte* const> at) -> BoundKernel {
-    const auto [x, gradient, result] = operands;
-    return [n, fallback, run = bind(at), x = floats(at[x]),
-            gradient = gradient < 0 ? nullptr : floats(at[gradient]),
-            result = floats(at[result])] {
-      if (is_within(x, n, fallback.largest)) return run();
-      fallback.loop(x, gradient, result, n);
-    };
-  });
 }
 
 }  // namespace
@@ -107,14 +80,23 @@ void lower_eltwise(NodeLowering& lowering, Eltwise f,
   const auto primitive = describe_forward(f, layout);
   const int x = lowering.read(0, layout), y = lowering.write(0, layout);
   lowering.may_run_in_place(0, 0);
-  emit_guarded(lowering, primitive,
-               {{DNNL_ARG_SRC, layout, x}, {DNNL_ARG_DST, layout, y}},
-               {.x = x, .gradient = -1, .result = y}, num_floats(layout),
-               fallback);
+  std::vector<PrimitiveArg> args{{DNNL_ARG_SRC, layout, x},
+                                 {DNNL_ARG_DST, layout, y}};
+  if (!fallback.loop) {
+    return emit_primitive(lowering, primitive, std::move(args));
+  }
+  add_scratchpad(lowering, primitive, args);
+  lowering.emit([=, n = num_floats(layout),
+                 bind = bind_primitive(primitive, std::move(args))](
+                    std::span<std::byte* const> at) -> BoundKernel {
+    return [n, fallback, run = bind(at), x = floats(at[x]), y = floats(at[y])] {
+      if (is_within(x, n, fallback.largest)) return run();
+      fallback.loop(x, y, n);
+    };
+  });
 }
 
-void lower_eltwise_gradient(NodeLowering& lowering, Eltwise f,
-                            const Fallback& fallback) {
+void lower_eltwise_gradient(NodeLowering& lowering, Eltwise f) {
   const memory::desc layout =
       common_layout(lowering, 1, 0, /*keeps_zero=*/true);
   const eltwise_backward::primitive_desc primitive(
@@ -123,13 +105,11 @@ void lower_eltwise_gradient(NodeLowering& lowering, Eltwise f,
   const int gradient = lowering.read(0, layout), x = lowering.read(1, layout);
   const int dx = lowering.write(0, layout);
   lowering.may_run_in_place(0, 0);
-  emit_guarded(
+  emit_primitive(
       lowering, primitive,
       {{DNNL_ARG_DIFF_DST, layout, gradient},
        {reads_result(f.algorithm) ? DNNL_ARG_DST : DNNL_ARG_SRC, layout, x},
-       {DNNL_ARG_DIFF_SRC, layout, dx}},
-      {.x = x, .gradient = gradient, .result = dx}, num_floats(layout),
-      fallback);
+       {DNNL_ARG_DIFF_SRC, layout, dx}});
 }
 
 }  // namespace traingraph::cpu

@@ -24,8 +24,7 @@ std::optional<Eltwise> find_eltwise(const ActivationAttrs& attrs);
 /// Our own loop, which runs instead of oneDNN's function when a NaN is in x or
 /// a magnitude above `largest`.
 struct Fallback {
-  using Loop = std::function<void(const float* x, const float* gradient,
-                                  float* result, std::int64_t n)>;
+  using Loop = std::function<void(const float* x, float* y, std::int64_t n)>;
   float largest = 0;
   Loop loop = nullptr;  // none: oneDNN's function is right everywhere
 };
@@ -35,8 +34,7 @@ void lower_eltwise(NodeLowering& lowering, Eltwise f,
                    const Fallback& fallback = {});
 /// result 0 = input 0 * f'(input 1); or f' as a function of f(x), where input 1
 /// is that.
-void lower_eltwise_gradient(NodeLowering& lowering, Eltwise f,
-                            const Fallback& fallback = {});
+void lower_eltwise_gradient(NodeLowering& lowering, Eltwise f);
 
 /// The layout of `input` if a loop over its bytes may run in it: oneDNN wants
 /// zeros in padded areas, so a function that moves zero needs a plain one.

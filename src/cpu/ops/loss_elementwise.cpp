@@ -67,13 +67,18 @@ struct Huber {
   float delta;
 };
 
+/// A side without label adds nothing, even where its logarithm is infinite.
 struct Log {
   explicit Log(const LossAttrs& attrs) : epsilon(attrs.epsilon) {}
   float value(float y, float t) const {
-    return -t * std::log(y + epsilon) - (1 - t) * std::log(1 - y + epsilon);
+    const float hit = t * std::log(y + epsilon);
+    const float miss = (1 - t) * std::log1p(epsilon - y);
+    return -(t == 0 ? 0 : hit) - (t == 1 ? 0 : miss);
   }
   float slope(float y, float t) const {
-    return (1 - t) / (1 - y + epsilon) - t / (y + epsilon);
+    const float hit = t / (y + epsilon);
+    const float miss = (1 - t) / (1 - y + epsilon);
+    return (t == 1 ? 0 : miss) - (t == 0 ? 0 : hit);
   }
   float epsilon;
 };

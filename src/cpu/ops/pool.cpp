@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Pooling: oneDNN in the layout that the image has. Padding as wide as a
-// window, which oneDNN refuses, and windows that lie mostly in the padding,
-// which it walks sample by sample, end in the loops of pool_loop.h.
+// window, which oneDNN refuses, windows that lie mostly in the padding, which
+// it walks sample by sample, and averages of many samples, which it gets wrong,
+// end in the loops of pool_loop.h.
 #include <limits>
 
 #include "cpu/lowering.h"
@@ -29,6 +30,12 @@ bool is_mostly_padding(const PoolWindow& w, const memory::dims& image) {
     if (span > 2 * image[2 + i]) return true;
   }
   return false;
+}
+
+/// oneDNN adds up a window one by one in float32: over 250,000 samples the sum
+/// is off by 4e-5.
+bool is_long_sum(const PoolWindow& w) {
+  return w.kernel_sizes[0] * w.kernel_sizes[1] > 32;
 }
 
 struct Pooling {
@@ -171,10 +178,13 @@ void lower_max_pool_2d_gradient(NodeLowering& lowering) {
 void lower_average_pool_2d(NodeLowering& lowering) {
   const auto& attrs = lowering.attrs<AveragePool2dAttrs>();
   const PoolWindow window = window_of(attrs);
-  const Forward primitive =
-      Pooling(average(attrs.count_includes_padding), window)
-          .forward(lowering.layout(0), any_layout(lowering.result_shape()),
-                   prop_kind::forward_inference);
+  const Pooling pooling(average(attrs.count_includes_padding), window);
+  Forward primitive;
+  if (!is_long_sum(window)) {
+    primitive =
+        pooling.forward(lowering.layout(0), any_layout(lowering.result_shape()),
+                        prop_kind::forward_inference);
+  }
   if (!primitive) {
     return lower_average_pool_loop(lowering, window,
                                    attrs.count_includes_padding);

@@ -70,6 +70,19 @@ struct Window {
   }
 };
 
+double sum_of(const Window& window, const float* image) {
+  const auto [first, count, step] = window.columns;
+  double sum = 0;
+  for (std::int64_t i = 0; i < window.rows.count; ++i) {
+    const float* row =
+        image + (window.rows.first + i * window.rows.step) * window.width +
+        first;
+#pragma omp simd reduction(+ : sum)
+    for (std::int64_t j = 0; j < count; ++j) sum += row[j * step];
+  }
+  return sum;
+}
+
 /// Calls use(image, output position, row, column) for every output.
 template <class Use>
 void for_outputs(const Geometry& g, Use use) {
@@ -200,9 +213,8 @@ void lower_average_pool_loop(NodeLowering& lowering, const PoolWindow& window,
       for_outputs(g, [&](auto image, auto to, auto row, auto column) {
         const float* source = x + image * g.in_size();
         const Window window(g, row, column);
-        float sum = 0;
-        window.for_each([&](std::int64_t from) { sum += source[from]; });
-        y[image * g.out_size() + to] = sum / divisor(g, window, counts_padding);
+        y[image * g.out_size() + to] = static_cast<float>(
+            sum_of(window, source) / divisor(g, window, counts_padding));
       });
     };
   });

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Softmax, log-softmax and their gradient on row-major data seen as (outer,
-// axis, inner). oneDNN is fast when inner is 1; for strided axes it has only
-// its reference loop, element by element, so these have loops here.
+// axis, inner): whole rows where inner is 1, blocks of columns elsewhere. Sums
+// are in double. oneDNN would take rows, but its logarithm is off by up to
+// 5e-6, so that log-probabilities are above 0 and their exponentials, which the
+// gradient needs, as far off; on columns it has only its reference loop.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,12 +16,6 @@
 namespace traingraph::cpu {
 namespace {
 
-using dnnl::memory;
-using dnnl::prop_kind;
-using Forward = dnnl::softmax_forward;
-using Backward = dnnl::softmax_backward;
-
-constexpr int kAxis = 1;
 /// Positions that the loops handle side by side.
 constexpr std::int64_t kColumns = 64;
 
@@ -30,11 +26,88 @@ struct SoftmaxView {
     for (int i = 0; i < axis; ++i) outer *= shape[i];
     for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
   }
-  memory::desc rows() const {
-    return memory::desc({outer, length}, memory::data_type::f32,
-                        memory::format_tag::ab);
-  }
 };
+
+/// Calls f(offset of the first element) for every row.
+template <class F>
+void for_each_row(const SoftmaxView& view, F&& f) {
+  parallel_for(
+      view.outer, std::max<std::int64_t>(1, kCostlyGrain / view.length),
+      [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t row = begin; row < end; ++row) f(row * view.length);
+      },
+      /*multiple=*/1);
+}
+
+/// The sum of f(0) ... f(n - 1): floats side by side within a block, so that
+/// every float is a sum of few, and blocks in double.
+template <class F>
+double blockwise_sum(std::int64_t n, F f) {
+  constexpr std::int64_t kBlock = 256;
+  double total = 0;
+  for (std::int64_t begin = 0; begin < n; begin += kBlock) {
+    const std::int64_t end = std::min(n, begin + kBlock);
+    float sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (std::int64_t k = begin; k < end; ++k) sum += f(k);
+    total += sum;
+  }
+  return total;
+}
+
+void run_rows(const SoftmaxView& view, bool is_log, const float* source,
+              float* target) {
+  const std::int64_t n = view.length;
+  for_each_row(view, [=](std::int64_t offset) {
+    const float* x = source + offset;
+    float* y = target + offset;  // may be x
+    float largest = -std::numeric_limits<float>::infinity();
+#pragma omp simd reduction(max : largest)
+    for (std::int64_t k = 0; k < n; ++k) {
+      largest = x[k] > largest ? x[k] : largest;
+    }
+    if (is_log) {
+      const double sum = blockwise_sum(
+          n, [=](std::int64_t k) { return fast_exp(x[k] - largest); });
+      // The largest adds 1, so this is at least 0 and results are at most 0.
+      const auto log_sum = static_cast<float>(std::log(sum));
+#pragma omp simd
+      for (std::int64_t k = 0; k < n; ++k) y[k] = (x[k] - largest) - log_sum;
+    } else {
+      const double sum = blockwise_sum(
+          n, [=](std::int64_t k) { return y[k] = fast_exp(x[k] - largest); });
+      const auto factor = static_cast<float>(1 / sum);
+#pragma omp simd
+      for (std::int64_t k = 0; k < n; ++k) y[k] *= factor;
+    }
+  });
+}
+
+void run_rows_gradient(const SoftmaxView& view, bool is_log,
+                       const float* gradient, const float* result,
+                       float* target) {
+  const std::int64_t n = view.length;
+  for_each_row(view, [=](std::int64_t offset) {
+    const float *g = gradient + offset, *y = result + offset;
+    float* dx = target + offset;  // may be g
+    double total = 0;
+    if (is_log) {
+#pragma omp simd reduction(+ : total)
+      for (std::int64_t k = 0; k < n; ++k) total += g[k];
+      const auto sum = static_cast<float>(total);
+#pragma omp simd
+      for (std::int64_t k = 0; k < n; ++k) dx[k] = g[k] - fast_exp(y[k]) * sum;
+    } else {
+#pragma omp simd reduction(+ : total)
+      for (std::int64_t k = 0; k < n; ++k) {
+        total += static_cast<double>(g[k]) * y[k];
+      }
+      const auto sum = static_cast<float>(total);
+#pragma omp simd
+      for (std::int64_t k = 0; k < n; ++k) dx[k] = y[k] * (g[k] - sum);
+    }
+  });
+}
 
 /// Calls f(offset of the first element, number of columns) for blocks of
 /// columns; element k of column j is at offset + k * inner + j.
@@ -58,7 +131,8 @@ void run_columns(const SoftmaxView& view, bool is_log, const float* source,
                  float* target) {
   for_each_column_block(view, [&](std::int64_t offset, std::int64_t count) {
     const float* x = source + offset;
-    float largest[kColumns], sum[kColumns] = {};
+    float largest[kColumns], rest[kColumns];
+    double sum[kColumns] = {};
     std::fill_n(largest, count, -std::numeric_limits<float>::infinity());
     const std::int64_t end = view.length * view.inner;
     for (std::int64_t k = 0; k < end; k += view.inner) {
@@ -77,11 +151,11 @@ void run_columns(const SoftmaxView& view, bool is_log, const float* source,
       }
     }
     for (std::int64_t j = 0; j < count; ++j) {
-      sum[j] = is_log ? std::log(sum[j]) : 1 / sum[j];
+      rest[j] = static_cast<float>(is_log ? std::log(sum[j]) : 1 / sum[j]);
     }
     for (std::int64_t k = 0; k < end; k += view.inner) {
       for (std::int64_t j = 0; j < count; ++j) {
-        y[k + j] = is_log ? y[k + j] - sum[j] : y[k + j] * sum[j];
+        y[k + j] = is_log ? y[k + j] - rest[j] : y[k + j] * rest[j];
       }
     }
   });
@@ -92,13 +166,16 @@ void run_columns_gradient(const SoftmaxView& view, bool is_log,
                           float* target) {
   for_each_column_block(view, [&](std::int64_t offset, std::int64_t count) {
     const float *g = gradient + offset, *y = result + offset;
-    float sum[kColumns] = {};
+    double total[kColumns] = {};
+    float sum[kColumns];
     const std::int64_t end = view.length * view.inner;
     for (std::int64_t k = 0; k < end; k += view.inner) {
       for (std::int64_t j = 0; j < count; ++j) {
-        sum[j] += is_log ? g[k + j] : g[k + j] * y[k + j];
+        const double each = g[k + j];
+        total[j] += is_log ? each : each * y[k + j];
       }
     }
+    std::copy_n(total, count, sum);
     float* dx = target + offset;  // may be g
     for (std::int64_t k = 0; k < end; k += view.inner) {
 #pragma omp simd
@@ -110,19 +187,6 @@ void run_columns_gradient(const SoftmaxView& view, bool is_log,
   });
 }
 
-dnnl::algorithm algorithm_of(SoftmaxOperation operation) {
-  return operation == SoftmaxOperation::LogSoftmax
-             ? dnnl::algorithm::softmax_log
-             : dnnl::algorithm::softmax_accurate;
-}
-
-Forward::primitive_desc describe_forward(const SoftmaxAttrs& attrs,
-                                         const memory::desc& data) {
-  return Forward::primitive_desc(engine(), prop_kind::forward_training,
-                                 algorithm_of(attrs.operation), data, data,
-                                 kAxis, user_scratchpad());
-}
-
 }  // namespace
 
 void lower_softmax(NodeLowering& lowering) {
@@ -131,15 +195,10 @@ void lower_softmax(NodeLowering& lowering) {
   const bool is_log = attrs.operation == SoftmaxOperation::LogSoftmax;
   const int x = lowering.read(0), y = lowering.write(0);
   lowering.may_run_in_place(0, 0);
-  if (view.inner == 1) {
-    const memory::desc rows = view.rows();
-    return emit_primitive(lowering, describe_forward(attrs, rows),
-                          {{DNNL_ARG_SRC, rows, x}, {DNNL_ARG_DST, rows, y}});
-  }
-  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
-    return [=, x = floats(at[x]), y = floats(at[y])] {
-      run_columns(view, is_log, x, y);
-    };
+  lowering.emit([=, run = view.inner == 1 ? run_rows : run_columns](
+                    std::span<std::byte* const> at) -> BoundKernel {
+    return
+        [=, x = floats(at[x]), y = floats(at[y])] { run(view, is_log, x, y); };
   });
 }
 
@@ -150,22 +209,12 @@ void lower_softmax_gradient(NodeLowering& lowering) {
   const int gradient = lowering.read(0), y = lowering.read(1);
   const int dx = lowering.write(0);
   lowering.may_run_in_place(0, 0);
-  if (view.inner == 1) {
-    const memory::desc rows = view.rows();
-    const Backward::primitive_desc backward(
-        engine(), algorithm_of(attrs.operation), rows, rows, rows, kAxis,
-        describe_forward(attrs, rows), user_scratchpad());
-    return emit_primitive(lowering, backward,
-                          {{DNNL_ARG_DIFF_DST, rows, gradient},
-                           {DNNL_ARG_DST, rows, y},
-                           {DNNL_ARG_DIFF_SRC, rows, dx}});
-  }
-  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
-    return [=, gradient = floats(at[gradient]), y = floats(at[y]),
-            dx = floats(at[dx])] {
-      run_columns_gradient(view, is_log, gradient, y, dx);
-    };
-  });
+  lowering.emit(
+      [=, run = view.inner == 1 ? run_rows_gradient : run_columns_gradient](
+          std::span<std::byte* const> at) -> BoundKernel {
+        return [=, gradient = floats(at[gradient]), y = floats(at[y]),
+                dx = floats(at[dx])] { run(view, is_log, gradient, y, dx); };
+      });
 }
 
 }  // namespace traingraph::cpu

@@ -181,6 +181,34 @@ TEST(Clipping, ByGlobalNormClipsAllAlike) {
   expect_near(read(run.net.b()), stepped(b, scaled(kBiases, 0.5), 1));
 }
 
+TEST(Clipping, TheGlobalNormIsThatOfAllParameters) {
+  // Two layers, four parameters; each has a gradient that would change the norm
+  // (2^2 + 4^2 + 5^2 + 6^2 = 81) if it were left out or taken twice.
+  Linear net;
+  const auto second = std::make_shared<layers::FullyConnected>(2, 2);
+  net.y = net.graph.node(second, net.y);
+  TrainingGraph t = net.train(clipping(GradientClippingType::ByGlobalNorm, 3));
+  const Tensor parameters[] = {net.w(), net.b(), second->weights(),
+                               second->biases()};
+  const float sizes[] = {2, 4, 5, 6};
+  std::vector<Floats> before;
+  for (const Tensor& p : parameters) before.push_back(host(p));
+  t.execute_forward(net.inputs, net.labels);
+  t.execute_gradient();
+  for (int i = 0; i < 4; ++i) {
+    const auto gradient = t.gradient(parameters[i]);
+    std::ranges::fill(gradient, 0.0f);
+    gradient[0] = sizes[i];
+  }
+  t.execute_optimizer_update();
+  for (int i = 0; i < 4; ++i) {
+    SCOPED_TRACE(i);
+    Doubles clipped(before[i].size());
+    clipped[0] = sizes[i] * 3.0 / 9;
+    expect_near(read(parameters[i]), stepped(before[i], clipped, 1));
+  }
+}
+
 TEST(Clipping, ACustomNormReplacesTheGlobalOne) {
   Updates run(clipping(GradientClippingType::ByGlobalNorm, 6, 24));
   const Floats w = host(run.net.w()), b = host(run.net.b());

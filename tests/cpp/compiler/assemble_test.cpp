@@ -174,6 +174,25 @@ TEST_F(AssembleTest, BatchSizeReachesEveryShape) {
   EXPECT_EQ(declared_batch(d), 4);
 }
 
+TEST_F(AssembleTest, OfEquallyFrequentBatchSizesTheLargestCounts) {
+  // The order of names and of declaration does not matter.
+  const Tensor one({{1, 3}}, "one"), seven({{7, 3}}, "seven");
+  EXPECT_EQ(declared_batch(d), 0);
+  d.inputs = {{"a", one}, {"b", x}};
+  EXPECT_EQ(declared_batch(d), 4);
+  d.inputs = {{"a", x}, {"b", one}};
+  EXPECT_EQ(declared_batch(d), 4);
+  d.inputs = {{"a", seven}, {"b", x}};
+  d.labels = {{"c", one}};
+  EXPECT_EQ(declared_batch(d), 7);
+  d.inputs = {{"a", one}, {"b", seven}};
+  d.labels = {{"c", x}};
+  EXPECT_EQ(declared_batch(d), 7);
+  // One vote more beats size, wherever it was cast.
+  d.label_weights = {{"d", one}};
+  EXPECT_EQ(declared_batch(d), 1);
+}
+
 TEST_F(AssembleTest, ParametersWithTheBatchsSizeAreNotBatched) {
   const Tensor square({{3, 3}}, "square");
   Graph g;

@@ -43,8 +43,8 @@ double element_loss(const LossAttrs& attrs, double y, double t) {
       return e <= delta ? 0.5 * e * e : delta * (e - 0.5 * delta);
     }
     case LossType::Log:
-      return -t * std::log(y + attrs.epsilon) -
-             (1 - t) * std::log(1 - y + attrs.epsilon);
+      return (t == 0 ? 0 : -t * std::log(y + attrs.epsilon)) -
+             (t == 1 ? 0 : (1 - t) * std::log(1 - y + attrs.epsilon));
     default:
       return std::numeric_limits<double>::quiet_NaN();
   }
