@@ -28,6 +28,15 @@ struct SoftmaxView {
   }
 };
 
+/// A double as two floats. g - sum, where most of it may cancel, keeps its
+/// digits as (g - high) - low.
+struct Split {
+  float high, low;
+  explicit Split(double sum)
+      : high(static_cast<float>(sum)),
+        low(std::isfinite(high) ? static_cast<float>(sum - high) : 0) {}
+};
+
 /// Calls f(offset of the first element) for every row.
 template <class F>
 void for_each_row(const SoftmaxView& view, F&& f) {
@@ -102,9 +111,11 @@ void run_rows_gradient(const SoftmaxView& view, bool is_log,
       for (std::int64_t k = 0; k < n; ++k) {
         total += static_cast<double>(g[k]) * y[k];
       }
-      const auto sum = static_cast<float>(total);
+      const Split sum(total);
 #pragma omp simd
-      for (std::int64_t k = 0; k < n; ++k) dx[k] = y[k] * (g[k] - sum);
+      for (std::int64_t k = 0; k < n; ++k) {
+        dx[k] = y[k] * ((g[k] - sum.high) - sum.low);
+      }
     }
   });
 }
@@ -167,7 +178,7 @@ void run_columns_gradient(const SoftmaxView& view, bool is_log,
   for_each_column_block(view, [&](std::int64_t offset, std::int64_t count) {
     const float *g = gradient + offset, *y = result + offset;
     double total[kColumns] = {};
-    float sum[kColumns];
+    float high[kColumns], low[kColumns];
     const std::int64_t end = view.length * view.inner;
     for (std::int64_t k = 0; k < end; k += view.inner) {
       for (std::int64_t j = 0; j < count; ++j) {
@@ -175,13 +186,17 @@ void run_columns_gradient(const SoftmaxView& view, bool is_log,
         total[j] += is_log ? each : each * y[k + j];
       }
     }
-    std::copy_n(total, count, sum);
+    for (std::int64_t j = 0; j < count; ++j) {
+      const Split sum(total[j]);
+      high[j] = sum.high;
+      low[j] = sum.low;
+    }
     float* dx = target + offset;  // may be g
     for (std::int64_t k = 0; k < end; k += view.inner) {
 #pragma omp simd
       for (std::int64_t j = 0; j < count; ++j) {
-        dx[k + j] = is_log ? g[k + j] - fast_exp(y[k + j]) * sum[j]
-                           : y[k + j] * (g[k + j] - sum[j]);
+        dx[k + j] = is_log ? g[k + j] - fast_exp(y[k + j]) * high[j]
+                           : y[k + j] * ((g[k + j] - high[j]) - low[j]);
       }
     }
   });

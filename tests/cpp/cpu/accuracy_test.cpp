@@ -74,8 +74,8 @@ TEST_P(ReduceAccuracy, IsThatOfAPairwiseSum) {
     const ValueId x = test.input(shape);
     fill(test, GetParam());
     std::vector<ValueId> results;
-    for (auto type : {ReductionType::Sum, ReductionType::Mean,
-                      ReductionType::L1Norm}) {
+    for (auto type :
+         {ReductionType::Sum, ReductionType::Mean, ReductionType::L1Norm}) {
       results.push_back(test.program.append_one(OpKind::Reduce,
                                                 ReduceAttrs{type, axes}, {x}));
     }
@@ -173,8 +173,12 @@ TEST_P(PoolAccuracy, OfLongAverages) {
     fill(test, GetParam());
     const Floats got = test.run({y}).get(y);
     const std::int64_t area = size * size;
-    const auto term = [&](auto o, auto k) { return test.values(0)[o * area + k]; };
-    const auto mean = [&](double sum) { return sum / static_cast<double>(area); };
+    const auto term = [&](auto o, auto k) {
+      return test.values(0)[o * area + k];
+    };
+    const auto mean = [&](double sum) {
+      return sum / static_cast<double>(area);
+    };
     expect_pairwise(got, {area, term, mean}, "average");
   }
 }
@@ -195,9 +199,9 @@ TEST_P(LossAccuracy, OfAMillionElements) {
       const float e = std::fabs(a - b);
       return type == MeanAbsoluteError  ? e
              : type == MeanSquaredError ? e * e
-             : type == Hinge ? std::max(0.0f, 1 - (2 * b - 1) * a)
-             : e <= 1        ? 0.5f * e * e
-                             : e - 0.5f;
+             : type == Hinge            ? std::max(0.0f, 1 - (2 * b - 1) * a)
+             : e <= 1                   ? 0.5f * e * e
+                                        : e - 0.5f;
     };
     const auto mean = [](double sum) { return sum / kCount; };
     expect_pairwise(test.run({loss}).get(loss), {kCount, term, mean},
@@ -215,16 +219,91 @@ INSTANTIATE_TEST_SUITE_P(All, GradientAccuracy, kMeans, name_of);
 INSTANTIATE_TEST_SUITE_P(All, PoolAccuracy, kMeans, name_of);
 INSTANTIATE_TEST_SUITE_P(All, LossAccuracy, kMeans, name_of);
 
-/// Against the formula in double. The errors of PyTorch 2.13 for the same data,
-/// as parts of the largest result, are the numbers in the table.
-struct SoftmaxRow {
+struct SoftmaxLine {
   Shape shape;
-  bool is_log;
-  double value, slope;
+  SoftmaxOperation operation;
 };
 
 class SoftmaxAccuracy
-    : public ::testing::TestWithParam<std::tuple<SoftmaxRow, float>> {};
+    : public ::testing::TestWithParam<std::tuple<SoftmaxLine, float>> {};
+
+/// Largest difference as a part of the largest expected value.
+double error_of(const Floats& got, const std::vector<double>& expected) {
+  double error = 0, largest = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    // NaN must not pass for a small error.
+    if (!std::isfinite(got[i])) return INFINITY;
+    error = std::max(error, std::fabs(got[i] - expected[i]));
+    largest = std::max(largest, std::fabs(expected[i]));
+  }
+  return error / largest;
+}
+
+TEST_P(SoftmaxAccuracy, IsTwiceThatOfPyTorchAtMost) {
+  const auto& [line, mean] = GetParam();
+  const bool is_log = line.operation == SoftmaxOperation::LogSoftmax;
+  Case test;
+  const ValueId x = test.input(line.shape);
+  const ValueId y = test.program.append_one(
+      OpKind::Softmax, SoftmaxAttrs{line.operation, 1}, {x});
+  const ValueId dx = gradients_of(test, y, {x})[0];
+  fill(test, mean);
+  const ProgramRun run = test.run({y, dx});
+  const Floats got = run.get(y);
+
+  // Rows of `length`, or columns of it where an axis follows.
+  const std::int64_t length = line.shape[1];
+  const std::int64_t inner = line.shape.num_elements() / line.shape[0] / length;
+  const Floats &in = test.values(0), &g = test.values(1);
+  std::vector<double> values(in.size()), slopes(in.size());
+  for (std::int64_t row = 0; row < line.shape[0] * inner; ++row) {
+    const std::int64_t first = row / inner * length * inner + row % inner;
+    const auto at = [&](std::int64_t k) { return first + k * inner; };
+    double largest = -INFINITY, sum = 0, of_gradient = 0;
+    for (std::int64_t k = 0; k < length; ++k) {
+      largest = std::max(largest, double{in[at(k)]});
+    }
+    for (std::int64_t k = 0; k < length; ++k) {
+      sum += std::exp(in[at(k)] - largest);
+    }
+    for (std::int64_t k = 0; k < length; ++k) {
+      const double log_y = in[at(k)] - largest - std::log(sum);
+      values[at(k)] = is_log ? log_y : std::exp(log_y);
+      // The gradient op sees the result as float32; so does the reference.
+      of_gradient += is_log ? double{g[at(k)]} : double{g[at(k)]} * got[at(k)];
+    }
+    for (std::int64_t k = 0; k < length; ++k) {
+      const double each = got[at(k)];
+      slopes[at(k)] = is_log ? g[at(k)] - std::exp(each) * of_gradient
+                             : each * (g[at(k)] - of_gradient);
+    }
+  }
+  EXPECT_LE(error_of(got, values), 4e-7);
+  EXPECT_LE(error_of(run.get(dx), slopes), 4e-7);
+  if (!is_log) return;
+  for (float each : got) ASSERT_LE(each, 0);
+}
+
+std::string name_of_line(
+    const ::testing::TestParamInfo<SoftmaxAccuracy::ParamType>& info) {
+  const auto& [line, mean] = info.param;
+  return std::string(to_string(line.operation)) + "_" +
+         std::to_string(line.shape[1]) + "_mean_" +
+         std::to_string(static_cast<int>(mean)) + "_" +
+         std::to_string(info.index);
+}
+
+using enum SoftmaxOperation;
+const SoftmaxLine kLines[] = {
+    {{32, 10}, Softmax},       {{32, 10}, LogSoftmax},
+    {{5000, 64}, Softmax},     {{5000, 64}, LogSoftmax},
+    {{4, 200'000}, Softmax},   {{4, 200'000}, LogSoftmax},
+    {{4, 10, 5000}, Softmax},  {{4, 10, 5000}, LogSoftmax},
+    {{2, 50'000, 3}, Softmax}, {{2, 50'000, 3}, LogSoftmax}};
+INSTANTIATE_TEST_SUITE_P(All, SoftmaxAccuracy,
+                         ::testing::Combine(::testing::ValuesIn(kLines),
+                                            kMeans),
+                         name_of_line);
 
 }  // namespace
 }  // namespace traingraph::testing

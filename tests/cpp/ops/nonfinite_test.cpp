@@ -251,6 +251,38 @@ TEST_F(NonFinite, SlopesFollowTheirFormulas) {
   }
 }
 
+TEST_F(NonFinite, ASideOfTheLogLossWithoutLabelAddsNothing) {
+  // 0 log 0 is 0, and so is its slope; what is wrong for certain is infinite.
+  const LossAttrs attrs{
+      .type = LossType::Log, .reduction = ReductionType::None, .epsilon = 0};
+  const Doubles y{0, 1, 0, 1, 0.5, kNaN}, t{0, 1, 1, 0, 1, 0};
+  const Doubles values{0, 0, kInfinity, kInfinity, std::numbers::ln2, kNaN};
+  const Doubles slopes{1, -1, -kInfinity, kInfinity, -2, kNaN};
+  const Doubles ones(y.size(), 1);
+  const Doubles got = run(OpKind::Loss, attrs, {y, t});
+  const Doubles gradient = run(OpKind::LossGradient, attrs, {ones, y, t});
+  for (std::size_t i = 0; i + 1 < y.size(); ++i) {
+    EXPECT_FLOAT_EQ(got[i], values[i]) << i;
+    EXPECT_FLOAT_EQ(gradient[i], slopes[i]) << i;
+  }
+  EXPECT_TRUE(std::isnan(got.back()));
+  EXPECT_TRUE(std::isnan(gradient.back()));
+}
+
+TEST_F(NonFinite, ANaNReachesAllOfASoftmax) {
+  for (auto operation :
+       {SoftmaxOperation::Softmax, SoftmaxOperation::LogSoftmax}) {
+    const SoftmaxAttrs attrs{operation, 0};
+    for (int at : {0, 7, 36}) {
+      Doubles x(37, 0.5);
+      x[at] = kNaN;
+      for (double y : run(OpKind::Softmax, attrs, {x})) {
+        EXPECT_TRUE(std::isnan(y)) << at;
+      }
+    }
+  }
+}
+
 TEST_F(NonFinite, ANormThatIsNaNClipsToNaN) {
   const Doubles clips{0.05, 0.03, 1, 0}, does_not_clip{0.05, 0.03, 0, 0};
   const ClipScaleAttrs attrs{.maximum_norm = 1};

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The planner against itself: random networks give the same bits planned,
-// without reuse, and with freed memory poisoned, in one step and in phases.
+// Random networks: the values of the float64 reference, and the same bits
+// planned, without reuse, and with freed memory poisoned, in one step and in
+// phases.
 #include <gtest/gtest.h>
 
 #include <cstdio>
 
+#include "compiler/assemble.h"
+#include "support/reference.h"
 #include "support/training.h"
 
 namespace traingraph {
@@ -51,6 +54,13 @@ class RandomNetwork {
     return t;
   }
 
+  /// SGD in place of what divides by the size of gradients: where these are
+  /// nothing but rounding, so is the update.
+  void take_sgd() {
+    if (optimizer_ == 1 || optimizer_ == 2) optimizer_ = 0;
+  }
+  OptimizerPtr optimizer() const;
+
   Tensor x, label, y;
   Graph graph;
 
@@ -79,7 +89,7 @@ class RandomNetwork {
       case 4:
         return push(graph.node(std::make_shared<layers::Tanh>(), h));
       case 5:
-        return push(graph.node(std::make_shared<layers::Dropout>(0.3f), h));
+        return push(graph.node(std::make_shared<layers::Dropout>(0.3f, 5), h));
       case 6:
         if (h.shape()[2] < 4) return;
         return push(graph.node(std::make_shared<layers::MaxPooling>(2), h));
@@ -115,28 +125,28 @@ class RandomNetwork {
     push(parts[0]);
     if (pick(2)) push(parts[1]);
   }
-  OptimizerPtr optimizer() const {
-    OptimizerDescriptor descriptor{.learning_rate = 0.01f};
-    switch (optimizer_) {
-      case 0:
-        return std::make_shared<optimizers::SGD>(descriptor, 0.9f);
-      case 1:
-        return std::make_shared<optimizers::Adam>(descriptor);
-      case 2:
-        return std::make_shared<optimizers::RMSProp>(descriptor, 0.5f);
-      default:
-        descriptor.applies_gradient_clipping = true;
-        descriptor.gradient_clipping_type =
-            optimizer_ == 3 ? GradientClippingType::ByNorm
-                            : GradientClippingType::ByGlobalNorm;
-        return std::make_shared<optimizers::SGD>(descriptor);
-    }
-  }
-
   std::mt19937 engine_;
   std::vector<Tensor> pool_;
   int optimizer_ = 0;
 };
+
+OptimizerPtr RandomNetwork::optimizer() const {
+  OptimizerDescriptor descriptor{.learning_rate = 0.01f};
+  switch (optimizer_) {
+    case 0:
+      return std::make_shared<optimizers::SGD>(descriptor, 0.9f);
+    case 1:
+      return std::make_shared<optimizers::Adam>(descriptor);
+    case 2:
+      return std::make_shared<optimizers::RMSProp>(descriptor, 0.5f);
+    default:
+      descriptor.applies_gradient_clipping = true;
+      descriptor.gradient_clipping_type =
+          optimizer_ == 3 ? GradientClippingType::ByNorm
+                          : GradientClippingType::ByGlobalNorm;
+      return std::make_shared<optimizers::SGD>(descriptor);
+  }
+}
 
 /// Everything that training leaves behind, bit by bit.
 std::vector<Floats> train(unsigned seed, const CompileOptions& options,
@@ -185,7 +195,98 @@ void expect_same_bits(const std::vector<Floats>& got,
   }
 }
 
+/// The same steps in double, op by op, in memory that nothing shares.
+class ReferenceSteps {
+ public:
+  explicit ReferenceSteps(const RandomNetwork& net)
+      : net_(net), optimizer_(net.optimizer()) {
+    Declaration d;
+    d.trains = true;
+    d.graphs = {net.graph.state()};
+    d.optimizer = optimizer_;
+    d.inputs = {{"x", net.x}};
+    d.labels = {{"label", net.label}};
+    d.outputs = {{"y", net.y}};
+    d.rates = rates_;
+    d.random_state = random_state_;
+    for (const Tensor& p : trainable_parameters(d)) {
+      auto& slots = d.slots[p.tensor_id()];
+      for (auto name : optimizer_->slots()) {
+        slots.emplace_back(p.descriptor(), std::string(name));
+        zeros_.push_back(slots.back());
+      }
+    }
+    assembled_ = assemble(d, Mode::Training, kBatch);
+    for (const Tensor& slot : zeros_) set(slot, Floats(count(slot)));
+    for (const LayerPtr& layer : net.graph.layers()) {
+      for (const auto& p : layer->parameters())
+        set(p.tensor(), host(p.tensor()));
+      for (const Tensor& s : layer->statistics()) set(s, host(s));
+    }
+  }
+
+  void step(const Floats& x, const Floats& label) {
+    set(net_.x, x);
+    set(net_.label, label);
+    set(rates_, {optimizer_->learning_rate(), 0, 1, 0});
+    set(random_state_, {0, 0, static_cast<float>(num_steps_++), 0});
+    values_ = evaluate_program(assembled_.program, std::move(values_));
+  }
+
+  Doubles operator()(const Tensor& tensor) const {
+    return values_.at(assembled_.find(tensor)).data;
+  }
+  double loss() const { return values_.at(assembled_.loss).data[0]; }
+
+ private:
+  static std::size_t count(const Tensor& t) { return t.shape().num_elements(); }
+  void set(const Tensor& tensor, const Floats& contents) {
+    const ValueId id = assembled_.find(tensor);
+    if (id == kNoValue) return;
+    values_[id] = {assembled_.program.shape(id),
+                   {contents.begin(), contents.end()}};
+  }
+
+  const RandomNetwork& net_;
+  OptimizerPtr optimizer_;
+  Tensor rates_{{{4}}, "rates"};
+  Tensor random_state_{{{4}, DataType::Int32}, "random_state"};
+  std::vector<Tensor> zeros_;
+  int num_steps_ = 0;
+  Assembled assembled_;
+  RefValues values_;
+};
+
 class Planning : public ::testing::TestWithParam<unsigned> {};
+
+TEST_P(Planning, RandomNetworksGiveTheValuesOfTheReference) {
+  if (!computes()) GTEST_SKIP() << "the device computes nothing";
+  const unsigned seed = GetParam();
+  SCOPED_TRACE("network seed " + std::to_string(seed));
+  RandomNetwork net(seed);
+  net.take_sgd();
+  ReferenceSteps reference(net);
+  TrainingGraph t = net.train({.poisons_memory = true});
+  const Floats label = one_hot(kBatch, kClasses);
+  for (unsigned step = 0; step < 2; ++step) {
+    const Floats x = random_floats(net.x.shape().num_elements(), 1000 + step);
+    reference.step(x, label);
+    const auto result =
+        t.execute({{"x", view(x)}}, {{"label", view(label)}}).result();
+    // Some twenty layers in float32; slopes of kinks may differ.
+    constexpr double kTolerance = 2e-4;
+    EXPECT_NEAR(result.loss(), reference.loss(), kTolerance);
+    expect_near(floats_of(result.output("y")), reference(net.y), kTolerance);
+    for (const LayerPtr& layer : net.graph.layers()) {
+      for (const auto& p : layer->parameters()) {
+        expect_near(read(p.tensor()), reference(p.tensor()), kTolerance);
+      }
+      for (const Tensor& s : layer->statistics()) {
+        expect_near(read(s), reference(s), kTolerance);
+      }
+    }
+  }
+}
 
 TEST_P(Planning, RandomNetworksGiveTheSameBitsHoweverPlanned) {
   const unsigned seed = GetParam();
