@@ -6,6 +6,7 @@
 // gradient needs, as far off; on columns it has only its reference loop.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "cpu/lowering.h"
@@ -16,8 +17,10 @@
 namespace traingraph::cpu {
 namespace {
 
-/// Positions that the loops handle side by side.
-constexpr std::int64_t kColumns = 64;
+/// Positions, and rows, that the loops handle side by side.
+constexpr std::int64_t kColumns = 64, kRows = 8;
+/// Floats of the widest vector.
+constexpr std::int64_t kWidest = 16;
 
 struct SoftmaxView {
   std::int64_t outer = 1, length = 1, inner = 1;
@@ -37,13 +40,18 @@ struct Split {
         low(std::isfinite(high) ? static_cast<float>(sum - high) : 0) {}
 };
 
-/// Calls f(offset of the first element) for every row.
+/// Calls f(offset of the first element, number of rows) for groups of rows.
 template <class F>
-void for_each_row(const SoftmaxView& view, F&& f) {
+void for_each_row_group(const SoftmaxView& view, F&& f) {
   parallel_for(
       view.outer, std::max<std::int64_t>(1, kCostlyGrain / view.length),
       [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t row = begin; row < end; ++row) f(row * view.length);
+        // Groups stay in the innermost cache.
+        const std::int64_t most =
+            std::clamp<std::int64_t>(2048 / view.length, 1, kRows);
+        for (std::int64_t row = begin; row < end; row += most) {
+          f(row * view.length, std::min(most, end - row));
+        }
       },
       /*multiple=*/1);
 }
@@ -64,30 +72,71 @@ double blockwise_sum(std::int64_t n, F f) {
   return total;
 }
 
+float largest_of(const float* x, std::int64_t n) {
+  float largest = -std::numeric_limits<float>::infinity();
+#pragma omp simd reduction(max : largest)
+  for (std::int64_t k = 0; k < n; ++k) {
+    largest = x[k] > largest ? x[k] : largest;
+  }
+  return largest;
+}
+
+/// `count` rows of n, step by step for all, whose chains of operations then
+/// overlap; y may be x.
+void run_row_group(bool is_log, const float* x, float* y, std::int64_t n,
+                   std::int64_t count) {
+  float largest[kRows], rest[kRows];
+  double sum[kRows];
+  for (std::int64_t r = 0; r < count; ++r) {
+    largest[r] = largest_of(x + r * n, n);
+  }
+  for (std::int64_t r = 0; r < count; ++r) {
+    const float *from = x + r * n, top = largest[r];
+    float* to = y + r * n;
+    if (is_log) {
+      sum[r] = blockwise_sum(
+          n, [=](std::int64_t k) { return fast_exp(from[k] - top); });
+    } else {
+      sum[r] = blockwise_sum(
+          n, [=](std::int64_t k) { return to[k] = fast_exp(from[k] - top); });
+    }
+  }
+  // The largest adds 1: the logarithm is at least 0, results at most 0.
+  for (std::int64_t r = 0; r < count; ++r) {
+    rest[r] = static_cast<float>(is_log ? std::log(sum[r]) : 1 / sum[r]);
+  }
+  for (std::int64_t r = 0; r < count; ++r) {
+    const float *from = x + r * n, top = largest[r], last = rest[r];
+    float* to = y + r * n;
+    if (is_log) {
+#pragma omp simd
+      for (std::int64_t k = 0; k < n; ++k) to[k] = (from[k] - top) - last;
+    } else {
+#pragma omp simd
+      for (std::int64_t k = 0; k < n; ++k) to[k] *= last;
+    }
+  }
+}
+
 void run_rows(const SoftmaxView& view, bool is_log, const float* source,
               float* target) {
   const std::int64_t n = view.length;
-  for_each_row(view, [=](std::int64_t offset) {
+  for_each_row_group(view, [=](std::int64_t offset, std::int64_t count) {
     const float* x = source + offset;
-    float* y = target + offset;  // may be x
-    float largest = -std::numeric_limits<float>::infinity();
-#pragma omp simd reduction(max : largest)
-    for (std::int64_t k = 0; k < n; ++k) {
-      largest = x[k] > largest ? x[k] : largest;
+    float* y = target + offset;
+    if (n >= kWidest) return run_row_group(is_log, x, y, n, count);
+    // Rows shorter than a vector are filled up with what adds nothing.
+    float padded[kRows * kWidest];
+    std::fill(std::begin(padded), std::end(padded),
+              -std::numeric_limits<float>::infinity());
+    for (std::int64_t r = 0; r < count; ++r) {
+      for (std::int64_t k = 0; k < n; ++k)
+        padded[r * kWidest + k] = x[r * n + k];
     }
-    if (is_log) {
-      const double sum = blockwise_sum(
-          n, [=](std::int64_t k) { return fast_exp(x[k] - largest); });
-      // The largest adds 1, so this is at least 0 and results are at most 0.
-      const auto log_sum = static_cast<float>(std::log(sum));
-#pragma omp simd
-      for (std::int64_t k = 0; k < n; ++k) y[k] = (x[k] - largest) - log_sum;
-    } else {
-      const double sum = blockwise_sum(
-          n, [=](std::int64_t k) { return y[k] = fast_exp(x[k] - largest); });
-      const auto factor = static_cast<float>(1 / sum);
-#pragma omp simd
-      for (std::int64_t k = 0; k < n; ++k) y[k] *= factor;
+    run_row_group(is_log, padded, padded, kWidest, count);
+    for (std::int64_t r = 0; r < count; ++r) {
+      for (std::int64_t k = 0; k < n; ++k)
+        y[r * n + k] = padded[r * kWidest + k];
     }
   });
 }
@@ -96,25 +145,28 @@ void run_rows_gradient(const SoftmaxView& view, bool is_log,
                        const float* gradient, const float* result,
                        float* target) {
   const std::int64_t n = view.length;
-  for_each_row(view, [=](std::int64_t offset) {
-    const float *g = gradient + offset, *y = result + offset;
-    float* dx = target + offset;  // may be g
-    double total = 0;
-    if (is_log) {
+  for_each_row_group(view, [=](std::int64_t offset, std::int64_t count) {
+    for (std::int64_t r = 0; r < count; ++r, offset += n) {
+      const float *g = gradient + offset, *y = result + offset;
+      float* dx = target + offset;  // may be g
+      double total = 0;
+      if (is_log) {
 #pragma omp simd reduction(+ : total)
-      for (std::int64_t k = 0; k < n; ++k) total += g[k];
-      const auto sum = static_cast<float>(total);
+        for (std::int64_t k = 0; k < n; ++k) total += g[k];
+        const auto sum = static_cast<float>(total);
 #pragma omp simd
-      for (std::int64_t k = 0; k < n; ++k) dx[k] = g[k] - fast_exp(y[k]) * sum;
-    } else {
+        for (std::int64_t k = 0; k < n; ++k)
+          dx[k] = g[k] - fast_exp(y[k]) * sum;
+      } else {
 #pragma omp simd reduction(+ : total)
-      for (std::int64_t k = 0; k < n; ++k) {
-        total += static_cast<double>(g[k]) * y[k];
-      }
-      const Split sum(total);
+        for (std::int64_t k = 0; k < n; ++k) {
+          total += static_cast<double>(g[k]) * y[k];
+        }
+        const Split sum(total);
 #pragma omp simd
-      for (std::int64_t k = 0; k < n; ++k) {
-        dx[k] = y[k] * ((g[k] - sum.high) - sum.low);
+        for (std::int64_t k = 0; k < n; ++k) {
+          dx[k] = y[k] * ((g[k] - sum.high) - sum.low);
+        }
       }
     }
   });

@@ -278,8 +278,12 @@ TEST_P(SoftmaxAccuracy, IsTwiceThatOfPyTorchAtMost) {
                              : each * (g[at(k)] - of_gradient);
     }
   }
-  EXPECT_LE(error_of(got, values), 4e-7);
-  EXPECT_LE(error_of(run.get(dx), slopes), 4e-7);
+  // What PyTorch 2.13 is off by at (100000, 10), mean 0, as a part of the
+  // largest result; with gradients of mean 1000 its slopes are off by 8e-4.
+  const double value_of_pytorch = is_log ? 8e-8 : 2e-7;
+  constexpr double kSlopeOfPyTorch = 1.7e-7;
+  EXPECT_LE(error_of(got, values), 2 * value_of_pytorch);
+  EXPECT_LE(error_of(run.get(dx), slopes), 2 * kSlopeOfPyTorch);
   if (!is_log) return;
   for (float each : got) ASSERT_LE(each, 0);
 }
