@@ -2,6 +2,7 @@
 // Which nodes may be fused, and the post-ops that compute activations.
 #include "cpu/fusion.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace traingraph::cpu {
@@ -55,7 +56,7 @@ NodeId find_bias_gradient(const Program& program,
 }
 
 NodeId find_companion(const Program& program, NodeId id,
-                      const std::vector<std::vector<NodeId>>& readers,
+                      const Readers& readers,
                       const std::vector<bool>& is_kept) {
   const Node& node = program.node(id);
   if (node.op->kind == OpKind::Convolution2dWeightsGradient) {
@@ -67,27 +68,122 @@ NodeId find_companion(const Program& program, NodeId id,
   return find_activation(program, result, readers[result]);
 }
 
+class FusionSearch {
+ public:
+  FusionSearch(const Program& program, const Readers& readers,
+               const std::vector<bool>& is_kept)
+      : program_(program),
+        readers_(readers),
+        is_kept_(is_kept),
+        fusions_(program.nodes().size(), kNone),
+        is_taken_(program.nodes().size()) {}
+
+  std::vector<NodeId> run() {
+    for (NodeId id = 0; id < static_cast<NodeId>(fusions_.size()); ++id) {
+      switch (program_.node(id).op->kind) {
+        case OpKind::BatchNorm:
+          join_followers(id);
+          break;
+        case OpKind::BatchNormGradient:
+          join_predecessors(id);
+          break;
+        default:
+          join(id, find_companion(program_, id, readers_, is_kept_));
+      }
+    }
+    return std::move(fusions_);
+  }
+
+ private:
+  const Node& node(NodeId id) const { return program_.node(id); }
+
+  bool join(NodeId id, NodeId other) {
+    if (other == kNone || is_taken_[other]) return false;
+    if (node(other).phase != node(id).phase) return false;
+    is_taken_[other] = true;
+    fusions_[id] = other;
+    return true;
+  }
+
+  /// The only node that needs `value`.
+  NodeId only_reader(ValueId value) const {
+    if (is_kept_[value] || readers_[value].size() != 1) return kNone;
+    return readers_[value][0];
+  }
+  /// The node that computes `value`, if nothing fuses with it yet.
+  NodeId free_producer(ValueId value) const {
+    const NodeId id = program_.value(value).producer;
+    return id < 0 || is_taken_[id] || fusions_[id] != kNone ? kNone : id;
+  }
+  bool is_relu(NodeId id, OpKind kind) const {
+    const auto* attrs = std::get_if<ActivationAttrs>(&node(id).attrs);
+    return node(id).op->kind == kind && attrs && attrs->type == ReLU;
+  }
+  bool is_sum_of_equals(NodeId id) const {
+    if (node(id).op->kind != OpKind::Binary) return false;
+    const auto& attrs = std::get<ArithmeticAttrs>(node(id).attrs);
+    const auto& in = node(id).inputs;
+    return attrs.operation == ArithmeticOperation::Add &&
+           program_.shape(in[0]) == program_.shape(in[1]);
+  }
+  /// Is all that node `id` reads, but `value`, computed before node `at`?
+  bool can_run_at(NodeId at, NodeId id, ValueId value) const {
+    return std::ranges::all_of(node(id).inputs, [&](ValueId input) {
+      return input == kNoValue || input == value ||
+             program_.value(input).producer < at;
+    });
+  }
+
+  void join_followers(NodeId norm) {
+    ValueId result = node(norm).outputs[0];
+    NodeId last = norm, next = only_reader(result);
+    if (next != kNone && is_sum_of_equals(next) &&
+        can_run_at(norm, next, result) && join(norm, next)) {
+      result = node(next).outputs[0];
+      last = next;
+      next = only_reader(result);
+    }
+    if (next != kNone && is_relu(next, OpKind::Activation)) join(last, next);
+  }
+
+  void join_predecessors(NodeId norm) {
+    const ValueId incoming = node(norm).inputs[0];
+    const NodeId relu = free_producer(incoming);
+    if (relu == kNone || !is_relu(relu, OpKind::ActivationGradient)) return;
+    if (!can_run_at(relu, norm, incoming) || !join(relu, norm)) return;
+    const bool is_needed =
+        is_kept_[incoming] || readers_[incoming].size() > 1;
+    const ValueId total = node(relu).inputs[0];
+    const NodeId sum = free_producer(total);
+    if (!is_needed || sum == kNone || !is_sum_of_equals(sum)) return;
+    if (only_reader(total) != relu) return;
+    if (can_run_at(sum, relu, total) && can_run_at(sum, norm, incoming)) {
+      join(sum, relu);
+    }
+  }
+
+  const Program& program_;
+  const Readers& readers_;
+  const std::vector<bool>& is_kept_;
+  std::vector<NodeId> fusions_;
+  std::vector<bool> is_taken_;
+};
+
 }  // namespace
 
-std::vector<NodeId> find_fusions(const Program& program,
-                                 const std::vector<bool>& is_kept) {
-  const auto num_nodes = static_cast<NodeId>(program.nodes().size());
-  std::vector<std::vector<NodeId>> readers(program.values().size());
-  for (NodeId id = 0; id < num_nodes; ++id) {
+Readers find_readers(const Program& program) {
+  Readers readers(program.values().size());
+  for (NodeId id = 0; id < static_cast<NodeId>(program.nodes().size()); ++id) {
     for (ValueId input : program.node(id).inputs) {
       if (input != kNoValue) readers[input].push_back(id);
     }
   }
-  std::vector<NodeId> fusions(num_nodes, kNone);
-  std::vector<bool> is_taken(num_nodes);
-  for (NodeId id = 0; id < num_nodes; ++id) {
-    const NodeId other = find_companion(program, id, readers, is_kept);
-    if (other == kNone || is_taken[other]) continue;
-    if (program.node(other).phase != program.node(id).phase) continue;
-    is_taken[other] = true;
-    fusions[id] = other;
-  }
-  return fusions;
+  return readers;
+}
+
+std::vector<NodeId> find_fusions(const Program& program, const Readers& readers,
+                                 const std::vector<bool>& is_kept) {
+  return FusionSearch(program, readers, is_kept).run();
 }
 
 std::optional<Eltwise> find_post_op(const ActivationAttrs& attrs) {

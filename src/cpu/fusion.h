@@ -10,6 +10,21 @@
 //
 // It also sums the gradient of a convolution over all but the channels, which
 // is the gradient of its bias, while it computes that of the weights.
+//
+// Our own loops compute what follows a batch normalisation along with it, and
+// in the gradient what comes before:
+//
+//   before: n = norm(x); s = n + r; y = relu(s)
+//   after:  y = norm+add+relu(x, r)
+//
+//   before: g = g1 + g2; gs = relu_gradient(g, y); dx = norm_gradient(gs, x)
+//   after:  gs, dx = add+relu_gradient+norm_gradient(g1, g2, y, x)
+//
+// Legal when nobody else needs n and s, or g. The sum may be missing, and in
+// the forward ReLU. gs is in memory only if somebody else needs it, as what a
+// residual sum passes on; it makes up for reading two gradients twice, so g is
+// computed along only then. A unit runs where its first node stands, hence
+// what the others read must be there: r, but not a norm that comes later.
 #pragma once
 
 #include <optional>
@@ -21,9 +36,13 @@
 
 namespace traingraph::cpu {
 
+/// By value: the nodes that read it, once for each of their inputs.
+using Readers = std::vector<std::vector<NodeId>>;
+Readers find_readers(const Program& program);
+
 /// By node: the one that may be computed along with it, always a later one;
 /// -1: none. Values of `is_kept` must exist by themselves.
-std::vector<NodeId> find_fusions(const Program& program,
+std::vector<NodeId> find_fusions(const Program& program, const Readers& readers,
                                  const std::vector<bool>& is_kept);
 
 /// The post-op that computes an activation, if there is one.

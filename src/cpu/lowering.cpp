@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The walk over a program; its rules are in lowering_walk.h.
+#include <algorithm>
 #include <numeric>
 
 #include "cpu/fusion.h"
@@ -66,7 +67,8 @@ Lowering::Lowering(const Program& program, const LowerOptions& options,
   }
   for (ValueId value : options.kept) is_kept_[value] = is_used_[value] = true;
   is_fused_.assign(program.nodes().size(), false);
-  fusions_ = options.fuses ? find_fusions(program, is_kept_)
+  readers_ = find_readers(program);
+  fusions_ = options.fuses ? find_fusions(program, readers_, is_kept_)
                            : std::vector<NodeId>(program.nodes().size(), -1);
   stand_in_.resize(n);
   std::iota(stand_in_.begin(), stand_in_.end(), 0);
@@ -87,10 +89,7 @@ LoweredProgram Lowering::run() {
     const PrimitiveThreads threads(
         threads_for(estimate_cost(program_, node), num_threads_));
     translate_errors(node.op->name, node.name, [&] {
-      if (!is_fused_[id]) {
-        NodeLowering lowering(*this, id);
-        lower_function(node.op->kind)(lowering);
-      }
+      if (!is_fused_[id]) lower(id);
       for (ValueId output : node.outputs) {
         if (is_kept_[output] && !program_.value(output).is_opaque) {
           in_layout(output, plain(output), id);
@@ -99,6 +98,24 @@ LoweredProgram Lowering::run() {
     });
   }
   return std::move(lowered_);
+}
+
+void Lowering::lower(NodeId id) {
+  NodeLowering lowering(*this, id);
+  // What comes before a norm's gradient is computed by its kernel.
+  NodeId last = id;
+  while (fusions_[last] >= 0) last = fusions_[last];
+  const OpKind kind = program_.node(last).op->kind;
+  const bool is_norm = kind == OpKind::BatchNormGradient;
+  lower_function(is_norm ? kind : program_.node(id).op->kind)(lowering);
+}
+
+bool Lowering::is_needed_beyond(ValueId value,
+                                std::span<const NodeId> nodes) const {
+  return is_kept_[value] ||
+         std::ranges::any_of(readers_[value], [&](NodeId reader) {
+           return std::ranges::find(nodes, reader) == nodes.end();
+         });
 }
 
 std::string Lowering::layout_text(ValueId value,

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -52,6 +53,11 @@ class NodeLowering {
   void fuse_activation();
   /// Is input `i` f(x) although the node was made to read x? See above.
   bool reads_activated(int input) const;
+  /// The node that the same unit computes next (fusion.h); empty: none. It gets
+  /// no unit of its own, and what it asks for are arguments of this one.
+  std::optional<NodeLowering> join_next();
+  /// Does anybody but the nodes that have joined the unit need this result?
+  bool outlives_unit(int result) const;
   /// Of a convolution's weights gradient: the argument for the gradient of its
   /// bias, if there is one to compute along (fusion.h).
   std::optional<int> write_bias_gradient();
@@ -80,6 +86,8 @@ class NodeLowering {
   /// Result `r` may overwrite input `i`: both must have been asked for with
   /// layouts of equal size.
   void may_run_in_place(int result, int input);
+  /// The same for two arguments of the unit, whoever of its nodes asked.
+  void may_overwrite(int output_arg, int input_arg);
   /// Result `r` is input `i` seen with another shape; no unit is emitted. The
   /// input is brought to plain layout first.
   void alias(int result, int input);
@@ -92,13 +100,20 @@ class NodeLowering {
   ValueId result_value(int result) const;
   int write_value(ValueId value, const dnnl::memory::desc& layout);
 
-  Lowering& lowering_;
+  /// The unit in the making, shared by its nodes.
+  struct Draft {
+    Unit unit;
+    std::vector<ValueId> mutated;
+  };
+  NodeLowering(Lowering& lowering, NodeId id, std::shared_ptr<Draft> draft);
+  /// Adds the companion to the unit.
+  NodeId join();
+
+  Lowering* lowering_;
   NodeId id_;
-  NodeId fused_ = -1;  // the node that this unit computes too
-  Unit unit_;
+  std::shared_ptr<Draft> draft_;
   std::vector<int> input_arg_;   // last argument of each input; -1: none
   std::vector<int> result_arg_;  // and of each result
-  std::vector<ValueId> mutated_;
 };
 
 /// One argument of an emitted primitive: oneDNN's name of it, its layout, and

@@ -9,6 +9,7 @@
 // nodes of its phase or later ones, so that each phase can run by itself.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ class Lowering {
 
   const Program& program() const { return program_; }
   bool is_used(ValueId value) const { return is_used_[value]; }
+  /// Is it kept, or read by others than these nodes?
+  bool is_needed_beyond(ValueId value, std::span<const NodeId> nodes) const;
   /// The node that may be computed along with another; -1: none.
   NodeId companion(NodeId id) const { return fusions_[id]; }
   /// `companion` gets no unit of its own.
@@ -83,13 +86,16 @@ class Lowering {
                        Phase phase);
   void reorder(ValueId value, const Copy& from, const Copy& to, NodeId asker);
 
+  void lower(NodeId id);
+
   const Program& program_;
   const CpuTarget& target_;
   int num_threads_;
   LoweredProgram lowered_;
   std::vector<State> states_;
   std::vector<bool> is_used_, is_kept_, is_mutated_;
-  std::vector<NodeId> fusions_;    // by node
+  std::vector<std::vector<NodeId>> readers_;  // by value
+  std::vector<NodeId> fusions_;               // by node
   std::vector<bool> is_fused_;     // by node: another unit computes it
   std::vector<ValueId> stand_in_;  // by value
 };

@@ -19,12 +19,19 @@ void add_once(std::vector<StorageId>& list, StorageId id) {
 }  // namespace
 
 NodeLowering::NodeLowering(Lowering& lowering, NodeId id)
-    : lowering_(lowering),
-      id_(id),
-      input_arg_(node().inputs.size(), -1),
-      result_arg_(node().outputs.size(), -1) {}
+    : NodeLowering(lowering, id, std::make_shared<Draft>()) {}
 
-const Node& NodeLowering::node() const { return lowering_.program().node(id_); }
+NodeLowering::NodeLowering(Lowering& lowering, NodeId id,
+                           std::shared_ptr<Draft> draft)
+    : lowering_(&lowering),
+      id_(id),
+      draft_(std::move(draft)),
+      input_arg_(node().inputs.size(), -1),
+      result_arg_(node().outputs.size(), -1) {
+  draft_->unit.nodes.push_back(id);
+}
+
+const Node& NodeLowering::node() const { return lowering_->program().node(id_); }
 
 bool NodeLowering::has(int input) const {
   return input < static_cast<int>(node().inputs.size()) &&
@@ -32,32 +39,47 @@ bool NodeLowering::has(int input) const {
 }
 
 ValueId NodeLowering::input_value(int input) const {
-  return lowering_.stand_in(node().inputs[input]);
+  return lowering_->stand_in(node().inputs[input]);
 }
 
 ValueId NodeLowering::result_value(int result) const {
-  return lowering_.stand_in(node().outputs[result]);
+  return lowering_->stand_in(node().outputs[result]);
+}
+
+NodeId NodeLowering::join() {
+  const NodeId next = lowering_->companion(id_);
+  lowering_->fuse(next);
+  draft_->unit.nodes.push_back(next);
+  return next;
+}
+
+std::optional<NodeLowering> NodeLowering::join_next() {
+  const NodeId next = lowering_->companion(id_);
+  if (next < 0) return {};
+  lowering_->fuse(next);
+  return NodeLowering(*lowering_, next, draft_);
+}
+
+bool NodeLowering::outlives_unit(int result) const {
+  return lowering_->is_needed_beyond(node().outputs[result],
+                                     draft_->unit.nodes);
 }
 
 const ActivationAttrs* NodeLowering::next_activation() const {
-  const NodeId next = lowering_.companion(id_);
+  const NodeId next = lowering_->companion(id_);
   if (next < 0) return nullptr;
-  return std::get_if<ActivationAttrs>(&lowering_.program().node(next).attrs);
+  return std::get_if<ActivationAttrs>(&lowering_->program().node(next).attrs);
 }
 
 void NodeLowering::fuse_activation() {
-  fused_ = lowering_.companion(id_);
-  lowering_.fuse(fused_);
-  const ValueId activated = lowering_.program().node(fused_).outputs[0];
-  lowering_.replace(node().outputs[0], activated);
+  const ValueId activated = lowering_->program().node(join()).outputs[0];
+  lowering_->replace(node().outputs[0], activated);
 }
 
 std::optional<int> NodeLowering::write_bias_gradient() {
-  fused_ = lowering_.companion(id_);
-  if (fused_ < 0) return {};
-  lowering_.fuse(fused_);
-  const ValueId sum = lowering_.program().node(fused_).outputs[0];
-  return write_value(sum, lowering_.plain(sum));
+  if (lowering_->companion(id_) < 0) return {};
+  const ValueId sum = lowering_->program().node(join()).outputs[0];
+  return write_value(sum, lowering_->plain(sum));
 }
 
 bool NodeLowering::reads_activated(int input) const {
@@ -65,19 +87,19 @@ bool NodeLowering::reads_activated(int input) const {
 }
 
 const TensorDescriptor& NodeLowering::input_desc(int input) const {
-  return lowering_.program().desc(input_value(input));
+  return lowering_->program().desc(input_value(input));
 }
 
 const TensorDescriptor& NodeLowering::result_desc(int result) const {
-  return lowering_.program().desc(result_value(result));
+  return lowering_->program().desc(result_value(result));
 }
 
 bool NodeLowering::is_used(int result) const {
-  return lowering_.is_used(result_value(result));
+  return lowering_->is_used(result_value(result));
 }
 
 memory::desc NodeLowering::layout(int input) const {
-  return lowering_.layout(input_value(input));
+  return lowering_->layout(input_value(input));
 }
 
 memory::desc NodeLowering::plain(const TensorDescriptor& desc) {
@@ -90,16 +112,16 @@ int NodeLowering::read(int input) {
 
 int NodeLowering::read(int input, const memory::desc& layout) {
   const StorageId storage =
-      lowering_.in_layout(input_value(input), layout, id_);
-  unit_.args.push_back(storage);
-  add_once(unit_.reads, storage);
-  return input_arg_[input] = static_cast<int>(unit_.args.size()) - 1;
+      lowering_->in_layout(input_value(input), layout, id_);
+  draft_->unit.args.push_back(storage);
+  add_once(draft_->unit.reads, storage);
+  return input_arg_[input] = static_cast<int>(draft_->unit.args.size()) - 1;
 }
 
 int NodeLowering::mutate(int input) {
   const int arg = read(input);
-  add_once(unit_.writes, unit_.args[arg]);
-  mutated_.push_back(input_value(input));
+  add_once(draft_->unit.writes, draft_->unit.args[arg]);
+  draft_->mutated.push_back(input_value(input));
   return arg;
 }
 
@@ -109,58 +131,62 @@ int NodeLowering::write(int result) {
 
 int NodeLowering::write(int result, const memory::desc& layout) {
   const ValueId value = result_value(result);
-  if (result == 0) unit_.layout = lowering_.layout_text(value, layout);
+  if (result == 0) draft_->unit.layout = lowering_->layout_text(value, layout);
   return result_arg_[result] = write_value(value, layout);
 }
 
 int NodeLowering::write_value(ValueId value, const memory::desc& layout) {
-  const StorageId storage = lowering_.add_result(value, layout, node().phase);
-  unit_.args.push_back(storage);
-  unit_.writes.push_back(storage);
-  return static_cast<int>(unit_.args.size()) - 1;
+  const StorageId storage = lowering_->add_result(value, layout, node().phase);
+  draft_->unit.args.push_back(storage);
+  draft_->unit.writes.push_back(storage);
+  return static_cast<int>(draft_->unit.args.size()) - 1;
 }
 
 int NodeLowering::write_opaque(int result, std::size_t bytes,
                                const memory::desc& layout) {
   const StorageId storage =
-      lowering_.add_opaque(result_value(result), bytes, layout);
-  unit_.args.push_back(storage);
-  unit_.writes.push_back(storage);
-  return result_arg_[result] = static_cast<int>(unit_.args.size()) - 1;
+      lowering_->add_opaque(result_value(result), bytes, layout);
+  draft_->unit.args.push_back(storage);
+  draft_->unit.writes.push_back(storage);
+  return result_arg_[result] = static_cast<int>(draft_->unit.args.size()) - 1;
 }
 
 int NodeLowering::read_opaque(int input, OpKind maker, std::size_t bytes) {
-  const StorageId storage = lowering_.opaque(input_value(input), maker, bytes);
-  unit_.args.push_back(storage);
-  add_once(unit_.reads, storage);
-  return input_arg_[input] = static_cast<int>(unit_.args.size()) - 1;
+  const StorageId storage = lowering_->opaque(input_value(input), maker, bytes);
+  draft_->unit.args.push_back(storage);
+  add_once(draft_->unit.reads, storage);
+  return input_arg_[input] = static_cast<int>(draft_->unit.args.size()) - 1;
 }
 
 memory::desc NodeLowering::opaque_layout(int input) const {
-  return lowering_.opaque_layout(input_value(input));
+  return lowering_->opaque_layout(input_value(input));
 }
 
 int NodeLowering::scratch(std::size_t bytes) {
   const StorageId storage =
-      lowering_.add_storage(bytes, node().name + " scratchpad");
-  unit_.args.push_back(storage);
-  unit_.scratch.push_back(storage);
-  return static_cast<int>(unit_.args.size()) - 1;
+      lowering_->add_storage(bytes, node().name + " scratchpad");
+  draft_->unit.args.push_back(storage);
+  draft_->unit.scratch.push_back(storage);
+  return static_cast<int>(draft_->unit.args.size()) - 1;
 }
 
 void NodeLowering::may_run_in_place(int result, int input) {
-  const StorageId output = unit_.args[result_arg_[result]];
-  const StorageId source = unit_.args[input_arg_[input]];
-  if (lowering_.is_persistent(source)) return;
-  unit_.in_place.push_back({output, source});
+  may_overwrite(result_arg_[result], input_arg_[input]);
+}
+
+void NodeLowering::may_overwrite(int output_arg, int input_arg) {
+  const StorageId output = draft_->unit.args[output_arg];
+  const StorageId source = draft_->unit.args[input_arg];
+  if (lowering_->is_persistent(source)) return;
+  draft_->unit.in_place.push_back({output, source});
 }
 
 void NodeLowering::alias(int result, int input) {
   const ValueId source = input_value(input);
   const StorageId storage =
-      lowering_.in_layout(source, lowering_.plain(source), id_);
-  if (!lowering_.is_mutated(storage)) {
-    lowering_.add_alias(result_value(result), storage, node().phase);
+      lowering_->in_layout(source, lowering_->plain(source), id_);
+  if (!lowering_->is_mutated(storage)) {
+    lowering_->add_alias(result_value(result), storage, node().phase);
     return;
   }
   // A view of a variable would change under its readers: copy.
@@ -180,17 +206,16 @@ void NodeLowering::alias(int result, int input) {
 }
 
 void NodeLowering::emit(KernelFactory bind) {
-  unit_.phase = node().phase;
-  unit_.nodes = {id_};
-  if (fused_ >= 0) unit_.nodes.push_back(fused_);
-  if (unit_.layout.empty()) unit_.layout = "plain";  // as variables are
+  Unit& unit = draft_->unit;
+  unit.phase = node().phase;
+  if (unit.layout.empty()) unit.layout = "plain";  // as variables are
   auto code = std::make_unique<CpuUnitCode>();
   code->bind = std::move(bind);
-  unit_.code = std::move(code);
-  lowering_.add_unit(std::move(unit_));
-  unit_ = {};
-  for (ValueId value : mutated_) lowering_.bump_version(value);
-  mutated_.clear();
+  unit.code = std::move(code);
+  lowering_->add_unit(std::move(unit));
+  for (ValueId value : draft_->mutated) lowering_->bump_version(value);
+  *draft_ = {};
+  draft_->unit.nodes = {id_};
 }
 
 void add_scratchpad(NodeLowering& lowering,

@@ -52,6 +52,12 @@ struct Reduced {
 
 }  // namespace detail
 
+/// a x for negative x, but 0 for a = 0 even where x is infinite.
+inline float leaky(float x, float a) {
+  const float negative = a == 0 ? 0 : a * x;
+  return x < 0 ? negative : x;
+}
+
 /// e^x; 1 ulp.
 inline float fast_exp(float x) {
   const detail::Reduced reduced(x);

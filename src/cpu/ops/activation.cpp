@@ -21,11 +21,6 @@ using enum ActivationType;
 float clamp(float x, float low, float high) {
   return std::min(std::max(x, low), high);
 }
-/// a x for negative x, but 0 for a = 0 even where x is infinite.
-float leaky(float x, float a) {
-  const float negative = a == 0 ? 0 : a * x;
-  return x < 0 ? negative : x;
-}
 float sigmoid(float x) { return 1 / (1 + fast_exp(-x)); }
 float softplus(float x) {
   return std::max(x, 0.0f) + fast_log1p_unit(fast_exp(-std::fabs(x)));

@@ -1,228 +1,189 @@
 // SPDX-License-Identifier: MIT
-// Batch normalisation and its gradient: oneDNN's primitives, in whatever layout
-// the data has when a fast implementation takes it. Running statistics are
-// updated by the unit that computes the batch's.
-#include <algorithm>
-#include <cstring>
-#include <string_view>
+// Batch normalisation, in whatever layout the data has, along with the residual
+// sum and the ReLU behind them (fusion.h). oneDNN's
+// primitives lose digits where there are many samples per channel, and their
+// ReLU makes 0 of NaN.
+#include <optional>
 
-#include "cpu/lowering.h"
-#include "cpu/typed_address.h"
+#include "cpu/ops/norm_kernels.h"
+#include "cpu/ops/norm_loops.h"
 
 namespace traingraph::cpu {
 namespace {
 
 using dnnl::memory;
-using dnnl::normalization_flags;
-using dnnl::prop_kind;
-using Forward = dnnl::batch_normalization_forward;
-using Backward = dnnl::batch_normalization_backward;
 
-/// Samples per channel.
-std::int64_t count_per_channel(const Shape& shape) {
-  return shape.num_elements() / shape[1];
-}
+/// y = act((x - center) * scale + shift + residual), by channel.
+struct Affine {
+  const float *x = nullptr, *residual = nullptr;
+  float *center = nullptr, *scale = nullptr, *shift = nullptr;
+  float* y = nullptr;
+  bool has_relu = false;
+  float negative_slope = 0;
 
-/// Row-major data of any rank as the images that oneDNN knows best.
-memory::desc plain_view(const Shape& shape) {
-  const std::int64_t n = shape[0], c = shape[1];
-  const std::int64_t inner = shape.num_elements() / (n * c);
-  const auto tag =
-      inner == 1 ? memory::format_tag::nhwc : memory::format_tag::nchw;
-  return memory::desc({n, c, 1, inner}, memory::data_type::f32, tag);
-}
-
-memory::desc channel_desc(const Shape& shape) {
-  return memory::desc({shape[1]}, memory::data_type::f32,
-                      memory::format_tag::a);
-}
-
-Forward::primitive_desc describe_forward(const memory::desc& data,
-                                         prop_kind kind, float epsilon,
-                                         normalization_flags flags) {
-  return Forward::primitive_desc(engine(), kind, data, data, epsilon, flags,
-                                 user_scratchpad(), /*allow_empty=*/true);
-}
-
-/// What the graph stores and what the primitive sees: the same bytes.
-struct DataLayout {
-  memory::desc stored;
-  memory::desc seen;
-  Forward::primitive_desc forward;
+  void set(std::int64_t c, double mean, double variance, float epsilon,
+           const float* gamma, const float* beta) const {
+    center[c] = static_cast<float>(mean);
+    const double factor =
+        (gamma ? gamma[c] : 1.0) / std::sqrt(variance + epsilon);
+    const double rest = mean == center[c] ? 0 : mean - center[c];
+    scale[c] = static_cast<float>(factor);
+    shift[c] = static_cast<float>((beta ? beta[c] : 0.0) - rest * factor);
+  }
+  void set_padding(std::int64_t c) const {
+    center[c] = scale[c] = shift[c] = 0;
+  }
+  void run(const NormPlan& plan, const NormTask& task) const;
 };
 
-/// Keeps the layout of input `input` when oneDNN has more than its reference
-/// loop for it, so that convolution -> norm -> relu stays blocked.
-DataLayout choose_layout(const NodeLowering& lowering, int input,
-                         prop_kind kind, float epsilon,
-                         normalization_flags flags) {
-  const TensorDescriptor& desc = lowering.input_desc(input);
-  const memory::desc plain = NodeLowering::plain(desc);
-  const memory::desc current = lowering.layout(input);
-  if (!same_layout(current, plain) && desc.shape.rank() >= 3 &&
-      desc.shape.rank() <= 5) {
-    auto forward = describe_forward(current, kind, epsilon, flags);
-    if (forward &&
-        !std::string_view(forward.impl_info_str()).starts_with("ref")) {
-      return {current, current, forward};
+void Affine::run(const NormPlan& plan, const NormTask& task) const {
+  const LaneValues<3> lanes(plan, task.group, {center, scale, shift});
+  const float *c = lanes[0], *s = lanes[1], *b = lanes[2];
+  const float *from = x, *more = residual, slope = negative_slope;
+  float* to = y;
+  const auto run = [&](auto f) {
+    for_each_element(plan, task, [=](std::int64_t i, std::int64_t l) {
+      to[i] = f((from[i] - c[l]) * s[l] + b[l], i);
+    });
+  };
+  const auto relu = [=](float value) { return leaky(value, slope); };
+  if (has_relu && more) {
+    run([=](float value, std::int64_t i) { return relu(value + more[i]); });
+  } else if (has_relu) {
+    run([=](float value, std::int64_t) { return relu(value); });
+  } else if (more) {
+    run([=](float value, std::int64_t i) { return value + more[i]; });
+  } else {
+    run([=](float value, std::int64_t) { return value; });
+  }
+}
+
+/// What is computed behind the norm in the same unit.
+struct Epilogue {
+  NodeLowering last;  // the node whose result the unit writes
+  int residual = -1;  // argument
+  std::optional<ActivationAttrs> activation;
+};
+
+Epilogue join_epilogue(NodeLowering& norm, const memory::desc& layout) {
+  Epilogue epilogue{.last = norm, .activation = {}};
+  while (auto next = epilogue.last.join_next()) {
+    const ValueId value = epilogue.last.node().outputs[0];
+    if (next->node().op->kind == OpKind::Binary) {
+      const int other = next->node().inputs[0] == value ? 1 : 0;
+      epilogue.residual = next->read(other, layout);
+    } else {
+      epilogue.activation = next->attrs<ActivationAttrs>();
     }
+    epilogue.last = *next;
   }
-  const memory::desc view = plain_view(desc.shape);
-  return {plain, view,
-          Forward::primitive_desc(engine(), kind, view, view, epsilon, flags,
-                                  user_scratchpad())};
+  return epilogue;
 }
 
-normalization_flags affine_flags(bool has_scale, bool has_shift,
-                                 bool has_statistics) {
-  auto flags = normalization_flags::none;
-  if (has_scale) flags = flags | normalization_flags::use_scale;
-  if (has_shift) flags = flags | normalization_flags::use_shift;
-  if (has_statistics) flags = flags | normalization_flags::use_global_stats;
-  return flags;
-}
+/// Arguments of the forward; -1: none.
+struct ForwardArgs {
+  int x, gamma, beta, residual, y, coefficients;
+};
 
-/// The arguments x, gamma and beta.
-std::vector<PrimitiveArg> read_forward(NodeLowering& lowering,
-                                       const DataLayout& data) {
-  const memory::desc channels = channel_desc(lowering.input_shape(0));
-  std::vector<PrimitiveArg> args{
-      {DNNL_ARG_SRC, data.seen, lowering.read(0, data.stored)}};
-  if (lowering.has(1)) {
-    args.push_back({DNNL_ARG_SCALE, channels, lowering.read(1)});
-  }
-  if (lowering.has(2)) {
-    args.push_back({DNNL_ARG_SHIFT, channels, lowering.read(2)});
-  }
+ForwardArgs add_forward_args(NodeLowering& lowering, const NormLayout& data,
+                             Affine& affine) {
+  ForwardArgs args{};
+  args.x = lowering.read(0, data.layout);
+  args.gamma = read_optional(lowering, 1);
+  args.beta = read_optional(lowering, 2);
+  Epilogue epilogue = join_epilogue(lowering, data.layout);
+  args.residual = epilogue.residual;
+  args.y = epilogue.last.write(0, data.layout);
+  lowering.may_overwrite(args.y, args.x);
+  if (args.residual >= 0) lowering.may_overwrite(args.y, args.residual);
+  args.coefficients =
+      lowering.scratch(3 * data.plan.num_channels() * sizeof(float));
+  affine.has_relu = epilogue.activation.has_value();
+  if (affine.has_relu) affine.negative_slope = epilogue.activation->a;
   return args;
+}
+
+Affine bind_affine(Affine affine, const ForwardArgs& args,
+                   const NormPlan& plan, std::span<std::byte* const> at) {
+  affine.x = floats(at[args.x]);
+  affine.residual = floats_or_null(at, args.residual);
+  affine.y = floats(at[args.y]);
+  affine.center = floats(at[args.coefficients]);
+  affine.scale = affine.center + plan.num_channels();
+  affine.shift = affine.scale + plan.num_channels();
+  return affine;
 }
 
 void lower_training(NodeLowering& lowering) {
   const auto& attrs = lowering.attrs<BatchNormAttrs>();
-  const Shape& shape = lowering.input_shape(0);
-  const auto flags = affine_flags(lowering.has(1), lowering.has(2), false);
-  const DataLayout data = choose_layout(
-      lowering, 0, prop_kind::forward_training, attrs.epsilon, flags);
-  const memory::desc channels = channel_desc(shape);
+  const NormLayout data = choose_norm_layout(lowering, 0);
+  Affine unbound;
+  const ForwardArgs args = add_forward_args(lowering, data, unbound);
+  const int running[] = {lowering.mutate(3), lowering.mutate(4)};
+  const int statistics[] = {lowering.write(1), lowering.write(2)};
+  const int totals =
+      lowering.scratch(num_totals(data.plan, 2) * sizeof(double));
 
-  std::vector<PrimitiveArg> args = read_forward(lowering, data);
-  const int running_mean = lowering.mutate(3);
-  const int running_variance = lowering.mutate(4);
-  args.push_back({DNNL_ARG_DST, data.seen, lowering.write(0, data.stored)});
-  const int mean = lowering.write(1), variance = lowering.write(2);
-  args.push_back({DNNL_ARG_MEAN, channels, mean});
-  args.push_back({DNNL_ARG_VARIANCE, channels, variance});
-  add_scratchpad(lowering, data.forward, args);
-  lowering.may_run_in_place(0, 0);
-
-  const std::int64_t count = count_per_channel(shape);
-  const float keep = attrs.momentum, take = 1.0f - attrs.momentum;
-  const float unbias =
-      count > 1 ? static_cast<float>(count) / static_cast<float>(count - 1)
-                : 1.0f;
-  lowering.emit([=, num_channels = shape[1],
-                 primitive = bind_primitive(data.forward, args)](
+  const auto n = static_cast<double>(data.plan.num_samples);
+  const double unbias = n > 1 ? n / (n - 1) : 1;
+  const auto blend = [keep = attrs.momentum](float old, double now) {
+    return static_cast<float>(keep * static_cast<double>(old) +
+                              (1.0 - keep) * now);
+  };
+  lowering.emit([=, plan = data.plan, epsilon = attrs.epsilon](
                     std::span<std::byte* const> at) -> BoundKernel {
-    return [=, run = primitive(at), mean = floats(at[mean]),
-            variance = floats(at[variance]),
-            running_mean = floats(at[running_mean]),
-            running_variance = floats(at[running_variance])] {
-      run();
-      for (std::int64_t c = 0; c < num_channels; ++c) {
-        running_mean[c] = keep * running_mean[c] + take * mean[c];
+    const Affine affine = bind_affine(unbound, args, plan, at);
+    return [=, gamma = floats_or_null(at, args.gamma),
+            beta = floats_or_null(at, args.beta),
+            mean = floats(at[statistics[0]]),
+            variance = floats(at[statistics[1]]),
+            running_mean = floats(at[running[0]]),
+            running_variance = floats(at[running[1]]),
+            totals = typed<double>(at[totals])] {
+      for_each_task(plan, [&](const NormTask& task) {
+        measure_moments(plan, task, affine.x, totals);
+      });
+      for_each_channel(plan, [&](std::int64_t c) {
+        if (c >= plan.view.channels) return affine.set_padding(c);
+        const Moments moments = merge_moments(plan, totals, c);
+        affine.set(c, moments.mean, moments.variance, epsilon, gamma, beta);
+        mean[c] = static_cast<float>(moments.mean);
+        variance[c] = static_cast<float>(moments.variance);
+        running_mean[c] = blend(running_mean[c], moments.mean);
         running_variance[c] =
-            keep * running_variance[c] + take * (variance[c] * unbias);
-      }
+            blend(running_variance[c], moments.variance * unbias);
+      });
+      for_each_task_back(
+          plan, [&](const NormTask& task) { affine.run(plan, task); });
     };
   });
 }
 
 void lower_inference(NodeLowering& lowering) {
   const auto& attrs = lowering.attrs<BatchNormAttrs>();
-  const Shape& shape = lowering.input_shape(0);
-  const auto flags = affine_flags(lowering.has(1), lowering.has(2), true);
-  const DataLayout data = choose_layout(
-      lowering, 0, prop_kind::forward_inference, attrs.epsilon, flags);
-  const memory::desc channels = channel_desc(shape);
-
-  std::vector<PrimitiveArg> args = read_forward(lowering, data);
+  const NormLayout data = choose_norm_layout(lowering, 0);
+  Affine unbound;
+  const ForwardArgs args = add_forward_args(lowering, data, unbound);
   const int running[] = {lowering.read(3), lowering.read(4)};
-  args.push_back({DNNL_ARG_MEAN, channels, running[0]});
-  args.push_back({DNNL_ARG_VARIANCE, channels, running[1]});
-  args.push_back({DNNL_ARG_DST, data.seen, lowering.write(0, data.stored)});
-  add_scratchpad(lowering, data.forward, args);
-  lowering.may_run_in_place(0, 0);
-
-  struct StatisticsCopy {
-    int from, to;
-  };
-  std::vector<StatisticsCopy> copies;
-  for (int i = 0; i < 2; ++i) {
-    if (!lowering.is_used(1 + i)) continue;
-    copies.push_back({running[i], lowering.write(1 + i)});
-  }
-  const std::size_t bytes = shape[1] * sizeof(float);
-  lowering.emit([=, primitive = bind_primitive(data.forward, args)](
+  const int copies[] = {write_used(lowering, 1), write_used(lowering, 2)};
+  lowering.emit([=, plan = data.plan, epsilon = attrs.epsilon](
                     std::span<std::byte* const> at) -> BoundKernel {
-    std::vector<std::pair<const std::byte*, std::byte*>> bound;
-    for (const auto& copy : copies) {
-      bound.emplace_back(at[copy.from], at[copy.to]);
-    }
-    return [=, run = primitive(at)] {
-      run();
-      for (const auto& [from, to] : bound) std::memcpy(to, from, bytes);
+    const Affine affine = bind_affine(unbound, args, plan, at);
+    return [=, gamma = floats_or_null(at, args.gamma),
+            beta = floats_or_null(at, args.beta), mean = floats(at[running[0]]),
+            variance = floats(at[running[1]]),
+            mean_copy = floats_or_null(at, copies[0]),
+            variance_copy = floats_or_null(at, copies[1])] {
+      for_each_channel(plan, [&](std::int64_t c) {
+        if (c >= plan.view.channels) return affine.set_padding(c);
+        affine.set(c, mean[c], variance[c], epsilon, gamma, beta);
+        if (mean_copy) mean_copy[c] = mean[c];
+        if (variance_copy) variance_copy[c] = variance[c];
+      });
+      for_each_task_back(
+          plan, [&](const NormTask& task) { affine.run(plan, task); });
     };
   });
-}
-
-void lower_gradient(NodeLowering& lowering) {
-  enum { kGradient, kX, kGamma, kMean, kVariance };
-  const auto& attrs = lowering.attrs<BatchNormAttrs>();
-  const Shape& shape = lowering.input_shape(kX);
-  const memory::desc channels = channel_desc(shape);
-  const std::size_t channel_bytes = shape[1] * sizeof(float);
-  const bool wants_affine = lowering.is_used(1) || lowering.is_used(2);
-  const bool has_gamma = lowering.has(kGamma);
-  // With a scale, oneDNN asks for room for its gradient in any case.
-  const bool has_scale = has_gamma || wants_affine;
-  const auto flags = affine_flags(has_scale, wants_affine, !attrs.training);
-  const auto kind = has_scale ? prop_kind::backward : prop_kind::backward_data;
-  const DataLayout data = choose_layout(
-      lowering, kX, prop_kind::forward_training, attrs.epsilon, flags);
-  const Backward::primitive_desc backward(engine(), kind, data.seen, data.seen,
-                                          data.seen, attrs.epsilon, flags,
-                                          data.forward, user_scratchpad());
-
-  std::vector<PrimitiveArg> args{
-      {DNNL_ARG_DIFF_DST, data.seen, lowering.read(kGradient, data.stored)},
-      {DNNL_ARG_SRC, data.seen, lowering.read(kX, data.stored)},
-      {DNNL_ARG_MEAN, channels, lowering.read(kMean)},
-      {DNNL_ARG_VARIANCE, channels, lowering.read(kVariance)},
-      {DNNL_ARG_DIFF_SRC, data.seen, lowering.write(0, data.stored)}};
-  // oneDNN gives the scale's gradient only to those who have a scale.
-  const bool needs_ones = wants_affine && !has_gamma;
-  int scale = -1;
-  if (has_gamma) scale = lowering.read(kGamma);
-  if (needs_ones) scale = lowering.scratch(channel_bytes);
-  if (has_scale) args.push_back({DNNL_ARG_SCALE, channels, scale});
-  const auto target = [&](int result) {
-    return lowering.is_used(result) ? lowering.write(result)
-                                    : lowering.scratch(channel_bytes);
-  };
-  if (has_scale) args.push_back({DNNL_ARG_DIFF_SCALE, channels, target(1)});
-  if (wants_affine) args.push_back({DNNL_ARG_DIFF_SHIFT, channels, target(2)});
-  add_scratchpad(lowering, backward, args);
-  lowering.may_run_in_place(0, kGradient);
-
-  lowering.emit(
-      [=, num_channels = shape[1], primitive = bind_primitive(backward, args)](
-          std::span<std::byte* const> at) -> BoundKernel {
-        float* ones = needs_ones ? floats(at[scale]) : nullptr;
-        return [=, run = primitive(at)] {
-          if (ones) std::fill_n(ones, num_channels, 1.0f);
-          run();
-        };
-      });
 }
 
 }  // namespace
@@ -233,10 +194,6 @@ void lower_batch_norm(NodeLowering& lowering) {
   } else {
     lower_inference(lowering);
   }
-}
-
-void lower_batch_norm_gradient(NodeLowering& lowering) {
-  lower_gradient(lowering);
 }
 
 }  // namespace traingraph::cpu

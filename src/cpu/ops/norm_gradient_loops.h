@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// The loops of batch normalisation's gradient over a NormPlan; sums are taken
+// as in norm_loops.h. The gradient that comes in may be one of the ReLU behind
+// the norm, and a sum of two: then both are computed along.
+#pragma once
+
+#include "cpu/ops/norm_loops.h"
+
+namespace traingraph::cpu {
+
+/// What arrives at the norm's result: gradient, or (gradient + more) * slope.
+struct IncomingGradient {
+  const float* gradient = nullptr;
+  const float* more = nullptr;       // may be null
+  const float* activated = nullptr;  // ReLU's result; null: no ReLU
+  float negative_slope = 0;
+  float* kept = nullptr;  // where somebody else wants it; may be null
+
+  float slope(std::int64_t i) const {
+    return activated[i] > 0 ? 1.0f : negative_slope;
+  }
+};
+
+/// The rows of what arrives in a block; also leaves them in `kept`.
+inline Rows incoming_rows(const NormPlan& plan, const NormBlock& block,
+                          const IncomingGradient& in, BlockBuffer& buffer) {
+  if (!in.activated) return rows_of(plan, block, in.gradient, buffer);
+  float* to = buffer;
+  plan.for_each_part(block, [&](std::int64_t offset, std::int64_t count,
+                                std::int64_t width, std::int64_t stride) {
+    for (std::int64_t row = 0; row < count; ++row, offset += stride) {
+      if (in.kept) to = in.kept + offset;
+      const float *g = in.gradient + offset, *y = in.activated + offset;
+      const float negative_slope = in.negative_slope;
+      if (in.more) {
+        const float* more = in.more + offset;
+#pragma omp simd
+        for (std::int64_t i = 0; i < width; ++i) {
+          to[i] = (g[i] + more[i]) * (y[i] > 0 ? 1.0f : negative_slope);
+        }
+      } else {
+#pragma omp simd
+        for (std::int64_t i = 0; i < width; ++i) {
+          to[i] = g[i] * (y[i] > 0 ? 1.0f : negative_slope);
+        }
+      }
+      to += width;
+    }
+  });
+  if (in.kept) return rows_of(plan, block, in.kept, buffer);
+  return {buffer, block.lanes};
+}
+
+/// Adds g, g (x - center) and x - center to the totals of every lane.
+inline void add_products(Rows g, Rows x, std::int64_t rows, int lanes,
+                         const float* center, double* gradient,
+                         double* product, double* difference) {
+  constexpr int kLanes = NormPlan::kLanes;
+  const auto add = [&](auto length) {
+    float a[kLanes] = {}, b[kLanes] = {}, c[kLanes] = {};
+    for (std::int64_t row = 0; row < rows;
+         ++row, g.at += g.stride, x.at += x.stride) {
+#pragma omp simd
+      for (int l = 0; l < length(); ++l) {
+        const float d = x.at[l] - center[l];
+        a[l] += g.at[l];
+        b[l] += g.at[l] * d;
+        c[l] += d;
+      }
+    }
+    for (int l = 0; l < lanes; ++l) {
+      gradient[l] += a[l];
+      product[l] += b[l];
+      difference[l] += c[l];
+    }
+  };
+  if (lanes == kLanes) return add([] { return kLanes; });
+  add([=] { return lanes; });
+}
+
+/// Leaves the sums of g, g (x - center) and x - center of one task.
+inline void measure_products(const NormPlan& plan, const NormTask& task,
+                             const IncomingGradient& in, const float* x,
+                             const float* center, double* totals) {
+  TaskTotals<3> sums(plan, task, totals);
+  const LaneValues<1> centers(plan, task.group, {center});
+  BlockBuffer g_buffer, x_buffer;
+  plan.for_each_block(task, [&](const NormBlock& block) {
+    Rows g = incoming_rows(plan, block, in, g_buffer);
+    Rows from = rows_of(plan, block, x, x_buffer);
+    const auto add = [&](std::int64_t rows, int lanes) {
+      add_products(g, from, rows, lanes, centers[0] + block.lane,
+                   sums.lanes(0) + block.lane, sums.lanes(1) + block.lane,
+                   sums.lanes(2) + block.lane);
+    };
+    add(block.rows, block.lanes);
+    if (block.tail == 0) return;
+    g.at += block.rows * g.stride;
+    from.at += block.rows * from.stride;
+    add(1, block.tail);
+  });
+  sums.add_lanes();
+}
+
+struct Products {
+  double gradient = 0, product = 0, difference = 0;
+};
+
+/// Of a channel, from all its tasks.
+inline Products merge_products(const NormPlan& plan, const double* totals,
+                               std::int64_t channel) {
+  double merged[3] = {};
+  for (int i = 0; i < 3; ++i) {
+    const double* from = totals_of(plan, totals, i, channel);
+    for (std::int64_t chunk = 0; chunk < plan.num_chunks; ++chunk) {
+      merged[i] += from[chunk * plan.view.width];
+    }
+  }
+  return {merged[0], merged[1], merged[2]};
+}
+
+}  // namespace traingraph::cpu
