@@ -55,8 +55,7 @@ NodeId find_bias_gradient(const Program& program,
   return kNone;
 }
 
-NodeId find_companion(const Program& program, NodeId id,
-                      const Readers& readers,
+NodeId find_companion(const Program& program, NodeId id, const Readers& readers,
                       const std::vector<bool>& is_kept) {
   const Node& node = program.node(id);
   if (node.op->kind == OpKind::Convolution2dWeightsGradient) {
@@ -151,8 +150,7 @@ class FusionSearch {
     const NodeId relu = free_producer(incoming);
     if (relu == kNone || !is_relu(relu, OpKind::ActivationGradient)) return;
     if (!can_run_at(relu, norm, incoming) || !join(relu, norm)) return;
-    const bool is_needed =
-        is_kept_[incoming] || readers_[incoming].size() > 1;
+    const bool is_needed = is_kept_[incoming] || readers_[incoming].size() > 1;
     const ValueId total = node(relu).inputs[0];
     const NodeId sum = free_producer(total);
     if (!is_needed || sum == kNone || !is_sum_of_equals(sum)) return;

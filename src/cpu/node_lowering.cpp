@@ -31,7 +31,9 @@ NodeLowering::NodeLowering(Lowering& lowering, NodeId id,
   draft_->unit.nodes.push_back(id);
 }
 
-const Node& NodeLowering::node() const { return lowering_->program().node(id_); }
+const Node& NodeLowering::node() const {
+  return lowering_->program().node(id_);
+}
 
 bool NodeLowering::has(int input) const {
   return input < static_cast<int>(node().inputs.size()) &&

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Convolution and its two gradients: oneDNN primitives that choose the layouts
 // of data and weights.
+#include <optional>
+#include <string_view>
+
 #include "cpu/fusion.h"
 
 namespace traingraph::cpu {
@@ -39,7 +42,7 @@ struct Convolution {
             bias,        y,    strides,    dilations, padding_begin,
             padding_end, attr, allow_empty};
   }
-  BackwardData backward_data() const {
+  BackwardData backward_data(bool allow_empty = false) const {
     return {engine(),
             kAlgorithm,
             x,
@@ -50,7 +53,8 @@ struct Convolution {
             padding_begin,
             padding_end,
             forward(),
-            user_scratchpad()};
+            user_scratchpad(),
+            allow_empty};
   }
   /// `bias` may be empty.
   BackwardWeights backward_weights(const memory::desc& bias) const {
@@ -70,6 +74,39 @@ struct Convolution {
     return {groups, w[0] / groups, w[1], w[2], w[3]};
   }
 };
+
+/// The layout of blocks of channels that `like` has, for other sizes; empty
+/// where it has none or the channels do not fill the blocks.
+std::optional<memory::desc> blocked_like(const memory::desc& like,
+                                         const memory::dims& sizes) {
+  const auto blocks = like.get_inner_blks(), cut = like.get_inner_idxs();
+  if (blocks.size() != 1 || cut[0] != 1 || sizes[1] % blocks[0] != 0) return {};
+  using enum memory::format_tag;
+  const auto format = blocks[0] == 16  ? nChw16c
+                      : blocks[0] == 8 ? nChw8c
+                                       : undef;
+  if (format == undef) return {};
+  return memory::desc(sizes, memory::data_type::f32, format);
+}
+
+/// For some strided convolutions oneDNN would rather have channels last, which
+/// is no faster, and costs reorders before and behind it where the gradient
+/// that arrives has blocks of channels, as that of x will.
+BackwardData choose_backward_data(const Convolution& convolution,
+                                  const memory::desc& gradient) {
+  const BackwardData preferred = convolution.backward_data();
+  if (same_layout(preferred.diff_dst_desc(), gradient)) return preferred;
+  const auto blocked = blocked_like(gradient, convolution.x.get_dims());
+  if (!blocked) return preferred;
+  Convolution in_blocks = convolution;
+  in_blocks.x = *blocked;
+  in_blocks.y = gradient;
+  const BackwardData other = in_blocks.backward_data(/*allow_empty=*/true);
+  if (!other) return preferred;
+  const bool is_jit =
+      std::string_view(other.impl_info_str()).starts_with("jit");
+  return is_jit ? other : preferred;
+}
 
 }  // namespace
 
@@ -100,7 +137,8 @@ void lower_convolution_2d_input_gradient(NodeLowering& lowering) {
   const Convolution convolution(
       lowering.attrs<Convolution2dGradientAttrs>(), lowering.result_shape(),
       lowering.input_shape(1), lowering.input_shape(0));
-  const auto primitive = convolution.backward_data();
+  const BackwardData primitive =
+      choose_backward_data(convolution, lowering.layout(0));
   const memory::desc gradient = primitive.diff_dst_desc(),
                      weights = primitive.weights_desc(),
                      dx = primitive.diff_src_desc();

@@ -103,8 +103,8 @@ ForwardArgs add_forward_args(NodeLowering& lowering, const NormLayout& data,
   return args;
 }
 
-Affine bind_affine(Affine affine, const ForwardArgs& args,
-                   const NormPlan& plan, std::span<std::byte* const> at) {
+Affine bind_affine(Affine affine, const ForwardArgs& args, const NormPlan& plan,
+                   std::span<std::byte* const> at) {
   affine.x = floats(at[args.x]);
   affine.residual = floats_or_null(at, args.residual);
   affine.y = floats(at[args.y]);
@@ -133,29 +133,29 @@ void lower_training(NodeLowering& lowering) {
   lowering.emit([=, plan = data.plan, epsilon = attrs.epsilon](
                     std::span<std::byte* const> at) -> BoundKernel {
     const Affine affine = bind_affine(unbound, args, plan, at);
-    return [=, gamma = floats_or_null(at, args.gamma),
-            beta = floats_or_null(at, args.beta),
-            mean = floats(at[statistics[0]]),
-            variance = floats(at[statistics[1]]),
-            running_mean = floats(at[running[0]]),
-            running_variance = floats(at[running[1]]),
-            totals = typed<double>(at[totals])] {
-      for_each_task(plan, [&](const NormTask& task) {
-        measure_moments(plan, task, affine.x, totals);
-      });
-      for_each_channel(plan, [&](std::int64_t c) {
-        if (c >= plan.view.channels) return affine.set_padding(c);
-        const Moments moments = merge_moments(plan, totals, c);
-        affine.set(c, moments.mean, moments.variance, epsilon, gamma, beta);
-        mean[c] = static_cast<float>(moments.mean);
-        variance[c] = static_cast<float>(moments.variance);
-        running_mean[c] = blend(running_mean[c], moments.mean);
-        running_variance[c] =
-            blend(running_variance[c], moments.variance * unbias);
-      });
-      for_each_task_back(
-          plan, [&](const NormTask& task) { affine.run(plan, task); });
-    };
+    return
+        [=, gamma = floats_or_null(at, args.gamma),
+         beta = floats_or_null(at, args.beta), mean = floats(at[statistics[0]]),
+         variance = floats(at[statistics[1]]),
+         running_mean = floats(at[running[0]]),
+         running_variance = floats(at[running[1]]),
+         totals = typed<double>(at[totals])] {
+          for_each_task(plan, [&](const NormTask& task) {
+            measure_moments(plan, task, affine.x, totals);
+          });
+          for_each_channel(plan, [&](std::int64_t c) {
+            if (c >= plan.view.channels) return affine.set_padding(c);
+            const Moments moments = merge_moments(plan, totals, c);
+            affine.set(c, moments.mean, moments.variance, epsilon, gamma, beta);
+            mean[c] = static_cast<float>(moments.mean);
+            variance[c] = static_cast<float>(moments.variance);
+            running_mean[c] = blend(running_mean[c], moments.mean);
+            running_variance[c] =
+                blend(running_variance[c], moments.variance * unbias);
+          });
+          for_each_task_back(
+              plan, [&](const NormTask& task) { affine.run(plan, task); });
+        };
   });
 }
 
@@ -180,8 +180,8 @@ void lower_inference(NodeLowering& lowering) {
         if (mean_copy) mean_copy[c] = mean[c];
         if (variance_copy) variance_copy[c] = variance[c];
       });
-      for_each_task_back(
-          plan, [&](const NormTask& task) { affine.run(plan, task); });
+      for_each_task_back(plan,
+                         [&](const NormTask& task) { affine.run(plan, task); });
     };
   });
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The gradient of batch normalisation, along with those of the ReLU behind it
 // and a sum of two gradients that arrive there (fusion.h).
+#include <bit>
 #include <optional>
 
 #include "cpu/ops/norm_gradient_loops.h"
@@ -10,6 +11,14 @@ namespace traingraph::cpu {
 namespace {
 
 using dnnl::memory;
+
+/// Near the mean, to 18 bits: then differences from it are exact, and their
+/// last bits as random as those of x. An error that is always the same would
+/// show in a sum of millions.
+float round_center(float mean) {
+  const auto bits = std::bit_cast<std::uint32_t>(mean);
+  return std::bit_cast<float>((bits + 0x20u) & ~0x3fu);
+}
 
 /// The nodes of the unit: the last one is the norm's gradient.
 struct Chain {
@@ -44,9 +53,9 @@ struct Backward {
     scale[c] = static_cast<float>(factor);
     slope[c] = static_cast<float>(slope_of_x);
     // What the two means lost as float32.
-    rest[c] = static_cast<float>(
-        -factor * (mean_of.gradient - mean_gradient[c]) -
-        slope_of_x * mean_of.difference);
+    rest[c] =
+        static_cast<float>(-factor * (mean_of.gradient - mean_gradient[c]) -
+                           slope_of_x * mean_of.difference);
   }
   void run(const NormPlan& plan, const NormTask& task) const;
 };
@@ -88,8 +97,9 @@ Args add_args(Chain& chain, const NormLayout& data) {
   enum { kGradient, kX, kGamma, kMean, kVariance };
   const auto& [layout, plan] = data;
   NodeLowering& norm = chain.norm;
-  NodeLowering& first =
-      chain.sum ? *chain.sum : chain.relu ? *chain.relu : norm;
+  NodeLowering& first = chain.sum    ? *chain.sum
+                        : chain.relu ? *chain.relu
+                                     : norm;
   Args args{};
   args.gradient = first.read(0, layout);
   args.more = chain.sum ? chain.sum->read(1, layout) : -1;
@@ -142,8 +152,8 @@ void lower_batch_norm_gradient(NodeLowering& lowering) {
   const Args args = add_args(chain, data);
   const float negative_slope =
       chain.relu ? chain.relu->attrs<ActivationAttrs>().a : 0;
-  const bool needs_sums = attrs.training || args.dgamma >= 0 ||
-                          args.dbeta >= 0 || args.kept >= 0;
+  const bool needs_sums =
+      attrs.training || args.dgamma >= 0 || args.dbeta >= 0 || args.kept >= 0;
   lowering.emit([=, plan = data.plan, is_training = attrs.training,
                  epsilon = attrs.epsilon](
                     std::span<std::byte* const> at) -> BoundKernel {
@@ -155,12 +165,13 @@ void lower_batch_norm_gradient(NodeLowering& lowering) {
             dbeta = floats_or_null(at, args.dbeta),
             totals = typed<double>(at[args.totals])] {
       for (std::int64_t c = 0; c < plan.num_channels(); ++c) {
-        backward.center[c] = c < plan.view.channels ? mean[c] : 0;
+        const bool is_padding = c >= plan.view.channels;
+        backward.center[c] = is_padding ? 0 : round_center(mean[c]);
       }
       if (needs_sums) {
         for_each_task(plan, [&](const NormTask& task) {
-          measure_products(plan, task, backward.in, backward.x,
-                           backward.center, totals);
+          measure_products(plan, task, backward.in, backward.x, backward.center,
+                           totals);
         });
       }
       for_each_channel(plan, [&](std::int64_t c) {
@@ -171,13 +182,15 @@ void lower_batch_norm_gradient(NodeLowering& lowering) {
         const auto n = static_cast<double>(plan.num_samples);
         Products sums;
         if (needs_sums) sums = merge_products(plan, totals, c);
-        // The batch's own mean is where differences add up to nothing.
-        if (!is_training) sums.difference = 0;
-        const double product =
-            sums.product - sums.difference / n * sums.gradient;
+        // From center to mean. The batch's own one in all its digits is where
+        // differences add up to nothing.
+        const double rest =
+            is_training ? sums.difference / n
+                        : static_cast<double>(mean[c]) - backward.center[c];
+        const double product = sums.product - rest * sums.gradient;
         if (dgamma) dgamma[c] = static_cast<float>(product * inverse);
         if (dbeta) dbeta[c] = static_cast<float>(sums.gradient);
-        const Products mean_of{sums.gradient / n, 0, sums.difference / n};
+        const Products mean_of{sums.gradient / n, 0, rest};
         backward.set(c, mean_of, factor,
                      -factor * inverse * inverse * product / n);
       });

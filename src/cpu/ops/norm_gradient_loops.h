@@ -53,8 +53,8 @@ inline Rows incoming_rows(const NormPlan& plan, const NormBlock& block,
 
 /// Adds g, g (x - center) and x - center to the totals of every lane.
 inline void add_products(Rows g, Rows x, std::int64_t rows, int lanes,
-                         const float* center, double* gradient,
-                         double* product, double* difference) {
+                         const float* center, double* gradient, double* product,
+                         double* difference) {
   constexpr int kLanes = NormPlan::kLanes;
   const auto add = [&](auto length) {
     float a[kLanes] = {}, b[kLanes] = {}, c[kLanes] = {};

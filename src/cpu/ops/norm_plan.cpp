@@ -62,9 +62,8 @@ NormPlan::NormPlan(const ChannelView& v)
       num_samples(v.outer * v.inner),
       samples_per_row(v.width > kLanes / 2 ? 1 : kLanes / v.width) {
   const std::int64_t per_task = divide_up(kElementsPerTask, v.width);
-  const std::int64_t wanted =
-      std::min(divide_up(kEnoughTasks, v.groups),
-               divide_up(num_samples, per_task));
+  const std::int64_t wanted = std::min(divide_up(kEnoughTasks, v.groups),
+                                       divide_up(num_samples, per_task));
   // Whole blocks, so that only the last chunk has an incomplete row.
   const std::int64_t step = kRows * samples_per_row;
   samples_per_chunk = divide_up(divide_up(num_samples, wanted), step) * step;

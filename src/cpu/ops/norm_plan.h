@@ -85,8 +85,7 @@ template <class F>
 void NormPlan::for_each_segment(const NormTask& task, F&& f) const {
   for (std::int64_t first = task.first; first < task.last;) {
     const std::int64_t outer = first / view.inner, inner = first % view.inner;
-    const std::int64_t count =
-        std::min(view.inner - inner, task.last - first);
+    const std::int64_t count = std::min(view.inner - inner, task.last - first);
     f(((outer * view.groups + task.group) * view.inner + inner) * view.width,
       count * view.width);
     first += count;

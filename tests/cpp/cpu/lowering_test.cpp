@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "autodiff/gradient.h"
 #include "cpu/cpu_target.h"
 #include "cpu/kernel_case.h"
 #include "traingraph/error.h"
@@ -52,6 +53,33 @@ TEST(Lowering, KeepsLayoutsBetweenConvolutions) {
   // At most: x and w once on the way in, y on the way out.
   EXPECT_LE(run.num_reorders(), 3);
   EXPECT_GE(run.lowered().storage_of[y], 0);
+}
+
+// oneDNN's first choice for strided input gradients has channels last.
+TEST(Lowering, KeepsLayoutsBetweenGradientsOfStridedConvolutions) {
+  const auto num_reorders = [](std::int64_t stride) {
+    Case test;
+    const ValueId x = test.input({2, 32, 16, 16});
+    Program& program = test.program;
+    ValueId y = x;
+    std::vector<ValueId> wanted{x};
+    for (const std::int64_t each : {std::int64_t{1}, stride, std::int64_t{1}}) {
+      const ValueId w = test.input({32, 32, 3, 3}, Role::Variable);
+      wanted.push_back(w);
+      y = program.append_one(
+          OpKind::Convolution2d,
+          Convolution2dAttrs{{each, each}, {1, 1}, {1, 1, 1, 1}},
+          {y, w, kNoValue});
+    }
+    const ValueId seed = test.input(program.shape(y));
+    program.position.phase = Phase::Gradient;
+    const GradientMap map = differentiate(
+        program, {.seeds = {{y, seed}}, .wanted = wanted, .stopped = {}});
+    std::vector<ValueId> kept;
+    for (const ValueId value : wanted) kept.push_back(map.at(value));
+    return test.run(kept).num_reorders();
+  };
+  EXPECT_LE(num_reorders(2), num_reorders(1));
 }
 
 TEST(Lowering, ReordersAVariableAgainAfterItsUpdate) {

@@ -46,14 +46,14 @@ struct Chain {
     const BatchNormAttrs attrs{.epsilon = 1e-3f, .training = f.is_training};
     Program& p = test.program;
     source = f.is_after_convolution ? convolve(f.shape[1]) : x;
-    const auto results = p.append(
-        OpKind::BatchNorm, attrs,
-        {source, gamma, beta, running_mean, running_variance}, "norm");
+    const auto results =
+        p.append(OpKind::BatchNorm, attrs,
+                 {source, gamma, beta, running_mean, running_variance}, "norm");
     n = s = results[0];
     if (f.has_sum) {
-      s = p.append_one(
-          OpKind::Binary, ArithmeticAttrs{},
-          f.is_sum_first ? std::vector{r, n} : std::vector{n, r}, "sum");
+      s = p.append_one(OpKind::Binary, ArithmeticAttrs{},
+                       f.is_sum_first ? std::vector{r, n} : std::vector{n, r},
+                       "sum");
     }
     y = s;
     if (f.negative_slope) {
@@ -92,8 +92,8 @@ struct Chain {
   }
 
   const Floats& contents(ValueId id) const {
-    const auto it = std::ranges::find(
-        test.data, id, &std::pair<ValueId, Floats>::first);
+    const auto it =
+        std::ranges::find(test.data, id, &std::pair<ValueId, Floats>::first);
     return it->second;
   }
   std::vector<ValueId> all_results() const {
@@ -138,16 +138,15 @@ Expected reference(const Chain& chain) {
     }
     inverse[c] = 1 / std::sqrt(variance[c] + 1e-3f);
   }
-  Expected e{Doubles(size), Doubles(size), Doubles(channels),
-             Doubles(channels), Doubles(size)};
+  Expected e{Doubles(size), Doubles(size), Doubles(channels), Doubles(channels),
+             Doubles(size)};
   Doubles normalized(size);
   for (std::int64_t i = 0; i < size; ++i) {
     const auto c = channel(i);
     normalized[i] = (x[i] - mean[c]) * inverse[c];
     e.y[i] = normalized[i] * gamma[c] + beta[c];
     if (chain.form.has_sum) e.y[i] += r[i];
-    const double slope =
-        e.y[i] > 0 ? 1 : chain.form.negative_slope.value_or(1);
+    const double slope = e.y[i] > 0 ? 1 : chain.form.negative_slope.value_or(1);
     e.y[i] *= slope;
     if (chain.seed == kNoValue) continue;
     e.dr[i] = chain.contents(chain.seed)[i] * slope;
@@ -174,8 +173,8 @@ std::vector<std::string> units(const Program& program,
     if (unit.is_reorder) continue;
     std::string name;
     for (NodeId id : unit.nodes) {
-      name += (name.empty() ? "" : "+") +
-              std::string(program.node(id).op->name);
+      name +=
+          (name.empty() ? "" : "+") + std::string(program.node(id).op->name);
     }
     names.push_back(name);
   }
@@ -189,8 +188,7 @@ bool has(const std::vector<std::string>& units, const std::string& name) {
 class NormFusion : public ::testing::TestWithParam<Form> {
  protected:
   std::string forward_unit() const {
-    return std::string("batch_norm") +
-           (GetParam().has_sum ? "+binary" : "") +
+    return std::string("batch_norm") + (GetParam().has_sum ? "+binary" : "") +
            (GetParam().negative_slope.value_or(-1) >= 0 ? "+activation" : "");
   }
 };
@@ -279,9 +277,8 @@ TEST(NormFusionRule, KeepsWhatOthersRead) {
   const ProgramRun run = chain.test.run({chain.y, of_n});
   expect_near(run.get(chain.y), reference(chain).y, 1e-5);
   Chain other(sum_relu());
-  const ValueId of_s =
-      other.test.program.append_one(OpKind::Binary, ArithmeticAttrs{},
-                                    {other.s, other.y});
+  const ValueId of_s = other.test.program.append_one(
+      OpKind::Binary, ArithmeticAttrs{}, {other.s, other.y});
   EXPECT_TRUE(has(units(other.test.program, {of_s}), "batch_norm+binary"));
   const ProgramRun sums = other.test.run({of_s, other.s});
   const Floats both = sums.get(of_s), s = sums.get(other.s);
@@ -327,10 +324,11 @@ TEST(NormFusionRule, OfTwoNormsTheLaterOneAdds) {
   const BatchNormAttrs attrs{.epsilon = 1e-3f};
   const ValueId mean = test.input({20}, Role::Variable);
   const ValueId variance = test.input({20}, Role::Variable);
-  const auto side = p.append(OpKind::BatchNorm, attrs,
-                             {chain.r, chain.gamma, chain.beta, mean, variance});
-  const ValueId s = p.append_one(OpKind::Binary, ArithmeticAttrs{},
-                                 {chain.n, side[0]});
+  const auto side =
+      p.append(OpKind::BatchNorm, attrs,
+               {chain.r, chain.gamma, chain.beta, mean, variance});
+  const ValueId s =
+      p.append_one(OpKind::Binary, ArithmeticAttrs{}, {chain.n, side[0]});
   const ValueId y = p.append_one(OpKind::Activation,
                                  ActivationAttrs{ActivationType::ReLU}, {s});
   const ValueId a = p.append_one(
@@ -349,8 +347,7 @@ TEST(NormFusionRule, OfTwoNormsTheLaterOneAdds) {
   const auto names = units(p, kept);
   EXPECT_TRUE(has(names, "batch_norm"));
   EXPECT_TRUE(has(names, "batch_norm+binary+activation"));
-  EXPECT_TRUE(
-      has(names, "binary+activation_gradient+batch_norm_gradient"));
+  EXPECT_TRUE(has(names, "binary+activation_gradient+batch_norm_gradient"));
   EXPECT_TRUE(has(names, "batch_norm_gradient"));
   const ProgramRun one_by_one = test.run(chain.all_results());
   for (const bool in_place : {false, true}) {

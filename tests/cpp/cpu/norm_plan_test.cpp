@@ -24,11 +24,11 @@ struct Layout {
   std::int64_t block;  // channels: 1 plain, 0 channels last
 
   memory::desc desc() const {
-    const tag format = block == 0    ? tag::nwc
-                       : block == 1  ? tag::ncw
-                       : block == 4  ? tag::nCw4c
-                       : block == 8  ? tag::nCw8c
-                                     : tag::nCw16c;
+    const tag format = block == 0   ? tag::nwc
+                       : block == 1 ? tag::ncw
+                       : block == 4 ? tag::nCw4c
+                       : block == 8 ? tag::nCw8c
+                                    : tag::nCw16c;
     return layout_of({n, c, s}, format);
   }
   std::int64_t size() const {
@@ -50,7 +50,8 @@ std::vector<Layout> layouts(std::uint32_t seed) {
   std::vector<Layout> layouts;
   for (std::int64_t block : {0, 1, 4, 8, 16}) {
     for (int i = 0; i < 12; ++i) {
-      layouts.push_back({pick(9), pick(70), pick(i % 3 == 0 ? 900 : 40), block});
+      layouts.push_back(
+          {pick(9), pick(70), pick(i % 3 == 0 ? 900 : 40), block});
     }
     layouts.push_back({1, 1, 1, block});
     layouts.push_back({1, 40, 1, block});
@@ -175,9 +176,9 @@ TEST(ChannelViewOf, KnowsTheLayoutsOfImagesOnly) {
   EXPECT_EQ(blocked->groups, 2);
   EXPECT_EQ(blocked->width, 16);
   EXPECT_EQ(blocked->channels, 20);
-  for (const auto& last : {view({2, 20, 3, 5}, tag::nhwc),
-                           view({2, 20, 3, 5, 1}, tag::ndhwc),
-                           view({30, 20}, tag::nc)}) {
+  for (const auto& last :
+       {view({2, 20, 3, 5}, tag::nhwc), view({2, 20, 3, 5, 1}, tag::ndhwc),
+        view({30, 20}, tag::nc)}) {
     ASSERT_TRUE(last);
     EXPECT_EQ(last->inner, 30);
     EXPECT_EQ(last->width, 20);
