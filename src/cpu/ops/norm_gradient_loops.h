@@ -15,10 +15,6 @@ struct IncomingGradient {
   const float* activated = nullptr;  // ReLU's result; null: no ReLU
   float negative_slope = 0;
   float* kept = nullptr;  // where somebody else wants it; may be null
-
-  float slope(std::int64_t i) const {
-    return activated[i] > 0 ? 1.0f : negative_slope;
-  }
 };
 
 /// The rows of what arrives in a block; also leaves them in `kept`.

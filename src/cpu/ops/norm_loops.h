@@ -8,7 +8,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <span>
+#include <limits>
 
 #include "cpu/ops/norm_plan.h"
 #include "cpu/vector_math.h"
@@ -90,19 +90,6 @@ class LaneValues {
   float lanes_[kCount][NormPlan::kLanes];
   std::array<const float*, kCount> rows_;
 };
-
-/// f(i) for i below `lanes`, with a length that the compiler knows where it is
-/// the usual one.
-template <class F>
-void for_each_lane(int lanes, F&& f) {
-  if (lanes == NormPlan::kLanes) {
-#pragma omp simd
-    for (int l = 0; l < NormPlan::kLanes; ++l) f(l);
-  } else {
-#pragma omp simd
-    for (int l = 0; l < lanes; ++l) f(l);
-  }
-}
 
 /// f(index of an element, lane) for all elements of a task.
 template <class F>
