@@ -26,9 +26,11 @@ int main() {
   h = graph.node(std::make_shared<tg::layers::ReLU>(), h);
   graph.node(std::make_shared<tg::layers::FullyConnected>(kHidden, 1), h);
 
-  // Prune every other weight of the first layer, before the device gets it.
-  const std::span<float> host_weights = first->weights().floats();
-  for (std::size_t i = 0; i < host_weights.size(); i += 2) host_weights[i] = 0;
+  // Prune every other weight of the first layer.
+  const std::span<const float> created = first->weights().floats();
+  std::vector<float> pruned(created.begin(), created.end());
+  for (std::size_t i = 0; i < pruned.size(); i += 2) pruned[i] = 0;
+  first->weights().set_data(pruned);
 
   tg::TrainingGraph training({graph},
                              std::make_shared<tg::losses::MeanSquaredError>(),
@@ -63,7 +65,7 @@ int main() {
   }
 
   training.synchronize_updates();
-  const std::span<float> trained = first->weights().floats();
+  const std::span<const float> trained = first->weights().floats();
   bool is_pruned = true;
   for (std::size_t i = 0; i < trained.size(); i += 2) {
     is_pruned = is_pruned && trained[i] == 0;

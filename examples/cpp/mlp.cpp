@@ -67,7 +67,7 @@ int main() {
   const Batch test = next_batch(random);
   const tg::ExecutionResult result =
       inference.execute({{"point", std::span(test.points)}}).result();
-  const tg::OutputView& logit = result.output("logit");
+  const tg::OutputView logit = result.output("logit");
   const auto* logits = reinterpret_cast<const float*>(logit.data.data());
   int correct = 0;
   for (int i = 0; i < kBatch; ++i) {

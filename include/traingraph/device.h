@@ -53,7 +53,8 @@ class TRAINGRAPH_API Device {
   bool operator==(const Device& other) const {
     return context_ == other.context_;
   }
-  const std::shared_ptr<DeviceContext>& context() const { return context_; }
+  const std::shared_ptr<DeviceContext>& context() const& { return context_; }
+  std::shared_ptr<DeviceContext> context() const&& { return context_; }
   /// For the library.
   explicit Device(std::shared_ptr<DeviceContext> context);
 

@@ -27,11 +27,12 @@ class TRAINGRAPH_API Error : public std::runtime_error {
   explicit Error(ErrorInfo info);
   explicit Error(std::string what)
       : Error(ErrorInfo{.what = std::move(what)}) {}
-  const ErrorInfo& info() const { return info_; }
-  const std::string& op() const { return info_.op; }
-  const std::string& node() const { return info_.node; }
-  const std::string& expected() const { return info_.expected; }
-  const std::string& got() const { return info_.got; }
+  const ErrorInfo& info() const& { return info_; }
+  ErrorInfo info() const&& { return info_; }
+  std::string op() const { return info_.op; }
+  std::string node() const { return info_.node; }
+  std::string expected() const { return info_.expected; }
+  std::string got() const { return info_.got; }
 
  private:
   ErrorInfo info_;

@@ -19,16 +19,17 @@ namespace traingraph {
 
 class ExecutionState;
 
-/// Contents of one output; valid while the ExecutionResult lives.
+/// Contents of one output; keeps the memory of all its views alive.
 struct OutputView {
   std::string_view name;
   TensorDescriptor descriptor;  // of the batch that ran
   std::span<const std::byte> data;
+  std::shared_ptr<const void> owner;
 };
 
 /// Device time of one layer in one execution (per-layer profiling).
 struct LayerTime {
-  std::string_view layer;                        // label
+  std::string layer;                             // label
   double forward = 0, gradient = 0, update = 0;  // seconds
 };
 
@@ -44,14 +45,14 @@ class TRAINGRAPH_API ExecutionResult {
   bool has_loss() const;
   /// Each loss under its layer's label ("mse:2" for the layer's second node),
   /// in the order of the nodes.
-  std::span<const OutputView> losses() const;
+  std::vector<OutputView> losses() const;
   /// One of them. Throws InvalidArgument, listing the labels, when there is no
   /// such loss, StateError when it has no reduction.
   float loss(std::string_view label) const;
   /// Declared outputs, in the order of their names.
-  std::span<const OutputView> outputs() const;
+  std::vector<OutputView> outputs() const;
   /// Throws InvalidArgument, listing the names, when there is no such output.
-  const OutputView& output(std::string_view name) const;
+  OutputView output(std::string_view name) const;
   /// Seconds on the device; 0 without profiling.
   double execution_time() const;
   /// Empty without per-layer profiling. Layers that the device runs as one

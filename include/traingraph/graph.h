@@ -70,7 +70,8 @@ class TRAINGRAPH_API Graph {
   Graph& operator=(const Graph&) = default;
   Graph& operator=(Graph&&) = default;
   bool operator==(const Graph& other) const { return state_ == other.state_; }
-  const std::shared_ptr<GraphState>& state() const { return state_; }
+  const std::shared_ptr<GraphState>& state() const& { return state_; }
+  std::shared_ptr<GraphState> state() const&& { return state_; }
 
  protected:
   std::shared_ptr<GraphState> state_;

@@ -34,12 +34,14 @@ class TRAINGRAPH_API Layer {
   /// are named after it: "fc.weights". A layer without a label of its own gets
   /// its class's with its first node: "fully_connected", then
   /// "fully_connected_2" and so on, in the order of nodes.
-  const std::string& label() const { return label_; }
+  const std::string& label() const& { return label_; }
+  std::string label() const&& { return label_; }
   /// Empty: the class's again. Throws StateError once the layer is part of a
   /// graph: names are what checkpoints and reports go by.
   void set_label(std::string label);
   /// With CompileOptions::debug_layers: result and gradient tensors of this
-  /// layer are readable on the host after each execution.
+  /// layer are readable on the host after each execution. Read by compile(),
+  /// as set_updatable().
   bool is_debugging_enabled = false;
 
   /// Where the layer runs: the device of the last compile of a graph that it

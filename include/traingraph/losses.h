@@ -59,9 +59,10 @@ namespace losses {
 class TRAINGRAPH_API Loss : public Layer {
  public:
   explicit Loss(LossDescriptor descriptor, Tensor weights = {});
-  const LossDescriptor& descriptor() const { return descriptor_; }
+  LossDescriptor descriptor() const { return descriptor_; }
   /// Empty without weights.
-  const Tensor& weights() const { return weights_; }
+  const Tensor& weights() const& { return weights_; }
+  Tensor weights() const&& { return weights_; }
   bool is_loss() const override { return true; }
   std::vector<Tensor> extra_sources() const override;
   /// See Layer.

@@ -35,7 +35,7 @@ struct OptimizerDescriptor {
 class TRAINGRAPH_API Optimizer {
  public:
   virtual ~Optimizer() = default;
-  const OptimizerDescriptor& descriptor() const { return descriptor_; }
+  OptimizerDescriptor descriptor() const { return descriptor_; }
 
   /// Both take effect at the next update that is enqueued.
   float learning_rate() const { return learning_rate_; }

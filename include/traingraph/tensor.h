@@ -45,7 +45,7 @@ struct TRAINGRAPH_API TensorData {
 /// Optimizer buffer of a parameter on the host.
 struct OptimizerData {
   std::string name;  // "momentum", "velocity" ...
-  std::span<std::byte> data;
+  std::span<const std::byte> data;
   std::shared_ptr<const void> owner;  // keeps the memory of data alive
 };
 
@@ -71,23 +71,29 @@ class TRAINGRAPH_API Tensor {
 
   /// Unique in the process.
   std::uint64_t tensor_id() const;
-  const TensorDescriptor& descriptor() const;
-  const Shape& shape() const { return descriptor().shape; }
+  const TensorDescriptor& descriptor() const&;
+  TensorDescriptor descriptor() const&& { return descriptor(); }
+  const Shape& shape() const& { return descriptor().shape; }
+  Shape shape() const&& { return descriptor().shape; }
   DataType data_type() const { return descriptor().data_type; }
   /// Default: "data" and the id.
   std::string label() const;
   void set_label(std::string label);
 
-  /// Host bytes; empty when there are none.
-  std::span<std::byte> data() const;
+  /// Host bytes, as they were set or last synchronized; empty when there are
+  /// none. To be read only: set_data() writes.
+  std::span<const std::byte> data() const&;
+  std::span<const std::byte> data() const&& = delete;  // keep the tensor
   bool has_data() const { return !data().empty(); }
-  /// Keeps the memory of data() alive, also when other data is bound later.
+  /// Keeps the memory of data() alive without the tensor.
   std::shared_ptr<const void> data_owner() const;
   /// Host data as floats. Throws DTypeError for other types.
-  std::span<float> floats() const;
-  /// Allocates zeroed host data when there is none.
-  std::span<std::byte> ensure_data() const;
-  /// Copies into the host data. Throws ShapeError when it is too short.
+  std::span<const float> floats() const&;
+  std::span<const float> floats() const&& = delete;  // keep the tensor
+  /// Gives the tensor a value, wherever it is held: a parameter's copy on a
+  /// device gets it between two executions; an input's counts as bound by every
+  /// graph that declares it, a constant's from the next execution on. Throws
+  /// ShapeError, DTypeError; StateError for results of nodes.
   void set_data(const TensorData& data) const;
   /// Device that holds a copy, if any.
   std::optional<Device> device() const;
@@ -99,8 +105,8 @@ class TRAINGRAPH_API Tensor {
   void synchronize_data() const;
   /// Device to `out` (ML Compute's copyDataFromDeviceMemoryToBytes).
   void copy_data_from_device_memory(std::span<std::byte> out) const;
-  /// Copies into the host data and into the device's copy, if there is one on
-  /// `device`; else it gets there when a graph is compiled for that device.
+  /// set_data(); ML Compute's name. It reaches `device` at once when that holds
+  /// the tensor, else when a graph is compiled for it.
   void bind_and_write_data(const TensorData& data, const Device& device) const;
 
   /// Host copies of the optimizer's buffers: names and bytes, in the order of
@@ -111,7 +117,8 @@ class TRAINGRAPH_API Tensor {
   /// Host to device; one entry per buffer, in the optimizer's order.
   void bind_optimizer_data(std::span<const TensorData> data) const;
 
-  const std::shared_ptr<TensorState>& state() const { return state_; }
+  const std::shared_ptr<TensorState>& state() const& { return state_; }
+  std::shared_ptr<TensorState> state() const&& { return state_; }
   explicit Tensor(std::shared_ptr<TensorState> state)
       : state_(std::move(state)) {}
 
@@ -125,9 +132,14 @@ class TRAINGRAPH_API TensorParameter {
   TensorParameter() = default;
   explicit TensorParameter(Tensor tensor, std::vector<TensorData> slots = {});
   explicit operator bool() const { return state_ != nullptr; }
-  const Tensor& tensor() const;
+  const Tensor& tensor() const&;
+  Tensor tensor() const&& { return tensor(); }
+  /// An empty Tensor when there is no parameter.
+  const Tensor& tensor_or_none() const&;
+  Tensor tensor_or_none() const&& { return tensor_or_none(); }
   bool is_updatable() const;
-  /// Read when a graph is compiled.
+  /// Read by compile(): graphs that were compiled before refuse to train on
+  /// (StateError) until they are compiled again.
   void set_updatable(bool updatable);
 
  private:

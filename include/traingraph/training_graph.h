@@ -5,6 +5,10 @@
 //   -> execute, or execute_forward, execute_gradient, execute_optimizer_update
 //
 // Calls may come from any thread; executions of one graph run in call order.
+//
+// Data that an execution is given counts for that call alone. What is not given
+// is what bind_and_write_data() bound last, or the host data of the tensor; a
+// call that has neither throws InvalidArgument naming the tensor.
 #pragma once
 
 #include <functional>
@@ -86,12 +90,14 @@ using CompletionHandler = std::function<void(const Execution&)>;
 struct ExecuteOptions {
   /// Samples in this run, 1 to the compiled batch; 0: the compiled batch.
   std::int64_t batch_size = 0;
+  /// The data of this call is ignored: it runs on what is bound.
   bool skip_writing_input_data_to_device = false;
   /// Returns after the work (and its completion handler) is over, and throws
   /// its error.
   bool synchronous = false;
   bool profiling = false;
-  /// Forward only, in inference form (dropout off, running statistics).
+  /// Forward only, in inference form (dropout off, running statistics). Bound
+  /// labels count when the call is given no data at all.
   bool forward_for_inference = false;
   bool per_layer_profiling = false;
   CompletionHandler completion_handler = {};
@@ -102,7 +108,7 @@ struct ExecuteOptions {
 /// What TrainingGraph and InferenceGraph have in common.
 class TRAINGRAPH_API CompiledGraph : public Graph {
  public:
-  /// Declares what is written for every execution. Throws InvalidArgument for
+  /// Declares what every execution needs data for. Throws InvalidArgument for
   /// duplicate names and tensors no node uses, StateError after compile.
   void add_inputs(const TensorMap& inputs, const TensorMap& loss_labels = {},
                   const TensorMap& loss_label_weights = {});
@@ -119,8 +125,10 @@ class TRAINGRAPH_API CompiledGraph : public Graph {
   /// 1 per compile(), 1 per new batch size; the 8 sizes that ran last are kept.
   int compile_count() const;
 
-  /// Writes data to the device for the next executions. Names are those of
-  /// `inputs` (user gradients, say) or else of the declared inputs and labels.
+  /// Binds copies of `data`, in host memory, until they are bound anew; each
+  /// execution that is not given data of its own has them on the device. Names
+  /// are those of `inputs` (user gradients, say) or else of the declared inputs
+  /// and labels. Bound samples serve batches of up to as many; 0 is all.
   void bind_and_write_data(DataList data, const TensorMap& inputs = {},
                            std::int64_t batch_size = 0,
                            bool synchronous = false);
@@ -180,7 +188,10 @@ class TRAINGRAPH_API TrainingGraph : public CompiledGraph {
   /// Adds or replaces the optimizer; slots are created zeroed.
   void compile_optimizer(OptimizerPtr optimizer);
   /// Joins sub-graphs compiled with link_graphs, this one being the first in
-  /// forward order. Tensors in several of them share one device buffer.
+  /// forward order. Tensors in several of them share one device buffer. Graphs
+  /// that read results of others run the compiled batch size only. A graph's
+  /// forward comes after those of the graphs it reads, its gradient pass after
+  /// those of the graphs that read it; else StateError.
   void link(std::vector<TrainingGraph> graphs);
 
   /// Forward, loss, gradient and, with an optimizer, update.
@@ -207,10 +218,15 @@ class TRAINGRAPH_API TrainingGraph : public CompiledGraph {
   /// Valid until the next gradient pass, of any batch size; the memory itself
   /// lives as long as the graph's compilation or what `owner` then points to.
   std::span<float> gradient(const Tensor& parameter,
-                            std::shared_ptr<void>* owner = nullptr) const;
+                            std::shared_ptr<void>* owner = nullptr) const&;
+  std::span<float> gradient(const Tensor& parameter,
+                            std::shared_ptr<void>* owner = nullptr) const&& =
+      delete;  // keep the graph
   /// All parameter gradients as one block, in parameter order; each begins at
   /// a multiple of the device's alignment, zeros fill the gaps.
-  std::span<float> gradients(std::shared_ptr<void>* owner = nullptr) const;
+  std::span<float> gradients(std::shared_ptr<void>* owner = nullptr) const&;
+  std::span<float> gradients(std::shared_ptr<void>* owner = nullptr) const&& =
+      delete;
   /// ML Compute's gradientDataForParameter: a host copy.
   std::vector<float> gradient_data(const Tensor& parameter,
                                    const Layer& layer) const;

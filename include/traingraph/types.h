@@ -46,11 +46,13 @@ class TRAINGRAPH_API Shape {
 
   int rank() const { return rank_; }
   bool empty() const { return rank_ == 0; }
-  std::int64_t operator[](int axis) const { return sizes_[axis]; }
-  std::int64_t& operator[](int axis) { return sizes_[axis]; }
+  std::int64_t operator[](int axis) const& { return sizes_[axis]; }
+  std::int64_t& operator[](int axis) & { return sizes_[axis]; }
   std::int64_t back() const { return sizes_[rank_ - 1]; }
-  const std::int64_t* begin() const { return sizes_.data(); }
-  const std::int64_t* end() const { return sizes_.data() + rank_; }
+  const std::int64_t* begin() const& { return sizes_.data(); }
+  const std::int64_t* begin() const&& = delete;  // keep the shape
+  const std::int64_t* end() const& { return sizes_.data() + rank_; }
+  const std::int64_t* end() const&& = delete;
   /// Appends one size; throws ShapeError when full.
   void push_back(std::int64_t size);
   /// Product of all sizes; 1 for rank 0.

@@ -102,7 +102,7 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
           },
           py::arg("inputs"), py::arg("loss_labels") = py::none(),
           py::arg("loss_label_weights") = py::none(),
-          "Declares what is written for every execution, name -> tensor. "
+          "Declares what every execution needs data for, name -> tensor. "
           "Raises InvalidArgument for duplicate names and tensors that no node "
           "uses, StateError after compile.")
       .def("add_outputs", &CompiledGraph::add_outputs, py::arg("outputs"),
@@ -160,9 +160,11 @@ void bind_compiled_graph(py::module_& m) {
           },
           py::arg("inputs_data"), py::arg("inputs") = py::none(), py::kw_only(),
           whole("batch_size") = 0, py::arg("synchronous") = false,
-          "Writes data to the device for the next executions. Names are those "
-          "of `inputs` (user gradients, say), or else of the declared inputs "
-          "and labels.")
+          "Binds copies of the data, in host memory, until they are bound "
+          "anew; each execution that is not given data of its own has them on "
+          "the device. Names are those of `inputs` (user gradients, say), or "
+          "else of the declared inputs and labels. Bound samples serve batches "
+          "of up to as many.")
       .def_property_readonly(
           "memory",
           [](const CompiledGraph& self) {

@@ -94,23 +94,8 @@ py::typing::Dict<py::str, py::float_> losses(const ExecutionResult& self) {
   return values;
 }
 
-/// A LayerTime that owns its text, for it may outlive the result.
-struct OwnedLayerTime {
-  std::string layer;
-  double forward = 0, gradient = 0, update = 0;
-};
-
-std::vector<OwnedLayerTime> layer_times(const ExecutionResult& self) {
-  std::vector<OwnedLayerTime> times;
-  for (const LayerTime& time : self.layer_times()) {
-    times.push_back(
-        {std::string(time.layer), time.forward, time.gradient, time.update});
-  }
-  return times;
-}
-
 void bind_layer_time(py::module_& m) {
-  using Class = OwnedLayerTime;
+  using Class = LayerTime;
   py::class_<Class>(m, "LayerTime",
                     "Device time of one layer in one execution, in seconds.")
       .def_readonly("layer", &Class::layer, "The layer's label.")
@@ -159,7 +144,7 @@ void bind_result(py::module_& m) {
       .def_property_readonly("execution_time",
                              never_waits(&ExecutionResult::execution_time),
                              "Seconds on the device; 0 without profiling.")
-      .def_property_readonly("layer_times", &layer_times,
+      .def_property_readonly("layer_times", &ExecutionResult::layer_times,
                              "Empty without per-layer profiling.");
 }
 

@@ -14,7 +14,7 @@ void bind_base(py::module_& m) {
       .def_property_readonly("layer_id", &Layer::layer_id,
                              "Unique in the process.")
       .def_property(
-          "label", &Layer::label,
+          "label", [](const Layer& self) { return self.label(); },
           py::cpp_function(&Layer::set_label, py::call_guard<WithoutGil>()),
           "Unique in its graph; errors, reports and pictures use it, and "
           "parameters are named after it: \"fc.weights\". Without one a layer "

@@ -106,7 +106,8 @@ void bind_weighted_base(py::module_& m) {
   using Class = layers::WeightedLayer;
   py::class_<Class, Layer, std::shared_ptr<Class>>(
       m, "WeightedLayer", "A layer with weights and optional biases.")
-      .def_property_readonly("weights", &Class::weights)
+      .def_property_readonly("weights",
+                             [](const Class& self) { return self.weights(); })
       .def_property_readonly(
           "biases", [](const Class& self) { return optional(self.biases()); })
       .def_property_readonly("weights_parameter", &Class::weights_parameter)
@@ -240,8 +241,10 @@ void bind_normalization(py::module_& m) {
            py::arg("momentum") = 0.99, py::kw_only(), py::arg("label") = "")
       .def_property_readonly("feature_channel_count",
                              &Class::feature_channel_count)
-      .def_property_readonly("mean", &Class::mean)
-      .def_property_readonly("variance", &Class::variance)
+      .def_property_readonly("mean",
+                             [](const Class& self) { return self.mean(); })
+      .def_property_readonly("variance",
+                             [](const Class& self) { return self.variance(); })
       .def_property_readonly(
           "beta", [](const Class& self) { return optional(self.beta()); })
       .def_property_readonly(

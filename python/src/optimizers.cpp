@@ -59,9 +59,9 @@ void bind_descriptor(py::module_& m) {
 }
 
 void bind_base(py::module_& m) {
-  py::class_<Optimizer, std::shared_ptr<Optimizer>>(
-      m, "Optimizer", "Hyper-parameters and the update rule they become.")
-      .def_property_readonly("descriptor", &Optimizer::descriptor)
+  py::class_<Optimizer, std::shared_ptr<Optimizer>> optimizer(
+      m, "Optimizer", "Hyper-parameters and the update rule they become.");
+  optimizer.def_property_readonly("descriptor", &Optimizer::descriptor)
       .def_property("learning_rate", &Optimizer::learning_rate,
                     &Optimizer::set_learning_rate,
                     "Takes effect at the next update that is enqueued.")
@@ -70,7 +70,8 @@ void bind_base(py::module_& m) {
                     &Optimizer::set_applies_gradient_clipping,
                     "Takes effect at the next update that is enqueued.")
       .def_property("time_step", &Optimizer::time_step,
-                    &Optimizer::set_time_step,
+                    py::cpp_function(&Optimizer::set_time_step,
+                                     py::is_method(optimizer), whole("value")),
                     "Number of the next update; starts at 1.")
       .def_property_readonly("name", &Optimizer::name)
       .def_property_readonly("slots", &Optimizer::slots,

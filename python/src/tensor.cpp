@@ -55,7 +55,7 @@ Tensor make(const TensorDescriptor& descriptor, const std::string& label,
 
 /// A view that stays valid when the tensor gets other host data later.
 std::optional<Array> data_view(const Tensor& self) {
-  std::span<std::byte> bytes;
+  std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;
   without_gil([&] {
     do {  // of one moment: others may give the tensor new memory
@@ -65,7 +65,29 @@ std::optional<Array> data_view(const Tensor& self) {
   });
   if (bytes.empty()) return std::nullopt;
   return view(bytes, self.descriptor(), holder_of(std::move(owner)),
-              /*is_writable=*/true);
+              /*is_writable=*/false);
+}
+
+/// Host data for another library: as it is when that can say "read-only", else
+/// a copy.
+py::object to_dlpack(const Tensor& self, const py::kwargs& options) {
+  const std::optional<Array> data = data_view(self);
+  if (!data) {
+    throw StateError(ErrorInfo{.op = "dlpack",
+                               .node = label_of(self),
+                               .what = "tensor has no host data",
+                               .expected = {},
+                               .got = {},
+                               .hint = "Call synchronize_data()."});
+  }
+  const bool must_not_copy = options.contains("copy") &&
+                             py::object(options["copy"]).is(py::bool_(false));
+  try {
+    return data->attr("__dlpack__")(**options);
+  } catch (py::error_already_set& error) {
+    if (must_not_copy || !error.matches(PyExc_BufferError)) throw;
+  }
+  return data->attr("copy")().attr("__dlpack__")(**options);
 }
 
 Array new_array(const TensorDescriptor& descriptor) {
@@ -112,6 +134,7 @@ py::typing::Dict<py::str, Array> optimizer_data(const Tensor& self) {
     Array array = new_array(self.descriptor());
     std::memcpy(bytes_of(array).data(), slot.data.data(),
                 std::min(slot.data.size(), bytes_of(array).size()));
+    array.attr("flags").attr("writeable") = false;
     result[py::str(slot.name)] = array;
   }
   return result;
@@ -231,21 +254,12 @@ void bind_tensor_class(py::module_& m) {
                     "Default: \"data\" and the id.")
       .def_property_readonly(
           "data", &data_view,
-          "Writable NumPy view of the host data; None when there is none.")
+          "Read-only NumPy view of the host data, as it was set or last "
+          "synchronized; None when there is none. set_data() writes.")
       .def("numpy", &to_numpy,
            "A copy of the newest values: the device's, waiting for work in "
            "flight, or the host's. Raises StateError when neither has any.")
-      .def("__dlpack__",
-           [](const Tensor& self, const py::kwargs& options) -> py::object {
-             const std::optional<Array> data = data_view(self);
-             if (data) return data->attr("__dlpack__")(**options);
-             throw StateError(ErrorInfo{.op = "dlpack",
-                                        .node = label_of(self),
-                                        .what = "tensor has no host data",
-                                        .expected = {},
-                                        .got = {},
-                                        .hint = "Call synchronize_data()."});
-           })
+      .def("__dlpack__", &to_dlpack)
       .def("__dlpack_device__",
            [](const Tensor&) { return std::tuple<int, int>(1, 0); })
       .def(
@@ -256,7 +270,13 @@ void bind_tensor_class(py::module_& m) {
             const TensorData bytes = read_only_data(array, context);
             without_gil([&] { self.set_data(bytes); });
           },
-          py::arg("data"), "Copies into the host data.")
+          py::arg("data"),
+          "Gives the tensor a value, wherever it is held: a parameter's copy "
+          "on "
+          "a device gets it between two executions; an input's counts as bound "
+          "by every graph that declares it, a constant's from the next "
+          "execution on. Raises ShapeError, DTypeError; StateError for results "
+          "of nodes.")
       .def_property_readonly("device", &Tensor::device,
                              "Device that holds a copy, or None.")
       .def_property_readonly("has_valid_numerics", &Tensor::has_valid_numerics,
@@ -295,10 +315,12 @@ void bind_tensor_class(py::module_& m) {
             write(bytes);
           },
           py::arg("data"), py::arg("device"),
-          "Copies into the host data and to the tensor's copy on the device.")
+          "set_data(); ML Compute's name. It reaches the device at once when "
+          "that holds the tensor, else when a graph is compiled for it.")
       .def_property_readonly(
           "optimizer_data", &optimizer_data,
-          "Copies of the optimizer's host buffers by name, in its order.")
+          "Read-only copies of the optimizer's host buffers by name, in its "
+          "order. bind_optimizer_data() writes.")
       .def("synchronize_optimizer_data", &Tensor::synchronize_optimizer_data,
            "Device to host for the optimizer's buffers.")
       .def(
@@ -342,7 +364,9 @@ void bind_tensor(py::module_& m) {
           "tensor", [](const TensorParameter& self) { return self.tensor(); })
       .def_property("is_updatable", &TensorParameter::is_updatable,
                     &TensorParameter::set_updatable,
-                    "Read when a graph is compiled.");
+                    "Read by compile(): graphs that were compiled before "
+                    "refuse to train on (StateError) until they are compiled "
+                    "again.");
   py::class_<Platform>(m, "Platform",
                        "Global random seed of initializers and dropout.")
       .def_static("set_rng_seed", &Platform::set_rng_seed, whole("seed"))

@@ -18,14 +18,19 @@ using Inference = Handle<InferenceGraph, CompiledGraph>;
 constexpr const char* kExecuteDoc =
     "Forward, loss, gradient and, with an optimizer, update.\n\n"
     "Data is name -> C-contiguous array of the declared type and shape, axis 0 "
-    "being 1 to the compiled batch; checked before anything is enqueued. "
+    "being 1 to the compiled batch; checked before anything is enqueued. It "
+    "counts for this call alone; what is not given is what "
+    "bind_and_write_data() bound last, or the tensor's host data, else "
+    "InvalidArgument. skip_writing_input_data_to_device: ignores the data of "
+    "this call. "
     "batch_size 0 is the compiled batch. outputs_data: writable arrays that "
     "receive declared outputs. synchronous: waits and raises the run's error. "
     "Raises ShapeError, DTypeError, InvalidArgument, StateError.";
 constexpr const char* kForwardDoc =
-    "Forward only; without data, on what was bound before. "
-    "forward_for_inference: dropout off, running statistics. Otherwise as "
-    "execute().";
+    "Forward only; without data, on what is bound. forward_for_inference: "
+    "dropout off, running statistics; bound labels count when the call is "
+    "given "
+    "no data at all. Otherwise as execute().";
 constexpr const char* kGradientDoc =
     "Gradients of the last forward. Raises StateError without one.";
 constexpr const char* kUpdateDoc =
@@ -243,7 +248,10 @@ void bind_optimizer_methods(Training& graph) {
            "Adds or replaces the optimizer; its buffers start with zeros.")
       .def("link", &link<TrainingGraph>, py::arg("graphs"),
            "Joins sub-graphs compiled with link_graphs, this one being the "
-           "first in forward order.")
+           "first in forward order. Graphs that read results of others run the "
+           "compiled batch size only. A graph's forward comes after those of "
+           "the graphs it reads, its gradient pass after those of the graphs "
+           "that read it; else StateError.")
       .def(
           "bind_optimizer_data",
           [](TrainingGraph& self, const std::vector<HostArray>& data,
@@ -263,19 +271,21 @@ void bind_optimizer_methods(Training& graph) {
           py::arg("data"), py::arg("tensor"),
           "Optimizer state of a parameter to the device, one array per buffer.")
       .def_property(
-          "random_step", &TrainingGraph::random_step,
-          [](TrainingGraph& self, std::int64_t step) {
-            if (step < 0) {
-              throw InvalidArgument(ErrorInfo{.op = "random_step",
-                                              .node = {},
-                                              .what = "it is negative",
-                                              .expected = "0 or more",
-                                              .got = std::to_string(step),
-                                              .hint = {}});
-            }
-            const auto value = static_cast<std::uint64_t>(step);
-            without_gil([&] { self.set_random_step(value); });
-          },
+          "random_step", released(&TrainingGraph::random_step),
+          py::cpp_function(
+              [](TrainingGraph& self, std::int64_t step) {
+                if (step < 0) {
+                  throw InvalidArgument(ErrorInfo{.op = "random_step",
+                                                  .node = {},
+                                                  .what = "it is negative",
+                                                  .expected = "0 or more",
+                                                  .got = std::to_string(step),
+                                                  .hint = {}});
+                }
+                const auto value = static_cast<std::uint64_t>(step);
+                without_gil([&] { self.set_random_step(value); });
+              },
+              py::is_method(graph), whole("value")),
           "Number of forward passes in training form so far; dropout "
           "depends on it.");
 }

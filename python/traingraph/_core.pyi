@@ -487,7 +487,7 @@ class Tensor:
         device: Device | DeviceType | str,
     ) -> None:
         """
-        Copies into the host data and to the tensor's copy on the device.
+        set_data(); ML Compute's name. It reaches the device at once when that holds the tensor, else when a graph is compiled for it.
         """
     def bind_optimizer_data(
         self, data: collections.abc.Sequence[NDArray[Any] | TensorData | SupportsDLPack]
@@ -507,7 +507,7 @@ class Tensor:
         """
     def set_data(self, data: ArrayLike) -> None:
         """
-        Copies into the host data.
+        Gives the tensor a value, wherever it is held: a parameter's copy on a device gets it between two executions; an input's counts as bound by every graph that declares it, a constant's from the next execution on. Raises ShapeError, DTypeError; StateError for results of nodes.
         """
     def synchronize_data(self) -> None:
         """
@@ -520,7 +520,7 @@ class Tensor:
     @property
     def data(self) -> NDArray[Any] | None:
         """
-        Writable NumPy view of the host data; None when there is none.
+        Read-only NumPy view of the host data, as it was set or last synchronized; None when there is none. set_data() writes.
         """
     @property
     def data_type(self) -> DataType: ...
@@ -546,7 +546,7 @@ class Tensor:
     @property
     def optimizer_data(self) -> dict[str, NDArray[Any]]:
         """
-        Copies of the optimizer's host buffers by name, in its order.
+        Read-only copies of the optimizer's host buffers by name, in its order. bind_optimizer_data() writes.
         """
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -571,7 +571,7 @@ class TensorParameter:
     @property
     def is_updatable(self) -> bool:
         """
-        Read when a graph is compiled.
+        Read by compile(): graphs that were compiled before refuse to train on (StateError) until they are compiled again.
         """
     @is_updatable.setter
     def is_updatable(self, value: bool) -> None: ...
@@ -2813,7 +2813,7 @@ class CompiledGraph(Graph):
         loss_label_weights: collections.abc.Mapping[str, Tensor] | None = None,
     ) -> None:
         """
-        Declares what is written for every execution, name -> tensor. Raises InvalidArgument for duplicate names and tensors that no node uses, StateError after compile.
+        Declares what every execution needs data for, name -> tensor. Raises InvalidArgument for duplicate names and tensors that no node uses, StateError after compile.
         """
     def add_outputs(self, outputs: collections.abc.Mapping[str, Tensor]) -> None:
         """
@@ -2828,7 +2828,7 @@ class CompiledGraph(Graph):
         synchronous: bool = False,
     ) -> None:
         """
-        Writes data to the device for the next executions. Names are those of `inputs` (user gradients, say), or else of the declared inputs and labels.
+        Binds copies of the data, in host memory, until they are bound anew; each execution that is not given data of its own has them on the device. Names are those of `inputs` (user gradients, say), or else of the declared inputs and labels. Bound samples serve batches of up to as many.
         """
     def compile(
         self,
@@ -2945,7 +2945,7 @@ class TrainingGraph(CompiledGraph):
         """
         Forward, loss, gradient and, with an optimizer, update.
 
-        Data is name -> C-contiguous array of the declared type and shape, axis 0 being 1 to the compiled batch; checked before anything is enqueued. batch_size 0 is the compiled batch. outputs_data: writable arrays that receive declared outputs. synchronous: waits and raises the run's error. Raises ShapeError, DTypeError, InvalidArgument, StateError.
+        Data is name -> C-contiguous array of the declared type and shape, axis 0 being 1 to the compiled batch; checked before anything is enqueued. It counts for this call alone; what is not given is what bind_and_write_data() bound last, or the tensor's host data, else InvalidArgument. skip_writing_input_data_to_device: ignores the data of this call. batch_size 0 is the compiled batch. outputs_data: writable arrays that receive declared outputs. synchronous: waits and raises the run's error. Raises ShapeError, DTypeError, InvalidArgument, StateError.
         """
     def execute_forward(
         self,
@@ -2966,7 +2966,7 @@ class TrainingGraph(CompiledGraph):
         | None = None,
     ) -> Execution:
         """
-        Forward only; without data, on what was bound before. forward_for_inference: dropout off, running statistics. Otherwise as execute().
+        Forward only; without data, on what is bound. forward_for_inference: dropout off, running statistics; bound labels count when the call is given no data at all. Otherwise as execute().
         """
     def execute_gradient(
         self,
@@ -3007,7 +3007,7 @@ class TrainingGraph(CompiledGraph):
         """
     def link(self, graphs: collections.abc.Sequence[TrainingGraph]) -> None:
         """
-        Joins sub-graphs compiled with link_graphs, this one being the first in forward order.
+        Joins sub-graphs compiled with link_graphs, this one being the first in forward order. Graphs that read results of others run the compiled batch size only. A graph's forward comes after those of the graphs it reads, its gradient pass after those of the graphs that read it; else StateError.
         """
     def result_gradient_tensors(self, layer: Layer) -> list[Tensor]:
         """

@@ -48,6 +48,7 @@ class GradientAssembler {
       seeds.emplace_back(
           loss, program.append_one(OpKind::Fill,
                                    FillAttrs{program.shape(loss), 1.0f}, {}));
+      a_.loss_seeds.push_back(seeds.back().second);
     }
     for (const auto& user : declaration_.user_gradients) {
       const ValueId value = a_.find(user.of);

@@ -69,6 +69,7 @@ struct Assembled {
   GradientMap gradient_of;
   std::vector<ValueId> losses;          // in the order of their layers
   std::vector<std::string> loss_names;  // of their records
+  std::vector<ValueId> loss_seeds;      // their gradients: ones
   ValueId result = kNoValue;  // last result of the last graph, before the loss
   std::vector<Trained> trained;
   /// Gradients of declared inputs, when computed.

@@ -148,6 +148,13 @@ HostData& ensure_host(TensorState& tensor) {
   return tensor.data;
 }
 
+void set_host(TensorState& tensor, const TensorData& data) {
+  const std::lock_guard lock(tensor.mutex);
+  check_data(data, tensor);
+  std::memmove(ensure_host(tensor).bytes, data.bytes, tensor.desc.size_bytes());
+  ++tensor.version;
+}
+
 TensorData::TensorData(void* bytes, std::size_t length,
                        std::shared_ptr<void> owner)
     : bytes(static_cast<std::byte*>(bytes)),
@@ -179,14 +186,15 @@ Tensor::Tensor(TensorDescriptor descriptor, std::string label) {
 Tensor::Tensor(TensorDescriptor descriptor, const TensorData& data,
                std::string label)
     : Tensor(descriptor, std::move(label)) {
-  set_data(data);
+  set_host(*state_, data);
 }
 
 Tensor Tensor::filled(TensorDescriptor descriptor, double value,
                       std::string label) {
   Tensor tensor(descriptor, std::move(label));
-  tensor.ensure_data();
-  fill_host(tensor.state_->data, descriptor.data_type, value);
+  TensorState& state = *tensor.state_;
+  fill_host(ensure_host(state), descriptor.data_type, value);
+  state.version = 1;
   return tensor;
 }
 
@@ -219,11 +227,14 @@ Tensor Tensor::random(TensorDescriptor descriptor, RandomInitializerType type,
                       .got = std::string(to_string(descriptor.data_type)),
                       .hint = {}});
   }
-  tensor.ensure_data();  // throws when the sizes are too large to multiply
+  // Throws when the sizes are too large to multiply.
+  const HostData& data = ensure_host(*tensor.state_);
   Fans fans = fans_of(descriptor.shape);
   if (fan_in > 0) fans.in = fan_in;
   if (fan_out > 0) fans.out = fan_out;
-  fill_random(tensor.floats(), type, fans);
+  fill_random({reinterpret_cast<float*>(data.bytes), data.size / sizeof(float)},
+              type, fans);
+  tensor.state_->version = 1;
   return tensor;
 }
 
@@ -231,7 +242,7 @@ std::uint64_t Tensor::tensor_id() const {
   return require_state(state_, "tensor_id").id;
 }
 
-const TensorDescriptor& Tensor::descriptor() const {
+const TensorDescriptor& Tensor::descriptor() const& {
   return require_state(state_, "descriptor").desc;
 }
 
@@ -249,7 +260,7 @@ void Tensor::set_label(std::string label) {
   state.is_label_provisional = false;
 }
 
-std::span<std::byte> Tensor::data() const {
+std::span<const std::byte> Tensor::data() const& {
   TensorState& state = require_state(state_, "data");
   const std::lock_guard lock(state.mutex);
   return {state.data.bytes, state.data.size};
@@ -261,7 +272,7 @@ std::shared_ptr<const void> Tensor::data_owner() const {
   return state.data.owner;
 }
 
-std::span<float> Tensor::floats() const {
+std::span<const float> Tensor::floats() const& {
   if (data_type() != DataType::Float32) {
     throw DTypeError({.op = "floats",
                       .node = label(),
@@ -270,22 +281,9 @@ std::span<float> Tensor::floats() const {
                       .got = std::string(to_string(data_type())),
                       .hint = "Use data()."});
   }
-  const std::span<std::byte> bytes = data();
-  return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
-}
-
-std::span<std::byte> Tensor::ensure_data() const {
-  TensorState& state = require_state(state_, "ensure_data");
-  const std::lock_guard lock(state.mutex);
-  const HostData& data = ensure_host(state);
-  return {data.bytes, data.size};
-}
-
-void Tensor::set_data(const TensorData& data) const {
-  TensorState& state = require_state(state_, "set_data");
-  const std::lock_guard lock(state.mutex);
-  check_data(data, state);
-  std::memmove(ensure_host(state).bytes, data.bytes, state.desc.size_bytes());
+  const std::span<const std::byte> bytes = data();
+  return {reinterpret_cast<const float*>(bytes.data()),
+          bytes.size() / sizeof(float)};
 }
 
 bool Tensor::has_valid_numerics() const {
@@ -355,7 +353,7 @@ TensorParameter::TensorParameter(Tensor tensor, std::vector<TensorData> slots) {
   state_->tensor = std::move(tensor);
 }
 
-const Tensor& TensorParameter::tensor() const {
+const Tensor& TensorParameter::tensor() const& {
   if (!state_) {
     throw InvalidArgument({.op = "parameter",
                            .node = {},
@@ -365,6 +363,11 @@ const Tensor& TensorParameter::tensor() const {
                            .hint = {}});
   }
   return state_->tensor;
+}
+
+const Tensor& TensorParameter::tensor_or_none() const& {
+  static const Tensor none;
+  return state_ ? state_->tensor : none;
 }
 
 bool TensorParameter::is_updatable() const {

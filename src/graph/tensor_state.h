@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "traingraph/types.h"
+#include "traingraph/tensor.h"
 
 namespace traingraph {
 
@@ -33,6 +33,7 @@ struct OptimizerSlot {
 
 struct TensorState {
   std::uint64_t id = 0;
+  bool is_result = false;  // of a node: nobody sets its value
   TensorDescriptor desc;
   std::string label;
   /// Id of the layer that chose the label and may change it; 0: the user did,
@@ -43,12 +44,17 @@ struct TensorState {
   HostData data;
   std::shared_ptr<DeviceStorage> device;
   std::vector<OptimizerSlot> slots;
-  mutable std::mutex mutex;  // guards all but id and desc
+  /// How often the value was set; 0: never. Graphs that keep a copy of an input
+  /// or a constant see by it that there is a new one.
+  std::atomic<std::uint64_t> version{0};
+  mutable std::mutex mutex;  // guards label, data, device and slots
 };
 
 /// Zeroed, 64-byte aligned host memory.
 HostData allocate_host(std::size_t size);
 /// The tensor's host data, allocated when there is none. Under its mutex.
 HostData& ensure_host(TensorState& tensor);
+/// Checks `data` and copies it into the tensor's host data.
+void set_host(TensorState& tensor, const TensorData& data);
 
 }  // namespace traingraph

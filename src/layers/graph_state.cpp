@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "graph/tensor_state.h"
+
 namespace traingraph {
 
 ValueId GraphState::value(const Tensor& tensor, Role role_when_new) {
@@ -37,6 +39,7 @@ Tensor GraphState::result_tensor(ValueId id, const std::string& name) {
   Tensor tensor = value.is_opaque
                       ? Tensor(TensorDescriptor{.shape = {1}}, label)
                       : Tensor(value.desc, label);
+  tensor.state()->is_result = true;
   value.name = std::move(label);
   if (!value.is_opaque) value.tensor = tensor.state();
   value_of.emplace(tensor.tensor_id(), id);

@@ -70,6 +70,8 @@ struct DeviceStorage {
   /// Calls `action` with the bytes of the newest value. Until it returns they
   /// stay where they are, and the graph that computes them enqueues nothing.
   virtual void visit(const std::function<void(const DeviceBytes&)>& action) = 0;
+  /// Is there device memory that a new value of the tensor must reach?
+  virtual bool holds_value() const = 0;
 
   std::shared_ptr<DeviceContext> context;
   std::size_t bytes;
@@ -80,6 +82,8 @@ struct ArenaStorage final : DeviceStorage {
   ArenaStorage(std::shared_ptr<Arena> arena, std::size_t offset,
                std::size_t bytes);
   void visit(const std::function<void(const DeviceBytes&)>& action) override;
+  /// Else the arena takes the host data when it is allocated.
+  bool holds_value() const override { return arena->is_allocated(); }
   /// Allocates the arena at first use.
   Location locate() const { return arena->at(offset); }
 

@@ -41,6 +41,13 @@ const OutputView& find(const std::vector<OutputView>& views, const char* what,
       .got = "\"" + std::string(name) + "\""});
 }
 
+/// The state's own views do not own it, for it would never end.
+std::vector<OutputView> owned(std::vector<OutputView> views,
+                              const std::shared_ptr<ExecutionState>& state) {
+  for (OutputView& view : views) view.owner = state;
+  return views;
+}
+
 }  // namespace
 
 void Execution::wait() const { state_->wait(); }
@@ -68,7 +75,9 @@ void Execution::add_done_callback(
 }
 
 std::optional<OutputView> ExecutionResult::result() const {
-  return state_->result;
+  std::optional<OutputView> result = state_->result;
+  if (result) result->owner = state_;
+  return result;
 }
 
 bool ExecutionResult::has_loss() const {
@@ -91,8 +100,8 @@ float ExecutionResult::loss() const {
       .hint = "Read result() or losses() instead."});
 }
 
-std::span<const OutputView> ExecutionResult::losses() const {
-  return state_->losses;
+std::vector<OutputView> ExecutionResult::losses() const {
+  return owned(state_->losses, state_);
 }
 
 float ExecutionResult::loss(std::string_view label) const {
@@ -107,12 +116,14 @@ float ExecutionResult::loss(std::string_view label) const {
                 .hint = "Read losses() instead."});
 }
 
-std::span<const OutputView> ExecutionResult::outputs() const {
-  return state_->outputs;
+std::vector<OutputView> ExecutionResult::outputs() const {
+  return owned(state_->outputs, state_);
 }
 
-const OutputView& ExecutionResult::output(std::string_view name) const {
-  return find(state_->outputs, "output", name);
+OutputView ExecutionResult::output(std::string_view name) const {
+  OutputView output = find(state_->outputs, "output", name);
+  output.owner = state_;
+  return output;
 }
 
 double ExecutionResult::execution_time() const { return state_->seconds; }

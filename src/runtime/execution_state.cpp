@@ -74,7 +74,7 @@ void ExecutionState::fetch(DeviceContext& context, const OutputPlan& plan,
     const Location to{output_staging_.get(), entry.offset};
     const std::size_t bytes = entry.desc.size_bytes();
     after_.push_back({entry.from, to, bytes});
-    return OutputView{entry.name, entry.desc, {to.host(), bytes}};
+    return OutputView{entry.name, entry.desc, {to.host(), bytes}, nullptr};
   };
   for (const auto& entry : plan.outputs) outputs.push_back(view(entry));
   for (const auto& entry : plan.losses) losses.push_back(view(entry));

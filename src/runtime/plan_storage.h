@@ -19,6 +19,8 @@ struct PlanStorage final : DeviceStorage {
 
   /// Throws StateError when the graph is gone or has not run.
   void visit(const std::function<void(const DeviceBytes&)>& action) override;
+  /// Executions write it, nobody else.
+  bool holds_value() const override { return false; }
 
   std::weak_ptr<Session> session;
   std::function<ValueId(const Assembled&)> find;

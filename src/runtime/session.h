@@ -18,12 +18,14 @@
 #include <mutex>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/fair_mutex.h"
 #include "runtime/arena.h"
 #include "runtime/execution_state.h"
 #include "runtime/in_flight.h"
+#include "runtime/input.h"
 #include "runtime/specialization.h"
 #include "traingraph/training_graph.h"
 
@@ -59,10 +61,12 @@ class Session : public std::enable_shared_from_this<Session> {
   Execution execute_forward(const Data& data, const ExecuteOptions& options);
   Execution execute_gradient(const ExecuteOptions& options);
   Execution execute_update(const ExecuteOptions& options);
-  void bind_and_write(DataList data, const TensorMap& inputs,
-                      std::int64_t batch, bool synchronous);
   void wait_until_idle() const { in_flight_.wait_until_idle(); }
   InFlight& in_flight() { return in_flight_; }
+
+  // --- data (session_data.cpp) ---
+  void bind_and_write(DataList data, const TensorMap& inputs,
+                      std::int64_t batch);
 
   // --- inspect (session_inspect.cpp) ---
   bool is_compiled() const;
@@ -95,16 +99,6 @@ class Session : public std::enable_shared_from_this<Session> {
 
  private:
   enum class PhaseState { Clean, ForwardDone, GradientDone };
-  enum class InputKind { Input, Label, LabelWeight };
-  /// An input that every execution needs, and whether it was ever written.
-  struct Input {
-    Tensor tensor;
-    InputKind kind = InputKind::Input;
-    bool is_constant = false;
-    std::int64_t written_batch = 0;  // 0: never
-    std::uint64_t last_call = 0;     // that gave data for it
-    bool is_label() const { return kind != InputKind::Input; }
-  };
 
   /// One execute* call.
   struct Call {
@@ -156,7 +150,6 @@ class Session : public std::enable_shared_from_this<Session> {
   static std::vector<Tensor> accumulated_tensors(const Declaration& d);
   void create_hidden_tensors();
   void create_slots(bool keeps_host_data);
-  void collect_inputs();
   std::shared_ptr<Specialization> compile_for(std::int64_t batch) const;
   std::shared_ptr<Specialization> specialize(std::int64_t batch);
 
@@ -197,6 +190,20 @@ class Session : public std::enable_shared_from_this<Session> {
   std::shared_ptr<ExecutionState> link_dependency(const Call& call) const;
   void index_accumulators();
 
+  // session_link_order.cpp
+  bool is_fed(const Declaration::UserGradient& user) const;
+  void find_live_gradients();
+  bool skips_update(std::uint64_t parameter) const;
+  static void find_fed_gradients(const std::vector<Session*>& group);
+  void require_link_order(const Call& call) const;
+  void require_source(const Call& call, const Input& input) const;
+  void advance_link(Segment segment,
+                    const std::shared_ptr<ExecutionState>& slot) noexcept;
+
+  // session_settings.cpp
+  void collect_settings();
+  void require_settings(const Call& call) const;
+
   // session_bind.cpp
   std::shared_ptr<const BoundSegment> bound(Specialization& specialization,
                                             Segment segment);
@@ -214,9 +221,9 @@ class Session : public std::enable_shared_from_this<Session> {
   std::shared_ptr<ExecutionState> prepare(const Call& call,
                                           const ExecuteOptions& options,
                                           std::int64_t batch);
-  Segment inference_segment(const Data& data, bool skips_writing) const;
+  Segment inference_segment(const Data& data, bool skips_writing);
   void require_seed(const char* call) const;
-  void advance(const Call& call, bool skips, std::int64_t batch,
+  void advance(const Call& call, std::int64_t batch,
                const std::shared_ptr<ExecutionState>& slot) noexcept;
   std::shared_ptr<ExecutionState> acquire_slot();
   void prepare_slots();
@@ -228,21 +235,35 @@ class Session : public std::enable_shared_from_this<Session> {
   // session_check.cpp: everything that is wrong is found before enqueuing
   std::int64_t check_call(const Call& call, const ExecuteOptions& options);
   std::int64_t check_batch(const char* call, std::int64_t batch) const;
-  Input* find_input(std::string_view name, InputKind kind);
-  void check_list(const char* call, DataList data, InputKind kind,
+  Input* find_input(std::string_view name, Input::Kind kind);
+  void check_list(const char* call, DataList data, Input::Kind kind,
                   std::int64_t batch);
   void check_input(const char* call, const NamedData& item, Input& input,
                    std::int64_t batch);
   void check_data(const char* call, const NamedData& item, const Tensor& tensor,
                   std::int64_t batch) const;
-  const Tensor* find_bound(std::string_view name, const TensorMap& named) const;
-  void check_bound(DataList data, const NamedData& item, const TensorMap& named,
-                   std::int64_t batch);
+  Input* find_bound(std::string_view name, const TensorMap& named);
+  Input& check_bound(const NamedData& item, const TensorMap& named,
+                     std::int64_t batch);
   void check_outputs(const char* call, const ExecuteOptions& options,
                      const OutputPlan& plan) const;
-  void require_inputs(const Call& call, bool skips_writing,
-                      std::int64_t batch) const;
   std::size_t bytes_of(const Tensor& tensor, std::int64_t batch) const;
+
+  // session_data.cpp
+  template <class Action>
+  void for_each_read(Segment segment, const Action& action);
+  void collect_inputs(std::int64_t batch_before);
+  void collect_constants();
+  bool is_role(const Tensor& tensor, Role role) const;
+  void notice_host_data();
+  bool is_given(const Input& input, bool skips_writing) const;
+  void require_data(const Call& call, bool skips_writing, std::int64_t batch);
+  void write_data(ExecutionState& slot, const Call& call, bool skips_writing,
+                  std::int64_t batch);
+  void write_list(ExecutionState& slot, DataList data, Input::Kind kind,
+                  std::int64_t batch);
+  void write_bound(ExecutionState& slot, Input& input);
+  void mark_written(const Call& call) noexcept;
 
   // session_write.cpp: what the host supplies to one execution
   /// Null when nothing reads the tensor in this mode.
@@ -250,9 +271,6 @@ class Session : public std::enable_shared_from_this<Session> {
                       std::size_t size);
   void write(ExecutionState& slot, const Tensor& tensor, const void* bytes,
              std::size_t size);
-  void write_list(ExecutionState& slot, DataList data, InputKind kind,
-                  std::int64_t batch);
-  bool mark_written(std::int64_t batch);
   void write_hidden(ExecutionState& slot, Segment segment);
   void write_rates(ExecutionState& slot);
   void start_next_step(Optimizer& optimizer);
@@ -290,8 +308,10 @@ class Session : public std::enable_shared_from_this<Session> {
   std::unordered_map<const TensorState*, std::shared_ptr<ArenaStorage>>
       placements_;
   std::size_t shared_bytes_ = 0;
-  /// Inputs, labels and weights by name, and by tensor.
+  /// Inputs, labels and weights by name; user gradients and constants that are
+  /// not declared; all by tensor.
   std::map<std::string, Input, std::less<>> declared_;
+  std::vector<Input> undeclared_;
   std::unordered_map<const TensorState*, Input*> input_of_;
   std::uint64_t calls_ = 0;
 
@@ -308,14 +328,28 @@ class Session : public std::enable_shared_from_this<Session> {
   std::uint64_t seed_ = 0;
   std::uint64_t random_step_ = 0;
 
+  /// What compile() read of parameters and of layers that are debugged.
+  struct Settings {
+    std::vector<std::pair<TensorParameter, bool>> parameters;
+    std::vector<std::pair<LayerPtr, bool>> layers;
+  };
+  Settings settings_;
+
   // Linking: sessions that share accumulators (this one included), and
-  // parameters whose update belongs to another session.
+  // parameters that another session updates, or nobody.
   std::shared_ptr<LinkShared> link_;
-  std::vector<std::uint64_t> updated_elsewhere_;
+  std::vector<std::uint64_t> not_updated_;
   /// Results that others read where they lie, and arenas of others that this
   /// session reads: alive even when their session is not.
-  bool lends_results_ = false;
+  std::vector<LentResult*> lent_;
   std::vector<std::shared_ptr<Arena>> borrowed_;
+  /// Inputs whose gradient goes to the session that computes them (while link()
+  /// runs), and user gradients that linked sessions supply.
+  std::vector<std::pair<Tensor, Session*>> producers_;
+  std::unordered_set<const TensorState*> fed_;
+  /// Ids of parameters and inputs whose gradient comes from a loss or from a
+  /// user gradient that somebody supplies.
+  std::unordered_set<std::uint64_t> live_;
   /// What redirect() replaced, to be restored when the link ends.
   std::vector<std::pair<Tensor, std::shared_ptr<ArenaStorage>>> before_link_;
   /// The gradient pass that left a contribution in a shared accumulator.
@@ -325,6 +359,7 @@ class Session : public std::enable_shared_from_this<Session> {
   struct Accumulation {
     std::vector<float> factors;
     std::vector<Contribution*> added_to;  // by factor
+    std::vector<bool> is_live;            // by factor: more than zeros
     std::vector<Contribution*> used_by_gradient, used_by_update;
   };
   Accumulation accumulation_;
@@ -340,6 +375,7 @@ struct Session::LinkShared {
   /// Shared accumulators: the contribution that no update, or no gradient pass
   /// of the producing graph, has consumed yet.
   std::unordered_map<const DeviceStorage*, Contribution> contributions;
+  std::unordered_map<const TensorState*, LentResult> results;
   /// Sessions that use the same optimizer object, and those of them that have
   /// updated in its current step; it has room for all.
   struct SharedOptimizer {

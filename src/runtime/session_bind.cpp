@@ -65,7 +65,6 @@ std::shared_ptr<const BoundSegment> Session::bound(
 
 std::vector<UnitId> Session::units_of(const Specialization& specialization,
                                       Segment segment) const {
-  if (segment == Segment::Nothing) return {};
   const PlanKind kind = plan_of(segment);
   const CompiledProgram& compiled = specialization.compilation.program(kind);
   const Plan& plan = specialization.compilation.plan(kind);
@@ -79,18 +78,16 @@ std::vector<UnitId> Session::units_of(const Specialization& specialization,
   }
   if (segment == Segment::Update) first = phase_begins(2);
 
-  const auto is_updated_elsewhere = [&](NodeId id) {
+  const auto is_skipped = [&](NodeId id) {
     const Node& node = program.node(id);
     if (node.phase != Phase::Update || !node.outputs.empty()) return false;
-    const auto& tensor = program.value(node.inputs[0]).tensor;
-    return std::ranges::find(updated_elsewhere_, tensor->id) !=
-           updated_elsewhere_.end();
+    return skips_update(program.value(node.inputs[0]).tensor->id);
   };
   std::vector<bool> depends_on_labels = label_storage(compiled);
   std::vector<UnitId> units;
   for (int i = first; i < last; ++i) {
     const Unit& unit = compiled.lowered.units[plan.order[i]];
-    if (std::ranges::any_of(unit.nodes, is_updated_elsewhere)) continue;
+    if (std::ranges::any_of(unit.nodes, is_skipped)) continue;
     const bool needs_labels = std::ranges::any_of(
         unit.reads, [&](StorageId s) { return depends_on_labels[s]; });
     if (needs_labels && segment == Segment::InferenceWithoutLabels) {
@@ -117,9 +114,7 @@ Location Session::locate(const CompiledProgram& program, const Plan& plan,
 OutputPlan Session::outputs_of(Specialization& specialization,
                                Segment segment) {
   OutputPlan outputs;
-  if (segment == Segment::Update || segment == Segment::Nothing) {
-    return outputs;
-  }
+  if (segment == Segment::Update) return outputs;
   const PlanKind kind = plan_of(segment);
   const CompiledProgram& compiled = specialization.compilation.program(kind);
   const Plan& plan = specialization.compilation.plan(kind);

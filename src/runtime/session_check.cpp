@@ -41,10 +41,12 @@ std::int64_t Session::check_call(const Call& call,
   require_link(call, batch);
   ++calls_;
   const Data& data = call.data;
-  check_list(call.name, data.inputs, InputKind::Input, batch);
-  check_list(call.name, data.labels, InputKind::Label, batch);
-  check_list(call.name, data.label_weights, InputKind::LabelWeight, batch);
-  require_inputs(call, options.skip_writing_input_data_to_device, batch);
+  check_list(call.name, data.inputs, Input::Kind::Input, batch);
+  check_list(call.name, data.labels, Input::Kind::Label, batch);
+  check_list(call.name, data.label_weights, Input::Kind::LabelWeight, batch);
+  require_settings(call);
+  notice_host_data();
+  require_data(call, options.skip_writing_input_data_to_device, batch);
   return batch;
 }
 
@@ -68,13 +70,13 @@ std::size_t Session::bytes_of(const Tensor& tensor, std::int64_t batch) const {
   return desc.size_bytes();
 }
 
-Session::Input* Session::find_input(std::string_view name, InputKind kind) {
+Input* Session::find_input(std::string_view name, Input::Kind kind) {
   const auto it = declared_.find(name);
   return it != declared_.end() && it->second.kind == kind ? &it->second
                                                           : nullptr;
 }
 
-void Session::check_list(const char* call, DataList data, InputKind kind,
+void Session::check_list(const char* call, DataList data, Input::Kind kind,
                          std::int64_t batch) {
   for (const NamedData& item : data) {
     Input* input = find_input(item.name, kind);
@@ -98,52 +100,57 @@ void Session::check_input(const char* call, const NamedData& item, Input& input,
                   .what = "the tensor was compiled as a constant",
                   .hint = "Leave it out, or compile without it."});
   }
+  if (input.is_variable) {
+    throw InvalidArgument(
+        ErrorInfo{.op = call,
+                  .node = std::string(item.name),
+                  .what = "the tensor is a parameter, which keeps its value "
+                          "from call to call",
+                  .hint = "Leave it out; Tensor::set_data() changes it."});
+  }
+  if (input.source || input.is_fed) {
+    throw InvalidArgument(
+        ErrorInfo{.op = call,
+                  .node = std::string(item.name),
+                  .what = "a linked graph computes the tensor",
+                  .hint = "Leave it out, or do not link the graphs."});
+  }
   check_data(call, item, input.tensor, batch);
 }
 
 /// Names of bind_and_write_data are those of `named`, or else the declared.
-const Tensor* Session::find_bound(std::string_view name,
-                                  const TensorMap& named) const {
+Input* Session::find_bound(std::string_view name, const TensorMap& named) {
   if (named.empty()) {
     const auto it = declared_.find(name);
-    return it == declared_.end() ? nullptr : &it->second.tensor;
+    return it == declared_.end() ? nullptr : &it->second;
   }
   const auto it = named.find(std::string(name));
-  return it == named.end() ? nullptr : &it->second;
+  if (it == named.end()) return nullptr;
+  const auto input = input_of_.find(it->second.state().get());
+  return input == input_of_.end() ? nullptr : input->second;
 }
 
-void Session::check_bound(DataList data, const NamedData& item,
-                          const TensorMap& named, std::int64_t batch) {
+Input& Session::check_bound(const NamedData& item, const TensorMap& named,
+                            std::int64_t batch) {
   const char* call = "bind_and_write_data";
-  const Tensor* found = find_bound(item.name, named);
-  if (!found) {
-    TensorMap known = named;
-    for (const auto& [name, input] : declared_) {
-      if (named.empty()) known.emplace(name, input.tensor);
-    }
-    throw undeclared(call, item.name, known);
+  if (Input* const input = find_bound(item.name, named)) {
+    check_input(call, item, *input, batch);
+    return *input;
   }
-  const Tensor& tensor = *found;
-  const auto input = input_of_.find(tensor.state().get());
-  if (input != input_of_.end()) {
-    check_input(call, item, *input->second, batch);
-    return;
+  const auto it = named.find(std::string(item.name));
+  if (it != named.end()) {
+    throw InvalidArgument(ErrorInfo{
+        .op = call,
+        .node = std::string(item.name),
+        .what = "the graph reads no such tensor",
+        .expected = "an input, a label or a user gradient",
+        .got = it->second ? "\"" + it->second.label() + "\"" : "no tensor"});
   }
-  const bool is_user_gradient = std::ranges::any_of(
-      declaration_.user_gradients,
-      [&](const auto& user) { return user.gradient == tensor; });
-  if (!is_user_gradient) {
-    throw InvalidArgument(
-        ErrorInfo{.op = call,
-                  .node = std::string(item.name),
-                  .what = "the graph reads no such tensor",
-                  .expected = "an input, a label or a user gradient",
-                  .got = "\"" + tensor.label() + "\""});
+  TensorMap known = named;
+  for (const auto& [name, input] : declared_) {
+    if (named.empty()) known.emplace(name, input.tensor);
   }
-  if (std::ranges::count(data, item.name, &NamedData::name) > 1) {
-    throw given_twice(call, item.name);
-  }
-  check_data(call, item, tensor, batch);
+  throw undeclared(call, item.name, known);
 }
 
 void Session::check_data(const char* call, const NamedData& item,
@@ -235,31 +242,6 @@ void Session::check_outputs(const char* call, const ExecuteOptions& options,
                   .expected = std::to_string(it->desc.size_bytes()) +
                               " bytes, " + it->desc.to_string(),
                   .got = std::to_string(item.data.length)});
-  }
-}
-
-void Session::require_inputs(const Call& call, bool skips_writing,
-                             std::int64_t batch) const {
-  const bool is_gradient_or_update =
-      call.segment == Segment::Gradient || call.segment == Segment::Update;
-  if (is_gradient_or_update) return;
-  for (const auto& [name, input] : declared_) {
-    if (call.segment == Segment::InferenceWithoutLabels && input.is_label()) {
-      continue;
-    }
-    const bool is_given = !skips_writing && input.last_call == calls_;
-    if (input.written_batch >= batch || is_given || input.is_constant) continue;
-    throw InvalidArgument(ErrorInfo{
-        .op = call.name,
-        .node = name,
-        .what =
-            input.is_label() ? "there is no label data" : "there is no data",
-        .expected = "data for \"" + name + "\"",
-        .got = input.written_batch == 0
-                   ? "none, now or before"
-                   : "data of an earlier, smaller batch of " +
-                         std::to_string(input.written_batch),
-        .hint = "Pass it in this call, or call bind_and_write_data()."});
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The compiling half of Session: from the declaration to specializations.
 #include <algorithm>
+#include <utility>
 
 #include "graph/platform.h"
 #include "graph/tensor_state.h"
@@ -131,7 +132,8 @@ void Session::forget_compilation() {
 }
 
 void Session::compile_locked() {
-  batch_ = declared_batch(declaration_);
+  const std::int64_t batch_before =
+      std::exchange(batch_, declared_batch(declaration_));
   output_names_ = std::make_shared<const TensorMap>(declaration_.outputs);
   const auto specialization = compile_for(batch_);
   require_inputs_are_used(specialization->compilation);
@@ -144,7 +146,9 @@ void Session::compile_locked() {
   size_plan_arenas(specialization->compilation);
   main_ = specialization;
   specializations_ = {specialization};
-  collect_inputs();
+  collect_inputs(batch_before);
+  collect_settings();
+  find_live_gradients();
   index_accumulators();
   create_readable_tensors();
   ++compile_count_;
@@ -310,33 +314,6 @@ void Session::create_slots(bool keeps_host_data) {
     state.slots = std::move(slots);
     declaration_.slots.emplace(parameter.tensor_id(), std::move(tensors));
   }
-}
-
-void Session::collect_inputs() {
-  const auto before = std::move(declared_);
-  declared_.clear();
-  input_of_.clear();
-  const auto add = [&](const TensorMap& map, InputKind kind) {
-    for (const auto& [name, tensor] : map) {
-      Input& input = declared_[name];
-      input.tensor = tensor;
-      input.kind = kind;
-      const auto constant = declaration_.constants.find(name);
-      input.is_constant = constant != declaration_.constants.end() &&
-                          constant->second == tensor;
-      // Data that the tensor was created with counts as written.
-      input.written_batch = tensor.has_data() ? batch_ : 0;
-      const auto known = before.find(name);
-      if (known != before.end() && known->second.tensor == tensor) {
-        input.written_batch =
-            std::max(input.written_batch, known->second.written_batch);
-      }
-      input_of_.emplace(tensor.state().get(), &input);
-    }
-  };
-  add(declaration_.inputs, InputKind::Input);
-  add(declaration_.labels, InputKind::Label);
-  add(declaration_.label_weights, InputKind::LabelWeight);
 }
 
 std::shared_ptr<Specialization> Session::specialize(std::int64_t batch) {

@@ -68,7 +68,7 @@ Execution Session::execute_forward(const Data& data,
   Call call{"execute_forward", Segment::Forward, data, nullptr};
   if (options.forward_for_inference) {
     call.segment =
-        inference_segment(data, data.labels.empty() && data.inputs.empty());
+        inference_segment(data, options.skip_writing_input_data_to_device);
   }
   return enqueue(call, options, turn);
 }
@@ -87,8 +87,8 @@ Execution Session::execute_gradient(const ExecuteOptions& options) {
         .op = "execute_gradient",
         .what = "there is no forward pass to differentiate",
         .expected = "execute_forward before each execute_gradient",
-        .hint = "A forward pass in inference form, execute(), a gradient pass "
-                "and bind_and_write_data() of inputs use the last one up."});
+        .hint = "A forward pass in inference form, execute() and a gradient "
+                "pass use the last one up."});
   }
   require_seed("execute_gradient");
   if (options.batch_size != 0 && options.batch_size != phase_batch_) {
@@ -125,42 +125,27 @@ Execution Session::execute_update(const ExecuteOptions& options) {
                  same, turn);
 }
 
-void Session::bind_and_write(DataList data, const TensorMap& inputs,
-                             std::int64_t batch_size, bool synchronous) {
-  Turn turn(*this);
-  const char* call = "bind_and_write_data";
-  require_compiled(call);
-  const std::int64_t batch = check_batch(call, batch_size);
-  ++calls_;
-  for (const NamedData& item : data) check_bound(data, item, inputs, batch);
-  const auto slot = acquire_slot();
-  for (const NamedData& item : data) {
-    const Tensor& tensor = *find_bound(item.name, inputs);
-    write(*slot, tensor, item.data.bytes, bytes_of(tensor, batch));
-  }
-  slot->segment = Segment::Nothing;
-  // The gradient pass would read the new inputs, not those of the forward.
-  if (mark_written(batch)) phase_ = PhaseState::Clean;
-  turn.submit(slot);
-  turn.end();
-  if (synchronous) slot->wait();
-}
-
-Segment Session::inference_segment(const Data& data, bool skips_writing) const {
-  const bool is_given = !data.labels.empty() || !data.label_weights.empty();
-  const bool is_bound =
-      skips_writing && std::ranges::all_of(declared_, [](const auto& entry) {
-        return !entry.second.is_label() || entry.second.written_batch > 0;
-      });
-  return is_given || is_bound ? Segment::Inference
-                              : Segment::InferenceWithoutLabels;
+/// Labels may be left out of a call that has data. One without runs on all that
+/// is bound, on labels if they all are.
+Segment Session::inference_segment(const Data& data, bool skips_writing) {
+  notice_host_data();
+  const bool has_labels = !data.labels.empty() || !data.label_weights.empty();
+  const bool has_data = !skips_writing && (has_labels || !data.inputs.empty());
+  const auto is_there = [](const auto& entry) {
+    const Input& input = entry.second;
+    return !input.is_label() || input.bound_batch > 0 || input.source ||
+           input.is_constant;
+  };
+  const bool uses_labels =
+      has_data ? has_labels : std::ranges::all_of(declared_, is_there);
+  return uses_labels ? Segment::Inference : Segment::InferenceWithoutLabels;
 }
 
 void Session::require_seed(const char* call) const {
   const Assembled& assembled = main_->compilation.training->assembled;
   const bool has_user_gradient = std::ranges::any_of(
       declaration_.user_gradients,
-      [&](const auto& user) { return link_ || !user.is_boundary; });
+      [&](const auto& user) { return !user.is_boundary || is_fed(user); });
   if (!assembled.losses.empty() || has_user_gradient) return;
   throw StateError(ErrorInfo{
       .op = call,
@@ -176,22 +161,18 @@ Execution Session::enqueue(const Call& call, const ExecuteOptions& options,
   const std::int64_t batch = check_call(call, options);
   const auto slot = prepare(call, options, batch);
   Callbacks callbacks = callbacks_of(options, slot);
-  const bool skips = options.skip_writing_input_data_to_device;
-  if (!skips) {
-    write_list(*slot, call.data.inputs, InputKind::Input, batch);
-    write_list(*slot, call.data.labels, InputKind::Label, batch);
-    write_list(*slot, call.data.label_weights, InputKind::LabelWeight, batch);
-  }
+  write_data(*slot, call, options.skip_writing_input_data_to_device, batch);
   {
     // Linked sessions agree on who contributed what in the queue's order.
     std::unique_lock<std::mutex> link_lock;
     if (link_) link_lock = std::unique_lock(link_->mutex);
+    require_link_order(call);
     slot->depend_on(call.depends_on);
     slot->depend_on(link_dependency(call));
     write_hidden(*slot, call.segment);
     // Nothing fails from here on.
     if (options.per_layer_profiling) remember_profiled(call, slot);
-    advance(call, skips, batch, slot);
+    advance(call, batch, slot);
     if (!options.synchronous) {
       slot->add_callbacks(std::exchange(callbacks, {}));
     }
@@ -242,16 +223,16 @@ void Session::prepare_slots() {
 }
 
 /// What holds for the calls that follow.
-void Session::advance(const Call& call, bool skips, std::int64_t batch,
+void Session::advance(const Call& call, std::int64_t batch,
                       const std::shared_ptr<ExecutionState>& slot) noexcept {
-  if (!skips) mark_written(batch);
+  mark_written(call);
   const Segment segment = call.segment;
   const bool is_step = segment == Segment::Step;
   if (is_step || segment == Segment::Forward) ++random_step_;
   if (is_step || segment == Segment::Gradient) count_contributions(slot);
   if (is_step || segment == Segment::Update) count_update(*slot);
   if (segment != Segment::Update) last_ = slot;
-  if (link_ && link_->shares_results) link_->last = slot;
+  if (link_) advance_link(segment, slot);
   phase_ = PhaseState::Clean;
   last_phase_.reset();
   if (is_step) last_gradient_.reset();

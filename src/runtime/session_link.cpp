@@ -40,6 +40,7 @@ void Session::link(const std::vector<std::shared_ptr<Session>>& handles) {
   shared->handles.assign(handles.begin(), handles.end());
   try {
     share_results(group, *shared);
+    find_fed_gradients(group);
     share_accumulators(group, *shared);
     for (Session* session : group) {
       session->link_ = shared;
@@ -83,10 +84,10 @@ void Session::share_results(const std::vector<Session*>& group,
       if (producer == group.end()) continue;
       Session& from = **producer;
       consumer->redirect(input.tensor, from.result_storage(input.tensor));
-      input.written_batch = consumer->batch_;
+      input.source = &shared.results[input.tensor.state().get()];
       consumer->borrowed_.push_back(
           from.arenas_[static_cast<int>(from.shared_plan())]);
-      from.lends_results_ = true;
+      from.lent_.push_back(input.source);
       shared.shares_results = true;
       if (declaration_.trains && !input.is_label()) {
         consumer->share_gradient(input.tensor, from, shared);
@@ -114,14 +115,20 @@ void Session::share_gradient(const Tensor& input, Session& producer,
   if (!into) return;
   redirect(accumulator->second, into);
   shared.contributions[into.get()];
+  producers_.emplace_back(input, &producer);
 }
 
 /// Parameters of several sessions: the first one's accumulator serves all, and
-/// the first one with an optimizer updates.
+/// the first one with an optimizer updates, if any has a gradient.
 void Session::share_accumulators(const std::vector<Session*>& group,
                                  LinkShared& shared) {
   std::unordered_map<std::uint64_t, std::shared_ptr<ArenaStorage>> storage;
   std::unordered_map<std::uint64_t, Session*> updater;
+  const auto is_live = [&](std::uint64_t id) {
+    return std::ranges::any_of(group, [&](const Session* session) {
+      return session->live_.contains(id);
+    });
+  };
   for (Session* session : group) {
     if (!session->declaration_.trains) return;
     for (const auto& trained :
@@ -136,8 +143,8 @@ void Session::share_accumulators(const std::vector<Session*>& group,
         shared.contributions[it->second.get()];
       }
       if (!session->declaration_.optimizer) continue;
-      if (!updater.try_emplace(id, session).second) {
-        session->updated_elsewhere_.push_back(id);
+      if (!is_live(id) || !updater.try_emplace(id, session).second) {
+        session->not_updated_.push_back(id);
       }
     }
   }
@@ -189,8 +196,7 @@ Session::~Session() { leave_link(); }
 bool Session::updates_anything() const {
   const auto& trained = main_->compilation.training->assembled.trained;
   return std::ranges::any_of(trained, [&](const Trained& t) {
-    return std::ranges::find(updated_elsewhere_, t.tensor.tensor_id()) ==
-           updated_elsewhere_.end();
+    return !skips_update(t.tensor.tensor_id());
   });
 }
 
@@ -201,15 +207,21 @@ void Session::leave_link() noexcept {
   std::ranges::fill(accumulation_.added_to, nullptr);
   accumulation_.used_by_gradient.clear();
   accumulation_.used_by_update.clear();
-  updated_elsewhere_.clear();
-  lends_results_ = false;
+  not_updated_.clear();
+  lent_.clear();
   borrowed_.clear();
+  producers_.clear();
+  const bool was_fed = !fed_.empty();
+  fed_.clear();
+  if (was_fed && main_) find_live_gradients();
+  for (Input& input : undeclared_) input.is_fed = false;
+  for (auto& [name, input] : declared_) {
+    if (input.source) input.is_on_device = false;
+    input.source = nullptr;
+  }
   while (!before_link_.empty()) {
     auto& [tensor, storage] = before_link_.back();
     placements_[tensor.state().get()] = std::move(storage);
-    for (auto& [name, input] : declared_) {
-      if (input.tensor == tensor) input.written_batch = 0;
-    }
     before_link_.pop_back();
   }
 }
@@ -233,7 +245,7 @@ void Session::require_link(const Call& call, std::int64_t batch) const {
                   .got = std::to_string(batch),
                   .hint = "Pass the results on through the host."});
   }
-  if (!lends_results_ || plan_of(call.segment) == shared_plan()) return;
+  if (lent_.empty() || plan_of(call.segment) == shared_plan()) return;
   throw StateError(ErrorInfo{
       .op = call.name,
       .what = "a linked graph reads results of separate phases only",
@@ -269,11 +281,11 @@ void Session::index_accumulators() {
         it == d.accumulators.end() ? nullptr : contribution_in(it->second);
     accumulation_.factors.push_back(0);
     accumulation_.added_to.push_back(contribution);
+    accumulation_.is_live.push_back(live_.contains(tensor.tensor_id()));
     const auto& trained = *d.trained;
     const bool is_updated_here =
         std::ranges::find(trained, tensor) != trained.end() &&
-        std::ranges::find(updated_elsewhere_, tensor.tensor_id()) ==
-            updated_elsewhere_.end();
+        !skips_update(tensor.tensor_id());
     if (contribution && is_updated_here) {
       accumulation_.used_by_update.push_back(contribution);
     }

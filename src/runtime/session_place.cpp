@@ -48,8 +48,6 @@ void Session::reset_arenas() {
   slots_ = ArenaGroup(context_, "optimizer slots");
   accumulators_ = ArenaGroup(context_, "gradient accumulators");
   placements_.clear();
-  declared_.clear();
-  input_of_.clear();
   // Parameters stay where they are; tensors know.
   if (parameters_.context() != context_) {
     parameters_ = ArenaGroup(context_, "parameters");

@@ -9,6 +9,7 @@ namespace traingraph {
 Tensor Session::readable(TensorDescriptor desc, std::string label,
                          std::function<ValueId(const Assembled&)> find) {
   Tensor tensor(std::move(desc), std::move(label));
+  tensor.state()->is_result = true;
   tensor.state()->device =
       std::make_shared<PlanStorage>(context_, tensor.descriptor().size_bytes(),
                                     weak_from_this(), std::move(find));

@@ -27,26 +27,6 @@ void Session::write(ExecutionState& slot, const Tensor& tensor,
   if (room) std::memcpy(room, bytes, size);
 }
 
-void Session::write_list(ExecutionState& slot, DataList data, InputKind kind,
-                         std::int64_t batch) {
-  for (const NamedData& item : data) {
-    const Tensor& tensor = find_input(item.name, kind)->tensor;
-    write(slot, tensor, item.data.bytes, bytes_of(tensor, batch));
-  }
-}
-
-/// Whatever this call gave; was there anything?
-bool Session::mark_written(std::int64_t batch) {
-  bool is_any = false;
-  for (auto& [name, input] : declared_) {
-    if (input.last_call != calls_) continue;
-    const bool is_batched = input.tensor.shape()[0] == batch_;
-    input.written_batch = is_batched ? batch : batch_;
-    is_any = true;
-  }
-  return is_any;
-}
-
 void Session::write_hidden(ExecutionState& slot, Segment segment) {
   if (segment == Segment::Step || segment == Segment::Forward) {
     const std::array<std::uint32_t, 4> words{
@@ -125,8 +105,9 @@ void Session::write_factors(ExecutionState& slot) {
 
 void Session::count_contributions(const Contribution& slot) {
   if (!link_) return;
-  for (Contribution* contribution : accumulation_.added_to) {
-    if (contribution) *contribution = slot;
+  for (std::size_t i = 0; i < accumulation_.added_to.size(); ++i) {
+    Contribution* const contribution = accumulation_.added_to[i];
+    if (contribution && accumulation_.is_live[i]) *contribution = slot;
   }
   for (Contribution* used : accumulation_.used_by_gradient) used->reset();
 }

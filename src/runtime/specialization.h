@@ -22,9 +22,8 @@ enum class Segment {
   Update,
   Inference,
   InferenceWithoutLabels,
-  Nothing,  // only writes data
 };
-inline constexpr int kNumSegments = 7;
+inline constexpr int kNumSegments = 6;
 
 constexpr PlanKind plan_of(Segment segment) {
   if (segment == Segment::Step) return PlanKind::Step;

@@ -82,13 +82,25 @@ void Tensor::copy_data_from_device_memory(std::span<std::byte> out) const {
   read_device(device, out.first(descriptor().size_bytes()));
 }
 
-void Tensor::bind_and_write_data(const TensorData& data,
-                                 const Device& device) const {
-  set_data(data);
+void Tensor::set_data(const TensorData& data) const {
+  const std::size_t size = descriptor().size_bytes();
+  if (state_->is_result) {
+    throw StateError(
+        ErrorInfo{.op = "set_data",
+                  .node = label(),
+                  .what = "the tensor is a result, which executions compute",
+                  .expected = "an input, a parameter or a constant"});
+  }
+  // The host's copy first: an arena that is being allocated takes it.
+  set_host(*state_, data);
   const auto storage = device_of(*state_);
-  if (!storage) return;
-  if (&storage->context->device() != &device.context()->device()) return;
-  write_device(*storage, {data.bytes, descriptor().size_bytes()});
+  if (storage && storage->holds_value()) {
+    write_device(*storage, {data.bytes, size});
+  }
+}
+
+void Tensor::bind_and_write_data(const TensorData& data, const Device&) const {
+  set_data(data);
 }
 
 void Tensor::synchronize_optimizer_data() const {

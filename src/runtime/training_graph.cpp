@@ -45,8 +45,8 @@ int CompiledGraph::compile_count() const { return session_->compile_count(); }
 
 void CompiledGraph::bind_and_write_data(DataList data, const TensorMap& inputs,
                                         std::int64_t batch_size,
-                                        bool synchronous) {
-  session_->bind_and_write(data, inputs, batch_size, synchronous);
+                                        bool /*synchronous*/) {
+  session_->bind_and_write(data, inputs, batch_size);
 }
 
 MemoryReport CompiledGraph::memory() const { return session_->memory(); }
@@ -174,11 +174,11 @@ std::vector<Tensor> TrainingGraph::result_gradient_tensors(
 }
 
 std::span<float> TrainingGraph::gradient(const Tensor& parameter,
-                                         std::shared_ptr<void>* owner) const {
+                                         std::shared_ptr<void>* owner) const& {
   return session_->gradient(parameter, owner);
 }
 
-std::span<float> TrainingGraph::gradients(std::shared_ptr<void>* owner) const {
+std::span<float> TrainingGraph::gradients(std::shared_ptr<void>* owner) const& {
   return session_->gradients(owner);
 }
 

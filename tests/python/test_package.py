@@ -140,7 +140,6 @@ def test_every_python_name_is_in_the_headers() -> None:
 CPP_ONLY = {
     "Tensor": {
         "data_owner",  # Tensor.data keeps the memory alive by itself
-        "ensure_data",
         "filled",  # Tensor(fill=)
         "floats",
         "has_data",  # Tensor.data is None
@@ -164,7 +163,10 @@ CPP_ONLY = {
         "set_learning_rate",
         "set_time_step",
     },
-    "TensorParameter": {"set_updatable"},
+    "TensorParameter": {
+        "set_updatable",
+        "tensor_or_none",  # None
+    },
     "Layer": {"lower", "set_label"},
 }
 

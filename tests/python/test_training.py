@@ -156,6 +156,8 @@ def test_bound_data_is_used_by_the_next_forward(classifier: Classifier) -> None:
     )
     loss = classifier.training.execute_forward().result().loss
     assert loss == pytest.approx(expected, rel=1e-5)
+    other = {"image": np.zeros_like(classifier.x)}
+    assert classifier.training.execute_forward(other).result().loss != loss
     skipped = classifier.training.execute(skip_writing_input_data_to_device=True)
     assert skipped.result().loss == pytest.approx(expected, rel=1e-5)
 

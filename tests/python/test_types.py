@@ -170,13 +170,14 @@ def test_image() -> None:
     assert tensor.numpy().sum() == 8 * 7 * 6 * 5
 
 
-def test_data_is_a_writable_view() -> None:
+def test_data_is_a_view_that_only_set_data_writes() -> None:
     tensor = tg.Tensor((3,), fill=1)
     view = tensor.data
     assert view is not None
-    view[1] = 5
-    assert tensor.data is not None
-    np.testing.assert_array_equal(tensor.data, [1, 5, 1])
+    with pytest.raises(ValueError, match="read-only"):
+        view[1] = 5
+    tensor.set_data([1, 5, 1])
+    np.testing.assert_array_equal(view, [1, 5, 1])
     assert not tensor.numpy().base is view
 
 
@@ -203,9 +204,13 @@ def test_dlpack_both_ways() -> None:
     tensor = tg.Tensor((2, 3), fill=4)
     assert tensor.__dlpack_device__() == (1, 0)
     shared = np.from_dlpack(tensor)
-    assert tensor.data is not None
-    tensor.data[0, 0] = 9
+    assert not shared.flags.writeable
+    tensor.set_data(np.full((2, 3), 9, np.float32))
     assert shared[0, 0] == 9
+    # Without a version a reader cannot be told "read-only": it gets a copy.
+    assert "dltensor" in repr(tensor.__dlpack__())
+    with pytest.raises(BufferError):
+        tensor.__dlpack__(copy=False)
 
     class Other:
         """An array of another library."""

@@ -28,7 +28,7 @@ namespace layers {
 class TRAINGRAPH_API Activation : public Layer {
  public:
   explicit Activation(ActivationDescriptor descriptor);
-  const ActivationDescriptor& descriptor() const { return descriptor_; }
+  ActivationDescriptor descriptor() const { return descriptor_; }
   /// See Layer.
   static bool supports_data_type(DataType type, const Device& device);
   void lower(LayerBuilder& builder) const override;

@@ -82,7 +82,7 @@ class TRAINGRAPH_API Convolution : public WeightedLayer {
               PaddingPolicy padding_policy = PaddingPolicy::Same,
               const WeightOptions& options = {});
 
-  const ConvolutionDescriptor& descriptor() const { return descriptor_; }
+  ConvolutionDescriptor descriptor() const { return descriptor_; }
   /// See Layer.
   static bool supports_data_type(DataType type, const Device& device);
   void lower(LayerBuilder& builder) const override;

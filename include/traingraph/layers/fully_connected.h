@@ -27,7 +27,7 @@ class TRAINGRAPH_API FullyConnected : public WeightedLayer {
   explicit FullyConnected(Tensor weights, Tensor biases = {},
                           bool uses_biases = true);
 
-  const ConvolutionDescriptor& descriptor() const { return descriptor_; }
+  ConvolutionDescriptor descriptor() const { return descriptor_; }
   /// See Layer.
   static bool supports_data_type(DataType type, const Device& device);
   void lower(LayerBuilder& builder) const override;

@@ -13,7 +13,7 @@ namespace traingraph::layers {
 class TRAINGRAPH_API Reshape : public Layer {
  public:
   explicit Reshape(Shape shape);
-  const Shape& shape() const { return shape_; }
+  Shape shape() const { return shape_; }
   /// See Layer.
   static bool supports_data_type(DataType type, const Device& device);
   void lower(LayerBuilder& builder) const override;
@@ -26,7 +26,7 @@ class TRAINGRAPH_API Reshape : public Layer {
 class TRAINGRAPH_API Transpose : public Layer {
  public:
   explicit Transpose(Shape dimensions);
-  const Shape& dimensions() const { return dimensions_; }
+  Shape dimensions() const { return dimensions_; }
   /// See Layer.
   static bool supports_data_type(DataType type, const Device& device);
   void lower(LayerBuilder& builder) const override;
@@ -59,7 +59,7 @@ class TRAINGRAPH_API Split : public Layer {
   std::int64_t dimension() const { return dimension_; }
   std::int64_t split_count() const { return split_count_; }
   /// Empty for an equal split.
-  const Shape& split_section_lengths() const { return lengths_; }
+  Shape split_section_lengths() const { return lengths_; }
   /// See Layer.
   static bool supports_data_type(DataType type, const Device& device);
   void lower(LayerBuilder& builder) const override;
@@ -75,9 +75,9 @@ class TRAINGRAPH_API Split : public Layer {
 class TRAINGRAPH_API Slice : public Layer {
  public:
   Slice(Shape start, Shape end, Shape stride = {});
-  const Shape& start() const { return start_; }
-  const Shape& end() const { return end_; }
-  const Shape& stride() const { return stride_; }
+  Shape start() const { return start_; }
+  Shape end() const { return end_; }
+  Shape stride() const { return stride_; }
   /// See Layer.
   static bool supports_data_type(DataType type, const Device& device);
   void lower(LayerBuilder& builder) const override;

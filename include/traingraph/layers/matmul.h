@@ -20,7 +20,7 @@ namespace layers {
 class TRAINGRAPH_API MatMul : public Layer {
  public:
   explicit MatMul(MatMulDescriptor descriptor = {});
-  const MatMulDescriptor& descriptor() const { return descriptor_; }
+  MatMulDescriptor descriptor() const { return descriptor_; }
   /// See Layer.
   static bool supports_data_type(DataType type, const Device& device);
   void lower(LayerBuilder& builder) const override;

@@ -34,11 +34,15 @@ class TRAINGRAPH_API BatchNormalization : public Layer {
                               const BatchNormalizationOptions& options = {});
 
   std::int64_t feature_channel_count() const { return channels_; }
-  const Tensor& mean() const { return mean_; }
-  const Tensor& variance() const { return variance_; }
+  const Tensor& mean() const& { return mean_; }
+  Tensor mean() const&& { return mean_; }
+  const Tensor& variance() const& { return variance_; }
+  Tensor variance() const&& { return variance_; }
   /// Empty without beta or gamma.
-  Tensor beta() const { return beta_ ? beta_.tensor() : Tensor(); }
-  Tensor gamma() const { return gamma_ ? gamma_.tensor() : Tensor(); }
+  const Tensor& beta() const& { return beta_.tensor_or_none(); }
+  Tensor beta() const&& { return beta_.tensor_or_none(); }
+  const Tensor& gamma() const& { return gamma_.tensor_or_none(); }
+  Tensor gamma() const&& { return gamma_.tensor_or_none(); }
   TensorParameter beta_parameter() const { return beta_; }
   TensorParameter gamma_parameter() const { return gamma_; }
   float variance_epsilon() const { return variance_epsilon_; }

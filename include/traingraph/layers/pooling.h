@@ -52,7 +52,7 @@ namespace layers {
 class TRAINGRAPH_API Pooling : public Layer {
  public:
   explicit Pooling(PoolingDescriptor descriptor);
-  const PoolingDescriptor& descriptor() const { return descriptor_; }
+  PoolingDescriptor descriptor() const { return descriptor_; }
   /// See Layer.
   static bool supports_data_type(DataType type, const Device& device);
   void lower(LayerBuilder& builder) const override;

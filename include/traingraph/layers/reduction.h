@@ -21,7 +21,7 @@ class TRAINGRAPH_API Reduction : public Layer {
   ReductionType reduction_type() const { return type_; }
   /// The first of dimensions(); 0 when these are empty.
   std::int64_t dimension() const;
-  const Shape& dimensions() const { return dimensions_; }
+  Shape dimensions() const { return dimensions_; }
   /// See Layer.
   static bool supports_data_type(DataType type, const Device& device);
   void lower(LayerBuilder& builder) const override;

@@ -27,9 +27,11 @@ namespace layers {
 /// A layer with weights and optional biases.
 class TRAINGRAPH_API WeightedLayer : public Layer {
  public:
-  const Tensor& weights() const { return weights_.tensor(); }
+  const Tensor& weights() const& { return weights_.tensor(); }
+  Tensor weights() const&& { return weights_.tensor(); }
   /// Empty without biases.
-  Tensor biases() const { return biases_ ? biases_.tensor() : Tensor(); }
+  const Tensor& biases() const& { return biases_.tensor_or_none(); }
+  Tensor biases() const&& { return biases_.tensor_or_none(); }
   /// Handles: set_updatable(false) freezes the layer's own parameter.
   TensorParameter weights_parameter() const { return weights_; }
   TensorParameter biases_parameter() const { return biases_; }

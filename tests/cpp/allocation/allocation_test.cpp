@@ -122,6 +122,17 @@ TEST_P(Allocation, SmallerBatchesAndInference) {
       0u);
 }
 
+TEST_P(Allocation, BoundDataBetweenCallsWithTheirOwn) {
+  t->bind_and_write_data(labels);
+  EXPECT_EQ(count([&] {
+              t->bind_and_write_data(inputs);
+              t->execute({});
+              t->execute(inputs);
+              t->execute({}, labels).wait();
+            }),
+            0u);
+}
+
 TEST_P(Allocation, Profiling) {
   EXPECT_EQ(
       count([&] {

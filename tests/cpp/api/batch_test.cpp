@@ -169,8 +169,11 @@ TEST(Batch, ShorterDataAfterLongerDataIsNotMixedUp) {
   Cnn net(4);
   TrainingGraph t = net.train();
   const Data data(4);
-  t.execute(data.inputs, data.labels).wait();
-  t.execute(data.inputs, data.labels, {}, {.batch_size = 2}).wait();
+  t.bind_and_write_data(data.inputs);
+  t.bind_and_write_data(data.labels);
+  t.execute({}, {}).wait();
+  t.bind_and_write_data(data.inputs, {}, 2);
+  t.bind_and_write_data(data.labels, {}, 2);
   const auto info = error_of<InvalidArgument>([&] { t.execute({}, {}); });
   EXPECT_NE(info.got.find("2"), std::string::npos);
   t.execute({}, {}, {}, {.batch_size = 2}).wait();

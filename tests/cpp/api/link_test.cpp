@@ -333,7 +333,7 @@ TEST(Link, GraphsOfALinkThatFailedAreOnTheirOwn) {
   TrainingGraph first({a}, nullptr, sgd(0.1f)), third({c}, nullptr, nullptr);
   TrainingGraph second({b}, std::make_shared<MeanSquaredError>(), sgd(0.1f));
   first.add_inputs({{"x", parts.x}});
-  first.allocate_user_gradient(h);
+  const Tensor user = first.allocate_user_gradient(h);
   second.add_inputs({{"h", h}}, {{"label", parts.label}});
   third.add_inputs({{"hidden", hidden}});
   for (TrainingGraph* t : {&first, &second, &third}) {
@@ -355,9 +355,16 @@ TEST(Link, GraphsOfALinkThatFailedAreOnTheirOwn) {
   EXPECT_THROW(first.link({second, third}), StateError);
   EXPECT_THROW(second.execute_forward({}, parts.labels), Error);
   first.execute_forward(parts.inputs, {});
+  // Nobody gives its user gradient any more.
+  EXPECT_THROW(first.execute_gradient(), InvalidArgument);
+  const Floats gradient(12, 0.5f);
+  first.bind_and_write_data({{"g", view(gradient)}}, {{"g", user}});
   first.execute_gradient();
   first.execute_optimizer_update().wait();
   first.link({second});
+  EXPECT_THROW(
+      first.bind_and_write_data({{"g", view(gradient)}}, {{"g", user}}),
+      InvalidArgument);
   step();
 }
 

@@ -44,6 +44,24 @@ TEST(Verify, EditedGradientsAreNoDisagreement) {
   t.execute_optimizer_update().wait();
 }
 
+TEST(Verify, ValuesThatAreSetAndBoundReachBothDevices) {
+  Linear alone, watched;
+  TrainingGraph a = alone.train(sgd(0.1f, 0.9f));
+  TrainingGraph b = watched.train(sgd(0.1f, 0.9f), verified());
+  for (auto* t : {&a, &b}) {
+    Linear& net = t == &a ? alone : watched;
+    const Floats w = random_floats(6, 20), other = random_floats(12, 21);
+    t->bind_and_write_data(net.inputs);
+    t->bind_and_write_data(net.labels);
+    for (int i = 0; i < 3; ++i) {
+      t->execute({}).wait();
+      net.w().set_data(view(w));
+      t->execute({{"x", view(other)}}).wait();
+    }
+  }
+  EXPECT_EQ(read(watched.w()), read(alone.w()));
+}
+
 TEST(Verify, PoisonIsIgnored) {
   Linear net;
   CompileOptions options = verified();

@@ -62,13 +62,14 @@ TEST(Tensor, CopiesTheLeadingBytesOfLongerData) {
   EXPECT_EQ(tensor.floats()[3], 4);
 }
 
-TEST(Tensor, DataIsEmptyUntilEnsured) {
+TEST(Tensor, DataIsEmptyUntilItIsSet) {
   const Tensor tensor({.shape = {3}});
   EXPECT_FALSE(tensor.has_data());
   EXPECT_TRUE(tensor.has_valid_numerics());
-  EXPECT_EQ(tensor.ensure_data().size(), 12u);
-  EXPECT_TRUE(tensor.has_data());
-  EXPECT_EQ(tensor.floats()[2], 0);
+  const std::vector<float> values{1, 2, 3};
+  tensor.set_data(std::span(values));
+  EXPECT_EQ(tensor.data().size(), 12u);
+  EXPECT_EQ(tensor.floats()[2], 3);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(tensor.data().data()) % 64, 0u);
 }
 
@@ -95,9 +96,10 @@ TEST(Tensor, RefusesBadShapesAndData) {
 
 TEST(Tensor, FillCastsToTheDataType) {
   const Tensor ints = Tensor::filled({{2}, DataType::Int32}, 2.7);
-  EXPECT_EQ(reinterpret_cast<std::int32_t*>(ints.data().data())[1], 2);
+  EXPECT_EQ(reinterpret_cast<const std::int32_t*>(ints.data().data())[1], 2);
   const auto byte_of = [](DataType type, double value) {
-    return static_cast<int>(Tensor::filled({{1}, type}, value).data()[0]);
+    const Tensor tensor = Tensor::filled({{1}, type}, value);
+    return static_cast<int>(tensor.data()[0]);
   };
   EXPECT_EQ(byte_of(DataType::Int8, 300), 127);
   EXPECT_EQ(byte_of(DataType::UInt8, -5), 0);
@@ -111,14 +113,18 @@ TEST(Tensor, FillCastsToTheDataType) {
 TEST(Tensor, FindsInvalidNumerics) {
   const Tensor tensor = Tensor::filled({.shape = {4}}, 1);
   EXPECT_TRUE(tensor.has_valid_numerics());
-  tensor.floats()[2] = std::numeric_limits<float>::infinity();
+  std::vector<float> values(4);
+  values[2] = std::numeric_limits<float>::infinity();
+  tensor.set_data(values);
   EXPECT_FALSE(tensor.has_valid_numerics());
-  tensor.floats()[2] = std::numeric_limits<float>::quiet_NaN();
+  values[2] = std::numeric_limits<float>::quiet_NaN();
+  tensor.set_data(values);
   EXPECT_FALSE(tensor.has_valid_numerics());
   const Tensor half = Tensor({{1}, DataType::Float16});
-  half.ensure_data()[1] = std::byte{0x7c};  // little endian: 0x7c00 is infinity
+  const std::uint16_t infinity = 0x7c00, one = 0x3c00;
+  half.set_data({&infinity, sizeof(infinity)});
   EXPECT_FALSE(half.has_valid_numerics());
-  half.data()[1] = std::byte{0x3c};  // 1.0
+  half.set_data({&one, sizeof(one)});
   EXPECT_TRUE(half.has_valid_numerics());
 }
 
@@ -132,8 +138,8 @@ TEST(TensorParameter, SharesItsFlagAndHandsSlotsToTheTensor) {
   EXPECT_FALSE(parameter.is_updatable());
   EXPECT_TRUE(parameter.tensor() == tensor);
   ASSERT_EQ(tensor.optimizer_data().size(), 1u);
-  const auto slot = tensor.optimizer_data()[0].data;
-  EXPECT_EQ(reinterpret_cast<const float*>(slot.data())[1], 6);
+  const OptimizerData slot = tensor.optimizer_data()[0];
+  EXPECT_EQ(reinterpret_cast<const float*>(slot.data.data())[1], 6);
 }
 
 TEST(TensorParameter, RefusesWhatCannotBeTrained) {

@@ -88,10 +88,9 @@ TEST_F(Failures, DataOfASkippedExecutionArrives) {
   const Floats x(12, 7.0f);
   fail_at("matmul", "a");
   pair.first->execute_forward(pair.first_net.inputs, {});
-  EXPECT_THROW(
-      pair.second->execute_forward({{"x", view(x)}}, pair.label_net.labels)
-          .wait(),
-      Broken);
+  pair.second->bind_and_write_data({{"x", view(x)}});
+  pair.second->bind_and_write_data(pair.label_net.labels);
+  EXPECT_THROW(pair.second->execute_forward().wait(), Broken);
   set_null_hook(nullptr);
   pair.first->execute_forward(pair.first_net.inputs, {});
   const auto result = pair.second->execute_forward().result();
