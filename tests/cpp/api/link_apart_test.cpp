@@ -182,7 +182,7 @@ TEST(AfterALink, GradientsOfASharedParameterAreEachGraphsOwn) {
     ta.execute_forward(one.inputs, one.labels);
     tb.execute_forward(other.inputs, other.labels);
     ta.execute_gradient();
-    tb.execute_gradient();
+    tb.execute_gradient().wait();  // the other's, which it adds to
   };
   const Doubles of_one = one.weight_gradient(w, b);
   const Doubles of_other = other.weight_gradient(w, b);
