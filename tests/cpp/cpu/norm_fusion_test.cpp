@@ -166,7 +166,7 @@ Expected reference(const Chain& chain) {
 
 std::vector<std::string> units(const Program& program,
                                std::vector<ValueId> kept, bool fuses = true) {
-  const LoweredProgram lowered = cpu::CpuTarget().lower(
+  const LoweredProgram lowered = cpu::CpuTarget(2).lower(
       program, {.kept = std::move(kept), .fuses = fuses});
   std::vector<std::string> names;
   for (const Unit& unit : lowered.units) {
@@ -237,7 +237,7 @@ TEST_P(NormFusion, PassesThePlanChecker) {
   const std::vector<ValueId> kept = chain.differentiate_all();
   const Program& program = chain.test.program;
   const LoweredProgram lowered =
-      cpu::CpuTarget().lower(program, {.kept = kept});
+      cpu::CpuTarget(2).lower(program, {.kept = kept});
   for (PlanKind kind : {PlanKind::Step, PlanKind::Phases}) {
     const PlanRequest request{.kind = kind, .readable = {}, .gradients = kept};
     EXPECT_NO_THROW(make_plan(program, lowered, request));
