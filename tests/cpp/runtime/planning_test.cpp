@@ -251,7 +251,11 @@ class ReferenceSteps {
   Doubles operator()(const Tensor& tensor) const {
     return values_.at(assembled_.find(tensor)).data;
   }
-  double loss() const { return values_.at(assembled_.loss).data[0]; }
+  double loss() const {
+    double sum = 0;
+    for (ValueId loss : assembled_.losses) sum += values_.at(loss).data[0];
+    return sum;
+  }
 
  private:
   void set(const Tensor& tensor, const Floats& contents) {
