@@ -31,6 +31,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cpu/instruction_set.h"
 #include "cpu/lowering.h"
 #include "cpu/ops/eltwise.h"
 
@@ -59,7 +60,8 @@ auto describe_fused(NodeLowering& lowering, const dnnl::primitive_attr& attr,
                     Describe describe) {
   const auto plain = describe(attr, /*allow_empty=*/false);
   const ActivationAttrs* activation = lowering.next_activation();
-  const auto f = activation ? find_post_op(*activation) : std::nullopt;
+  const auto f =
+      activation && has_avx2() ? find_post_op(*activation) : std::nullopt;
   if (!f) return plain;
   dnnl::primitive_attr with_activation = user_scratchpad();
   dnnl::post_ops ops = attr.get_post_ops();
@@ -68,7 +70,6 @@ auto describe_fused(NodeLowering& lowering, const dnnl::primitive_attr& attr,
   const auto fused = describe(with_activation, /*allow_empty=*/true);
   const std::string_view name = plain.impl_info_str();
   if (!fused || fused.impl_info_str() != name) return plain;
-  if (name.find("sse41") != name.npos) return plain;
   lowering.fuse_activation();
   return fused;
 }

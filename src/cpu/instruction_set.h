@@ -11,6 +11,9 @@ enum class InstructionSet { Baseline, Avx2, Avx512 };
 
 InstructionSet instruction_set();
 
+/// oneDNN's code for less loses a NaN here and there.
+inline bool has_avx2() { return instruction_set() != InstructionSet::Baseline; }
+
 namespace detail {
 
 // Everything that is called and can be inlined is compiled along: that is what
@@ -41,6 +44,8 @@ void vectorized(F&& f) {
   }
 }
 #else
+inline bool has_avx2() { return true; }  // nothing to do without
+
 /// The baseline has vectors (NEON).
 template <class F>
 void vectorized(F&& f) {

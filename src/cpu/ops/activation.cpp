@@ -21,7 +21,10 @@ using enum ActivationType;
 float clamp(float x, float low, float high) {
   return std::min(std::max(x, low), high);
 }
-float sigmoid(float x) { return 1 / (1 + fast_exp(-x)); }
+float sigmoid(float x) {
+  const float e = fast_exp(-std::fabs(x));  // never overflows
+  return (x >= 0 ? 1 : e) / (1 + e);
+}
 float softplus(float x) {
   return std::max(x, 0.0f) + fast_log1p_unit(fast_exp(-std::fabs(x)));
 }
@@ -52,9 +55,16 @@ struct HardSigmoidMap {
 struct ScaledTanh {
   float a, b;
   float value(float x) const { return a * std::tanh(b * x); }
-  float slope(float x) const {
-    const float t = std::tanh(b * x);
-    return a * b * (1 - t * t);
+  float slope(float x) const {  // 1 - tanh^2 would cancel
+    const float e = fast_exp(-2 * std::fabs(b * x)), d = 1 + e;
+    return a * b * (4 * e / (d * d));
+  }
+};
+struct SigmoidMap {
+  float value(float x) const { return sigmoid(x); }
+  float slope(float x) const {  // y (1 - y) would cancel
+    const float e = fast_exp(-std::fabs(x)), d = 1 + e;
+    return e / (d * d);
   }
 };
 struct AbsoluteValue {
@@ -166,6 +176,8 @@ void with_function(const ActivationAttrs& attrs, Use use) {
       return use(LinearMap{a, b}, kCheapGrain);
     case HardSigmoid:
       return use(HardSigmoidMap{a, b}, kCheapGrain);
+    case Sigmoid:
+      return use(SigmoidMap{}, kCostlyGrain);
     case Tanh:
       return use(ScaledTanh{a, b}, kCostlyGrain);
     case Absolute:
@@ -242,7 +254,10 @@ std::optional<Eltwise> find_eltwise(const ActivationAttrs& attrs) {
 
 void lower_activation(NodeLowering& lowering) {
   const auto& attrs = lowering.attrs<ActivationAttrs>();
-  if (const auto eltwise = find_eltwise(attrs)) {
+  // oneDNN's logistic loses digits far from 0 with SSE.
+  const auto eltwise =
+      attrs.type == Sigmoid ? std::nullopt : find_eltwise(attrs);
+  if (eltwise) {
     return lower_eltwise(lowering, *eltwise, find_value_fallback(attrs.type));
   }
   with_function(attrs, [&](auto function, std::int64_t grain) {
@@ -253,9 +268,14 @@ void lower_activation(NodeLowering& lowering) {
 
 void lower_activation_gradient(NodeLowering& lowering) {
   const auto& attrs = lowering.attrs<ActivationAttrs>();
-  const auto eltwise = lowering.reads_activated(1)
-                           ? find_eltwise_of_result(attrs)
-                           : find_eltwise(attrs);
+  const bool reads_result = lowering.reads_activated(1);
+  // From the result there is only y (1 - y) and 1 - y^2, from x there is
+  // better.
+  const bool is_curve = attrs.type == Tanh || attrs.type == Sigmoid;
+  const bool has_better = is_curve && !reads_result;
+  const auto eltwise = has_better     ? std::nullopt
+                       : reads_result ? find_eltwise_of_result(attrs)
+                                      : find_eltwise(attrs);
   if (eltwise) return lower_eltwise_gradient(lowering, *eltwise);
   // A padded gradient is zero and so is its product with any slope.
   const auto layout = common_layout(lowering, 1, 0, /*keeps_zero=*/true);

@@ -2,6 +2,8 @@
 // The gradient of batch normalisation, along with those of the ReLU behind it
 // and a sum of two gradients that arrive there (fusion.h).
 #include <bit>
+#include <cmath>
+#include <limits>
 #include <optional>
 
 #include "cpu/ops/norm_gradient_loops.h"
@@ -18,6 +20,16 @@ using dnnl::memory;
 float round_center(float mean) {
   const auto bits = std::bit_cast<std::uint32_t>(mean);
   return std::bit_cast<float>((bits + 0x20u) & ~0x3fu);
+}
+
+/// From center to mean. `measured` is where differences add up to nothing: the
+/// mean of the batch in all its digits, if that is the mean that was given.
+double from_center(float mean, float center, double measured) {
+  constexpr double kRounding = 4 * std::numeric_limits<float>::epsilon();
+  const double given = static_cast<double>(mean) - center;
+  const bool is_batch_mean =
+      std::fabs(measured - given) <= kRounding * std::fabs(mean);
+  return is_batch_mean ? measured : given;
 }
 
 /// The nodes of the unit: the last one is the norm's gradient.
@@ -182,11 +194,8 @@ void lower_batch_norm_gradient(NodeLowering& lowering) {
         const auto n = static_cast<double>(plan.num_samples);
         Products sums;
         if (needs_sums) sums = merge_products(plan, totals, c);
-        // From center to mean. The batch's own one in all its digits is where
-        // differences add up to nothing.
-        const double rest =
-            is_training ? sums.difference / n
-                        : static_cast<double>(mean[c]) - backward.center[c];
+        const double rest = from_center(mean[c], backward.center[c],
+                                        is_training ? sums.difference / n : 0);
         const double product = sums.product - rest * sums.gradient;
         if (dgamma) dgamma[c] = static_cast<float>(product * inverse);
         if (dbeta) dbeta[c] = static_cast<float>(sums.gradient);

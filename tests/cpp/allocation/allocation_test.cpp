@@ -145,9 +145,11 @@ TEST_P(Allocation, SeveralLosses) {
   Graph g;
   const Tensor y = g.node(
       std::make_shared<layers::FullyConnected>(4, 4, WeightOptions{}), label);
-  for (int i = 0; i < 2; ++i) {
+  const std::string names[] = {"a loss with a long name, number 0",
+                               "a loss with a long name, number 1"};
+  for (const std::string& name : names) {
     auto loss = std::make_shared<losses::MeanSquaredError>();
-    loss->set_label("a loss with a long name, number " + std::to_string(i));
+    loss->set_label(name);
     g.node(loss, y, {.loss_labels = {label}});
   }
   t.emplace(std::vector{g}, nullptr, sgd(0.1f));
@@ -157,9 +159,7 @@ TEST_P(Allocation, SeveralLosses) {
   EXPECT_EQ(count([&] {
               const ExecutionResult result = t->execute(labels).result();
               sum += result.loss();
-              for (const OutputView& loss : result.losses()) {
-                sum += result.loss(loss.name);
-              }
+              for (const std::string& name : names) sum += result.loss(name);
             }),
             0u);
 }

@@ -30,7 +30,8 @@ constinit thread_local bool runs_primitive = false;
 /// All primitives run on the device's one queue, so that a team at work while
 /// one runs is that primitive's.
 bool is_in_engine() {
-  return runs_primitive || (num_primitives > 0 && traingraph::cpu::Team::here().is_in_share);
+  return runs_primitive ||
+         (num_primitives > 0 && traingraph::cpu::Team::here().is_in_share);
 }
 
 void count() {
