@@ -142,7 +142,7 @@ Tensor to_tensor(const std::optional<TensorOrArray>& source, const char* name) {
   const Context context{"tensor", name};
   const py::array array = converted(*source, DataType::Float32, context);
   const TensorData data = read_only_data(array, context);
-  return Tensor(*data.descriptor, data, name);
+  return Tensor(*data.descriptor, data);  // the layer names it
 }
 
 py::capsule holder_of(std::shared_ptr<const void> owner) {

@@ -69,6 +69,9 @@ void bind_device(py::module_& m) {
            "Can tensors of this type take part in computations?")
       .def("synchronize", &Device::synchronize,
            "Waits until all work enqueued so far is over.")
+      .def_static("synchronize_all", &Device::synchronize_all,
+                  py::call_guard<WithoutGil>(),
+                  "Waits until all work enqueued on any device is over.")
       .def_static("reason_unavailable", &Device::reason_unavailable,
                   py::arg("type"),
                   "Empty when `type` can be used, else why not.")

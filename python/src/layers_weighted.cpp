@@ -92,7 +92,7 @@ void bind_descriptor(py::module_& m) {
            Pair strides, Pair dilation_rates, PaddingPolicy policy,
            const OptionalPair& padding_sizes) {
           return Descriptor::depthwise(
-              make_descriptor(kernel_sizes, in, /*out=*/1, /*group_count=*/1,
+              make_descriptor(kernel_sizes, in, /*out=*/0, /*group_count=*/1,
                               strides, dilation_rates, policy, padding_sizes),
               channel_multiplier);
         },

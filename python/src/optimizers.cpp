@@ -10,6 +10,18 @@
 namespace traingraph::python {
 namespace {
 
+void set_time_step(Optimizer& self, std::int64_t step) {
+  if (step < 1) {
+    throw InvalidArgument(ErrorInfo{.op = "time_step",
+                                    .node = {},
+                                    .what = "it is out of range",
+                                    .expected = "1 or more",
+                                    .got = std::to_string(step),
+                                    .hint = {}});
+  }
+  self.set_time_step(static_cast<std::uint64_t>(step));
+}
+
 using Descriptor = OptimizerDescriptor;
 
 // Parameters and arguments of a descriptor but for the learning rate.
@@ -70,8 +82,8 @@ void bind_base(py::module_& m) {
                     &Optimizer::set_applies_gradient_clipping,
                     "Takes effect at the next update that is enqueued.")
       .def_property("time_step", &Optimizer::time_step,
-                    py::cpp_function(&Optimizer::set_time_step,
-                                     py::is_method(optimizer), whole("value")),
+                    py::cpp_function(&set_time_step, py::is_method(optimizer),
+                                     whole("value")),
                     "Number of the next update; starts at 1.")
       .def_property_readonly("name", &Optimizer::name)
       .def_property_readonly("slots", &Optimizer::slots,

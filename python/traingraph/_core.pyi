@@ -122,6 +122,8 @@ __all__: list[str] = [
     "Transpose",
     "WeightedLayer",
     "ZeroPadding",
+    "num_threads",
+    "set_num_threads",
 ]
 
 class DataType(enum.IntEnum):
@@ -366,7 +368,10 @@ class Device:
         The GPU when there is one, else the CPU.
         """
     @staticmethod
-    def cpu() -> Device: ...
+    def cpu(*, threads: int | None = None) -> Device:
+        """
+        The CPU. With `threads`, a device of its own, whose work does not wait for that of others; its threads end with the last graph or handle that uses it. Parameters are not shared with graphs on other devices. Raises InvalidArgument unless 1 <= threads <= 1024, DeviceError when they cannot be started.
+        """
     @staticmethod
     def gpu() -> Device: ...
     @staticmethod
@@ -378,6 +383,11 @@ class Device:
     def reason_unavailable(type: DeviceType | str) -> str:
         """
         Empty when `type` can be used, else why not.
+        """
+    @staticmethod
+    def synchronize_all() -> None:
+        """
+        Waits until all work enqueued on any device is over.
         """
     def __copy__(self) -> Device: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -3071,6 +3081,16 @@ class InferenceGraph(CompiledGraph):
         Forward in inference form. Arguments as TrainingGraph.execute().
         """
     def link(self, graphs: collections.abc.Sequence[InferenceGraph]) -> None: ...
+
+def num_threads() -> int:
+    """
+    Threads of the device "cpu". At first OMP_NUM_THREADS where that is set, else the processors of the affinity mask, or as many as the CPU quota of the container pays for, whichever is less.
+    """
+
+def set_num_threads(count: int) -> None:
+    """
+    For graphs that are compiled from now on; those that are compiled keep their device, and share no parameters with graphs on the new one. Raises InvalidArgument unless 1 <= count <= 1024.
+    """
 
 OP_NAMES: tuple[str, ...]
 __version__: str

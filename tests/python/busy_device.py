@@ -27,7 +27,8 @@ def _products() -> tuple[tg.InferenceGraph, float]:
     inference = tg.InferenceGraph([graph])
     inference.add_inputs({"x": x})
     inference.compile("cpu")
-    inference.execute({"x": np.ones(x.shape, np.float32)}, synchronous=True)
+    inference.bind_and_write_data({"x": np.ones(x.shape, np.float32)})
+    inference.execute(synchronous=True)
     start = time.perf_counter()
     inference.execute(synchronous=True)
     return inference, time.perf_counter() - start

@@ -24,7 +24,7 @@ FORKED = """
                    "computes_in", "cpu", "gpu", "any", "ane", "null",
                    "reason_unavailable"},
         "ExecutionResult": {"loss", "has_loss", "execution_time", "layer_times",
-                            "result", "outputs", "output"},
+                            "result", "outputs", "output", "losses"},
         "Tensor": {"tensor_id", "descriptor", "shape", "data_type", "image"},
         "TensorData": {"immutable", "bytes", "length", "is_immutable"},
         "TensorParameter": {"tensor"},

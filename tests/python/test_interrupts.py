@@ -45,7 +45,6 @@ WAITS = {
     "Execution.result(timeout)": "run.result(50)",
     "synchronous": "step(synchronous=True)",
     "execute": "[step() for _ in range(100)]",  # no more than 64 are in flight
-    "bind_and_write_data": "training.bind_and_write_data(data[0], synchronous=True)",
     "TrainingGraph.synchronize": "training.synchronize()",
     "synchronize_updates": "training.synchronize_updates()",
     "gradient": "training.gradient(dense.weights)",

@@ -20,6 +20,19 @@ def test_parameters_are_named_after_their_layer() -> None:
     assert [s.label for s in norm.statistics] == ["bn.mean", "bn.variance"]
 
 
+def test_arrays_are_named_as_what_the_layer_makes() -> None:
+    weights = np.ones((3, 4), np.float32)
+    dense = tg.layers.FullyConnected(4, 3, weights=weights, label="fc")
+    assert dense.weights.label == "fc.weights"
+    gamma = np.ones(3, np.float32)
+    norm = tg.layers.BatchNormalization(
+        3, mean=gamma, variance=gamma, gamma=gamma, beta=gamma, label="bn"
+    )
+    assert norm.gamma.label == "bn.gamma"
+    own = tg.Tensor((3, 4), name="mine", data=weights)
+    assert tg.layers.FullyConnected(4, 3, weights=own).weights.label == "mine"
+
+
 def test_names_without_labels_follow_the_order_of_nodes() -> None:
     graph = tg.Graph()
     x = tg.Tensor((2, 4))
