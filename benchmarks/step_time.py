@@ -185,9 +185,7 @@ def print_table(workload: str, runners: list[Runner]) -> None:
 
 def print_busy_table(workload: str, runners: list[Runner]) -> None:
     print(f"\n{workload}, idle and with a busy process on each core (ms)")
-    print(
-        f"  {'system':<28}{'mean':>9}{'busy':>9}{'ratio':>7}{'p99':>9}{'busy':>9}"
-    )
+    print(f"  {'system':<28}{'mean':>9}{'busy':>9}{'ratio':>7}{'p99':>9}{'busy':>9}")
     for r in runners:
         idle, busy = statistics.fmean(r.seconds), statistics.fmean(r.busy_seconds)
         print(

@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+
 import traingraph as tg
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def test_parameters_are_named_after_their_layer() -> None:
