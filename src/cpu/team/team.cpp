@@ -87,6 +87,11 @@ Team::Team(int size) {
     stop();
     throw;
   }
+  const auto num_workers = static_cast<std::uint32_t>(workers_.size());
+  for (auto n = num_started_.load(); n != num_workers;
+       n = num_started_.load()) {
+    num_started_.wait(n);
+  }
 }
 
 Team::~Team() { stop(); }
@@ -211,6 +216,8 @@ void Team::work(int number) {
   // first allocation: now, not in some step.
   void* volatile first = std::malloc(1);
   std::free(first);
+  num_started_.fetch_add(1);
+  num_started_.notify_one();
   Epoch seen = 0;
   while (wait_for_job(seen)) take_part(number, seen);
 }

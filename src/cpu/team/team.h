@@ -104,6 +104,7 @@ class TRAINGRAPH_TEAM_API Team {
   alignas(64) std::atomic<Epoch> epoch_{0};
   std::atomic<int> num_asleep_{0};
   std::atomic<bool> stops_{false};
+  std::atomic<std::uint32_t> num_started_{0};
   std::atomic<Share> share_{nullptr};
   std::atomic<void*> context_{nullptr};
   std::atomic<int> count_{0};

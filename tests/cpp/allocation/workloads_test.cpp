@@ -108,9 +108,10 @@ TEST(ResidentMemory, IsFlatOverTenThousandSteps) {
   const std::size_t before = process_memory().resident;
   run(10'000);
   const std::size_t after = process_memory().resident;
-  // Room for pages that are touched late. The smallest chunk of malloc(), 32
-  // bytes, lost once per step is five times as much.
-  EXPECT_LE(after, before + 64 * 1024);
+  // Room for pages that are touched late: up to 70 KiB were seen beside other
+  // work. The smallest chunk of malloc(), 32 bytes, lost once per step is twice
+  // as much.
+  EXPECT_LE(after, before + 160 * 1024);
 }
 
 }  // namespace
