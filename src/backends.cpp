@@ -14,7 +14,6 @@
 #include "cpu/processors.h"
 #include "metal/metal_backend.h"
 #include "runtime/backend.h"
-#include "runtime/callback_thread.h"
 #include "runtime/device_wait.h"
 #include "runtime/null_backend.h"
 #include "runtime/verifying_context.h"
@@ -149,20 +148,10 @@ std::shared_ptr<DeviceContext> find_device_context(DeviceType type) {
   }
 }
 
-/// A device may not join its own threads, so the callback thread does, whoever
-/// lets go of it last.
 std::shared_ptr<DeviceContext> make_cpu_context(int num_threads) {
   require_device_threads();
   drain_this_at_exit();
-  auto context = cpu::make_context(num_threads);
-  Callbacks end;
-  add_callback(end, [context] {});
-  DeviceContext* const device = context.get();
-  return noted({device, [end = std::move(end),
-                         context = std::move(context)](DeviceContext*) mutable {
-                  context.reset();
-                  post_callbacks(std::move(end));
-                }});
+  return noted(cpu::make_ending_context(num_threads));
 }
 
 int num_cpu_threads() {

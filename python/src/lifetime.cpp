@@ -141,6 +141,7 @@ void shut_down() {
   g_exit_thread = std::this_thread::get_id();
   g_is_open = false;
   wait_for_zero(g_num_entries, end);
+  drain();  // what other threads have enqueued meanwhile
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "cpu/peaks.h"
 #include "cpu/primitive_threads.h"
 #include "cpu/team/team.h"
+#include "runtime/callback_thread.h"
 #include "runtime/host_buffer.h"
 #include "runtime/queue_thread.h"
 #include "traingraph/error.h"
@@ -108,6 +109,8 @@ class CpuContext : public DeviceContext {
     const FloatControl scope;
     queue_.help(submission);
   }
+  /// Does the calling thread work for this device's queue now?
+  bool is_at_work_here() const { return Team::here().team == &team_; }
   void drain() override { queue_.drain(); }
   void close() override { queue_.close(); }
 
@@ -119,12 +122,10 @@ class CpuContext : public DeviceContext {
   QueueThread queue_;
 };
 
-}  // namespace
-
-std::shared_ptr<DeviceContext> make_context(int num_threads) {
+std::unique_ptr<CpuContext> make(int num_threads) {
   const FloatControl scope;  // threads inherit it
   try {
-    return std::make_shared<CpuContext>(num_threads);
+    return std::make_unique<CpuContext>(num_threads);
   } catch (const std::system_error& error) {
     throw DeviceError(ErrorInfo{
         .op = "device",
@@ -134,6 +135,25 @@ std::shared_ptr<DeviceContext> make_context(int num_threads) {
         .got = error.what(),
         .hint = "Ask for fewer: Device.cpu(threads=1)."});
   }
+}
+
+}  // namespace
+
+std::shared_ptr<DeviceContext> make_context(int num_threads) {
+  return make(num_threads);
+}
+
+std::shared_ptr<DeviceContext> make_ending_context(int num_threads) {
+  auto made = make(num_threads);
+  CpuContext* const context = made.get();
+  Callbacks end;
+  add_callback(end, [context] { delete context; });
+  const auto let_go = [end = std::move(end)](CpuContext* last) mutable {
+    // Threads cannot join themselves: then the callback thread does it.
+    if (last->is_at_work_here()) return post_callbacks(std::move(end));
+    delete last;
+  };
+  return {made.release(), let_go};
 }
 
 }  // namespace traingraph::cpu

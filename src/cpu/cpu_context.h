@@ -12,5 +12,8 @@ namespace traingraph::cpu {
 /// A device with a queue and threads of its own. Throws DeviceError when they
 /// cannot be started.
 std::shared_ptr<DeviceContext> make_context(int num_threads);
+/// The same for one that ends with its last owner, who may be any thread, the
+/// device's own included.
+std::shared_ptr<DeviceContext> make_ending_context(int num_threads);
 
 }  // namespace traingraph::cpu

@@ -10,9 +10,10 @@ namespace {
 
 // The CPU stream holds no state that executions could disturb, so that all
 // threads may share one.
+// Never destroyed, as the engine: threads may still compute at exit.
 const dnnl::stream& stream() {
-  static const dnnl::stream stream(engine());
-  return stream;
+  static const auto* stream = new dnnl::stream(engine());
+  return *stream;
 }
 
 bool is_strided(const dnnl::memory::desc& desc) {
@@ -23,8 +24,8 @@ bool is_strided(const dnnl::memory::desc& desc) {
 }  // namespace
 
 const dnnl::engine& engine() {
-  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-  return engine;
+  static const auto* engine = new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  return *engine;
 }
 
 dnnl::memory::dims to_dims(const Shape& shape) {

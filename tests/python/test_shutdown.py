@@ -50,6 +50,37 @@ def test_exit_while_a_daemon_thread_enqueues(run_script: RunScript) -> None:
     assert "Fatal" not in done.stderr
 
 
+def test_exit_while_a_daemon_thread_uses_its_own_device(
+    run_script: RunScript,
+) -> None:
+    # Nothing was made on the main thread, whose objects die first.
+    done = run_script(
+        """
+        started = threading.Event()
+        def work():
+            training.compile(tg.Device.cpu(threads=3))
+            while True:
+                step(completion_handler=lambda _: started.set())
+        threading.Thread(target=work, daemon=True).start()
+        started.wait()
+        """,
+        is_compiled=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Fatal" not in done.stderr
+
+
+def test_devices_end_with_their_handle(run_script: RunScript) -> None:
+    done = run_script("""
+        before = len(os.listdir("/proc/self/task"))
+        for _ in range(50):
+            tg.Device.cpu(threads=8)
+        print(len(os.listdir("/proc/self/task")) - before)
+    """)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) <= 1  # the callbacks' own
+
+
 def test_exit_with_queued_work_and_held_buffers(run_script: RunScript) -> None:
     done = run_script("""
         runs = [step(outputs_data={"y": np.zeros((4, 2), np.float32)})
