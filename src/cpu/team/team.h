@@ -41,8 +41,8 @@ class TRAINGRAPH_TEAM_API Team {
   /// A job may have this many shares per thread.
   static constexpr int kMaxSharesPerThread = 4;
 
-  /// `size` threads, the caller of run() counted. Throws DeviceError's cause,
-  /// std::system_error, when a thread cannot be started.
+  /// `size` threads, the caller of run() counted. Throws
+  /// std::system_error when a thread cannot be started.
   explicit Team(int size);
   ~Team();
   Team(const Team&) = delete;
