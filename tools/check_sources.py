@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Fails when a source file and the explicit lists of CMake disagree.
 
-With --fix, rewrites the lists instead.
+With --fix, rewrites the lists instead. Also fails when a file of an op folder
+is named after no family.
 """
 
 from __future__ import annotations
@@ -18,6 +19,25 @@ LIBRARY_FOLDERS = (
 )  # fmt: skip
 # Of tests/cpp: what needs Objective-C++ and the emulator of Apple's classes.
 EMULATOR_TESTS = ("emulator", "metal")
+# Family x of ops is x.* or x_<part>.* in each of these folders ...
+FAMILIES = (
+    "elementwise", "matmul", "conv", "pool", "norm", "reduce", "layout", "loss",
+    "update",
+)  # fmt: skip
+# ... besides what serves several families.
+SHARED: dict[str, set[str]] = {
+    "src/ops": {
+        "batch_rules", "cost", "op_info", "registry", "shape_rules", "window",
+    },
+    "src/cpu/ops": set(),
+    "metal/ops": {"table"},
+    "tests/cpp/ops": {
+        "accuracy_test", "case_program", "cases", "error_cases", "errors_test",
+        "extreme_sizes_test", "gradient_edges_test", "gradient_rules_test",
+        "huge_windows_test", "nonfinite_test", "op_cases_test",
+        "result_types_test", "shape_rules_test", "sweep_test", "window_test",
+    },
+}  # fmt: skip
 SOURCES = re.compile(
     r"((?:target_sources|add_library|pybind11_add_module)\([\w ]+)"
     r"(?:\n  [\w/]+\.cpp)*\)"
@@ -86,6 +106,22 @@ def test_lists(folder: Path, text: str) -> str:
     )
 
 
+def check_families() -> list[str]:
+    problems = []
+    for folder, shared in SHARED.items():
+        names = {p.stem for p in (ROOT / folder).iterdir() if p.suffix != ".txt"}
+        strays = {n for n in names - shared if n.split("_")[0] not in FAMILIES}
+        problems += [
+            f"{folder}/{name}: starts with no family: {', '.join(FAMILIES)}"
+            for name in sorted(strays)
+        ]
+        problems += [
+            f"{folder}/{name}: listed as shared but missing"
+            for name in sorted(shared - names)
+        ]
+    return problems
+
+
 def main() -> int:
     is_fixing = "--fix" in sys.argv[1:]
     lists = {f"{name}/CMakeLists.txt": library_lists for name in LIBRARY_FOLDERS}
@@ -93,7 +129,7 @@ def main() -> int:
     lists["src/public_headers.cmake"] = header_list
     for name in ("metal", "tests/emulator"):
         lists[f"{name}/CMakeLists.txt"] = objective_list
-    problems = []
+    problems = check_families()
     for name, rewrite in lists.items():
         file = ROOT / name
         if not file.exists():
