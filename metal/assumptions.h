@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What Apple does not document and the code relies on, one constant each.
-// tests/metal_probes prints what a machine really does.
+// tests/metal_probes prints what a machine really does. Numbers that differ
+// from machine to machine are in gpu_limits.h.
 #pragma once
-
-#include <cstdint>
 
 namespace traingraph::metal {
 
@@ -24,22 +23,5 @@ inline constexpr bool kRintRoundsHalfToEven = true;
 /// Buffers of a placement heap lie at heap base + offset for the host too.
 /// Checked whenever a heap is made.
 inline constexpr bool kHeapIsContiguousForHost = true;
-
-/// Extents of a matrix product that some systems get wrong from this on: the
-/// inner dimension and the number of matrices.
-inline constexpr std::int64_t kMatMulLimit = 32767;
-
-/// Convolutions beyond these are wrong or fail on some systems.
-inline constexpr std::int64_t kMaxConvolutionChannels = 65536;
-inline constexpr std::int64_t kMaxConvolutionKernel = 255;
-
-/// Reductions over axes that are not among the last so many are wrong on some
-/// systems; tensors are folded to this rank first.
-inline constexpr int kReliableRank = 4;
-
-/// Throughput that units are cut by (CompileOptions::max_gpu_ms): what the
-/// slowest supported GPU (M1, 7 cores) reaches at least.
-inline constexpr double kFlopsPerSecond = 0.5e12;
-inline constexpr double kBytesPerSecond = 30e9;
 
 }  // namespace traingraph::metal

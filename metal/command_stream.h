@@ -8,9 +8,9 @@
 #include <mutex>
 #include <set>
 
-#import "metal/bound_graphs.h"
+#import "metal/bound_units.h"
 #import "metal/flight.h"
-#include "runtime/queue_thread.h"
+#include "runtime/device/queue_thread.h"
 
 namespace traingraph::metal {
 

@@ -3,7 +3,7 @@
 
 #import "metal/guard.h"
 #import "metal/observed_command_buffer.h"
-#include "runtime/device_wait.h"
+#include "runtime/device/device_wait.h"
 
 namespace traingraph::metal {
 namespace {
@@ -19,22 +19,22 @@ class Encoder {
   /// `is_blocked`: only what the host supplied is copied.
   void run(bool is_blocked) {
     begin();
-    encode_copies(submission_.copies_before);
+    encode_copies(submission_.uploads);
     if (is_blocked) return commit();
-    const auto* bound = static_cast<const BoundGraphs*>(submission_.work);
-    const int count = bound ? static_cast<int>(bound->graphs.size()) : 0;
-    for (int unit = 0; unit < count; ++unit) {
-      const BoundGraph& graph = bound->graphs[unit];
-      const bool updates = graph.code->updates_variables;
-      if (unit > 0 && !go_on(updates)) return;
-      unit_ = unit;
-      label_ = graph.code->label;
-      encode(graph);
+    const auto* bound = static_cast<const MetalUnits*>(submission_.work);
+    const int count = bound ? static_cast<int>(bound->units.size()) : 0;
+    for (int i = 0; i < count; ++i) {
+      const BoundUnit& unit = bound->units[i];
+      const bool updates = unit.code->updates_variables;
+      if (i > 0 && !go_on(updates)) return;
+      unit_ = i;
+      label_ = unit.code->label;
+      encode(unit);
       // What MPSGraph committed early may fail, what follows it runs even so.
       if (updates && is_split() && !go_on(updates)) return;
-      encode_blits(graph);
+      encode_blits(unit);
     }
-    encode_copies(submission_.copies_after);
+    encode_copies(submission_.downloads);
     commit();
   }
 
@@ -70,20 +70,16 @@ class Encoder {
     return [buffer_.get() rootCommandBuffer] != first_.get();
   }
 
-  void encode(const BoundGraph& graph) {
+  void encode(const BoundUnit& unit) {
     [buffer_.get() setLabel:to_ns(label_)];
-    if (!graph.masks.empty()) encode_masks(graph);
-    [graph.code->executable.get() encodeToCommandBuffer:buffer_.get()
-                                            inputsArray:graph.inputs.get()
-                                           resultsArray:graph.results.get()
-                                    executionDescriptor:nil];
+    for (const auto& part : unit.parts) part->encode(buffer_.get());
   }
 
-  void encode_blits(const BoundGraph& graph) {
-    if (graph.write_backs.empty() && graph.poison.empty()) return;
+  void encode_blits(const BoundUnit& unit) {
+    if (unit.write_backs.empty() && unit.poison.empty()) return;
     id<MTLBlitCommandEncoder> blit = [buffer_.get() blitCommandEncoder];
-    for (const BufferCopy& copy : graph.write_backs) encode(blit, copy);
-    for (const BoundGraph::Fill& fill : graph.poison) {
+    for (const BufferCopy& copy : unit.write_backs) encode(blit, copy);
+    for (const BoundUnit::Fill& fill : unit.poison) {
       [blit fillBuffer:fill.buffer.get()
                  range:NSMakeRange(fill.offset, fill.bytes)
                  value:0xff];  // a NaN in every float type
@@ -91,24 +87,7 @@ class Encoder {
     [blit endEncoding];
   }
 
-  void encode_masks(const BoundGraph& graph) {
-    id<MTLComputeCommandEncoder> compute =
-        [buffer_.get() computeCommandEncoder];
-    [compute setComputePipelineState:device_.dropout.get()];
-    const NSUInteger threads = std::min<NSUInteger>(
-        256, [device_.dropout.get() maxTotalThreadsPerThreadgroup]);
-    for (const BoundGraph::MaskKernel& mask : graph.masks) {
-      [compute setBuffer:mask.state.get() offset:0 atIndex:0];
-      [compute setBuffer:mask.mask.get() offset:0 atIndex:1];
-      [compute setBytes:&mask.params length:sizeof(mask.params) atIndex:2];
-      const NSUInteger blocks = (mask.params.count + 3) / 4;
-      [compute dispatchThreadgroups:MTLSizeMake(
-                                        (blocks + threads - 1) / threads, 1, 1)
-              threadsPerThreadgroup:MTLSizeMake(threads, 1, 1)];
-    }
-    [compute endEncoding];
-  }
-
+  template <class Copy>  // Upload or Download
   void encode_copies(std::span<const Copy> copies) {
     if (copies.empty()) return;
     id<MTLBlitCommandEncoder> blit = [buffer_.get() blitCommandEncoder];
@@ -146,8 +125,8 @@ class Encoder {
     is_told_ = true;
   }
 
-  /// Should MPSGraph go on by other means than commitAndContinue, nobody tells;
-  /// that there was a first buffer is known even so.
+  /// MPSGraph may replace the buffer without commitAndContinue, hence without
+  /// a notification; then it is noticed here that there was a first buffer.
   void catch_up() {
     if (is_told_ || !is_split()) return;
     flight_->launch();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From a GraphUnit to a compiled MPSGraph executable. Plain C++ declarations.
+// From a GpuUnit to the code of its engine. Plain C++ declarations.
 #pragma once
 
 #include <memory>
@@ -12,9 +12,9 @@ struct GpuDevice;
 
 /// Which argument of the unit (Unit::args) holds what.
 struct UnitArgs {
-  std::vector<int> feeds, targets;  // as in GraphUnit
+  std::vector<int> feeds, targets;  // as in GpuUnit
   std::vector<int> states, masks;   // random state and mask of each Mask
-  std::vector<int> variables;       // each of GraphUnit::updated
+  std::vector<int> variables;       // each of GpuUnit::updated
   std::vector<int> news;            // where their new contents go first
 };
 
@@ -22,7 +22,7 @@ struct UnitArgs {
 /// when the whole did not compile.
 std::unique_ptr<UnitCode> compile_unit(const GpuDevice& device,
                                        const Program& program,
-                                       const GraphUnit& unit,
+                                       const GpuUnit& unit,
                                        const UnitArgs& args);
 
 }  // namespace traingraph::metal

@@ -11,7 +11,7 @@
 #include <string>
 
 #import "metal/apple.h"
-#include "runtime/device_context.h"
+#include "runtime/device/device_context.h"
 
 namespace traingraph::metal {
 

@@ -2,8 +2,7 @@
 #include "metal/fold.h"
 
 #include <algorithm>
-
-#include "metal/assumptions.h"
+#include <span>
 
 namespace traingraph::metal {
 namespace {
@@ -36,10 +35,10 @@ std::int64_t product(std::span<const Group> groups) {
 }  // namespace
 
 std::vector<FoldedReduction> fold_reduction(const Shape& shape,
-                                            const Shape& axes) {
-  if (shape.rank() <= kReliableRank) return {{shape, axes}};
+                                            const Shape& axes, int max_rank) {
+  if (shape.rank() <= max_rank) return {{shape, axes}};
   std::vector<Group> groups = group_axes(shape, axes);
-  if (groups.size() <= static_cast<std::size_t>(kReliableRank)) {
+  if (groups.size() <= static_cast<std::size_t>(max_rank)) {
     FoldedReduction folded;
     for (const Group& group : groups) {
       if (group.is_reduced) folded.axes.push_back(folded.shape.rank());

@@ -7,6 +7,8 @@
 #include <string>
 
 #import "metal/apple.h"
+#include "metal/gpu_limits.h"
+#include "metal/kernels/kernels.h"
 #import "metal/objc_ptr.h"
 
 namespace traingraph::metal {
@@ -15,9 +17,8 @@ struct GpuDevice {
   ObjcPtr<id<MTLDevice>> metal;
   ObjcPtr<MPSGraphDevice*> graph;
   ObjcPtr<id<MTLCommandQueue>> queue;
-  ObjcPtr<id<MTLComputePipelineState>> dropout;
-  /// Of buffers inside a heap.
-  std::size_t alignment = 256;
+  ObjcPtr<id<MTLComputePipelineState>> kernels[kNumKernels];
+  GpuLimits limits;
   /// Of all heaps that are alive, as Metal counts them.
   mutable std::atomic<std::size_t> heap_bytes{0};
 };

@@ -33,20 +33,49 @@ ObjcPtr<id<MTLDevice>> find_device() {
 }
 
 /// Empty on success.
-std::string make_dropout(GpuDevice& device) {
+std::string make_kernels(GpuDevice& device) {
   NSError* error = nil;
   const auto library = adopt<id<MTLLibrary>>([device.metal.get()
       newLibraryWithSource:to_ns(kDropoutSource)
                    options:nil
                      error:&error]);
   if (!library.get()) return describe(error);
-  const auto function = adopt<id<MTLFunction>>(
-      [library.get() newFunctionWithName:@"dropout_mask"]);
-  if (!function.get()) return "no function dropout_mask";
-  device.dropout = adopt<id<MTLComputePipelineState>>([device.metal.get()
-      newComputePipelineStateWithFunction:function.get()
-                                    error:&error]);
-  return device.dropout.get() ? std::string{} : describe(error);
+  for (int i = 0; i < kNumKernels; ++i) {
+    const std::string name = kKernelNames[i];
+    const auto function =
+        adopt<id<MTLFunction>>([library.get() newFunctionWithName:to_ns(name)]);
+    if (!function.get()) return "no function " + name;
+    device.kernels[i] = adopt<id<MTLComputePipelineState>>([device.metal.get()
+        newComputePipelineStateWithFunction:function.get()
+                                      error:&error]);
+    if (!device.kernels[i].get()) return describe(error);
+  }
+  return {};
+}
+
+/// The newest of the versions that limits_of() tells apart.
+MacOs macos_version() {
+  if (@available(macOS 26.0, *)) return {26, 0};
+  if (@available(macOS 14.4, *)) return {14, 4};
+  return {13, 0};
+}
+
+/// M3 and later; not every SDK that this compiles with names it.
+constexpr auto kApple9 = static_cast<MTLGPUFamily>(1009);
+
+int apple_family(id<MTLDevice> device) {
+  if ([device supportsFamily:kApple9]) return 9;
+  return [device supportsFamily:MTLGPUFamilyApple8] ? 8 : 7;
+}
+
+GpuSystem system_of(id<MTLDevice> device) {
+  const MTLSizeAndAlign size =
+      [device heapBufferSizeAndAlignWithLength:1
+                                       options:MTLResourceStorageModeShared];
+  return {.macos = macos_version(),
+          .apple_family = apple_family(device),
+          .max_buffer_bytes = [device maxBufferLength],
+          .heap_alignment = size.align};
 }
 
 std::string fill(GpuDevice& device) {
@@ -55,11 +84,8 @@ std::string fill(GpuDevice& device) {
   device.queue = adopt<id<MTLCommandQueue>>([metal newCommandQueue]);
   if (!device.queue.get()) return "the GPU gives no command queue";
   [device.queue.get() setLabel:@"traingraph"];
-  const MTLSizeAndAlign size =
-      [metal heapBufferSizeAndAlignWithLength:1
-                                      options:MTLResourceStorageModeShared];
-  device.alignment = std::max<std::size_t>(size.align, 64);
-  const std::string problem = make_dropout(device);
+  device.limits = limits_of(system_of(metal));
+  const std::string problem = make_kernels(device);
   return problem.empty() ? problem : "compiling a kernel failed: " + problem;
 }
 

@@ -11,11 +11,13 @@
 
 #include "graph/op_def.h"
 #import "metal/apple.h"
+#include "metal/gpu_limits.h"
 
 namespace traingraph::metal {
 
 using T = MPSGraphTensor*;
 
+/// The only place where types become Apple's.
 MPSDataType mps_data_type(DataType type);
 /// Slowest axis first; rank 0 becomes (1).
 NSArray<NSNumber*>* ns_shape(const Shape& shape);
@@ -24,20 +26,20 @@ NSArray<NSNumber*>* ns_list(std::initializer_list<std::int64_t> numbers);
 
 class GraphBuilder {
  public:
-  GraphBuilder(const Program& program, MPSGraph* graph)
-      : program_(program), graph_(graph) {}
+  GraphBuilder(const Program& program, const GpuLimits& limits, MPSGraph* graph)
+      : program_(program), limits_(limits), graph_(graph) {}
 
   // --- the unit: what surrounds the nodes ---
   /// Makes a placeholder for a value that is stored outside.
   T feed(ValueId value);
   T value(ValueId value) const { return tensors_.at(value); }
-  /// Masks of dropout nodes, one placeholder per node.
-  std::unordered_map<NodeId, T> masks;
-  T feed_mask(const Shape& shape);
+  /// Makes a placeholder for the mask that these nodes share.
+  T feed_mask(const TensorDescriptor& desc, std::span<const NodeId> nodes);
   void begin(NodeId id) { node_ = id; }
 
   // --- the node ---
   MPSGraph* graph() const { return graph_; }
+  const GpuLimits& limits() const { return limits_; }
   const Node& node() const { return program_.node(node_); }
   template <class Attrs>
   const Attrs& attrs() const {
@@ -48,7 +50,8 @@ class GraphBuilder {
   int num_inputs() const { return static_cast<int>(node().inputs.size()); }
   bool has(int input) const;
   T input(int input) const { return tensors_.at(node().inputs[input]); }
-  T mask() const { return masks.at(node_); }
+  /// What dropout keeps, a Boolean.
+  T mask() const { return masks_.at(node_); }
   const TensorDescriptor& input_desc(int i) const;
   const TensorDescriptor& result_desc(int r = 0) const;
   const Shape& input_shape(int i) const { return input_desc(i).shape; }
@@ -57,8 +60,10 @@ class GraphBuilder {
   /// The new contents of a variable; later nodes read these.
   void update(int input, T tensor);
 
-  // --- verbs; operands broadcast as in NumPy ---
-  T scalar(double value, DataType type = DataType::Float32);
+  // --- verbs; operands broadcast as in NumPy, numbers have the other's type
+  // ---
+  T scalar(double value, DataType type);
+  T scalar_like(T x, double value);
   T add(T x, T y);
   T sub(T x, T y);
   T mul(T x, T y);
@@ -66,18 +71,19 @@ class GraphBuilder {
   T pow(T x, T y);
   T min(T x, T y);  // of floats; a NaN wins, as in reductions
   T max(T x, T y);
-  T add(T x, double y) { return add(x, scalar(y)); }
-  T sub(double x, T y) { return sub(scalar(x), y); }
-  T mul(T x, double y) { return mul(x, scalar(y)); }
-  T div(T x, double y) { return mul(x, scalar(1 / y)); }
-  T div(double x, T y) { return div(scalar(x), y); }
-  T min(T x, double y) { return min(x, scalar(y)); }
-  T max(T x, double y) { return max(x, scalar(y)); }
+  T add(T x, double y) { return add(x, scalar_like(x, y)); }
+  T sub(double x, T y) { return sub(scalar_like(y, x), y); }
+  T mul(T x, double y) { return mul(x, scalar_like(x, y)); }
+  T div(T x, double y) { return mul(x, 1 / y); }
+  T div(double x, T y) { return div(scalar_like(y, x), y); }
+  T min(T x, double y) { return min(x, scalar_like(x, y)); }
+  T max(T x, double y) { return max(x, scalar_like(x, y)); }
   T equal(T x, T y);
   T less(T x, T y);
   T greater(T x, T y);
-  T less(T x, double y) { return less(x, scalar(y)); }
-  T greater(T x, double y) { return greater(x, scalar(y)); }
+  T equal(T x, double y) { return equal(x, scalar_like(x, y)); }
+  T less(T x, double y) { return less(x, scalar_like(x, y)); }
+  T greater(T x, double y) { return greater(x, scalar_like(x, y)); }
   T at_least(T x, double y);  // x >= y
   T both(T p, T q);
   T negate(T p);  // of a Boolean
@@ -85,7 +91,7 @@ class GraphBuilder {
   T select(T predicate, T x, T y);
   T select(T predicate, T x, double y);
   T select(T predicate, double x, T y);
-  T select(T predicate, double x, double y);
+  T select(T predicate, double x, double y, DataType type);
   T neg(T x);
   T abs(T x);
   T sign(T x);
@@ -107,7 +113,7 @@ class GraphBuilder {
   T transpose_matrix(T x);
 
   /// Reduced axes stay with size 1. `shape` is x's. Any rank: beyond
-  /// kReliableRank the axes are folded first.
+  /// limits().reliable_rank the axes are folded first.
   T sum(T x, const Shape& shape, const Shape& axes);
   T mean(T x, const Shape& shape, const Shape& axes);
   T maximum(T x, const Shape& shape, const Shape& axes);
@@ -120,9 +126,11 @@ class GraphBuilder {
   T reduce(Reduction kind, T x, const Shape& shape, const Shape& axes);
 
   const Program& program_;
+  const GpuLimits& limits_;
   MPSGraph* graph_;
   NodeId node_ = -1;
   std::unordered_map<ValueId, T> tensors_;
+  std::unordered_map<NodeId, T> masks_;
 };
 
 /// Table of lowering functions, one per row of ops.inc.

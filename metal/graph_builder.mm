@@ -54,10 +54,13 @@ T GraphBuilder::feed(ValueId id) {
   return tensor;
 }
 
-T GraphBuilder::feed_mask(const Shape& shape) {
-  return [graph_ placeholderWithShape:ns_shape(shape)
-                             dataType:MPSDataTypeFloat32
-                                 name:@"dropout mask"];
+T GraphBuilder::feed_mask(const TensorDescriptor& desc,
+                          std::span<const NodeId> nodes) {
+  T mask = [graph_ placeholderWithShape:ns_shape(desc.shape)
+                               dataType:mps_data_type(desc.data_type)
+                                   name:@"dropout mask"];
+  for (NodeId node : nodes) masks_[node] = mask;
+  return mask;
 }
 
 NSString* GraphBuilder::name() const { return to_ns(node().name); }
@@ -86,6 +89,12 @@ T GraphBuilder::scalar(double value, DataType type) {
   return [graph_ constantWithScalar:value
                               shape:ns_list({1})
                            dataType:mps_data_type(type)];
+}
+
+T GraphBuilder::scalar_like(T x, double value) {
+  return [graph_ constantWithScalar:value
+                              shape:ns_list({1})
+                           dataType:[x dataType]];
 }
 
 #define TRAINGRAPH_BINARY(verb, selector)               \
@@ -127,7 +136,7 @@ TRAINGRAPH_UNARY(erf, erf)
 
 T GraphBuilder::at_least(T x, double y) {
   return [graph_ greaterThanOrEqualToWithPrimaryTensor:x
-                                       secondaryTensor:scalar(y)
+                                       secondaryTensor:scalar_like(x, y)
                                                   name:name()];
 }
 
@@ -139,15 +148,15 @@ T GraphBuilder::select(T predicate, T x, T y) {
 }
 
 T GraphBuilder::select(T predicate, T x, double y) {
-  return select(predicate, x, scalar(y));
+  return select(predicate, x, scalar_like(x, y));
 }
 
 T GraphBuilder::select(T predicate, double x, T y) {
-  return select(predicate, scalar(x), y);
+  return select(predicate, scalar_like(y, x), y);
 }
 
-T GraphBuilder::select(T predicate, double x, double y) {
-  return select(predicate, scalar(x), scalar(y));
+T GraphBuilder::select(T predicate, double x, double y, DataType type) {
+  return select(predicate, scalar(x, type), scalar(y, type));
 }
 
 T GraphBuilder::softplus(T x) {
@@ -183,7 +192,8 @@ T GraphBuilder::transpose_matrix(T x) {
 T GraphBuilder::reduce(Reduction kind, T x, const Shape& shape,
                        const Shape& axes) {
   if (axes.empty()) return x;
-  for (const FoldedReduction& step : fold_reduction(shape, axes)) {
+  for (const FoldedReduction& step :
+       fold_reduction(shape, axes, limits_.reliable_rank)) {
     if (step.shape != shape) x = reshape(x, step.shape);
     NSArray<NSNumber*>* list = ns_shape(step.axes);
     switch (kind) {

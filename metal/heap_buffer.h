@@ -6,11 +6,11 @@
 #pragma once
 
 #include "metal/gpu_device.h"
-#include "runtime/device_context.h"
+#include "runtime/device/device_context.h"
 
 namespace traingraph::metal {
 
-class HeapBuffer final : public DeviceBuffer {
+class HeapBuffer final : public DeviceBuffer, public StagingBuffer {
  public:
   HeapBuffer(const GpuDevice& device, std::size_t bytes)
       : device_(device), bytes_(bytes) {}
@@ -19,7 +19,7 @@ class HeapBuffer final : public DeviceBuffer {
   HeapBuffer& operator=(const HeapBuffer&) = delete;
 
   std::size_t size_bytes() const override { return bytes_; }
-  std::byte* host() const override { return host_; }
+  std::span<std::byte> bytes() const override { return {host_, bytes_}; }
 
   /// All of it, for copies.
   id<MTLBuffer> whole() const { return whole_.get(); }
@@ -47,6 +47,9 @@ class HeapBuffer final : public DeviceBuffer {
 };
 
 inline HeapBuffer& heap_of(const Location& location) {
+  return static_cast<HeapBuffer&>(*location.buffer);
+}
+inline HeapBuffer& heap_of(const HostLocation& location) {
   return static_cast<HeapBuffer&>(*location.buffer);
 }
 

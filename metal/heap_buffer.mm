@@ -55,9 +55,10 @@ bool HeapBuffer::fill(const std::string& label) {
 }
 
 bool HeapBuffer::find_second() {
-  if (bytes_ <= device_.alignment) return true;
-  const auto second = part(device_.alignment, 1);
-  is_contiguous_ = [second.get() contents] == host_ + device_.alignment;
+  if (bytes_ <= device_.limits.heap_alignment) return true;
+  const auto second = part(device_.limits.heap_alignment, 1);
+  is_contiguous_ =
+      [second.get() contents] == host_ + device_.limits.heap_alignment;
   return second.get() != nil;
 }
 

@@ -13,7 +13,7 @@ class MetalContext final : public DeviceContext {
  public:
   explicit MetalContext(std::unique_ptr<GpuDevice> device)
       : device_(std::move(device)),
-        target_(*device_, device_->alignment),
+        target_(*device_, device_->limits),
         stream_(*device_) {}
 
   DeviceType type() const override { return DeviceType::GPU; }
@@ -25,22 +25,21 @@ class MetalContext final : public DeviceContext {
 
   std::shared_ptr<DeviceBuffer> allocate(std::size_t bytes,
                                          std::string_view label) override {
-    auto buffer = HeapBuffer::make(*device_, bytes, label);
-    if (buffer) return buffer;
-    throw OutOfMemoryError(
-        ErrorInfo{.op = "allocate",
-                  .node = std::string(label),
-                  .what = "the GPU's memory does not suffice",
-                  .expected = std::to_string(bytes) + " bytes",
-                  .got = available(),
-                  .hint = "Use a smaller batch, or free other graphs."});
+    return make_heap(bytes, label);
+  }
+  std::shared_ptr<StagingBuffer> allocate_staging(
+      std::size_t bytes, std::string_view label) override {
+    return make_heap(bytes, label);
+  }
+  std::byte* host_view(Location at) const override {
+    return heap_of(at).bytes().data() + at.offset;
   }
 
   std::unique_ptr<BoundUnits> bind(
       const LoweredProgram& program, std::span<const UnitId> units,
       std::span<const Location> locations,
       std::span<const std::vector<PoisonRange>> poison) override {
-    return bind_graphs(program, units, locations, poison);
+    return bind_units(program, units, locations, poison);
   }
   void submit(Submission& submission) override { stream_.submit(submission); }
   void drain() override { stream_.drain(); }
@@ -53,6 +52,19 @@ class MetalContext final : public DeviceContext {
   }
 
  private:
+  std::shared_ptr<HeapBuffer> make_heap(std::size_t bytes,
+                                        std::string_view label) const {
+    auto buffer = HeapBuffer::make(*device_, bytes, label);
+    if (buffer) return buffer;
+    throw OutOfMemoryError(
+        ErrorInfo{.op = "allocate",
+                  .node = std::string(label),
+                  .what = "the GPU's memory does not suffice",
+                  .expected = std::to_string(bytes) + " bytes",
+                  .got = available(),
+                  .hint = "Use a smaller batch, or free other graphs."});
+  }
+
   std::string available() const {
     id<MTLDevice> device = device_->metal.get();
     return std::to_string([device currentAllocatedSize]) + " of " +
@@ -77,6 +89,14 @@ Discovery& discovery() {
 std::shared_ptr<DeviceContext> make_context() {
   if (!discovery().reason.empty()) return nullptr;
   return std::make_shared<MetalContext>(std::move(discovery().device));
+}
+
+std::shared_ptr<DeviceContext> make_context(
+    const std::function<void(GpuLimits&)>& change) {
+  Discovery found = discover_gpu();
+  if (!found.device) return nullptr;
+  change(found.device->limits);
+  return std::make_shared<MetalContext>(std::move(found.device));
 }
 
 std::string unavailable_reason() { return discovery().reason; }

@@ -10,47 +10,53 @@
 namespace traingraph::metal {
 namespace {
 
-/// MPSNDArray: fewer than 2^31 elements.
-constexpr std::int64_t kMaxElements = (std::int64_t{1} << 31) - 1;
-
-std::string reason_of(const Target& target, const TensorDescriptor& desc) {
+std::string reason_of(const Target& target, const GpuLimits& limits,
+                      const TensorDescriptor& desc) {
   if (!target.computes_in(desc.data_type)) {
     return "the GPU does not compute in " +
            std::string(to_string(desc.data_type)) + " yet";
   }
-  if (desc.shape.num_elements() > kMaxElements) {
-    return "MPSGraph takes tensors of fewer than 2^31 elements, not " +
+  if (desc.shape.num_elements() > limits.max_elements) {
+    return "MPSGraph takes tensors of at most " +
+           std::to_string(limits.max_elements) + " elements, not " +
            desc.to_string();
+  }
+  if (desc.size_bytes() > limits.max_tensor_bytes) {
+    return "MPSGraph takes tensors of at most " +
+           std::to_string(limits.max_tensor_bytes) +
+           " bytes on this system, not " + desc.to_string();
   }
   return {};
 }
 
 /// `image` and `weights` are NCHW and OIHW.
-std::string reason_of_convolution(const Shape& image, const Shape& weights,
+std::string reason_of_convolution(const GpuLimits& limits, const Shape& image,
+                                  const Shape& weights,
                                   const Padding& padding) {
   const std::int64_t channels = std::max(image[1], weights[0]);
-  if (channels > kMaxConvolutionChannels) {
+  if (channels > limits.max_convolution_channels) {
     return "convolutions of more than " +
-           std::to_string(kMaxConvolutionChannels) +
+           std::to_string(limits.max_convolution_channels) +
            " channels fail on some systems; got " + std::to_string(channels);
   }
   const std::int64_t kernel = std::max(weights[2], weights[3]);
-  if (kernel > kMaxConvolutionKernel) {
+  if (kernel > limits.max_convolution_kernel) {
     return "convolution kernels longer than " +
-           std::to_string(kMaxConvolutionKernel) +
+           std::to_string(limits.max_convolution_kernel) +
            " are wrong on some systems; got " + std::to_string(kernel);
   }
   const std::int64_t extent = std::max(image[2] + padding[0] + padding[1],
                                        image[3] + padding[2] + padding[3]);
-  if (extent > kMaxElements) {
-    return "MPSGraph takes images of fewer than 2^31 rows and columns, "
-           "padding included, not " +
-           std::to_string(extent);
+  if (extent > limits.max_elements) {
+    return "MPSGraph takes images of at most " +
+           std::to_string(limits.max_elements) +
+           " rows and columns, padding included, not " + std::to_string(extent);
   }
   return {};
 }
 
-std::string reason_of_convolution(const Program& program, const Node& node) {
+std::string reason_of_convolution(const GpuLimits& limits,
+                                  const Program& program, const Node& node) {
   const auto shape = [&](ValueId value) { return program.shape(value); };
   const auto padding = [&] {
     return std::get<Convolution2dGradientAttrs>(node.attrs).padding;
@@ -58,13 +64,13 @@ std::string reason_of_convolution(const Program& program, const Node& node) {
   switch (node.op->kind) {
     case OpKind::Convolution2d:
       return reason_of_convolution(
-          shape(node.inputs[0]), shape(node.inputs[1]),
+          limits, shape(node.inputs[0]), shape(node.inputs[1]),
           std::get<Convolution2dAttrs>(node.attrs).padding);
     case OpKind::Convolution2dInputGradient:
-      return reason_of_convolution(shape(node.outputs[0]),
+      return reason_of_convolution(limits, shape(node.outputs[0]),
                                    shape(node.inputs[1]), padding());
     case OpKind::Convolution2dWeightsGradient:
-      return reason_of_convolution(shape(node.inputs[1]),
+      return reason_of_convolution(limits, shape(node.inputs[1]),
                                    shape(node.outputs[0]), padding());
     default:
       return {};
@@ -74,40 +80,42 @@ std::string reason_of_convolution(const Program& program, const Node& node) {
 /// Gives storage to everything that crosses a unit's border.
 class Lowering {
  public:
-  Lowering(const GpuDevice& device, const Program& program)
-      : device_(device), program_(program) {
+  Lowering(const GpuDevice& device, const GpuLimits& limits,
+           const Program& program)
+      : device_(device), limits_(limits), program_(program) {
     lowered_.storage_of.assign(program.values().size(), -1);
   }
 
   LoweredProgram run(const LowerOptions& options) {
-    for (const GraphUnit& unit : partition(program_, options)) add(unit);
+    for (const GpuUnit& unit : partition(program_, options, limits_)) {
+      add(unit);
+    }
     // The host may read an input that no unit needs.
     for (ValueId value : options.kept) storage_of(value);
     return std::move(lowered_);
   }
 
  private:
-  void add(const GraphUnit& graph) {
+  void add(const GpuUnit& gpu_unit) {
     Unit unit;
-    unit.phase = graph.phase;
-    unit.nodes = graph.nodes;
+    unit.phase = gpu_unit.phase;
+    unit.nodes = gpu_unit.nodes;
     UnitArgs args;
-    for (ValueId value : graph.feeds) {
+    for (ValueId value : gpu_unit.feeds) {
       args.feeds.push_back(add_arg(unit, unit.reads, storage_of(value)));
     }
-    for (const Mask& mask : graph.masks) {
+    for (const Mask& mask : gpu_unit.masks) {
       args.states.push_back(
           add_arg(unit, unit.reads, storage_of(mask.random_state)));
-      const std::size_t bytes =
-          TensorDescriptor{mask.shape, DataType::Float32}.size_bytes();
       args.masks.push_back(
-          add_arg(unit, unit.scratch, add_storage(bytes, "dropout mask")));
+          add_arg(unit, unit.scratch,
+                  add_storage(mask.desc.size_bytes(), "dropout mask")));
     }
-    for (ValueId value : graph.targets) {
+    for (ValueId value : gpu_unit.targets) {
       args.targets.push_back(add_arg(unit, unit.writes, storage_of(value)));
     }
-    for (ValueId value : graph.updated) add_updated(unit, args, value);
-    unit.code = compile_unit(device_, program_, graph, args);
+    for (ValueId value : gpu_unit.updated) add_updated(unit, args, value);
+    unit.code = compile_unit(device_, program_, gpu_unit, args);
     lowered_.units.push_back(std::move(unit));
   }
 
@@ -147,6 +155,7 @@ class Lowering {
   }
 
   const GpuDevice& device_;
+  const GpuLimits& limits_;
   const Program& program_;
   LoweredProgram lowered_;
 };
@@ -162,16 +171,16 @@ std::string MetalTarget::reason_unsupported(const Program& program,
   for (const auto* list : {&node.inputs, &node.outputs}) {
     for (ValueId value : *list) {
       if (value == kNoValue || program.value(value).is_opaque) continue;
-      std::string reason = reason_of(*this, program.desc(value));
+      std::string reason = reason_of(*this, limits_, program.desc(value));
       if (!reason.empty()) return reason;
     }
   }
-  return reason_of_convolution(program, node);
+  return reason_of_convolution(limits_, program, node);
 }
 
 LoweredProgram MetalTarget::lower(const Program& program,
                                   const LowerOptions& options) const {
-  return Lowering(device_, program).run(options);
+  return Lowering(device_, limits_, program).run(options);
 }
 
 }  // namespace traingraph::metal

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compiler/target.h"
+#include "metal/gpu_limits.h"
 
 namespace traingraph::metal {
 
@@ -10,10 +11,11 @@ struct GpuDevice;
 
 class MetalTarget final : public Target {
  public:
-  MetalTarget(const GpuDevice& device, std::size_t alignment)
-      : device_(device), alignment_(alignment) {}
+  /// Both outlive the target.
+  MetalTarget(const GpuDevice& device, const GpuLimits& limits)
+      : device_(device), limits_(limits) {}
   std::string_view name() const override { return "gpu"; }
-  std::size_t alignment() const override { return alignment_; }
+  std::size_t alignment() const override { return limits_.heap_alignment; }
   bool joins_phases() const override { return true; }
   bool computes_in(DataType type) const override;
   std::string reason_unsupported(const Program& program,
@@ -23,7 +25,7 @@ class MetalTarget final : public Target {
 
  private:
   const GpuDevice& device_;
-  std::size_t alignment_;
+  const GpuLimits& limits_;
 };
 
 }  // namespace traingraph::metal

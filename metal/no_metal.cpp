@@ -6,6 +6,11 @@ namespace traingraph::metal {
 
 std::shared_ptr<DeviceContext> make_context() { return nullptr; }
 
+std::shared_ptr<DeviceContext> make_context(
+    const std::function<void(GpuLimits&)>&) {
+  return nullptr;
+}
+
 std::string unavailable_reason() {
   return "this build has no Metal device: it needs macOS and Apple's GPU";
 }

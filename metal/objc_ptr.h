@@ -40,7 +40,7 @@ ObjcPtr<Pointer> adopt(Pointer object) {
   return result;
 }
 
-/// Adds a reference to an object that somebody else owns.
+/// Adds a reference to an object that has another owner.
 template <class Pointer>
 ObjcPtr<Pointer> retain(Pointer object) {
   return adopt<Pointer>([object retain]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// TGObservedCommandBuffer: an MPSCommandBuffer that tells before MPSGraph
-// commits its Metal buffer and goes on with another, which it may do any number
-// of times while it encodes.
+// TGObservedCommandBuffer: an MPSCommandBuffer that calls a function before
+// MPSGraph commits its Metal buffer and continues with a new one, which may
+// happen any number of times while MPSGraph encodes.
 #pragma once
 
 #include <functional>

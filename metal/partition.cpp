@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "graph/op_def.h"
-#include "metal/assumptions.h"
 #include "ops/cost.h"
 
 namespace traingraph::metal {
@@ -14,10 +13,9 @@ void add_once(std::vector<ValueId>& list, ValueId value) {
   if (std::ranges::find(list, value) == list.end()) list.push_back(value);
 }
 
-double estimated_ms(const Program& program, const Node& node) {
-  const NodeCost cost = estimate_cost(program, node);
-  return 1e3 *
-         std::max(cost.flops / kFlopsPerSecond, cost.bytes / kBytesPerSecond);
+bool drops(const Node& node) {
+  const auto* dropout = std::get_if<DropoutAttrs>(&node.attrs);
+  return dropout && dropout->rate != 0;
 }
 
 /// Nodes that can run although the values of `may_be_absent` were not given
@@ -40,10 +38,11 @@ std::vector<bool> find_waiting(const Program& program,
 /// Appends nodes to units; decides where a new one begins.
 class Cutter {
  public:
-  Cutter(const Program& program, const LowerOptions& options)
-      : program_(program), options_(options) {}
+  Cutter(const Program& program, const LowerOptions& options,
+         const GpuLimits& limits)
+      : program_(program), options_(options), limits_(limits) {}
 
-  std::vector<GraphUnit> run() {
+  std::vector<GpuUnit> run() {
     const auto is_waiting = find_waiting(program_, options_.may_be_absent);
     for (bool waiting : {false, true}) {
       begin_unit_ = true;
@@ -57,9 +56,12 @@ class Cutter {
  private:
   void append(NodeId id) {
     const Node& node = program_.node(id);
-    const double ms = estimated_ms(program_, node);
-    if (begin_unit_ || begins_unit(node, ms)) {
-      units_.emplace_back().phase = node.phase;
+    const Engine engine = engine_of(program_, node, limits_);
+    const NodeCost cost = estimate_cost(program_, node);
+    const double ms = limits_.estimated_ms(cost.flops, cost.bytes);
+    if (begin_unit_ || begins_unit(node, engine, ms)) {
+      units_.emplace_back().engine = engine;
+      units_.back().phase = node.phase;
       unit_ms_ = 0;
       begin_unit_ = false;
     }
@@ -67,39 +69,38 @@ class Cutter {
     units_.back().nodes.push_back(id);
   }
 
-  bool begins_unit(const Node& node, double ms) const {
+  bool begins_unit(const Node& node, Engine engine, double ms) const {
+    const bool is_other_engine =
+        engine == Engine::Kernel || units_.back().engine != engine;
     const bool is_too_long =
         options_.max_gpu_ms > 0 && unit_ms_ + ms > options_.max_gpu_ms;
     const bool is_next_phase = units_.back().phase != node.phase;
     const bool is_separate =
         options_.separates_updates && node.phase == Phase::Update;
-    return is_too_long || is_separate ||
+    return is_other_engine || is_too_long || is_separate ||
            (is_next_phase && !options_.joins_phases);
   }
 
   const Program& program_;
   const LowerOptions& options_;
-  std::vector<GraphUnit> units_;
+  const GpuLimits& limits_;
+  std::vector<GpuUnit> units_;
   double unit_ms_ = 0;
   bool begin_unit_ = true;
 };
 
-bool has_mask(const Node& node) {
-  const auto* dropout = std::get_if<DropoutAttrs>(&node.attrs);
-  return dropout && dropout->rate != 0;
-}
-
 void add_mask(const Program& program, NodeId id, std::vector<Mask>& masks) {
   const Node& node = program.node(id);
   const auto& attrs = std::get<DropoutAttrs>(node.attrs);
-  const Shape& shape = program.shape(node.outputs[0]);
+  const TensorDescriptor desc{program.shape(node.outputs[0]),
+                              DataType::Boolean};
   for (Mask& mask : masks) {
     if (mask.attrs != attrs || mask.random_state != node.inputs[1]) continue;
-    if (mask.shape != shape) continue;
+    if (mask.desc != desc) continue;
     mask.nodes.push_back(id);
     return;
   }
-  masks.push_back({attrs, shape, node.inputs[1], {id}});
+  masks.push_back({attrs, desc, node.inputs[1], {id}});
 }
 
 class Borders {
@@ -109,14 +110,14 @@ class Borders {
     for (ValueId value : options.kept) is_kept_[value] = true;
   }
 
-  void find(std::vector<GraphUnit>& units) {
+  void find(std::vector<GpuUnit>& units) {
     unit_of_.assign(program_.nodes().size(), -1);
     for (std::size_t u = 0; u < units.size(); ++u) {
       for (NodeId id : units[u].nodes) unit_of_[id] = static_cast<int>(u);
     }
     for (const Node& node : program_.nodes()) keep_what_crosses(node);
-    for (GraphUnit& unit : units) find(unit);
-    std::erase_if(units, [](const GraphUnit& unit) {
+    for (GpuUnit& unit : units) find(unit);
+    std::erase_if(units, [](const GpuUnit& unit) {
       return unit.targets.empty() && unit.updated.empty();
     });
   }
@@ -136,21 +137,24 @@ class Borders {
     }
   }
 
-  void find(GraphUnit& unit) {
+  void find(GpuUnit& unit) {
     // Values that have a tensor in the executable by now.
     std::vector<bool> is_inside(program_.values().size(), false);
     for (NodeId id : unit.nodes) {
       const Node& node = program_.node(id);
+      // A graph knows the mask, not the numbers that it is made of.
+      const bool has_mask =
+          unit.engine == Engine::Graph && node.op->kind == OpKind::Dropout;
       const int num_inputs = static_cast<int>(node.inputs.size());
       for (int i = 0; i < num_inputs; ++i) {
         const ValueId value = node.inputs[i];
         if (value == kNoValue || program_.value(value).is_opaque) continue;
-        if (node.op->kind == OpKind::Dropout && i == 1) continue;
+        if (has_mask && i == 1) continue;
         if (!is_inside[value]) unit.feeds.push_back(value);
         is_inside[value] = true;
         if (mutates(node, i)) add_once(unit.updated, value);
       }
-      if (has_mask(node)) add_mask(program_, id, unit.masks);
+      if (has_mask && drops(node)) add_mask(program_, id, unit.masks);
       for (ValueId value : node.outputs) {
         if (program_.value(value).is_opaque) continue;
         is_inside[value] = true;
@@ -174,14 +178,25 @@ const std::string& layer_name(const Program& program, const Node& node) {
 
 }  // namespace
 
-std::vector<GraphUnit> partition(const Program& program,
-                                 const LowerOptions& options) {
-  std::vector<GraphUnit> units = Cutter(program, options).run();
+Engine engine_of(const Program& program, const Node& node,
+                 const GpuLimits& limits) {
+  if (!drops(node)) return Engine::Graph;
+  const TensorDescriptor& desc = program.desc(node.outputs[0]);
+  const TensorDescriptor mask{desc.shape, DataType::Boolean};
+  const bool has_kernel = desc.data_type == DataType::Float32;
+  const bool is_large = mask.size_bytes() > limits.max_mask_bytes;
+  return has_kernel && is_large ? Engine::Kernel : Engine::Graph;
+}
+
+std::vector<GpuUnit> partition(const Program& program,
+                               const LowerOptions& options,
+                               const GpuLimits& limits) {
+  std::vector<GpuUnit> units = Cutter(program, options, limits).run();
   Borders(program, options).find(units);
   return units;
 }
 
-std::string label_of(const Program& program, const GraphUnit& unit) {
+std::string label_of(const Program& program, const GpuUnit& unit) {
   static constexpr const char* kPhases[] = {"forward", "gradient", "update"};
   const auto range = [](const std::string& first, const char* between,
                         const std::string& last) {

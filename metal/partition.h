@@ -1,41 +1,58 @@
 // SPDX-License-Identifier: MIT
-// Which nodes run together as one MPSGraph executable, and what crosses its
-// border. Plain C++: tested on every platform.
+// Which engine runs a node, which nodes run together as one unit, and what
+// crosses its border. Plain C++: tested on every platform.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "compiler/target.h"
+#include "metal/gpu_limits.h"
 
 namespace traingraph::metal {
 
-/// A dropout mask that a kernel makes before the executable runs. Nodes that
-/// drop the same elements (forward and gradient) share it.
+/// What computes a node. MPSNN's image graphs (filter nodes) will be a third
+/// case: engine_of() then says which nodes they take, and compile_unit.mm makes
+/// their code. A change of engine cuts a unit.
+enum class Engine {
+  Graph,   // MPSGraph: all that follow each other are one executable
+  Kernel,  // a kernel of our own: one node is one unit
+};
+
+/// Dropout is the only node that a kernel takes, and only when its mask is
+/// larger than `limits.max_mask_bytes`; a smaller one is worth no cut.
+Engine engine_of(const Program& program, const Node& node,
+                 const GpuLimits& limits);
+
+/// Which elements dropout keeps, a Boolean tensor: a kernel makes it before the
+/// executable runs. Nodes that drop the same elements (forward and gradient)
+/// share it.
 struct Mask {
   DropoutAttrs attrs;
-  Shape shape;
+  TensorDescriptor desc;
   ValueId random_state = kNoValue;
   std::vector<NodeId> nodes;
 };
 
-struct GraphUnit {
+struct GpuUnit {
+  Engine engine = Engine::Graph;
   Phase phase = Phase::Forward;
   std::vector<NodeId> nodes;     // in program order
   std::vector<ValueId> feeds;    // read from outside
-  std::vector<ValueId> targets;  // results that somebody outside reads
+  std::vector<ValueId> targets;  // results that are read outside
   std::vector<ValueId> updated;  // variables that get new contents
-  std::vector<Mask> masks;
+  std::vector<Mask> masks;       // made first
 };
 
 /// One unit per phase, or one for all when `options.joins_phases`. What may be
 /// left out of a run has units of its own (LowerOptions::may_be_absent,
-/// separates_updates). A unit is cut where its estimated time on the slowest
-/// GPU exceeds `options.max_gpu_ms` (0: never).
-std::vector<GraphUnit> partition(const Program& program,
-                                 const LowerOptions& options);
+/// separates_updates). A unit is cut where the engine changes and where its
+/// estimated time exceeds `options.max_gpu_ms` (0: never).
+std::vector<GpuUnit> partition(const Program& program,
+                               const LowerOptions& options,
+                               const GpuLimits& limits);
 
 /// For people, by layers: "conv1 ... fc2 (forward)".
-std::string label_of(const Program& program, const GraphUnit& unit);
+std::string label_of(const Program& program, const GpuUnit& unit);
 
 }  // namespace traingraph::metal

@@ -1,42 +1,66 @@
 // SPDX-License-Identifier: MIT
-// What compile_unit() makes: an executable with the order of its arguments.
+// What compile_unit() makes of a unit: parts that engines run one after the
+// other, as one command buffer, and copies to variables that end it. A part is
+// bound to memory once and encoded at every execution.
+//
+// An engine is a pair of classes: EngineCode (compiled, knows no memory) and
+// BoundCode (with memory, knows how to encode itself). MPSNN's is not here yet:
+// ImageGraphCode would hold an MPSNNGraph, wrap the buffers of its feeds and
+// targets as MPSImages when it is bound, and encode the graph to the command
+// buffer. Its nodes are chosen by engine_of() (partition.h), its code is made
+// in compile_unit.mm.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "compiler/target.h"
-#import "metal/apple.h"
-#include "metal/kernels/dropout.h"
-#import "metal/objc_ptr.h"
+#include "metal/heap_buffer.h"
 
 namespace traingraph::metal {
 
-struct MetalUnitCode : UnitCode {
-  /// One input or result of the executable, in the executable's own order.
-  struct Tensor {
-    int arg = 0;  // of the unit
-    std::size_t bytes = 0;
-    ObjcPtr<NSArray<NSNumber*>*> shape;
-    MPSDataType type = MPSDataTypeFloat32;
-  };
-  struct MaskKernel {
-    int state_arg = 0, mask_arg = 0;
-    DropoutParams params;
-  };
+/// Where the arguments of a unit are.
+class UnitMemory {
+ public:
+  UnitMemory(const Unit& unit, std::span<const Location> locations)
+      : unit_(unit), locations_(locations) {}
+
+  const Location& at(int arg) const { return locations_[unit_.args[arg]]; }
+  /// The first bytes of an argument; nil when there is no buffer to be had.
+  ObjcPtr<id<MTLBuffer>> buffer(int arg, std::size_t bytes) const {
+    return heap_of(at(arg)).part(at(arg).offset, bytes);
+  }
+
+ private:
+  const Unit& unit_;
+  std::span<const Location> locations_;
+};
+
+class BoundCode {
+ public:
+  virtual ~BoundCode() = default;
+  virtual void encode(MPSCommandBuffer* buffer) const = 0;
+};
+
+class EngineCode {
+ public:
+  virtual ~EngineCode() = default;
+  /// Refers to this code. Null when there is no buffer to be had.
+  virtual std::unique_ptr<BoundCode> bind(const UnitMemory& memory) const = 0;
+};
+
+struct MetalUnitCode final : UnitCode {
+  /// New contents of a variable, to be copied when all parts are done.
   struct WriteBack {
     int from_arg = 0, to_arg = 0;
     std::size_t bytes = 0;
   };
 
   std::string label;
-  // MPSGraph does not say that an executable keeps its graph alive.
-  ObjcPtr<MPSGraph*> graph;
-  ObjcPtr<MPSGraphExecutable*> executable;
   bool updates_variables = false;
-  std::vector<Tensor> inputs, results;
-  std::vector<MaskKernel> masks;       // run before
-  std::vector<WriteBack> write_backs;  // copied after
+  std::vector<std::unique_ptr<EngineCode>> parts;
+  std::vector<WriteBack> write_backs;
 };
 
 }  // namespace traingraph::metal

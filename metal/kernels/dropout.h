@@ -1,20 +1,34 @@
 // SPDX-License-Identifier: MIT
-// The one kernel of our own: dropout's mask, the same bits as on the CPU.
-// dropout_mask(random_state, mask, params) takes one thread per block of four
-// elements; more threads do no harm.
+// Dropout with the same bits as on the CPU: as a mask for the executable that
+// follows, or wholly by a kernel. One thread per block of four elements.
 #pragma once
 
 #include <cstdint>
 
+#include "metal/kernels/kernels.h"
+#include "traingraph/op_attrs.h"
+
 namespace traingraph::metal {
 
-/// As the kernel declares it.
+/// As the kernels declare it.
 struct DropoutParams {
   std::uint32_t seed_lo = 0, seed_hi = 0;  // (0, 0): the state's seed
   std::uint32_t stream = 0;
-  float rate = 0, scale = 1;  // kept elements are `scale`
+  float rate = 0, scale = 1;  // what is kept is multiplied by `scale`
   std::uint32_t count = 0;    // of elements
 };
+
+/// Seed and step, two words each.
+inline constexpr std::size_t kRandomStateBytes = 16;
+
+/// What is kept is multiplied by this.
+float kept_scale(const DropoutAttrs& attrs);
+
+DropoutParams dropout_params(const DropoutAttrs& attrs, std::int64_t count);
+
+/// `kernel` is one of the two of dropout.
+KernelLaunch launch_dropout(Kernel kernel, const DropoutAttrs& attrs,
+                            std::int64_t count);
 
 #define TRAINGRAPH_MSL(...) #__VA_ARGS__
 inline constexpr char kDropoutSource[] =

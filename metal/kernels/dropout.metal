@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The dropout mask of src/base/random.h in the Metal shading language. To the
-// library this file is a text, to the tests C++: whoever includes it defines
-// TRAINGRAPH_MSL(...) as what to do with the code.
+// The dropout mask of src/base/random.h, and dropout itself, in the Metal
+// shading language. The library includes this file as a string, tests as C++:
+// the macro TRAINGRAPH_MSL(...), defined before the include, decides.
 TRAINGRAPH_MSL(
 
 struct DropoutParams {
@@ -29,11 +29,9 @@ inline PhiloxBlock philox(PhiloxBlock counter, uint k0, uint k1) {
   return counter;
 }
 
-/// One thread per block of four elements.
-kernel void dropout_mask(device const int* random_state [[buffer(0)]],
-                         device float* mask [[buffer(1)]],
-                         constant DropoutParams& params [[buffer(2)]],
-                         uint id [[thread_position_in_grid]]) {
+/// The random words of elements 4 id ... 4 id + 3.
+inline PhiloxBlock random_block(device const int* random_state,
+                                constant DropoutParams& params, uint id) {
   const bool has_seed = (params.seed_lo | params.seed_hi) != 0;
   const uint k0 = has_seed ? params.seed_lo : uint(random_state[0]);
   const uint k1 = has_seed ? params.seed_hi : uint(random_state[1]);
@@ -42,10 +40,34 @@ kernel void dropout_mask(device const int* random_state [[buffer(0)]],
   counter.words[1] = params.stream;
   counter.words[2] = uint(random_state[2]);
   counter.words[3] = uint(random_state[3]) ^ 0x5bd1e995u;
-  const PhiloxBlock block = philox(counter, k0, k1);
+  return philox(counter, k0, k1);
+}
+
+inline bool is_kept(uint word, float rate) {
+  return float(word >> 8) * 5.9604644775390625e-8f >= rate;
+}
+
+/// One thread per block of four elements; 1 is kept.
+kernel void dropout_mask(device const int* random_state [[buffer(0)]],
+                         device uchar* mask [[buffer(1)]],
+                         constant DropoutParams& params [[buffer(2)]],
+                         uint id [[thread_position_in_grid]]) {
+  const PhiloxBlock block = random_block(random_state, params, id);
   for (uint i = 0; i < 4 && 4 * id + i < params.count; ++i) {
-    const float unit = float(block.words[i] >> 8) * 5.9604644775390625e-8f;
-    mask[4 * id + i] = unit >= params.rate ? params.scale : 0.0f;
+    mask[4 * id + i] = is_kept(block.words[i], params.rate) ? 1 : 0;
+  }
+}
+
+/// The same elements of a tensor. What is dropped is 0, whatever it was.
+kernel void dropout(device const int* random_state [[buffer(0)]],
+                    device const float* source [[buffer(1)]],
+                    device float* result [[buffer(2)]],
+                    constant DropoutParams& params [[buffer(3)]],
+                    uint id [[thread_position_in_grid]]) {
+  const PhiloxBlock block = random_block(random_state, params, id);
+  for (uint i = 0; i < 4 && 4 * id + i < params.count; ++i) {
+    const float kept = source[4 * id + i] * params.scale;
+    result[4 * id + i] = is_kept(block.words[i], params.rate) ? kept : 0.0f;
   }
 }
 

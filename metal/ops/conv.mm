@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Convolution and its gradients: NCHW images, OIHW weights, explicit padding.
-#import "metal/graph_builder.h"
+#import "metal/ops/layout_moves.h"
+#include "metal/tiles.h"
 
 namespace traingraph::metal {
 namespace {
@@ -21,6 +22,12 @@ MPSGraphConvolution2DOpDescriptor* descriptor(const Attrs& attrs) {
                  paddingStyle:MPSGraphPaddingStyleExplicit
                    dataLayout:MPSGraphTensorNamedDataLayoutNCHW
                 weightsLayout:MPSGraphTensorNamedDataLayoutOIHW];
+}
+
+/// Some of the images.
+T cut(GraphBuilder& b, T images, const Tile& tile, std::int64_t count) {
+  if (tile.length == count) return images;
+  return slice_axis(b, images, 0, tile.start, tile.length);
 }
 
 }  // namespace
@@ -49,14 +56,21 @@ void lower_convolution_2d_input_gradient(GraphBuilder& b) {
 
 void lower_convolution_2d_weights_gradient(GraphBuilder& b) {
   const auto& attrs = b.attrs<Convolution2dGradientAttrs>();
-  // outputShape is that of the weights, whatever Apple's comment says.
-  b.set([b.graph()
-      convolution2DWeightsGradientWithIncomingGradientTensor:b.input(0)
-                                                sourceTensor:b.input(1)
-                                                 outputShape:ns_shape(
-                                                                 attrs.shape)
-                                forwardConvolutionDescriptor:descriptor(attrs)
-                                                        name:b.name()]);
+  const std::int64_t count = b.input_shape(0)[0];
+  T sum = nil;
+  for (const Tile& tile : tiles_of(count, b.limits().max_gradient_images)) {
+    T g = cut(b, b.input(0), tile, count), x = cut(b, b.input(1), tile, count);
+    // outputShape is that of the weights, whatever Apple's comment says.
+    T dw = [b.graph()
+        convolution2DWeightsGradientWithIncomingGradientTensor:g
+                                                  sourceTensor:x
+                                                   outputShape:ns_shape(
+                                                                   attrs.shape)
+                                  forwardConvolutionDescriptor:descriptor(attrs)
+                                                          name:b.name()];
+    sum = sum ? b.add(sum, dw) : dw;
+  }
+  b.set(sum);
 }
 
 }  // namespace traingraph::metal

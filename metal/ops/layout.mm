@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Ops that move elements without dropping or adding any.
-#import "metal/ops/moves.h"
+#import "metal/ops/layout_moves.h"
 
 namespace traingraph::metal {
 

@@ -56,7 +56,7 @@ T shifted(GraphBuilder& b, const Sample& sample) {
 
 /// -sum of t * log_y. A class without label adds nothing, even at -inf.
 T cross_entropy(GraphBuilder& b, const Sample& sample, T log_y) {
-  T is_absent = b.equal(sample.t, b.scalar(0));
+  T is_absent = b.equal(sample.t, 0.0);
   T terms = b.select(is_absent, 0.0, b.mul(sample.t, log_y));
   return b.neg(sum(b, sample, terms));
 }
@@ -65,8 +65,8 @@ T cross_entropy(GraphBuilder& b, const Sample& sample, T log_y) {
 /// infinite there.
 T log_sides(GraphBuilder& b, const Sample& sample, T hit, T miss) {
   T t = sample.t;
-  return b.add(b.select(b.equal(t, b.scalar(0)), 0.0, hit),
-               b.select(b.equal(t, b.scalar(1)), 0.0, miss));
+  return b.add(b.select(b.equal(t, 0.0), 0.0, hit),
+               b.select(b.equal(t, 1.0), 0.0, miss));
 }
 
 /// 1 or -1 for the labels 1 and 0.
@@ -131,7 +131,7 @@ T slopes(GraphBuilder& b, const Sample& sample) {
     case SigmoidCrossEntropy:
       return b.sub(b.sigmoid(y), t);
     case CategoricalCrossEntropy:
-      return b.select(b.equal(t, b.scalar(0)), 0.0, b.neg(b.div(t, y)));
+      return b.select(b.equal(t, 0.0), 0.0, b.neg(b.div(t, y)));
     case Hinge:
       return b.select(b.greater(hinge_margin(b, sample), 0.0),
                       b.neg(label_sign(b, t)), 0.0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Matrix product: folded to rank 3, with long inner dimensions and many
 // matrices in tiles.
-#import "metal/matmul_tiles.h"
-#import "metal/ops/moves.h"
+#import "metal/ops/layout_moves.h"
+#import "metal/tiles.h"
 
 namespace traingraph::metal {
 namespace {
@@ -30,11 +30,15 @@ T oriented(GraphBuilder& b, const Operand& operand) {
                                : operand.tensor;
 }
 
+std::vector<Tile> tiles(const GraphBuilder& b, std::int64_t extent) {
+  return tiles_of(extent, b.limits().max_matmul_extent);
+}
+
 /// The sum of the products of the tiles of the inner dimension.
 T product(GraphBuilder& b, const Operand& x, const Operand& y) {
   const int x_axis = x.inner_axis(true), y_axis = y.inner_axis(false);
   T sum = nil;
-  for (const Tile& tile : matmul_tiles(x.shape[x_axis])) {
+  for (const Tile& tile : tiles(b, x.shape[x_axis])) {
     const T part = [b.graph()
         matrixMultiplicationWithPrimaryTensor:oriented(b,
                                                        cut(b, x, x_axis, tile))
@@ -71,7 +75,7 @@ void lower_matmul(GraphBuilder& b) {
     z = product(b, x, y);
   } else {
     NSMutableArray<MPSGraphTensor*>* parts = [NSMutableArray array];
-    for (const Tile& tile : matmul_tiles(folded.num_matrices())) {
+    for (const Tile& tile : tiles(b, folded.num_matrices())) {
       [parts addObject:product(b, matrices(b, x, tile), matrices(b, y, tile))];
     }
     z = concatenate(b, parts, 0);

@@ -90,9 +90,10 @@ void lower_average_pool_2d_gradient(GraphBuilder& b) {
   const auto& attrs = b.attrs<AveragePool2dGradientAttrs>();
   const auto [descriptor, scale] = averaging(attrs, attrs.shape);
   // Only the shape of the source matters.
-  const T source = [b.graph() constantWithScalar:0
-                                           shape:ns_shape(attrs.shape)
-                                        dataType:MPSDataTypeFloat32];
+  const T source =
+      [b.graph() constantWithScalar:0
+                              shape:ns_shape(attrs.shape)
+                           dataType:mps_data_type(b.result_desc().data_type)];
   const T dx = [b.graph() avgPooling2DGradientWithGradientTensor:b.input(0)
                                                     sourceTensor:source
                                                       descriptor:descriptor

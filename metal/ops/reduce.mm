@@ -10,7 +10,7 @@ namespace {
 
 using enum ReductionType;
 
-/// Any or all: the extremum of 0 and 1.
+/// Any or all: the extremum of 0 and 1, which every float type holds.
 T reduce_booleans(GraphBuilder& b, T x, const Shape& shape, const Shape& axes,
                   bool is_any) {
   T number = b.cast(x, DataType::Float32);
@@ -34,7 +34,7 @@ T index_of_extremum(GraphBuilder& b, T x, int axis, bool is_maximum) {
   static_assert(kArgReductionPicksFirstOfTies);
   const Shape shape = around_axis(b.input_shape(0), axis);
   x = b.reshape(x, shape);
-  T is_nan = b.select(b.is_nan(x), 1.0, 0.0);
+  T is_nan = b.select(b.is_nan(x), 1.0, 0.0, b.input_desc(0).data_type);
   T has_nan = b.greater(b.maximum(is_nan, shape, {kMiddle}), 0.0);
   T index = is_maximum ? index_of_maximum(b, x) : index_of_minimum(b, x);
   index = b.select(has_nan, index_of_maximum(b, is_nan), index);

@@ -124,7 +124,8 @@ void lower_rmsprop_update(GraphBuilder& b) {
 void lower_clip_scale(GraphBuilder& b) {
   enum { kRates, kFirstSquare };
   const auto& attrs = b.attrs<ClipScaleAttrs>();
-  T norm = b.scalar(attrs.custom_norm);
+  // Norms and rates are float32 whatever the gradients are.
+  T norm = b.scalar(attrs.custom_norm, DataType::Float32);
   if (attrs.custom_norm == 0 && b.num_inputs() > kFirstSquare) {
     NSMutableArray<MPSGraphTensor*>* squares = [NSMutableArray array];
     for (int i = kFirstSquare; i < b.num_inputs(); ++i) {
@@ -145,8 +146,8 @@ void lower_accumulate_gradient(GraphBuilder& b) {
   enum { kAccumulator, kGradient, kFactor };
   T factor = b.input(kFactor);
   // An accumulator that starts over may hold anything, NaN included.
-  T kept = b.select(b.equal(factor, b.scalar(0)), 0.0,
-                    b.mul(b.input(kAccumulator), factor));
+  T kept =
+      b.select(b.equal(factor, 0.0), 0.0, b.mul(b.input(kAccumulator), factor));
   b.update(kAccumulator, b.add(kept, b.input(kGradient)));
 }
 

@@ -2,9 +2,9 @@
 // The dropout kernel as C++ against the function that all devices share.
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -26,54 +26,55 @@ using namespace ::metal;
 namespace traingraph::metal {
 namespace {
 
-constexpr float kUntouched = -7;
+constexpr std::uint8_t kUntouched = 7;
 
 struct State {
   std::uint64_t seed, step;
 };
 
-dropout_kernel_test::DropoutParams kernel_params(const DropoutAttrs& attrs,
-                                                 std::int64_t count) {
-  const auto seed = static_cast<std::uint64_t>(attrs.seed);
-  const DropoutParams params{.seed_lo = static_cast<std::uint32_t>(seed),
-                             .seed_hi = static_cast<std::uint32_t>(seed >> 32),
-                             .stream = static_cast<std::uint32_t>(attrs.stream),
-                             .rate = attrs.rate,
-                             .scale = 1 / (1 - attrs.rate),
-                             .count = static_cast<std::uint32_t>(count)};
-  return std::bit_cast<dropout_kernel_test::DropoutParams>(params);
-}
-
-/// The mask as the GPU computes it, with threads and elements to spare.
-std::vector<float> run_kernel(const DropoutAttrs& attrs, const State& state,
-                              std::int64_t count) {
-  const auto params = kernel_params(attrs, count);
+/// Runs it with threads to spare.
+template <class F>
+void launch_all(Kernel which, const DropoutAttrs& attrs, const State& state,
+                std::int64_t count, F run) {
+  const KernelLaunch launch = launch_dropout(which, attrs, count);
+  EXPECT_GE(4 * launch.num_threads, static_cast<std::size_t>(count));
+  dropout_kernel_test::DropoutParams params;
+  ASSERT_EQ(launch.params.size(), sizeof(params));
+  std::memcpy(&params, launch.params.data(), sizeof(params));
   int words[4];
+  static_assert(sizeof(words) == kRandomStateBytes);
   std::memcpy(words, &state.seed, 8);
   std::memcpy(words + 2, &state.step, 8);
-  std::vector<float> mask(count + 20, kUntouched);
-  for (std::int64_t id = 0; id < count / 4 + 4; ++id) {
-    dropout_kernel_test::dropout_mask(words, mask.data(), params,
-                                      static_cast<std::uint32_t>(id));
-  }
+  const auto num_threads = static_cast<std::uint32_t>(launch.num_threads) + 4;
+  for (std::uint32_t id = 0; id < num_threads; ++id) run(words, params, id);
+}
+
+/// The mask as the GPU computes it, with elements to spare.
+std::vector<std::uint8_t> run_mask(const DropoutAttrs& attrs,
+                                   const State& state, std::int64_t count) {
+  std::vector<std::uint8_t> mask(count + 20, kUntouched);
+  launch_all(Kernel::DropoutMask, attrs, state, count,
+             [&](const int* words, const auto& params, std::uint32_t id) {
+               dropout_kernel_test::dropout_mask(words, mask.data(), params,
+                                                 id);
+             });
   return mask;
 }
 
-float expected_mask(const DropoutAttrs& attrs, const State& state,
-                    std::uint64_t index) {
+bool is_kept(const DropoutAttrs& attrs, const State& state,
+             std::uint64_t index) {
   const std::uint64_t seed =
       attrs.seed != 0 ? static_cast<std::uint64_t>(attrs.seed) : state.seed;
   const PhiloxBlock block = dropout_block(
       seed, static_cast<std::uint32_t>(attrs.stream), state.step, index / 4);
-  const bool keeps = to_unit_float(block[index % 4]) >= attrs.rate;
-  return keeps ? 1 / (1 - attrs.rate) : 0;
+  return to_unit_float(block[index % 4]) >= attrs.rate;
 }
 
 void expect_shared_mask(const DropoutAttrs& attrs, const State& state,
                         std::int64_t count) {
-  const std::vector<float> mask = run_kernel(attrs, state, count);
+  const std::vector<std::uint8_t> mask = run_mask(attrs, state, count);
   for (std::int64_t i = 0; i < count; ++i) {
-    ASSERT_EQ(mask[i], expected_mask(attrs, state, i))
+    ASSERT_EQ(mask[i], is_kept(attrs, state, i) ? 1 : 0)
         << "element " << i << ", seed " << state.seed << ", step "
         << state.step;
   }
@@ -126,10 +127,34 @@ TEST(DropoutKernel, AgreesFarIntoATensor) {
   expect_shared_mask({.rate = 0.5f, .stream = 2}, {5, 7}, 1'000'003);
 }
 
+TEST(DropoutKernel, WholeDropoutKeepsTheSameElements) {
+  const State state{11, 4};
+  for (float rate : {0.1f, 0.5f, 0.9f}) {
+    for (std::int64_t count : {1, 3, 4, 1002}) {
+      const DropoutAttrs attrs{.rate = rate, .stream = 5};
+      std::vector<float> x(count + 20, 3), y(count + 20, -7);
+      for (std::int64_t i = 0; i < count; ++i) x[i] = 0.37f * (i + 1);
+      x[0] = std::numeric_limits<float>::infinity();
+      launch_all(Kernel::Dropout, attrs, state, count,
+                 [&](const int* words, const auto& params, std::uint32_t id) {
+                   dropout_kernel_test::dropout(words, x.data(), y.data(),
+                                                params, id);
+                 });
+      const std::vector<std::uint8_t> mask = run_mask(attrs, state, count);
+      for (std::int64_t i = 0; i < count; ++i) {
+        ASSERT_EQ(y[i], mask[i] ? x[i] * kept_scale(attrs) : 0) << i;
+      }
+      for (std::size_t i = count; i < y.size(); ++i) ASSERT_EQ(y[i], -7) << i;
+    }
+  }
+}
+
 TEST(DropoutKernel, SourceIsWhatMetalCompiles) {
   const std::string source = kDropoutSource;
   EXPECT_TRUE(source.starts_with("#include <metal_stdlib>\n"));
-  EXPECT_NE(source.find("kernel void dropout_mask("), source.npos);
+  for (const std::string name : kKernelNames) {
+    EXPECT_NE(source.find("kernel void " + name + "("), source.npos) << name;
+  }
   EXPECT_NE(source.find("[[thread_position_in_grid]]"), source.npos);
   EXPECT_EQ(source.find("TRAINGRAPH"), source.npos);
 }

@@ -156,10 +156,10 @@ TEST_F(Heap, IsZeroedAndSeenByBothSides) {
   const auto heap = HeapBuffer::make(gpu(), 1000, "heap");
   ASSERT_TRUE(heap);
   EXPECT_EQ(heap->size_bytes(), 1000u);
-  EXPECT_TRUE(std::all_of(heap->host(), heap->host() + 1000,
-                          [](std::byte b) { return b == std::byte{0}; }));
-  heap->host()[gpu().alignment] = std::byte{7};
-  const auto part = heap->part(gpu().alignment, 4);
+  EXPECT_TRUE(std::ranges::all_of(
+      heap->bytes(), [](std::byte b) { return b == std::byte{0}; }));
+  heap->bytes()[gpu().limits.heap_alignment] = std::byte{7};
+  const auto part = heap->part(gpu().limits.heap_alignment, 4);
   EXPECT_EQ(*static_cast<char*>([part.get() contents]), 7);
 }
 

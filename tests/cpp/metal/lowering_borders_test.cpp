@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "metal/lowering_support.h"
-#include "runtime/backend.h"
+#include "runtime/device/backend.h"
 
 namespace traingraph::testing {
 namespace {

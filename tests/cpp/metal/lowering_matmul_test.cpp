@@ -3,13 +3,13 @@
 // the emulator gets them wrong too.
 #include <gtest/gtest.h>
 
-#include "metal/assumptions.h"
+#include "metal/gpu_limits.h"
 #include "metal/lowering_support.h"
 
 namespace traingraph::testing {
 namespace {
 
-constexpr std::int64_t kTooMany = metal::kMatMulLimit + 100;
+constexpr std::int64_t kTooMany = metal::GpuLimits{}.max_matmul_extent + 101;
 
 // Whole numbers, so that float32 sums are exact; periods that share no factor.
 const std::vector<double> kX{-3, -2, -1, 0, 1, 2, 3}, kY{2, -1, 0, 1, 3};

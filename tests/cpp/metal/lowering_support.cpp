@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "graph/op_def.h"
-#include "runtime/backend.h"
+#include "runtime/device/backend.h"
 #include "traingraph/error.h"
 
 namespace traingraph::testing {
@@ -52,7 +52,8 @@ std::vector<double> read(const ProgramRun& run, const Program& program,
 
 }  // namespace
 
-Results run_op_on(DeviceType device, OpKind op, const Attributes& attrs,
+Results run_op_in(const std::shared_ptr<DeviceContext>& device, OpKind op,
+                  const Attributes& attrs,
                   const std::vector<Operand>& operands) {
   Program program;
   std::vector<ValueId> inputs;
@@ -74,6 +75,11 @@ Results run_op_on(DeviceType device, OpKind op, const Attributes& attrs,
   Results results;
   for (ValueId id : kept) results.push_back(read(run, program, id));
   return results;
+}
+
+Results run_op_on(DeviceType device, OpKind op, const Attributes& attrs,
+                  const std::vector<Operand>& operands) {
+  return run_op_in(find_device_context(device), op, attrs, operands);
 }
 
 std::vector<double> run_on_gpu(OpKind op, const Attributes& attrs,

@@ -21,6 +21,11 @@ using Results = std::vector<std::vector<double>>;
 Results run_op_on(DeviceType device, OpKind op, const Attributes& attrs,
                   const std::vector<Operand>& operands);
 
+/// The same on a device that only the test knows.
+Results run_op_in(const std::shared_ptr<DeviceContext>& device, OpKind op,
+                  const Attributes& attrs,
+                  const std::vector<Operand>& operands);
+
 /// The first result on the GPU.
 std::vector<double> run_on_gpu(OpKind op, const Attributes& attrs,
                                const std::vector<Operand>& operands);

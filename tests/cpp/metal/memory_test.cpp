@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "metal/gpu_test.h"
-#include "runtime/device_context.h"
+#include "runtime/device/device_context.h"
 
 namespace traingraph {
 namespace {

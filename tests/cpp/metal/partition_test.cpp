@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "metal/assumptions.h"
 #include "ops/cost.h"
 
 namespace traingraph::metal {
@@ -58,10 +57,14 @@ class Partition : public ::testing::Test {
   }
   double milliseconds(NodeId id) const {
     const NodeCost cost = estimate_cost(program, program.node(id));
-    return 1e3 *
-           std::max(cost.flops / kFlopsPerSecond, cost.bytes / kBytesPerSecond);
+    return limits.estimated_ms(cost.flops, cost.bytes);
   }
 
+  std::vector<GpuUnit> cut(const LowerOptions& options) const {
+    return partition(program, options, limits);
+  }
+
+  GpuLimits limits;
   static constexpr DropoutAttrs kDropout{.rate = 0.5f, .stream = 3};
   Program program;
   ValueId x = value(Role::Input, {8, 4}, "x"),
@@ -77,9 +80,9 @@ class Partition : public ::testing::Test {
 };
 
 /// All nodes, each once.
-Nodes nodes_of(const std::vector<GraphUnit>& units) {
+Nodes nodes_of(const std::vector<GpuUnit>& units) {
   Nodes nodes;
-  for (const GraphUnit& unit : units) {
+  for (const GpuUnit& unit : units) {
     nodes.insert(nodes.end(), unit.nodes.begin(), unit.nodes.end());
   }
   return nodes;
@@ -88,7 +91,7 @@ Nodes nodes_of(const std::vector<GraphUnit>& units) {
 const Nodes kAllNodes{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
 
 TEST_F(Partition, OneUnitPerPhase) {
-  const auto units = partition(program, {.kept = {loss, dw, db}});
+  const auto units = cut({.kept = {loss, dw, db}});
   ASSERT_EQ(units.size(), 3u);
   EXPECT_EQ(nodes_of(units), kAllNodes);
 
@@ -111,11 +114,12 @@ TEST_F(Partition, OneUnitPerPhase) {
 }
 
 TEST_F(Partition, EachPhaseMakesTheMaskAgain) {
-  const auto units = partition(program, {.kept = {loss}});
+  const auto units = cut({.kept = {loss}});
   for (int u : {0, 1}) {
     ASSERT_EQ(units[u].masks.size(), 1u);
     EXPECT_EQ(units[u].masks[0].attrs, kDropout);
-    EXPECT_EQ(units[u].masks[0].shape, (Shape{8, 3}));
+    EXPECT_EQ(units[u].masks[0].desc,
+              (TensorDescriptor{{8, 3}, DataType::Boolean}));
     EXPECT_EQ(units[u].masks[0].random_state, state);
     EXPECT_EQ(units[u].masks[0].nodes, Nodes{u == 0 ? 1 : 5});
   }
@@ -123,7 +127,7 @@ TEST_F(Partition, EachPhaseMakesTheMaskAgain) {
 }
 
 TEST_F(Partition, JoinedPhasesAreOneUnitWithOneMask) {
-  const auto units = partition(program, {.kept = {loss}, .joins_phases = true});
+  const auto units = cut({.kept = {loss}, .joins_phases = true});
   ASSERT_EQ(units.size(), 1u);
   EXPECT_EQ(units[0].nodes, kAllNodes);
   EXPECT_EQ(units[0].feeds, (Values{x, w, b, label, rates}));
@@ -139,9 +143,72 @@ TEST_F(Partition, OtherStreamsAndShapesHaveMasksOfTheirOwn) {
   other.stream = 4;
   const ValueId second = add(OpKind::Dropout, other, {z, state}, "other");
   const ValueId third = add(OpKind::Dropout, kDropout, {x, state}, "other");
-  const auto units =
-      partition(program, {.kept = {loss, second, third}, .joins_phases = true});
+  const auto units = cut({.kept = {loss, second, third}, .joins_phases = true});
   EXPECT_EQ(units[0].masks.size(), 3u);
+}
+
+/// Which engine runs each unit.
+std::vector<Engine> engines_of(const std::vector<GpuUnit>& units) {
+  std::vector<Engine> engines;
+  for (const GpuUnit& unit : units) engines.push_back(unit.engine);
+  return engines;
+}
+
+TEST_F(Partition, DropoutIsAKernelWhenItsMaskIsLarge) {
+  limits.max_mask_bytes = 8 * 3;
+  for (const Node& node : program.nodes()) {
+    EXPECT_EQ(engine_of(program, node, limits), Engine::Graph);
+  }
+  limits.max_mask_bytes = 8 * 3 - 1;
+  for (NodeId id : kAllNodes) {
+    const bool is_dropout = id == 1 || id == 5;
+    EXPECT_EQ(engine_of(program, program.node(id), limits),
+              is_dropout ? Engine::Kernel : Engine::Graph);
+  }
+}
+
+TEST_F(Partition, AChangeOfEngineCutsAUnit) {
+  limits.max_mask_bytes = 0;
+  const auto units = cut({.kept = {loss}, .joins_phases = true});
+  using enum Engine;
+  EXPECT_EQ(engines_of(units),
+            (std::vector{Graph, Kernel, Graph, Kernel, Graph}));
+  EXPECT_EQ(nodes_of(units), kAllNodes);
+  for (const GpuUnit& unit : units) EXPECT_TRUE(unit.masks.empty());
+
+  EXPECT_EQ(units[0].targets, Values{z});
+  EXPECT_EQ(units[1].nodes, Nodes{1});
+  EXPECT_EQ(units[1].feeds, (Values{z, state}));
+  EXPECT_EQ(units[1].targets, Values{y});
+  EXPECT_EQ(units[2].feeds, (Values{y, label}));
+  EXPECT_EQ(units[2].targets, (Values{loss, dy}));
+  EXPECT_EQ(units[3].phase, Phase::Gradient);
+  EXPECT_EQ(units[3].feeds, (Values{dy, state}));
+  EXPECT_EQ(units[4].feeds, (Values{x, dz, w, rates, b}));
+  EXPECT_EQ(units[4].updated, (Values{w, b}));
+  EXPECT_EQ(label_of(program, units[3]), "drop (gradient)");
+}
+
+TEST_F(Partition, NeighboursOnAKernelAreUnitsOfTheirOwn) {
+  limits.max_mask_bytes = 0;
+  begin(Phase::Forward);
+  DropoutAttrs other = kDropout;
+  other.stream = 4;
+  const ValueId once = add(OpKind::Dropout, other, {x, state}, "drop");
+  const ValueId twice = add(OpKind::Dropout, kDropout, {once, state}, "drop");
+  const auto units = cut({.kept = {twice}});
+  ASSERT_GE(units.size(), 2u);
+  EXPECT_EQ(units[units.size() - 2].targets, Values{once});
+  EXPECT_EQ(units.back().feeds, (Values{once, state}));
+}
+
+TEST_F(Partition, ASlowerGpuCutsMore) {
+  const LowerOptions options{
+      .kept = {loss}, .joins_phases = true, .max_gpu_ms = 1e-4};
+  const std::size_t before = cut(options).size();
+  limits.bytes_per_second /= 100;
+  limits.flops_per_second /= 100;
+  EXPECT_GT(cut(options).size(), before);
 }
 
 TEST_F(Partition, DropoutThatDropsNothingHasNoMask) {
@@ -151,15 +218,17 @@ TEST_F(Partition, DropoutThatDropsNothingHasNoMask) {
       inference.add_value(Role::Input, {{4}, DataType::Int32}, "state");
   const ValueId out = inference.append_one(
       OpKind::Dropout, DropoutAttrs{.rate = 0}, {in, random}, "drop");
-  const auto units = partition(inference, {.kept = {out}});
+  limits.max_mask_bytes = 0;
+  const auto units = partition(inference, {.kept = {out}}, limits);
   ASSERT_EQ(units.size(), 1u);
+  EXPECT_EQ(units[0].engine, Engine::Graph);
   EXPECT_EQ(units[0].feeds, Values{in});
   EXPECT_TRUE(units[0].masks.empty());
 }
 
 TEST_F(Partition, AZeroLimitNeverCutsAndATinyOneCutsEverywhere) {
-  const auto units = partition(
-      program, {.kept = {loss}, .joins_phases = true, .max_gpu_ms = 1e-12});
+  const auto units =
+      cut({.kept = {loss}, .joins_phases = true, .max_gpu_ms = 1e-12});
   ASSERT_EQ(units.size(), kAllNodes.size());
   EXPECT_EQ(nodes_of(units), kAllNodes);
   EXPECT_EQ(units[0].targets, Values{z});
@@ -175,11 +244,11 @@ TEST_F(Partition, PiecesRespectTheLimit) {
   for (NodeId id : kAllNodes) total += milliseconds(id);
   for (double part : {0.1, 0.3, 0.5, 0.9}) {
     const double limit = part * total;
-    const auto units = partition(
-        program, {.kept = {loss}, .joins_phases = true, .max_gpu_ms = limit});
+    const auto units =
+        cut({.kept = {loss}, .joins_phases = true, .max_gpu_ms = limit});
     EXPECT_EQ(nodes_of(units), kAllNodes);
     EXPECT_GE(units.size(), 2u);
-    for (const GraphUnit& unit : units) {
+    for (const GpuUnit& unit : units) {
       double ms = 0;
       for (NodeId id : unit.nodes) ms += milliseconds(id);
       EXPECT_TRUE(ms <= limit * 1.000001 || unit.nodes.size() == 1);
@@ -191,8 +260,7 @@ TEST_F(Partition, EveryFeedIsStoredByAnEarlierUnit) {
   for (double limit : {0.0, 1e-12, 5e-5, 1e-4, 2e-4}) {
     std::vector<bool> is_stored(program.values().size(), false);
     for (ValueId value : {x, label, rates, w, b}) is_stored[value] = true;
-    for (const GraphUnit& unit :
-         partition(program, {.kept = {loss}, .max_gpu_ms = limit})) {
+    for (const GpuUnit& unit : cut({.kept = {loss}, .max_gpu_ms = limit})) {
       for (ValueId value : unit.feeds) EXPECT_TRUE(is_stored[value]) << limit;
       for (ValueId value : unit.targets) is_stored[value] = true;
     }
@@ -201,8 +269,7 @@ TEST_F(Partition, EveryFeedIsStoredByAnEarlierUnit) {
 }
 
 TEST_F(Partition, WhatNeedsTheLabelsComesLast) {
-  const auto units =
-      partition(program, {.kept = {y, loss}, .may_be_absent = {label}});
+  const auto units = cut({.kept = {y, loss}, .may_be_absent = {label}});
   // Of the gradient only the seed needs no label.
   ASSERT_EQ(units.size(), 5u);
   EXPECT_EQ(units[0].nodes, (Nodes{0, 1}));
@@ -215,9 +282,8 @@ TEST_F(Partition, WhatNeedsTheLabelsComesLast) {
 
 TEST_F(Partition, UpdatesThatMayBeLeftOutAreAlone) {
   for (bool joins : {false, true}) {
-    const auto units = partition(
-        program,
-        {.kept = {loss}, .joins_phases = joins, .separates_updates = true});
+    const auto units =
+        cut({.kept = {loss}, .joins_phases = joins, .separates_updates = true});
     ASSERT_EQ(units.size(), joins ? 3u : 4u);
     EXPECT_EQ(units[units.size() - 2].nodes, Nodes{9});
     EXPECT_EQ(units[units.size() - 1].nodes, Nodes{10});
@@ -229,7 +295,7 @@ TEST_F(Partition, UnitsWithoutResultsAreDropped) {
   Program unread;
   const ValueId in = unread.add_value(Role::Input, {{8}}, "x");
   unread.append_one(OpKind::Activation, ActivationAttrs{}, {in}, "relu");
-  EXPECT_TRUE(partition(unread, {}).empty());
+  EXPECT_TRUE(partition(unread, {}, limits).empty());
 }
 
 TEST_F(Partition, OpaqueStateNeverCrosses) {
@@ -240,19 +306,18 @@ TEST_F(Partition, OpaqueStateNeverCrosses) {
   pooled.position.phase = Phase::Gradient;
   const ValueId dx = pooled.append_one(OpKind::MaxPool2dGradient, attrs,
                                        {outputs[0], in, outputs[1]}, "pool");
-  const auto units = partition(pooled, {.kept = {dx}});
+  const auto units = partition(pooled, {.kept = {dx}}, limits);
   ASSERT_EQ(units.size(), 2u);
   EXPECT_EQ(units[0].targets, Values{outputs[0]});
   EXPECT_EQ(units[1].feeds, (Values{outputs[0], in}));
 }
 
 TEST_F(Partition, LabelsSayWhereAUnitBeginsAndEnds) {
-  const auto phases = partition(program, {.kept = {loss, dw, db}});
+  const auto phases = cut({.kept = {loss, dw, db}});
   EXPECT_EQ(label_of(program, phases[0]), "fc ... mse (forward)");
   EXPECT_EQ(label_of(program, phases[1]), "mse ... fc (gradient)");
   EXPECT_EQ(label_of(program, phases[2]), "fc (update)");
-  const auto joined =
-      partition(program, {.kept = {loss}, .joins_phases = true});
+  const auto joined = cut({.kept = {loss}, .joins_phases = true});
   EXPECT_EQ(label_of(program, joined[0]), "fc (forward to update)");
 }
 

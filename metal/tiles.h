@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Matrix products of any rank as products that MPSGraph computes reliably:
-// at most one axis of matrices, extents below kMatMulLimit (assumptions.h).
-// Plain C++, tested everywhere.
+// What MPSGraph gets wrong when it is large, in pieces: matrix products of any
+// rank as products with at most one axis of matrices, and long extents as
+// tiles. Plain C++, tested everywhere.
 #pragma once
 
 #include <vector>
@@ -28,7 +28,7 @@ struct Tile {
   bool operator==(const Tile&) const = default;
 };
 
-/// As few tiles below kMatMulLimit as cover `extent`, of nearly equal length.
-std::vector<Tile> matmul_tiles(std::int64_t extent);
+/// As few tiles up to `longest` as cover `extent`, of nearly equal length.
+std::vector<Tile> tiles_of(std::int64_t extent, std::int64_t longest);
 
 }  // namespace traingraph::metal

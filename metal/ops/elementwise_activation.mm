@@ -115,14 +115,16 @@ T value(GraphBuilder& b, T x) {
   return x;
 }
 
+DataType type_of(const GraphBuilder& b) { return b.result_desc().data_type; }
+
 /// 1 or `negative`.
 T step(GraphBuilder& b, T x, double negative) {
-  return b.select(b.greater(x, 0.0), 1.0, negative);
+  return b.select(b.greater(x, 0.0), 1.0, negative, type_of(b));
 }
 
 /// high inside the condition, 0 outside.
 T gate(GraphBuilder& b, T condition, double high = 1) {
-  return b.select(condition, high, 0.0);
+  return b.select(condition, high, 0.0, type_of(b));
 }
 
 /// The derivative by x; only for types that are not constant there.
@@ -135,7 +137,7 @@ T slope(GraphBuilder& b, T x) {
     case ReLU:
       return step(b, x, alpha);
     case Linear:
-      return b.scalar(alpha);
+      return b.scalar(alpha, type_of(b));
     case Sigmoid: {
       T y = b.sigmoid(x);
       return b.mul(y, b.sub(1.0, y));
@@ -185,7 +187,7 @@ T slope(GraphBuilder& b, T x) {
     case GELUTanh:
       return gelu_tanh_slope(b, x);
   }
-  return b.scalar(1);
+  return b.scalar(1, type_of(b));
 }
 
 }  // namespace

@@ -1,32 +1,37 @@
 // SPDX-License-Identifier: MIT
-#include "metal/matmul_tiles.h"
+#include "metal/tiles.h"
 
 #include <gtest/gtest.h>
-
-#include "metal/assumptions.h"
 
 namespace traingraph::metal {
 namespace {
 
 using Tiles = std::vector<Tile>;
+constexpr std::int64_t kLongest = 32766;
 
-TEST(MatMulTiles, SmallExtentIsOneTile) {
-  EXPECT_EQ(matmul_tiles(1), (Tiles{{0, 1}}));
-  EXPECT_EQ(matmul_tiles(kMatMulLimit - 1), (Tiles{{0, kMatMulLimit - 1}}));
+TEST(Tiles, SmallExtentIsOneTile) {
+  EXPECT_EQ(tiles_of(1, kLongest), (Tiles{{0, 1}}));
+  EXPECT_EQ(tiles_of(kLongest, kLongest), (Tiles{{0, kLongest}}));
 }
 
-TEST(MatMulTiles, LimitIsTheFirstExtentToCut) {
-  EXPECT_EQ(matmul_tiles(kMatMulLimit), (Tiles{{0, 16383}, {16383, 16384}}));
+TEST(Tiles, LargerExtentsAreCutEvenly) {
+  EXPECT_EQ(tiles_of(kLongest + 1, kLongest),
+            (Tiles{{0, 16383}, {16383, 16384}}));
 }
 
-TEST(MatMulTiles, CoverEveryExtentInOrder) {
+TEST(Tiles, AnotherLimitCutsElsewhere) {
+  EXPECT_EQ(tiles_of(7, 7).size(), 1u);
+  EXPECT_EQ(tiles_of(7, 3), (Tiles{{0, 2}, {2, 2}, {4, 3}}));
+}
+
+TEST(Tiles, CoverEveryExtentInOrder) {
   for (std::int64_t extent : {65532, 65533, 65534, 100000, 1 << 20, 10000019}) {
     std::int64_t end = 0;
-    const Tiles tiles = matmul_tiles(extent);
+    const Tiles tiles = tiles_of(extent, kLongest);
     for (const Tile& tile : tiles) {
       EXPECT_EQ(tile.start, end);
       EXPECT_GT(tile.length, 0);
-      EXPECT_LT(tile.length, kMatMulLimit);
+      EXPECT_LE(tile.length, kLongest);
       EXPECT_LE(std::abs(tile.length - tiles[0].length), 1);
       end += tile.length;
     }

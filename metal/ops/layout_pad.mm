@@ -4,7 +4,7 @@
 #include <cmath>
 
 #import "metal/fold.h"
-#import "metal/ops/moves.h"
+#import "metal/ops/layout_moves.h"
 
 namespace traingraph::metal {
 namespace {
@@ -25,7 +25,7 @@ MPSGraphPaddingMode padding_mode(PaddingType type) {
 /// What the element type makes of the constant.
 double padding_value(const PadAttrs& attrs, DataType type) {
   if (attrs.type != PaddingType::Constant) return 0;
-  if (type == DataType::Float32) return attrs.value;
+  if (is_float(type)) return attrs.value;
   return type == DataType::Boolean ? attrs.value != 0 : std::trunc(attrs.value);
 }
 

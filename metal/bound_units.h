@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// BoundGraphs: executables bound to device memory, ready to be encoded.
+// MetalUnits: units bound to device memory, ready to be encoded.
 #pragma once
 
 #include <vector>
@@ -16,33 +16,29 @@ struct BufferCopy {
   std::size_t from_offset = 0, to_offset = 0, bytes = 0;
 };
 
-struct BoundGraph {
-  struct MaskKernel {
-    ObjcPtr<id<MTLBuffer>> state, mask;
-    DropoutParams params;
-  };
+struct BoundUnit {
   struct Fill {
     ObjcPtr<id<MTLBuffer>> buffer;
     std::size_t offset = 0, bytes = 0;
   };
 
   const MetalUnitCode* code = nullptr;
-  ObjcPtr<NSArray<MPSGraphTensorData*>*> inputs, results;
-  std::vector<MaskKernel> masks;
+  std::vector<std::unique_ptr<BoundCode>> parts;
   std::vector<BufferCopy> write_backs;
   std::vector<Fill> poison;
 };
 
-class BoundGraphs final : public BoundUnits {
+class MetalUnits final : public BoundUnits {
  public:
-  std::vector<BoundGraph> graphs;
+  std::vector<BoundUnit> units;
 };
 
-BufferCopy buffer_copy(const Copy& copy);
+BufferCopy buffer_copy(const Upload& copy);
+BufferCopy buffer_copy(const Download& copy);
 
 /// Throws OutOfMemoryError when Metal gives no buffer, DeviceError when it
 /// refuses one.
-std::unique_ptr<BoundGraphs> bind_graphs(
+std::unique_ptr<MetalUnits> bind_units(
     const LoweredProgram& program, std::span<const UnitId> units,
     std::span<const Location> locations,
     std::span<const std::vector<PoisonRange>> poison);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Softmax, log-softmax and their gradient, which takes the result. The
 // logarithm of a softmax would underflow, so log-softmax is composed.
-#import "metal/assumptions.h"
 #import "metal/fold.h"
 #import "metal/graph_builder.h"
 
@@ -15,7 +14,7 @@ bool is_log(const GraphBuilder& b) {
 Shape axes_of(const GraphBuilder& b) { return {b.attrs<SoftmaxAttrs>().axis}; }
 
 T softmax(GraphBuilder& b, T x, const Shape& shape, int axis) {
-  const bool is_folded = shape.rank() > kReliableRank;
+  const bool is_folded = shape.rank() > b.limits().reliable_rank;
   if (is_folded) x = b.reshape(x, around_axis(shape, axis));
   T y = [b.graph() softMaxWithTensor:x axis:is_folded ? 1 : axis name:b.name()];
   return is_folded ? b.reshape(y, shape) : y;

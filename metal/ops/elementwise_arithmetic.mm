@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Arithmetic of one and two operands, select and dropout.
 #import "metal/graph_builder.h"
+#include "metal/kernels/dropout.h"
 
 namespace traingraph::metal {
 namespace {
@@ -9,7 +10,7 @@ using enum ArithmeticOperation;
 
 /// 0 wherever y is 0, whatever z is there.
 T unless_zero(GraphBuilder& b, T y, T z) {
-  return b.select(b.equal(y, b.scalar(0)), 0.0, z);
+  return b.select(b.equal(y, 0.0), 0.0, z);
 }
 
 T unary(GraphBuilder& b, T x) {
@@ -79,12 +80,12 @@ void lower_select(GraphBuilder& b) {
   b.set(b.select(b.input(0), b.input(1), b.input(2)));
 }
 
-/// The mask, made by a kernel of ours, is 0 or 1 / (1 - rate).
+/// A kernel of ours makes the mask. What is dropped is 0 even where the input
+/// is not finite.
 void lower_dropout(GraphBuilder& b) {
-  if (b.attrs<DropoutAttrs>().rate == 0) return b.set(b.input(0));
-  // What is dropped is 0 even where the input is not finite.
-  T kept = b.greater(b.mask(), 0.0);
-  b.set(b.select(kept, b.mul(b.input(0), b.mask()), 0.0));
+  const auto& attrs = b.attrs<DropoutAttrs>();
+  if (attrs.rate == 0) return b.set(b.input(0));
+  b.set(b.select(b.mask(), b.mul(b.input(0), kept_scale(attrs)), 0.0));
 }
 
 }  // namespace traingraph::metal

@@ -2,7 +2,7 @@
 // Slice, and its gradient axis by axis: MPSGraph's own gradient op fails on
 // some systems, zeros between and around the elements never do.
 #import "metal/fold.h"
-#import "metal/ops/moves.h"
+#import "metal/ops/layout_moves.h"
 
 namespace traingraph::metal {
 namespace {

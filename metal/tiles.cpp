@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "metal/matmul_tiles.h"
+#include "metal/tiles.h"
 
 #include <algorithm>
 #include <span>
-
-#include "metal/assumptions.h"
 
 namespace traingraph::metal {
 namespace {
@@ -61,9 +59,8 @@ FoldedProduct fold_product(const Shape& x, bool transposes_x, const Shape& y) {
           fold_operand(y_full, num_matrices)};
 }
 
-std::vector<Tile> matmul_tiles(std::int64_t extent) {
-  constexpr std::int64_t kLongest = kMatMulLimit - 1;
-  const std::int64_t count = (extent + kLongest - 1) / kLongest;
+std::vector<Tile> tiles_of(std::int64_t extent, std::int64_t longest) {
+  const std::int64_t count = (extent + longest - 1) / longest;
   std::vector<Tile> tiles;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t start = extent * i / count;

@@ -61,7 +61,7 @@ T to_integer(GraphBuilder& b, T x, DataType type) {
 
 /// What a cast makes of `value`.
 double convert(double value, DataType type) {
-  if (type == DataType::Float32) return value;
+  if (is_float(type)) return value;
   if (type == DataType::Boolean) return value != 0;
   return std::trunc(value);
 }
@@ -89,7 +89,8 @@ void lower_cast(GraphBuilder& b) {
   T x = b.input(0);
   if (from == to) return b.set(x);
   if (to == DataType::Boolean) return b.set(is_not_zero(b, x, from));
-  b.set(from == DataType::Float32 ? to_integer(b, x, to) : b.cast(x, to));
+  const bool drops_fractions = is_float(from) && !is_float(to);
+  b.set(drops_fractions ? to_integer(b, x, to) : b.cast(x, to));
 }
 
 void lower_fill(GraphBuilder& b) {

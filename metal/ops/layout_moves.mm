@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#import "metal/ops/moves.h"
+#import "metal/ops/layout_moves.h"
 
 namespace traingraph::metal {
 

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#import "metal/bound_units.h"
+
+#import "metal/guard.h"
+#include "traingraph/error.h"
+
+namespace traingraph::metal {
+namespace {
+
+/// Blits work on whole words; storage has room for the last one.
+std::size_t whole_words(std::size_t bytes) { return (bytes + 3) / 4 * 4; }
+
+template <class From, class To>
+BufferCopy copy_between(const From& from, const To& to, std::size_t bytes) {
+  return {retain(heap_of(from).whole()), retain(heap_of(to).whole()),
+          from.offset, to.offset, whole_words(bytes)};
+}
+
+/// False when there is no buffer to be had.
+bool bind(const UnitMemory& memory, BoundUnit& unit) {
+  for (const auto& part : unit.code->parts) {
+    unit.parts.push_back(part->bind(memory));
+    if (!unit.parts.back()) return false;
+  }
+  for (const auto& write : unit.code->write_backs) {
+    unit.write_backs.push_back(copy_between(
+        memory.at(write.from_arg), memory.at(write.to_arg), write.bytes));
+  }
+  return true;
+}
+
+BoundUnit::Fill fill_of(const PoisonRange& range) {
+  return {retain(heap_of(range.at).whole()), range.at.offset,
+          whole_words(range.bytes)};
+}
+
+void bind_or_throw(const UnitMemory& memory, BoundUnit& unit) {
+  const UnitMemory* from = &memory;
+  BoundUnit* to = &unit;
+  bool is_bound = false;
+  bool* result = &is_bound;
+  const auto exception = run_guarded(^{
+    *result = bind(*from, *to);
+  });
+  const std::string& label = unit.code->label;
+  if (exception) {
+    throw DeviceError(
+        ErrorInfo{.op = "execute",
+                  .node = label,
+                  .what = "Metal refused the memory of these layers",
+                  .expected = {},
+                  .got = *exception,
+                  .hint = {}});
+  }
+  if (is_bound) return;
+  throw OutOfMemoryError(
+      ErrorInfo{.op = "execute",
+                .node = label,
+                .what = "Metal has no more buffers for these layers",
+                .expected = {},
+                .got = {},
+                .hint = "Use a smaller batch, or free other graphs."});
+}
+
+}  // namespace
+
+BufferCopy buffer_copy(const Upload& copy) {
+  return copy_between(copy.from, copy.to, copy.bytes);
+}
+
+BufferCopy buffer_copy(const Download& copy) {
+  return copy_between(copy.from, copy.to, copy.bytes);
+}
+
+std::unique_ptr<MetalUnits> bind_units(
+    const LoweredProgram& program, std::span<const UnitId> units,
+    std::span<const Location> locations,
+    std::span<const std::vector<PoisonRange>> poison) {
+  auto bound = std::make_unique<MetalUnits>();
+  for (UnitId id : units) {
+    const Unit& unit = program.units[id];
+    BoundUnit& to = bound->units.emplace_back();
+    to.code = static_cast<const MetalUnitCode*>(unit.code.get());
+    bind_or_throw(UnitMemory(unit, locations), to);
+    if (poison.empty()) continue;
+    for (const PoisonRange& range : poison[bound->units.size() - 1]) {
+      to.poison.push_back(fill_of(range));
+    }
+  }
+  return bound;
+}
+
+}  // namespace traingraph::metal

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#include "metal/gpu_limits.h"
+
+#include <algorithm>
+
+namespace traingraph::metal {
+
+double GpuLimits::estimated_ms(double flops, double bytes) const {
+  return 1e3 * std::max(flops / flops_per_second, bytes / bytes_per_second);
+}
+
+GpuLimits limits_of(const GpuSystem& system) {
+  GpuLimits limits;
+  limits.max_buffer_bytes = system.max_buffer_bytes;
+  limits.heap_alignment = std::max<std::size_t>(system.heap_alignment, 64);
+  // Of macOS 13 to 15.3 it is reported (pytorch#86279, #143859, #149261).
+  if (system.macos < MacOs{26, 0}) {
+    limits.max_tensor_bytes = std::size_t{1} << 32;
+  }
+  // On M1 and M2 always (pytorch#195163), elsewhere in early systems
+  // (pytorch#116769, #111634).
+  if (system.apple_family >= 9 && system.macos >= MacOs{14, 4}) {
+    limits.max_matmul_extent = limits.max_elements;
+  }
+  return limits;
+}
+
+}  // namespace traingraph::metal

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// GpuLimits: every number that decides which engine runs a node, how it is
+// tiled and what is refused, in one place. limits_of() fills it for a machine;
+// tests make others. What is true on every machine or unknown is in
+// assumptions.h. Plain C++, tested everywhere.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+
+namespace traingraph::metal {
+
+struct MacOs {
+  int major = 0, minor = 0;
+  auto operator<=>(const MacOs&) const = default;
+};
+
+/// What the machine says about itself.
+struct GpuSystem {
+  /// Of those that limits_of() tells apart, the newest that it has.
+  MacOs macos{13, 0};
+  /// 7: M1, 8: M2, 9: M3 and M4.
+  int apple_family = 7;
+  std::size_t max_buffer_bytes = 0;
+  std::size_t heap_alignment = 0;
+};
+
+struct GpuLimits {
+  // --- memory ---
+  /// Of one MTLBuffer, hence of an arena: a heap has a buffer over all of it.
+  std::size_t max_buffer_bytes = SIZE_MAX;
+  /// Of buffers inside a heap.
+  std::size_t heap_alignment = 256;
+
+  // --- tensors ---
+  /// MPSNDArray: fewer than 2^31 elements, as are the axes of an image with
+  /// its padding.
+  std::int64_t max_elements = (std::int64_t{1} << 31) - 1;
+  /// Some systems end the process for larger ones.
+  std::size_t max_tensor_bytes = SIZE_MAX;
+  /// Reductions, softmax and padding of tensors of a higher rank are wrong on
+  /// some systems; tensors are folded to this rank first.
+  int reliable_rank = 4;
+
+  // --- products and convolutions ---
+  /// Products whose inner dimension or number of matrices is larger are wrong
+  /// on some systems; they are tiled.
+  std::int64_t max_matmul_extent = 32766;
+  /// Convolutions beyond these are wrong or fail on some systems.
+  std::int64_t max_convolution_channels = 65536;
+  std::int64_t max_convolution_kernel = 255;
+  /// The gradient by the weights of more images than this is wrong; it is
+  /// summed over tiles (pytorch#96225).
+  std::int64_t max_gradient_images = 65535;
+
+  // --- kernels of our own ---
+  std::size_t max_threads_per_group = 256;
+  /// Dropout with a larger mask is a kernel of its own: then the mask costs
+  /// more than the cut (docs/decisions/2026-11-metal-dropout-kernel.md).
+  std::size_t max_mask_bytes = std::size_t{32} << 20;
+
+  // --- time ---
+  /// Throughput that units are cut by (CompileOptions::max_gpu_ms): what the
+  /// slowest supported GPU (M1, 7 cores) reaches at least.
+  double flops_per_second = 0.5e12;
+  double bytes_per_second = 30e9;
+
+  /// Time of so much work, at least.
+  double estimated_ms(double flops, double bytes) const;
+
+  bool operator==(const GpuLimits&) const = default;
+};
+
+/// What is known about a system; what is not known stays at the careful value.
+GpuLimits limits_of(const GpuSystem& system);
+
+}  // namespace traingraph::metal

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+// What is known about systems, and that decisions follow the limits they are
+// given.
+#include "metal/gpu_limits.h"
+
+#include <gtest/gtest.h>
+
+#include "metal/lowering_support.h"
+#include "metal/metal_backend.h"
+
+namespace traingraph::testing {
+namespace {
+
+using metal::GpuLimits;
+using metal::GpuSystem;
+using metal::limits_of;
+
+constexpr std::size_t kGigabyte = std::size_t{1} << 30;
+
+GpuSystem new_mac() {
+  return {.macos = {26, 0},
+          .apple_family = 9,
+          .max_buffer_bytes = 18 * kGigabyte,
+          .heap_alignment = 16384};
+}
+
+TEST(GpuLimits, TakeWhatTheDeviceSays) {
+  const GpuLimits limits = limits_of(new_mac());
+  EXPECT_EQ(limits.max_buffer_bytes, 18 * kGigabyte);
+  EXPECT_EQ(limits.heap_alignment, 16384u);
+  GpuSystem tiny = new_mac();
+  tiny.heap_alignment = 16;
+  EXPECT_EQ(limits_of(tiny).heap_alignment, 64u);
+}
+
+TEST(GpuLimits, OfTensorsFollowTheSystem) {
+  GpuSystem system = new_mac();
+  EXPECT_EQ(limits_of(system).max_tensor_bytes, SIZE_MAX);
+  for (const metal::MacOs old : {metal::MacOs{13, 0}, {14, 4}, {25, 9}}) {
+    system.macos = old;
+    EXPECT_EQ(limits_of(system).max_tensor_bytes, 4 * kGigabyte);
+  }
+}
+
+TEST(GpuLimits, OfProductsFollowTheSystemAndTheGpu) {
+  GpuSystem system = new_mac();
+  EXPECT_EQ(limits_of(system).max_matmul_extent, GpuLimits{}.max_elements);
+  system.apple_family = 8;
+  EXPECT_EQ(limits_of(system).max_matmul_extent, 32766);
+  system.apple_family = 9;
+  system.macos = {14, 3};
+  EXPECT_EQ(limits_of(system).max_matmul_extent, 32766);
+  system.macos = {14, 4};
+  EXPECT_EQ(limits_of(system).max_matmul_extent, GpuLimits{}.max_elements);
+}
+
+TEST(GpuLimits, AreCarefulWhereNothingIsKnown) {
+  const GpuLimits limits = limits_of({});
+  EXPECT_EQ(limits.max_matmul_extent, GpuLimits{}.max_matmul_extent);
+  EXPECT_EQ(limits.max_tensor_bytes, 4 * kGigabyte);
+}
+
+TEST(GpuLimits, EstimateByTheSlowerOfTheTwo) {
+  GpuLimits limits;
+  limits.flops_per_second = 1e12;
+  limits.bytes_per_second = 1e9;
+  EXPECT_DOUBLE_EQ(limits.estimated_ms(2e9, 1e6), 2);
+  EXPECT_DOUBLE_EQ(limits.estimated_ms(1e9, 5e6), 5);
+}
+
+/// The emulated GPU with other limits.
+std::shared_ptr<DeviceContext> gpu_with(
+    const std::function<void(GpuLimits&)>& change) {
+  return metal::make_context(change);
+}
+
+std::string reason_of(const std::shared_ptr<DeviceContext>& gpu, OpKind op,
+                      const Attributes& attrs, const std::vector<Shape>& in) {
+  Program program;
+  std::vector<ValueId> inputs;
+  for (const Shape& shape : in) {
+    inputs.push_back(program.add_value(Role::Input, {shape}, "input"));
+  }
+  program.append(op, attrs, inputs, "node");
+  return gpu->target().reason_unsupported(program, program.node(0));
+}
+
+TEST(OtherLimits, RefuseOtherTensors) {
+  const Attributes copy = ReduceAttrs{ReductionType::None, {}};
+  const auto few = gpu_with([](auto& limits) { limits.max_elements = 8; });
+  EXPECT_NE(reason_of(few, OpKind::Reduce, copy, {{9}}), "");
+  EXPECT_EQ(reason_of(few, OpKind::Reduce, copy, {{8}}), "");
+  const auto small =
+      gpu_with([](auto& limits) { limits.max_tensor_bytes = 8; });
+  EXPECT_NE(reason_of(small, OpKind::Reduce, copy, {{3}}), "");
+  EXPECT_EQ(reason_of(small, OpKind::Reduce, copy, {{2}}), "");
+}
+
+TEST(OtherLimits, RefuseOtherConvolutions) {
+  const auto gpu = gpu_with([](auto& limits) {
+    limits.max_convolution_kernel = 2;
+    limits.max_convolution_channels = 3;
+  });
+  const auto reason = [&](const Shape& weights) {
+    return reason_of(gpu, OpKind::Convolution2d, Convolution2dAttrs{},
+                     {{1, weights[1], 5, 5}, weights});
+  };
+  EXPECT_EQ(reason({3, 2, 2, 2}), "");
+  EXPECT_NE(reason({3, 2, 3, 2}), "");
+  EXPECT_NE(reason({4, 2, 2, 2}), "");
+}
+
+TEST(OtherLimits, AlignOtherwise) {
+  const auto gpu =
+      gpu_with([](auto& limits) { limits.heap_alignment = 1 << 16; });
+  EXPECT_EQ(gpu->target().alignment(), std::size_t{1} << 16);
+}
+
+std::vector<double> whole_numbers(std::int64_t count, int period) {
+  std::vector<double> numbers;
+  for (std::int64_t i = 0; i < count; ++i) {
+    numbers.push_back(static_cast<double>(i * 5 % period - period / 2));
+  }
+  return numbers;
+}
+
+/// Sums of whole numbers are exact, whatever their order.
+void expect_exact(const std::shared_ptr<DeviceContext>& gpu, OpKind op,
+                  const Attributes& attrs, std::vector<Operand> operands) {
+  EXPECT_EQ(run_op_in(gpu, op, attrs, operands),
+            run_op_on(DeviceType::CPU, op, attrs, operands));
+}
+
+TEST(OtherLimits, TileProducts) {
+  const auto gpu = gpu_with([](auto& limits) { limits.max_matmul_extent = 4; });
+  expect_exact(
+      gpu, OpKind::MatMul, MatMulAttrs{},
+      {{{3, 11}, whole_numbers(33, 7)}, {{11, 5}, whole_numbers(55, 9)}});
+  expect_exact(
+      gpu, OpKind::MatMul, MatMulAttrs{},
+      {{{9, 2, 3}, whole_numbers(54, 7)}, {{9, 3, 2}, whole_numbers(54, 9)}});
+}
+
+TEST(OtherLimits, FoldReductions) {
+  const auto gpu = gpu_with([](auto& limits) { limits.reliable_rank = 3; });
+  expect_exact(gpu, OpKind::Reduce, ReduceAttrs{ReductionType::Sum, {0, 2}},
+               {{{2, 3, 4, 5}, whole_numbers(120, 11)}});
+}
+
+TEST(OtherLimits, TileTheImagesOfAWeightGradient) {
+  Convolution2dGradientAttrs attrs;
+  attrs.shape = {2, 3, 2, 2};
+  const std::vector<Operand> operands{
+      {{7, 2, 3, 3}, whole_numbers(7 * 2 * 9, 7)},
+      {{7, 3, 4, 4}, whole_numbers(7 * 3 * 16, 9)}};
+  for (std::int64_t images : {1, 3, 7}) {
+    expect_exact(
+        gpu_with([&](auto& limits) { limits.max_gradient_images = images; }),
+        OpKind::Convolution2dWeightsGradient, attrs, operands);
+  }
+}
+
+}  // namespace
+}  // namespace traingraph::testing
