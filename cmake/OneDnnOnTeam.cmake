@@ -4,7 +4,7 @@
 # PyPI's oneDNN asks libgomp for ten functions. In the copy these have other
 # names (traingraph_omp_get_max_threads ...), which src/cpu/team/gnu_openmp.cpp
 # defines, and the library has a name of its own, so that it can be loaded
-# beside anybody else's. Nothing else is changed. docs/threads.md says why.
+# beside any other library's. Nothing else is changed. docs/threads.md says why.
 #
 # Where oneDNN is not such a library (other systems, another OpenMP), it keeps
 # its own threads.

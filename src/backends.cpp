@@ -13,10 +13,10 @@
 #include "cpu/cpu_context.h"
 #include "cpu/processors.h"
 #include "metal/metal_backend.h"
-#include "runtime/backend.h"
-#include "runtime/device_wait.h"
-#include "runtime/null_backend.h"
-#include "runtime/verifying_context.h"
+#include "runtime/device/backend.h"
+#include "runtime/device/device_wait.h"
+#include "runtime/device/null_backend.h"
+#include "runtime/device/verifying_context.h"
 
 namespace traingraph {
 namespace {
@@ -32,7 +32,7 @@ Alive& alive() {
   return *alive;
 }
 
-/// The newest first, since those that watch others are newer.
+/// The newest first: verifying contexts are newer than those they run on.
 std::vector<std::shared_ptr<DeviceContext>> all_contexts() {
   Alive& all = alive();
   std::scoped_lock lock(all.mutex);

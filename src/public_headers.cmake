@@ -4,7 +4,9 @@ set(header_dir "${PROJECT_SOURCE_DIR}/include/traingraph")
 target_sources(traingraph PUBLIC
   FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/include" FILES
     "${header_dir}/device.h"
+    "${header_dir}/enum_table.h"
     "${header_dir}/enums.h"
+    "${header_dir}/enums.inc"
     "${header_dir}/error.h"
     "${header_dir}/execution.h"
     "${header_dir}/export.h"
@@ -33,6 +35,7 @@ target_sources(traingraph PUBLIC
     "${header_dir}/op_info.h"
     "${header_dir}/ops.inc"
     "${header_dir}/optimizers.h"
+    "${header_dir}/phase.h"
     "${header_dir}/tensor.h"
     "${header_dir}/traingraph.h"
     "${header_dir}/training_graph.h"

@@ -11,6 +11,7 @@
 #include "traingraph/device.h"
 #include "traingraph/layer.h"
 #include "traingraph/op_attrs.h"
+#include "traingraph/phase.h"
 #include "traingraph/tensor.h"
 
 namespace traingraph {
@@ -37,9 +38,12 @@ class TRAINGRAPH_API Graph {
     return node(std::move(layer), std::vector{std::move(source)},
                 std::move(options));
   }
-  /// Adds one op of the op table; an empty Tensor skips an optional input.
+  /// Adds one op of the op table; an empty Tensor skips an optional input. The
+  /// phase is when it runs: a gradient op that is a node of the graph belongs
+  /// to Phase::Gradient. InvalidArgument when an input comes from a later one.
   std::vector<Tensor> op(OpKind kind, Attributes attributes,
-                         std::vector<Tensor> inputs, std::string name = {});
+                         std::vector<Tensor> inputs, std::string name = {},
+                         Phase phase = Phase::Forward);
 
   /// Same elements, other shape; one size may be -1.
   Tensor reshape(Shape shape, const Tensor& source);

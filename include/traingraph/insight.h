@@ -57,7 +57,7 @@ struct TRAINGRAPH_API LayerRow {
   std::int64_t parameters = 0;
   /// Rows with the same number, at least 0, are run together; -1: alone.
   int fused_group = -1;
-  std::string fused;   // labels of the group: "conv + relu"
+  std::string fused;   // labels of the group, at most 32: "conv + relu"
   std::string layout;  // of its forward results: "plain", "nChw16c", "nhwc"
   int reorders = 0;    // units that only change layouts for this layer
 
@@ -66,7 +66,7 @@ struct TRAINGRAPH_API LayerRow {
 };
 
 struct UnitSpan {
-  std::string name;  // labels of its layers: "conv + relu"
+  std::string name;  // labels of its layers, at most 32: "conv + relu"
   std::string ops;   // "convolution_2d + activation", or "reorder"
   /// "forward", "gradient" or "update": its first op's.
   std::string_view phase;

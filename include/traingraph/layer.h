@@ -19,7 +19,7 @@ namespace traingraph {
 
 class Device;
 class LayerBuilder;
-class Session;
+struct Session;
 struct GraphState;
 
 class TRAINGRAPH_API Layer {
@@ -67,12 +67,12 @@ class TRAINGRAPH_API Layer {
   /// `class_name` as in C++; the default label follows from it.
   explicit Layer(std::string class_name);
   /// The layer holds `tensor` as its `word` ("weights"). Names it "label.word",
-  /// now and when the label changes, unless somebody else named it.
+  /// now and when the label changes, unless the user or another layer named it.
   void name_tensor(const Tensor& tensor, const char* word);
 
  private:
   friend class Graph;
-  friend class Session;
+  friend struct Session;
   friend struct LayerNames;
   std::uint64_t id_;
   std::string class_name_;

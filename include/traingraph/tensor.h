@@ -45,6 +45,7 @@ struct TRAINGRAPH_API TensorData {
 /// Optimizer buffer of a parameter on the host.
 struct OptimizerData {
   std::string name;  // "momentum", "velocity" ...
+  TensorDescriptor descriptor;
   std::span<const std::byte> data;
   std::shared_ptr<const void> owner;  // keeps the memory of data alive
 };
@@ -53,18 +54,22 @@ class TRAINGRAPH_API Tensor {
  public:
   /// No tensor.
   Tensor() = default;
-  /// A tensor without data. Throws ShapeError on a size below 1.
-  explicit Tensor(TensorDescriptor descriptor, std::string label = {});
+  /// A tensor without data. Throws ShapeError on a size below 1,
+  /// InvalidArgument on a batch axis that the shape does not have.
+  explicit Tensor(TensorDescriptor descriptor, std::string label = {},
+                  std::optional<int> batch_axis = 0);
   /// Copies `data`, which must hold at least the tensor's bytes.
   Tensor(TensorDescriptor descriptor, const TensorData& data,
-         std::string label = {});
+         std::string label = {}, std::optional<int> batch_axis = 0);
   static Tensor filled(TensorDescriptor descriptor, double value,
-                       std::string label = {});
+                       std::string label = {},
+                       std::optional<int> batch_axis = 0);
   /// Random values from the platform's seed. `fan_in`, `fan_out` of 0 are
   /// derived from the shape as (out, in, ...). Float32 only.
   static Tensor random(TensorDescriptor descriptor, RandomInitializerType type,
                        std::int64_t fan_in = 0, std::int64_t fan_out = 0,
-                       std::string label = {});
+                       std::string label = {},
+                       std::optional<int> batch_axis = 0);
 
   explicit operator bool() const { return state_ != nullptr; }
   bool operator==(const Tensor& other) const = default;
@@ -76,6 +81,11 @@ class TRAINGRAPH_API Tensor {
   const Shape& shape() const& { return descriptor().shape; }
   Shape shape() const&& { return descriptor().shape; }
   DataType data_type() const { return descriptor().data_type; }
+  /// For inputs and labels: the axis whose size is the batch, or a whole
+  /// multiple of it, such as all time steps of its sequences; empty when the
+  /// tensor is the same at any batch size. Parameters and constants are,
+  /// whatever this says; results of nodes follow their sources.
+  std::optional<int> batch_axis() const;
   /// Default: "data" and the id.
   std::string label() const;
   void set_label(std::string label);

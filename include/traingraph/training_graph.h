@@ -30,7 +30,8 @@
 
 namespace traingraph {
 
-class Session;  // everything behind a compiled graph; runtime/session.h
+struct Session;  // everything behind a compiled graph;
+                 // src/runtime/session/session.h
 
 /// name -> tensor, at declaration.
 using TensorMap = std::map<std::string, Tensor>;
@@ -83,6 +84,13 @@ struct CompileOptions {
   /// it. Slow; memory is not reused.
   std::optional<Device> verify = std::nullopt;
   double verify_tolerance = 1e-3;
+};
+
+/// A gradient where it lies on the device.
+struct GradientView {
+  TensorDescriptor descriptor;
+  std::span<std::byte> data;    // empty: there is none
+  std::shared_ptr<void> owner;  // keeps the memory alive
 };
 
 using CompletionHandler = std::function<void(const Execution&)>;
@@ -217,6 +225,9 @@ class TRAINGRAPH_API TrainingGraph : public CompiledGraph {
   /// execute_gradient and execute_optimizer_update; waits for work in flight.
   /// Valid until the next gradient pass, of any batch size; the memory itself
   /// lives as long as the graph's compilation or what `owner` then points to.
+  /// UnsupportedError where the host cannot see the device's memory: there
+  /// gradient_data() and set_gradient_data() copy. DTypeError when it is not
+  /// float32: gradient_view() says what it is.
   std::span<float> gradient(const Tensor& parameter,
                             std::shared_ptr<void>* owner = nullptr) const&;
   std::span<float> gradient(const Tensor& parameter,
@@ -227,7 +238,14 @@ class TRAINGRAPH_API TrainingGraph : public CompiledGraph {
   std::span<float> gradients(std::shared_ptr<void>* owner = nullptr) const&;
   std::span<float> gradients(std::shared_ptr<void>* owner = nullptr) const&& =
       delete;
-  /// ML Compute's gradientDataForParameter: a host copy.
+  /// The same with their type; owner is always set.
+  GradientView gradient_view(const Tensor& parameter) const;
+  GradientView gradients_view() const;
+  /// Copies of what gradient() shows, on every device.
+  std::vector<float> gradient_data(const Tensor& parameter) const;
+  void set_gradient_data(const Tensor& parameter,
+                         std::span<const float> values);
+  /// ML Compute's gradientDataForParameter: the same for a layer's own.
   std::vector<float> gradient_data(const Tensor& parameter,
                                    const Layer& layer) const;
   /// Trained parameters in order; the layout of gradients().

@@ -151,6 +151,20 @@ py::capsule holder_of(std::shared_ptr<const void> owner) {
   return {held.release(), [](void* p) { delete static_cast<Owner*>(p); }};
 }
 
+Array new_array(const TensorDescriptor& descriptor) {
+  const Shape& shape = descriptor.shape;
+  return py::reinterpret_steal<Array>(
+      py::array(
+          py::reinterpret_borrow<py::dtype>(to_dtype(descriptor.data_type)),
+          std::vector<py::ssize_t>(shape.begin(), shape.end()))
+          .release());
+}
+
+std::span<std::byte> bytes_of(py::array& array) {
+  return {static_cast<std::byte*>(array.mutable_data()),
+          static_cast<std::size_t>(array.nbytes())};
+}
+
 Array view(std::span<const std::byte> data, const TensorDescriptor& descriptor,
            py::handle base, bool is_writable) {
   const Shape& shape = descriptor.shape;

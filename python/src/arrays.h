@@ -35,7 +35,7 @@ class Array : public py::array {
 
 using ArrayDict = py::typing::Dict<py::str, HostArray>;
 
-/// Who is checked, for messages: [execute "image"].
+/// What is checked, for messages: [execute "image"].
 struct Context {
   const char* op;
   std::string node = {};
@@ -63,6 +63,10 @@ py::capsule holder_of(std::shared_ptr<const void> owner);
 /// A view of `data` that keeps `base` alive.
 Array view(std::span<const std::byte> data, const TensorDescriptor& descriptor,
            py::handle base, bool is_writable);
+
+/// A new array, and its bytes.
+Array new_array(const TensorDescriptor& descriptor);
+std::span<std::byte> bytes_of(py::array& array);
 
 /// A dict name -> array as the library takes it; valid while this object is.
 class NamedArrays {

@@ -29,8 +29,38 @@ void bind_ops(py::module_& m);
 void bind_compiled_graph(py::module_& m);
 void bind_training(py::module_& m);
 void bind_shutdown(py::module_& m);
-/// Last: looks at everything that is bound.
+/// Last: goes through everything that is bound.
 void bind_calls(py::module_& m);
+
+/// Extra argument of py::class_: an object whose __init__() never ran has no
+/// C++ object, and a call that needs it throws TypeError. pybind11 would hand
+/// out uninitialized memory.
+struct RequiresInit {};
+
+}  // namespace traingraph::python
+
+template <>
+struct pybind11::detail::process_attribute<traingraph::python::RequiresInit>
+    : process_attribute_default<traingraph::python::RequiresInit> {
+  static void init(const traingraph::python::RequiresInit&,
+                   type_record* record) {
+    record->operator_new = [](std::size_t) -> void* {
+      throw type_error(
+          "object is not initialized: its __init__() was never called");
+    };
+  }
+};
+
+namespace traingraph::python {
+
+/// py::class_ of every bound class.
+template <class Type, class... Options>
+class BoundClass : public py::class_<Type, Options...> {
+ public:
+  template <class... Extra>
+  BoundClass(py::handle scope, const char* name, const Extra&... extra)
+      : py::class_<Type, Options...>(scope, name, RequiresInit{}, extra...) {}
+};
 
 /// Gives up the GIL for a scope. Everything that may wait for a lock or a
 /// device does: device threads take the GIL for callbacks, so waiting for them
@@ -82,7 +112,8 @@ auto released(Result (Class::*method)(Args...) const) {
     return (self.*method)(std::forward<Args>(args)...);
   };
 }
-/// Others see to it themselves: what touches Python needs the GIL.
+/// Other callables release the GIL themselves, after they have used Python
+/// objects.
 template <class Function>
   requires(!std::is_member_function_pointer_v<std::decay_t<Function>>)
 Function&& released(Function&& function) {
@@ -110,15 +141,15 @@ struct DeleteWithoutGil {
   }
 };
 
-/// class_ of a handle whose last copy may wait for a device when it goes. A
+/// BoundClass of a handle whose last copy may wait for a device when it goes. A
 /// method that is bound as it is, &Type::method, gives up the GIL.
 /// tests/python/test_gil.py calls everything that is bound.
 template <class Type, class... Bases>
-class Handle : public py::class_<Type, Bases...,
+class Handle : public BoundClass<Type, Bases...,
                                  std::unique_ptr<Type, DeleteWithoutGil>> {
  public:
   using Class =
-      py::class_<Type, Bases..., std::unique_ptr<Type, DeleteWithoutGil>>;
+      BoundClass<Type, Bases..., std::unique_ptr<Type, DeleteWithoutGil>>;
   using Class::Class;
 
   template <class Function, class... Extra>

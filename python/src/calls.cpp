@@ -1,25 +1,33 @@
 // SPDX-License-Identifier: MIT
-// Two things that pybind11 leaves open, closed for all classes and functions
-// at once: objects whose __init__ never ran hold uninitialized memory, and the
-// TypeError of a call that fits no signature prints all arguments.
+// The TypeError of a call that fits no signature prints all arguments. Here
+// they are printed by describe() instead: all functions and classes are gone
+// through once, when the module is imported, and each function is replaced by
+// one that calls it and shortens that error.
 #include "calls.h"
+
+#include <deque>
 
 namespace traingraph::python {
 namespace {
 
-using Dispatch = PyObject* (*)(PyObject*, PyObject* const*, std::size_t,
+/// A function with METH_FASTCALL | METH_KEYWORDS.
+using Dispatch = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t,
                                PyObject*);
 
+constexpr int kDispatchFlags = METH_FASTCALL | METH_KEYWORDS;
 constexpr std::size_t kLongestRepr = 40;
 constexpr const char* kArgumentsFollow = "\nInvoked with: ";
 
-/// pybind11's; the same for all functions.
+/// pybind11's; the same for all functions, which differ in their __self__.
 Dispatch g_dispatch = nullptr;
 
-/// Called where pybind11 would allocate an object that has none.
-void* fail_uninitialized(std::size_t) {
-  throw py::type_error(
-      "object is not initialized: its __init__() was never called");
+/// Null unless pybind11 made the function.
+Dispatch dispatch_of(PyObject* function) {
+  if (!PyCFunction_Check(function)) return nullptr;
+  if (PyCFunction_GetFlags(function) != kDispatchFlags) return nullptr;
+  const auto erased =
+      reinterpret_cast<void (*)()>(PyCFunction_GetFunction(function));
+  return reinterpret_cast<Dispatch>(erased);
 }
 
 std::string describe_arguments(PyObject* const* args, std::size_t num_args,
@@ -50,48 +58,70 @@ void shorten_error(PyObject* const* args, std::size_t num_args,
   py::set_error(PyExc_TypeError, message.c_str());
 }
 
-PyObject* dispatch(PyObject* self, PyObject* const* args, std::size_t nargsf,
+PyObject* dispatch(PyObject* self, PyObject* const* args, Py_ssize_t num_args,
                    PyObject* names) {
-  PyObject* const result = g_dispatch(self, args, nargsf, names);
+  PyObject* const result = g_dispatch(self, args, num_args, names);
   if (result || !PyErr_ExceptionMatches(PyExc_TypeError)) return result;
   try {
-    const auto num_args = static_cast<std::size_t>(PyVectorcall_NARGS(nargsf));
-    shorten_error(args, num_args, names);
+    shorten_error(args, static_cast<std::size_t>(num_args), names);
   } catch (py::error_already_set& error) {
     error.restore();
   }
   return nullptr;
 }
 
-void wrap(py::handle function) {
-  if (!function || !PyCFunction_Check(function.ptr())) return;
-  PyMethodDef* const definition =
-      reinterpret_cast<PyCFunctionObject*>(function.ptr())->m_ml;
-  if (definition->ml_flags != (METH_FASTCALL | METH_KEYWORDS)) return;
-  const auto erased = reinterpret_cast<void (*)()>(definition->ml_meth);
-  const auto current = reinterpret_cast<Dispatch>(erased);
-  if (!g_dispatch) g_dispatch = current;
-  if (current != g_dispatch) return;
-  definition->ml_meth =
+/// The same function, called by dispatch(); empty when it is not pybind11's.
+py::object with_short_errors(py::handle function) {
+  // Functions refer to their definition, so it lives as long as the process.
+  static auto* const definitions = new std::deque<PyMethodDef>;
+  const bool is_method = PyInstanceMethod_Check(function.ptr());
+  PyObject* const inner = is_method
+                              ? PyInstanceMethod_GET_FUNCTION(function.ptr())
+                              : function.ptr();
+  if (!g_dispatch || dispatch_of(inner) != g_dispatch) return {};
+  PyMethodDef& definition = definitions->emplace_back(
+      *reinterpret_cast<PyCFunctionObject*>(inner)->m_ml);
+  definition.ml_meth =
       reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&dispatch));
-}
-
-/// A module's or class's attribute: a function, or what wraps functions.
-void wrap_attribute(py::handle attribute) {
-  wrap(py::detail::get_function(attribute));
-  for (const char* name : {"__func__", "fget", "fset"}) {
-    if (!py::hasattr(attribute, name)) continue;
-    wrap(py::detail::get_function(attribute.attr(name)));
+  const py::object module = py::getattr(inner, "__module__", py::none());
+  auto outer = py::reinterpret_steal<py::object>(
+      PyCFunction_NewEx(&definition, PyCFunction_GetSelf(inner), module.ptr()));
+  if (outer && is_method) {
+    outer =
+        py::reinterpret_steal<py::object>(PyInstanceMethod_New(outer.ptr()));
   }
+  if (!outer) throw py::error_already_set();
+  return outer;
 }
 
-void guard_class(PyTypeObject* type) {
-  py::detail::type_info* const info = py::detail::get_type_info(type);
-  if (!info) return;
-  info->operator_new = fail_uninitialized;
-  const py::dict members(
-      py::handle(reinterpret_cast<PyObject*>(type)).attr("__dict__"));
-  for (const auto& [name, member] : members) wrap_attribute(member);
+/// The same for an attribute of a module or class: a function, a static method
+/// or a property; empty for anything else.
+py::object replacement_of(py::handle attribute) {
+  const py::type type = py::type::of(attribute);
+  if (PyObject_IsInstance(attribute.ptr(),
+                          reinterpret_cast<PyObject*>(&PyProperty_Type))) {
+    const auto part = [&](const char* name) -> py::object {
+      const py::object function = attribute.attr(name);
+      const py::object replaced = with_short_errors(function);
+      return replaced ? replaced : function;
+    };
+    py::object doc = attribute.attr("__doc__");
+    if (doc.is_none()) doc = py::str();  // None would ask fget for its own
+    return type(part("fget"), part("fset"), part("fdel"), doc);
+  }
+  if (!type.is(py::handle(reinterpret_cast<PyObject*>(&PyStaticMethod_Type)))) {
+    return with_short_errors(attribute);
+  }
+  const py::object function = with_short_errors(attribute.attr("__func__"));
+  return function ? type(function) : function;
+}
+
+void shorten_errors_of(py::handle scope) {
+  const py::dict members = scope.attr("__dict__").attr("copy")();
+  for (const auto& [name, member] : members) {
+    const py::object replaced = replacement_of(member);
+    if (replaced) py::setattr(scope, name, replaced);
+  }
 }
 
 }  // namespace
@@ -112,11 +142,11 @@ std::string describe(py::handle object) {
 }
 
 void bind_calls(py::module_& m) {
-  const py::dict members(m.attr("__dict__"));
-  for (const auto& [name, member] : members) {
-    wrap_attribute(member);
-    if (!PyType_Check(member.ptr())) continue;
-    guard_class(reinterpret_cast<PyTypeObject*>(member.ptr()));
+  g_dispatch = dispatch_of(py::cpp_function([] {}).ptr());
+  const py::type metaclass = py::type::of(py::type::of<Tensor>());
+  shorten_errors_of(m);
+  for (const auto& [name, member] : py::dict(m.attr("__dict__"))) {
+    if (py::type::handle_of(member).is(metaclass)) shorten_errors_of(member);
   }
 }
 

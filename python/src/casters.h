@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "traingraph/enums.h"
+#include "traingraph/enum_table.h"
 #include "traingraph/op_attrs.h"
 #include "traingraph/types.h"
 
@@ -18,41 +18,18 @@ namespace traingraph::python {
 
 namespace py = pybind11;
 
-/// All enums but DataType, which NumPy spells in its own ways.
-#define TRAINGRAPH_ENUMS(X) \
-  X(DeviceType)             \
-  X(RandomInitializerType)  \
-  X(ActivationType)         \
-  X(ArithmeticOperation)    \
-  X(ComparisonOperation)    \
-  X(LossType)               \
-  X(ReductionType)          \
-  X(ConvolutionType)        \
-  X(PaddingPolicy)          \
-  X(PaddingType)            \
-  X(PoolingType)            \
-  X(SoftmaxOperation)       \
-  X(RegularizationType)     \
-  X(GradientClippingType)
-
-/// Numbers above the largest case of any enum.
-inline constexpr int kEnumLimit = 128;
-
 /// Throws InvalidArgument with the names that would have been right.
 [[noreturn]] void fail_enum(const char* type, std::string_view got,
                             const std::vector<std::string>& names);
 
 template <class Enum>
-Enum enum_from_name(const char* type, std::string_view name) {
+Enum enum_from_name(std::string_view name) {
   std::vector<std::string> names;
-  for (int number = 0; number < kEnumLimit; ++number) {
-    const auto value = static_cast<Enum>(number);
-    const std::string_view candidate = to_string(value);
-    if (candidate == "?") continue;
-    if (candidate == name) return value;
-    names.emplace_back(candidate);
+  for (const auto& row : EnumTable<Enum>::kCases) {
+    if (row.name == name) return row.value;
+    names.emplace_back(row.name);
   }
-  fail_enum(type, name, names);
+  fail_enum(EnumTable<Enum>::kName, name, names);
 }
 
 /// The enum case, a name, or anything that numpy.dtype() takes. Throws
@@ -71,7 +48,8 @@ py::tuple to_tuple(const std::int64_t* begin, const std::int64_t* end);
 
 namespace pybind11::detail {
 
-#define TRAINGRAPH_ENUM_CASTER(Enum)                                           \
+/// All enums but DataType, which NumPy spells in its own ways.
+#define TRAINGRAPH_ENUM(Enum, doc)                                             \
   template <>                                                                  \
   struct type_caster_enum_type_enabled<traingraph::Enum> : std::false_type {}; \
   template <>                                                                  \
@@ -83,7 +61,7 @@ namespace pybind11::detail {
     bool load(handle source, bool convert) {                                   \
       if (PyUnicode_Check(source.ptr())) {                                     \
         value = traingraph::python::enum_from_name<traingraph::Enum>(          \
-            #Enum, source.cast<std::string>());                                \
+            source.cast<std::string>());                                       \
         return true;                                                           \
       }                                                                        \
       type_caster_enum_type<traingraph::Enum> native;                          \
@@ -97,8 +75,9 @@ namespace pybind11::detail {
                                                            parent);            \
     }                                                                          \
   };
-TRAINGRAPH_ENUMS(TRAINGRAPH_ENUM_CASTER)
-#undef TRAINGRAPH_ENUM_CASTER
+#define TRAINGRAPH_CASE(Case, number, name, doc)
+#define TRAINGRAPH_END_ENUM
+#include "traingraph/enums.inc"
 
 template <>
 struct type_caster_enum_type_enabled<traingraph::DataType> : std::false_type {};

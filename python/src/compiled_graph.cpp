@@ -12,7 +12,7 @@ using OptionalArrays = std::optional<ArrayDict>;
 
 void bind_memory(py::module_& m) {
   using Plan = PlanMemory;
-  py::class_<Plan>(m, "PlanMemory", "One plan's arena, in bytes.")
+  BoundClass<Plan>(m, "PlanMemory", "One plan's arena, in bytes.")
       .def_readonly("arena_bytes", &Plan::arena_bytes, "What is allocated.")
       .def_readonly("live_peak_bytes", &Plan::live_peak_bytes,
                     "Largest number of bytes alive at one time.")
@@ -25,7 +25,7 @@ void bind_memory(py::module_& m) {
       .def_readonly("workspace_bytes", &Plan::workspace_bytes)
       .def_readonly("is_allocated", &Plan::is_allocated);
   using Report = MemoryReport;
-  py::class_<Report>(m, "MemoryReport",
+  BoundClass<Report>(m, "MemoryReport",
                      "Exact device bytes of a compiled graph, known before "
                      "anything is allocated.")
       .def_readonly("parameter_bytes", &Report::parameter_bytes)

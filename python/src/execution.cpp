@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Execution and ExecutionResult. GIL rules: nobody holds it while waiting;
+// Execution and ExecutionResult. GIL rules: no thread holds it while it waits;
 // callbacks take it (lifetime.h); Ctrl-C interrupts every wait.
 #include <algorithm>
 #include <chrono>
@@ -96,7 +96,7 @@ py::typing::Dict<py::str, py::float_> losses(const ExecutionResult& self) {
 
 void bind_layer_time(py::module_& m) {
   using Class = LayerTime;
-  py::class_<Class>(m, "LayerTime",
+  BoundClass<Class>(m, "LayerTime",
                     "Device time of one layer in one execution, in seconds.")
       .def_readonly("layer", &Class::layer, "The layer's label.")
       .def_readonly("forward", &Class::forward)

@@ -9,7 +9,7 @@ namespace traingraph::python {
 namespace {
 
 void bind_base(py::module_& m) {
-  py::class_<Layer, std::shared_ptr<Layer>>(
+  BoundClass<Layer, std::shared_ptr<Layer>>(
       m, "Layer", "Base of everything that Graph.node() takes.")
       .def_property_readonly("layer_id", &Layer::layer_id,
                              "Unique in the process.")
@@ -53,7 +53,7 @@ ActivationDescriptor make_activation(ActivationType type,
 
 void bind_activation_base(py::module_& m) {
   using Descriptor = ActivationDescriptor;
-  py::class_<Descriptor>(m, "ActivationDescriptor",
+  BoundClass<Descriptor>(m, "ActivationDescriptor",
                          "A function and its parameters; those that are not "
                          "given have the function's own defaults.")
       .def(py::init(&make_activation), py::arg("type"),
@@ -65,7 +65,7 @@ void bind_activation_base(py::module_& m) {
       .def_readonly("c", &Descriptor::c)
       .def("__copy__", [](const Descriptor& self) { return Descriptor(self); });
   using Class = layers::Activation;
-  py::class_<Class, Layer, std::shared_ptr<Class>>(
+  BoundClass<Class, Layer, std::shared_ptr<Class>>(
       m, "Activation", "y = f(x) for every element.")
       .def(py::init([](const Descriptor& descriptor, const std::string& label) {
              return make_layer<Class>(label, descriptor);
@@ -199,7 +199,7 @@ std::vector<std::int64_t> list_of(const Shape& sizes) {
 
 template <class Class>
 void bind_padding_of(py::module_& m, const char* name, const char* doc) {
-  py::class_<Class, layers::Padding, std::shared_ptr<Class>>(m, name, doc)
+  BoundClass<Class, layers::Padding, std::shared_ptr<Class>>(m, name, doc)
       .def(py::init([](const Shape& padding, const std::string& label) {
              return make_layer<Class>(label, list_of(padding));
            }),
@@ -208,7 +208,7 @@ void bind_padding_of(py::module_& m, const char* name, const char* doc) {
 
 void bind_padding(py::module_& m) {
   using Class = layers::Padding;
-  py::class_<Class, Layer, std::shared_ptr<Class>>(
+  BoundClass<Class, Layer, std::shared_ptr<Class>>(
       m, "Padding",
       "Pads height and width by one size, (left, right), or (top, bottom, "
       "left, right).")
@@ -231,7 +231,7 @@ void bind_padding(py::module_& m) {
   bind_padding_of<layers::SymmetricPadding>(m, "SymmetricPadding",
                                             "Mirrors, with the border sample.");
   using Constant = layers::ConstantPadding;
-  py::class_<Constant, Class, std::shared_ptr<Constant>>(m, "ConstantPadding",
+  BoundClass<Constant, Class, std::shared_ptr<Constant>>(m, "ConstantPadding",
                                                          "Pads with one value.")
       .def(py::init(
                [](const Shape& padding, float value, const std::string& label) {

@@ -26,7 +26,7 @@ void with_window_arguments(Def def) {
 
 /// The fields that both window descriptors have, comparison and copying.
 template <class Descriptor>
-void bind_window_fields(py::class_<Descriptor>& type) {
+void bind_window_fields(BoundClass<Descriptor>& type) {
   type.def_readonly("kernel_sizes", &Descriptor::kernel_sizes)
       .def_readonly("strides", &Descriptor::strides)
       .def_readonly("dilation_rates", &Descriptor::dilation_rates)

@@ -32,7 +32,7 @@ Descriptor make_of_type(Pair kernel_sizes, Pair strides, Pair dilation_rates,
 }
 
 void bind_descriptor(py::module_& m) {
-  py::class_<Descriptor> type(m, "PoolingDescriptor",
+  BoundClass<Descriptor> type(m, "PoolingDescriptor",
                               "Pairs are (height, width), or one integer.");
   with_window_arguments([&](const auto&... window) {
     const py::arg kernel_sizes("kernel_sizes");
@@ -72,7 +72,7 @@ struct Window {
 
 template <class Class>
 void bind_pooling_of(py::module_& m, const char* name, const char* doc) {
-  py::class_<Class, layers::Pooling, std::shared_ptr<Class>>(m, name, doc)
+  BoundClass<Class, layers::Pooling, std::shared_ptr<Class>>(m, name, doc)
       .def(py::init(
                [name](const OptionalPair& kernel_size,
                       const OptionalPair& stride, const PaddingSpec& padding,
@@ -94,7 +94,7 @@ void bind_pooling_of(py::module_& m, const char* name, const char* doc) {
 void bind_window_layers(py::module_& m) {
   bind_descriptor(m);
   using Class = layers::Pooling;
-  py::class_<Class, Layer, std::shared_ptr<Class>>(
+  BoundClass<Class, Layer, std::shared_ptr<Class>>(
       m, "Pooling", "(N, C, H, W) -> (N, C, H', W'), over windows.")
       .def(py::init([](const Descriptor& descriptor, const std::string& label) {
              return make_layer<Class>(label, descriptor);
@@ -122,7 +122,7 @@ void bind_window_layers(py::module_& m) {
       "The root of the sum of squares of each window. No stride is the kernel "
       "size.");
   using Average = layers::AveragePooling;
-  py::class_<Average, Class, std::shared_ptr<Average>>(
+  BoundClass<Average, Class, std::shared_ptr<Average>>(
       m, "AveragePooling",
       "The mean of each window, with or without padded samples. No stride is "
       "the kernel size.")

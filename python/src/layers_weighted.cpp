@@ -41,7 +41,7 @@ Descriptor make_descriptor(Pair kernel_sizes, std::int64_t in, std::int64_t out,
           .padding_sizes = padding_sizes.value_or(Pair{})};
 }
 
-void bind_descriptor_fields(py::class_<Descriptor>& type) {
+void bind_descriptor_fields(BoundClass<Descriptor>& type) {
   type.def_readonly("convolution_type", &Descriptor::convolution_type)
       .def_readonly("input_feature_channel_count",
                     &Descriptor::input_feature_channel_count)
@@ -56,7 +56,7 @@ void bind_descriptor_fields(py::class_<Descriptor>& type) {
 }
 
 void bind_descriptor(py::module_& m) {
-  py::class_<Descriptor> type(m, "ConvolutionDescriptor",
+  BoundClass<Descriptor> type(m, "ConvolutionDescriptor",
                               "Pairs are (height, width), or one integer.");
   const py::arg kernel("kernel_sizes");
   const py::arg in = whole("input_feature_channel_count");
@@ -104,7 +104,7 @@ void bind_descriptor(py::module_& m) {
 
 void bind_weighted_base(py::module_& m) {
   using Class = layers::WeightedLayer;
-  py::class_<Class, Layer, std::shared_ptr<Class>>(
+  BoundClass<Class, Layer, std::shared_ptr<Class>>(
       m, "WeightedLayer", "A layer with weights and optional biases.")
       .def_property_readonly("weights",
                              [](const Class& self) { return self.weights(); })
@@ -130,7 +130,7 @@ void bind_weighted_base(py::module_& m) {
 
 void bind_convolution(py::module_& m) {
   using Class = layers::Convolution;
-  py::class_<Class, layers::WeightedLayer, std::shared_ptr<Class>>(
+  BoundClass<Class, layers::WeightedLayer, std::shared_ptr<Class>>(
       m, "Convolution",
       "(N, in, H, W) -> (N, out, H', W'); standard, depthwise or "
       "transposed.\n\n"
@@ -182,7 +182,7 @@ void bind_convolution(py::module_& m) {
 
 void bind_fully_connected(py::module_& m) {
   using Class = layers::FullyConnected;
-  py::class_<Class, layers::WeightedLayer, std::shared_ptr<Class>>(
+  BoundClass<Class, layers::WeightedLayer, std::shared_ptr<Class>>(
       m, "FullyConnected",
       "y = x W^T + b: (*, in) -> (*, out), and (N, in, 1, 1) -> (N, out, 1, "
       "1).\n\nWeights are (out, in), (1, out * in, 1, 1) or (out, in, 1, 1); "
@@ -215,7 +215,7 @@ void bind_fully_connected(py::module_& m) {
 
 void bind_normalization(py::module_& m) {
   using Class = layers::BatchNormalization;
-  py::class_<Class, Layer, std::shared_ptr<Class>>(
+  BoundClass<Class, Layer, std::shared_ptr<Class>>(
       m, "BatchNormalization",
       "gamma (x - mean) / sqrt(variance + epsilon) + beta per channel (axis "
       "1).\n\nTensors are (C) or (1, C, 1, 1). None given: all are created. "
@@ -261,7 +261,7 @@ void bind_normalization(py::module_& m) {
 
 void bind_matmul(py::module_& m) {
   using Descriptor = MatMulDescriptor;
-  py::class_<Descriptor>(m, "MatMulDescriptor")
+  BoundClass<Descriptor>(m, "MatMulDescriptor")
       .def(py::init([](float alpha, bool transposes_x, bool transposes_y) {
              return Descriptor{alpha, transposes_x, transposes_y};
            }),
@@ -272,7 +272,7 @@ void bind_matmul(py::module_& m) {
       .def_readonly("transposes_y", &Descriptor::transposes_y)
       .def("__copy__", [](const Descriptor& self) { return Descriptor(self); });
   using Class = layers::MatMul;
-  py::class_<Class, Layer, std::shared_ptr<Class>>(
+  BoundClass<Class, Layer, std::shared_ptr<Class>>(
       m, "MatMul",
       "alpha * op(X) * op(Y) over the last two axes of sources X and Y; "
       "leading axes broadcast.")

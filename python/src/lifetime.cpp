@@ -112,7 +112,7 @@ void drain() {
   try {
     Device::synchronize_all();
   } catch (const Error&) {
-    // Whoever waited for the work has seen its error; nobody is left now.
+    // Each wait has thrown the error of its work; no caller is left now.
   }
 }
 

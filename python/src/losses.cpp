@@ -14,7 +14,7 @@ using Given = std::optional<TensorOrArray>;
 using losses::Loss;
 
 void bind_descriptor(py::module_& m) {
-  py::class_<Descriptor>(m, "LossDescriptor")
+  BoundClass<Descriptor>(m, "LossDescriptor")
       .def(py::init([](LossType type, ReductionType reduction, float weight,
                        float label_smoothing, std::int64_t class_count,
                        float epsilon, float delta) {
@@ -70,7 +70,7 @@ struct LossOf {
   template <class... Extra>
   static void bind(py::module_& m, const char* name, const char* doc,
                    const Extra&... fields) {
-    py::class_<Class, Loss, std::shared_ptr<Class>>(m, name, doc)
+    BoundClass<Class, Loss, std::shared_ptr<Class>>(m, name, doc)
         .def(py::init(&make_from<Class>), py::arg("descriptor"), py::kw_only(),
              py::arg("weights") = py::none(), py::arg("label") = "")
         .def(py::init([](ReductionType reduction, FieldOf<kFields>... values,
@@ -92,7 +92,7 @@ struct LossOf {
 
 void bind_losses(py::module_& m) {
   bind_descriptor(m);
-  py::class_<Loss, Layer, std::shared_ptr<Loss>>(
+  BoundClass<Loss, Layer, std::shared_ptr<Loss>>(
       m, "Loss",
       "A layer with sources prediction, labels and optionally weights; labels "
       "have the prediction's shape. weight: one factor; weights: broadcast to "

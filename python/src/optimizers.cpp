@@ -46,7 +46,7 @@ using Descriptor = OptimizerDescriptor;
   }
 
 void bind_descriptor(py::module_& m) {
-  py::class_<Descriptor>(
+  BoundClass<Descriptor>(
       m, "OptimizerDescriptor",
       "A raw gradient, summed over the batch, is clipped when that is on, "
       "multiplied by gradient_rescale, and gets the derivative of the "
@@ -71,7 +71,7 @@ void bind_descriptor(py::module_& m) {
 }
 
 void bind_base(py::module_& m) {
-  py::class_<Optimizer, std::shared_ptr<Optimizer>> optimizer(
+  BoundClass<Optimizer, std::shared_ptr<Optimizer>> optimizer(
       m, "Optimizer", "Hyper-parameters and the update rule they become.");
   optimizer.def_property_readonly("descriptor", &Optimizer::descriptor)
       .def_property("learning_rate", &Optimizer::learning_rate,
@@ -110,7 +110,7 @@ void bind_base(py::module_& m) {
 /// `arguments` are those of the constructor after the descriptor or the rate.
 template <class Class, class Base, class... Parameters>
 struct OptimizerOf {
-  using Type = py::class_<Class, Base, std::shared_ptr<Class>>;
+  using Type = BoundClass<Class, Base, std::shared_ptr<Class>>;
 
   template <class Rate, class... Extra>
   static Type bind(py::module_& m, const char* name, const char* doc,

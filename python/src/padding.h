@@ -48,7 +48,7 @@ std::shared_ptr<Layer> make_layer(const std::string& label, Args&&... args) {
 /// Binds a layer whose keywords are its constructor's parameters.
 template <class Layer, class Base, class... Parameters>
 struct SimpleLayer {
-  using Class = py::class_<Layer, Base, std::shared_ptr<Layer>>;
+  using Class = BoundClass<Layer, Base, std::shared_ptr<Layer>>;
 
   template <class... Extra>
   static Class bind(py::module_& m, const char* name, const char* doc,

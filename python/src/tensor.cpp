@@ -16,6 +16,7 @@ struct Contents {
   std::optional<ArrayLike> data;
   std::optional<double> fill;
   std::optional<RandomInitializerType> random_initializer;
+  std::optional<int> batch_axis;
 };
 
 std::string one_name(const std::string& label, const std::string& name) {
@@ -41,16 +42,19 @@ Tensor make(const TensorDescriptor& descriptor, const std::string& label,
                   .got = std::to_string(num_given) + " of them",
                   .hint = {}});
   }
-  if (contents.fill) return Tensor::filled(descriptor, *contents.fill, label);
-  if (contents.random_initializer) {
-    return Tensor::random(descriptor, *contents.random_initializer, 0, 0,
-                          label);
+  const std::optional<int> batch_axis = contents.batch_axis;
+  if (contents.fill) {
+    return Tensor::filled(descriptor, *contents.fill, label, batch_axis);
   }
-  if (!contents.data) return Tensor(descriptor, label);
+  if (contents.random_initializer) {
+    return Tensor::random(descriptor, *contents.random_initializer, 0, 0, label,
+                          batch_axis);
+  }
+  if (!contents.data) return Tensor(descriptor, label, batch_axis);
   const Context context{"tensor", label};
   const py::array array =
       converted(*contents.data, descriptor.data_type, context);
-  return Tensor(descriptor, read_only_data(array, context), label);
+  return Tensor(descriptor, read_only_data(array, context), label, batch_axis);
 }
 
 /// A view that stays valid when the tensor gets other host data later.
@@ -90,20 +94,6 @@ py::object to_dlpack(const Tensor& self, const py::kwargs& options) {
   return data->attr("copy")().attr("__dlpack__")(**options);
 }
 
-Array new_array(const TensorDescriptor& descriptor) {
-  const Shape& shape = descriptor.shape;
-  return py::reinterpret_steal<Array>(
-      py::array(
-          py::reinterpret_borrow<py::dtype>(to_dtype(descriptor.data_type)),
-          std::vector<py::ssize_t>(shape.begin(), shape.end()))
-          .release());
-}
-
-std::span<std::byte> bytes_of(py::array& array) {
-  return {static_cast<std::byte*>(array.mutable_data()),
-          static_cast<std::size_t>(array.nbytes())};
-}
-
 /// The newest values: the device's when it has a copy, else the host's.
 Array to_numpy(const Tensor& self) {
   Array array = new_array(self.descriptor());
@@ -131,7 +121,7 @@ py::typing::Dict<py::str, Array> optimizer_data(const Tensor& self) {
   py::typing::Dict<py::str, Array> result;
   const auto slots = without_gil([&] { return self.optimizer_data(); });
   for (const OptimizerData& slot : slots) {
-    Array array = new_array(self.descriptor());
+    Array array = new_array(slot.descriptor);
     std::memcpy(bytes_of(array).data(), slot.data.data(),
                 std::min(slot.data.size(), bytes_of(array).size()));
     array.attr("flags").attr("writeable") = false;
@@ -200,13 +190,15 @@ void bind_tensor_data(py::module_& m) {
 #define TRAINGRAPH_TENSOR_PARAMETERS                                  \
   std::string label, std::string name, std::optional<ArrayLike> data, \
       std::optional<double> fill,                                     \
-      std::optional<RandomInitializerType> random_initializer
+      std::optional<RandomInitializerType> random_initializer,        \
+      std::optional<int> batch_axis
 #define TRAINGRAPH_TENSOR_ARGUMENTS                                          \
   py::kw_only(), py::arg("label") = "", py::arg("name") = "",                \
                  py::arg("data") = py::none(), py::arg("fill") = py::none(), \
-                 py::arg("random_initializer") = py::none()
+                 py::arg("random_initializer") = py::none(),                 \
+                 whole("batch_axis") = 0
 #define TRAINGRAPH_TENSOR_CONTENTS \
-  one_name(label, name), Contents { data, fill, random_initializer }
+  one_name(label, name), Contents { data, fill, random_initializer, batch_axis }
 
 void bind_tensor_class(py::module_& m) {
   Handle<Tensor> tensor(
@@ -214,8 +206,11 @@ void bind_tensor_class(py::module_& m) {
       "A named, typed array that graphs are wired with. It may hold data on "
       "the host, on a device, or neither (an intermediate result).\n\n"
       "data: contents, copied; fill: one value everywhere; "
-      "random_initializer: random values from the platform's seed. Raises "
-      "ShapeError on a size below 1, DTypeError when data has another type.");
+      "random_initializer: random values from the platform's seed. batch_axis, "
+      "for inputs and labels: the axis whose size is the batch or a whole "
+      "multiple of it; None when the tensor is the same at any batch size. "
+      "Raises ShapeError on a size below 1, DTypeError when data has another "
+      "type, InvalidArgument on an axis that is not there.");
   tensor
       .def(py::init([](const TensorDescriptor& descriptor,
                        TRAINGRAPH_TENSOR_PARAMETERS) {
@@ -250,6 +245,9 @@ void bind_tensor_class(py::module_& m) {
                              [](const Tensor& self) { return self.shape(); })
       .def_property_readonly(
           "data_type", [](const Tensor& self) { return self.data_type(); })
+      .def_property_readonly("batch_axis", never_waits(&Tensor::batch_axis),
+                             "The axis that follows the batch size where the "
+                             "tensor is an input or a label, as it was given.")
       .def_property("label", &Tensor::label, &Tensor::set_label,
                     "Default: \"data\" and the id.")
       .def_property_readonly(
@@ -367,7 +365,7 @@ void bind_tensor(py::module_& m) {
                     "Read by compile(): graphs that were compiled before "
                     "refuse to train on (StateError) until they are compiled "
                     "again.");
-  py::class_<Platform>(m, "Platform",
+  BoundClass<Platform>(m, "Platform",
                        "Global random seed of initializers and dropout.")
       .def_static("set_rng_seed", &Platform::set_rng_seed, whole("seed"))
       .def_static("get_rng_seed", &Platform::rng_seed,

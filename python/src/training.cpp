@@ -17,8 +17,9 @@ using Inference = Handle<InferenceGraph, CompiledGraph>;
 
 constexpr const char* kExecuteDoc =
     "Forward, loss, gradient and, with an optimizer, update.\n\n"
-    "Data is name -> C-contiguous array of the declared type and shape, axis 0 "
-    "being 1 to the compiled batch; checked before anything is enqueued. It "
+    "Data is name -> C-contiguous array of the declared type and shape, the "
+    "batch axis being that of batch_size; checked before anything is enqueued. "
+    "It "
     "counts for this call alone; what is not given is what "
     "bind_and_write_data() bound last, or the tensor's host data, else "
     "InvalidArgument. skip_writing_input_data_to_device: ignores the data of "
@@ -142,42 +143,55 @@ std::optional<Tensor> optional(const Tensor& tensor) {
   return tensor ? std::optional(tensor) : std::nullopt;
 }
 
-Array float_view(const py::object& base, std::span<float> values,
-                 const Shape& shape) {
-  return view(std::as_bytes(values), {shape, DataType::Float32}, base,
-              /*is_writable=*/true);
+Array array_of(GradientView gradient) {
+  return view(gradient.data, gradient.descriptor,
+              holder_of(std::move(gradient.owner)), /*is_writable=*/true);
 }
 
 Array gradient(const TrainingGraph& self, const Tensor& parameter) {
-  std::shared_ptr<void> owner;
-  const std::span<float> values = without_gil([&] {
+  return array_of(without_gil([&] {
     self.synchronize();
-    return self.gradient(parameter, &owner);
-  });
-  return float_view(holder_of(std::move(owner)), values, parameter.shape());
+    return self.gradient_view(parameter);
+  }));
 }
 
 Array gradients(const TrainingGraph& self) {
-  std::shared_ptr<void> owner;
-  const std::span<float> values = without_gil([&] {
+  return array_of(without_gil([&] {
     self.synchronize();
-    return self.gradients(&owner);
-  });
-  return float_view(holder_of(std::move(owner)), values,
-                    {static_cast<std::int64_t>(values.size())});
+    return self.gradients_view();
+  }));
 }
 
 Array gradient_data(const TrainingGraph& self, const Tensor& parameter,
-                    const Layer& layer) {
-  auto values = std::make_unique<std::vector<float>>(without_gil([&] {
+                    std::optional<const Layer*> layer) {
+  const std::vector<float> values = without_gil([&] {
     self.synchronize();
-    return self.gradient_data(parameter, layer);
-  }));
-  const std::span<float> span(*values);
-  const py::capsule owner(values.release(), [](void* p) {
-    delete static_cast<std::vector<float>*>(p);
+    return layer ? self.gradient_data(parameter, **layer)
+                 : self.gradient_data(parameter);
   });
-  return float_view(owner, span, parameter.shape());
+  Array array = new_array({parameter.shape(), DataType::Float32});
+  std::ranges::copy(std::as_bytes(std::span(values)), bytes_of(array).begin());
+  return array;
+}
+
+void set_gradient_data(TrainingGraph& self, const Tensor& parameter,
+                       const ArrayLike& values) {
+  const Context context{"set_gradient_data", label_of(parameter)};
+  const py::array array = converted(values, DataType::Float32, context);
+  const TensorData data = read_only_data(array, context);
+  if (data.descriptor && data.descriptor->shape != parameter.shape()) {
+    throw ShapeError(ErrorInfo{.op = "set_gradient_data",
+                               .node = label_of(parameter),
+                               .what = "the data has the wrong shape",
+                               .expected = parameter.shape().to_string(),
+                               .got = data.descriptor->shape.to_string()});
+  }
+  without_gil([&] {
+    self.synchronize();
+    self.set_gradient_data(parameter,
+                           {reinterpret_cast<const float*>(data.bytes),
+                            data.length / sizeof(float)});
+  });
 }
 
 void bind_gradients(Training& graph) {
@@ -204,7 +218,13 @@ void bind_gradients(Training& graph) {
                              "in the order of `parameters`; each starts at a "
                              "multiple of 64 bytes.")
       .def("gradient_data", &gradient_data, py::arg("parameter"),
-           py::arg("layer"), "A copy of the raw gradient of a parameter.")
+           py::arg("layer") = py::none(),
+           "A copy of the raw gradient of a parameter, on any device; with "
+           "`layer`, of a parameter of that layer.")
+      .def("set_gradient_data", &set_gradient_data, py::arg("parameter"),
+           py::arg("values"),
+           "Copies float32 values to the raw gradient of a parameter, on any "
+           "device: between execute_gradient and execute_optimizer_update.")
       .def_property_readonly("parameters", &TrainingGraph::parameters,
                              "Trained parameters in order.");
 }

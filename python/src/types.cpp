@@ -29,15 +29,15 @@ void print_by_name(const py::object& type) {
 }
 
 template <class Enum>
-void bind_enum(py::module_& m, const char* name) {
-  py::native_enum<Enum> cases(m, name, "enum.IntEnum");
-  for (int number = 0; number < kEnumLimit; ++number) {
-    const auto value = static_cast<Enum>(number);
-    const std::string label(to_string(value));
-    if (label != "?") cases.value(label.c_str(), value);
+void bind_enum(py::module_& m) {
+  using Table = EnumTable<Enum>;
+  py::native_enum<Enum> cases(m, Table::kName, "enum.IntEnum",
+                              Table::kDoc.data());
+  for (const auto& row : Table::kCases) {
+    cases.value(row.name.data(), row.value, row.doc.data());
   }
   cases.finalize();
-  print_by_name(m.attr(name));
+  print_by_name(m.attr(Table::kName));
 }
 
 void bind_data_type(py::module_& m) {
@@ -71,7 +71,7 @@ void bind_data_type(py::module_& m) {
 
 void bind_descriptor(py::module_& m) {
   using Self = TensorDescriptor;
-  py::class_<Self>(m, "TensorDescriptor",
+  BoundClass<Self>(m, "TensorDescriptor",
                    "Shape and element type of a dense, row-major tensor.\n\n"
                    "Images are NCHW, sequences (batch, time, features); axis "
                    "0 is the batch.")
@@ -227,9 +227,10 @@ py::tuple to_tuple(const std::int64_t* begin, const std::int64_t* end) {
 
 void bind_types(py::module_& m) {
   bind_data_type(m);
-#define TRAINGRAPH_BIND_ENUM(Enum) bind_enum<Enum>(m, #Enum);
-  TRAINGRAPH_ENUMS(TRAINGRAPH_BIND_ENUM)
-#undef TRAINGRAPH_BIND_ENUM
+#define TRAINGRAPH_ENUM(Enum, doc) bind_enum<Enum>(m);
+#define TRAINGRAPH_CASE(Case, number, name, doc)
+#define TRAINGRAPH_END_ENUM
+#include "traingraph/enums.inc"
   bind_descriptor(m);
 }
 

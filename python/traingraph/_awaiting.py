@@ -33,7 +33,7 @@ def wait_for(
         try:
             loop.call_soon_threadsafe(_settle, future, finished)
         except RuntimeError:
-            # The loop was closed before the work was over: nobody waits.
+            # The loop was closed before the work was over: no task awaits it.
             if not loop.is_closed():
                 raise
 

@@ -444,7 +444,7 @@ class Tensor:
     """
     A named, typed array that graphs are wired with. It may hold data on the host, on a device, or neither (an intermediate result).
 
-    data: contents, copied; fill: one value everywhere; random_initializer: random values from the platform's seed. Raises ShapeError on a size below 1, DTypeError when data has another type.
+    data: contents, copied; fill: one value everywhere; random_initializer: random values from the platform's seed. batch_axis, for inputs and labels: the axis whose size is the batch or a whole multiple of it; None when the tensor is the same at any batch size. Raises ShapeError on a size below 1, DTypeError when data has another type, InvalidArgument on an axis that is not there.
     """
     @staticmethod
     def image(
@@ -459,6 +459,7 @@ class Tensor:
         data: ArrayLike | None = None,
         fill: float | None = None,
         random_initializer: RandomInitializerType | str | None = None,
+        batch_axis: int | None = 0,
     ) -> Tensor:
         """
         A tensor of shape (batch_size, feature_channel_count, height, width).
@@ -477,6 +478,7 @@ class Tensor:
         data: ArrayLike | None = None,
         fill: float | None = None,
         random_initializer: RandomInitializerType | str | None = None,
+        batch_axis: int | None = 0,
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -489,6 +491,7 @@ class Tensor:
         data: ArrayLike | None = None,
         fill: float | None = None,
         random_initializer: RandomInitializerType | str | None = None,
+        batch_axis: int | None = 0,
     ) -> None: ...
     def __repr__(self) -> str: ...
     def bind_and_write_data(
@@ -526,6 +529,11 @@ class Tensor:
     def synchronize_optimizer_data(self) -> None:
         """
         Device to host for the optimizer's buffers.
+        """
+    @property
+    def batch_axis(self) -> int | None:
+        """
+        The axis that follows the batch size where the tensor is an input or a label, as it was given.
         """
     @property
     def data(self) -> NDArray[Any] | None:
@@ -2955,7 +2963,7 @@ class TrainingGraph(CompiledGraph):
         """
         Forward, loss, gradient and, with an optimizer, update.
 
-        Data is name -> C-contiguous array of the declared type and shape, axis 0 being 1 to the compiled batch; checked before anything is enqueued. It counts for this call alone; what is not given is what bind_and_write_data() bound last, or the tensor's host data, else InvalidArgument. skip_writing_input_data_to_device: ignores the data of this call. batch_size 0 is the compiled batch. outputs_data: writable arrays that receive declared outputs. synchronous: waits and raises the run's error. Raises ShapeError, DTypeError, InvalidArgument, StateError.
+        Data is name -> C-contiguous array of the declared type and shape, the batch axis being that of batch_size; checked before anything is enqueued. It counts for this call alone; what is not given is what bind_and_write_data() bound last, or the tensor's host data, else InvalidArgument. skip_writing_input_data_to_device: ignores the data of this call. batch_size 0 is the compiled batch. outputs_data: writable arrays that receive declared outputs. synchronous: waits and raises the run's error. Raises ShapeError, DTypeError, InvalidArgument, StateError.
         """
     def execute_forward(
         self,
@@ -3007,9 +3015,11 @@ class TrainingGraph(CompiledGraph):
         """
         The raw gradient of a parameter on the device: a writable view, to be edited between execute_gradient and execute_optimizer_update. Waits for work in flight. Valid until the next gradient pass.
         """
-    def gradient_data(self, parameter: Tensor, layer: Layer) -> NDArray[Any]:
+    def gradient_data(
+        self, parameter: Tensor, layer: Layer | None = None
+    ) -> NDArray[Any]:
         """
-        A copy of the raw gradient of a parameter.
+        A copy of the raw gradient of a parameter, on any device; with `layer`, of a parameter of that layer.
         """
     def gradient_tensor(self, input: Tensor) -> Tensor | None:
         """
@@ -3022,6 +3032,10 @@ class TrainingGraph(CompiledGraph):
     def result_gradient_tensors(self, layer: Layer) -> list[Tensor]:
         """
         Outgoing gradients: of the layer's sources.
+        """
+    def set_gradient_data(self, parameter: Tensor, values: ArrayLike) -> None:
+        """
+        Copies float32 values to the raw gradient of a parameter, on any device: between execute_gradient and execute_optimizer_update.
         """
     def set_training_tensor_parameters(
         self, parameters: collections.abc.Sequence[TensorParameter]

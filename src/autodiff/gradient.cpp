@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "autodiff/node_gradient.h"
+
 namespace traingraph {
 namespace {
 
@@ -39,8 +41,6 @@ class ReverseWalk {
   }
 
  private:
-  class Context;
-
   /// Forward reachability from the wanted values, not through stopped ones.
   void mark_values_that_need_gradients() {
     needs_.assign(program_.values().size(), false);
@@ -51,6 +51,7 @@ class ReverseWalk {
       const bool reaches =
           std::ranges::any_of(node.inputs, [&](ValueId v) { return needs(v); });
       if (!reaches) continue;
+      if (node.op->no_gradient == NoGradient::Ends) continue;
       for (ValueId result : node.outputs) {
         if (!request_.stopped.contains(result)) needs_[result] = true;
       }
@@ -65,43 +66,28 @@ class ReverseWalk {
   std::vector<bool> needs_;
 };
 
-class ReverseWalk::Context : public GradContext {
- public:
-  Context(ReverseWalk& walk, const Node& node) : walk_(walk), node_(node) {}
-
-  const Node& node() const override { return node_; }
-  Program& program() override { return walk_.program_; }
-  bool wants(int input) const override {
-    return walk_.needs(node_.inputs[input]);
-  }
-  ValueId result_gradient(int result) const override {
-    // A stopped result passes nothing on, even if its siblings do.
-    if (!walk_.needs(node_.outputs[result])) return kNoValue;
-    const auto it = walk_.gradients_.find(node_.outputs[result]);
-    return it == walk_.gradients_.end() ? kNoValue : it->second;
-  }
-  void set(int input, ValueId gradient) override {
-    if (wants(input)) walk_.accumulate(node_.inputs[input], gradient);
-  }
-
- private:
-  ReverseWalk& walk_;
-  const Node& node_;
-};
-
 void ReverseWalk::visit(NodeId id) {
-  // A copy: appending gradient nodes moves the originals.
-  const Node node = program_.node(id);
-  if (node.op->gradient_rule == nullptr) return;
-  const bool has_gradient = std::ranges::any_of(node.outputs, [&](ValueId v) {
-    return needs(v) && gradients_.contains(v);
+  const Node& node = program_.node(id);
+  NodeGradientRequest request{.node = id, .result_gradients = {}, .wanted = {}};
+  bool arrives = false, is_wanted = false;
+  for (ValueId v : node.inputs) {
+    request.wanted.push_back(needs(v));
+    is_wanted = is_wanted || request.wanted.back();
+  }
+  if (!is_wanted) return;
+  for (ValueId v : node.outputs) {
+    // A stopped result passes nothing on, even if its siblings do.
+    const auto gradient = needs(v) ? gradients_.find(v) : gradients_.end();
+    const bool has = gradient != gradients_.end();
+    request.result_gradients.push_back(has ? gradient->second : kNoValue);
+    arrives = arrives || has;
+  }
+  if (!arrives) return;
+  // Those of a node that appended gradients are not moved with it.
+  const std::vector<ValueId> inputs = node.inputs;
+  differentiate_node(program_, request, [&](int input, ValueId gradient) {
+    accumulate(inputs[input], gradient);
   });
-  const bool is_wanted =
-      std::ranges::any_of(node.inputs, [&](ValueId v) { return needs(v); });
-  if (!has_gradient || !is_wanted) return;
-  program_.position = {Phase::Gradient, node.layer, node.name};
-  Context context(*this, node);
-  node.op->gradient_rule(context);
 }
 
 }  // namespace

@@ -6,6 +6,9 @@
 // ops; contributions to one value are added in the order in which its readers
 // are visited, last reader first; a stopped value passes nothing on.
 //
+// Gradients end at ops that say so (OpDef::no_gradient). One without a rule on
+// the path from a wanted value to a seed is an error, never a silent zero.
+//
 // Example: y = matmul(x, w), l = loss(y, t), wanted {w}, seed l: appends
 // g = loss_gradient(1, y, t) and dw = matmul(x^T, g); x gets nothing.
 #pragma once
@@ -29,7 +32,8 @@ struct GradientRequest {
 };
 
 /// Appended nodes get Phase::Gradient and the layer and name of the node they
-/// differentiate.
+/// differentiate. Throws UnsupportedError naming op and node when one on the
+/// path has no gradient rule.
 GradientMap differentiate(Program& program, const GradientRequest& request);
 
 }  // namespace traingraph

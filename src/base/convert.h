@@ -8,10 +8,13 @@
 
 namespace traingraph {
 
-/// Out of range saturates and NaN becomes 0, where C++ would be undefined.
+/// Out of range saturates and NaN becomes 0, where C++ would be undefined. A
+/// class is a float stored in fewer bits.
 template <class To, class From>
 To convert(From x) {
-  if constexpr (std::is_same_v<To, bool>) {
+  if constexpr (!std::is_arithmetic_v<From>) {
+    return convert<To>(static_cast<float>(x));
+  } else if constexpr (std::is_same_v<To, bool>) {
     return x != 0;
   } else if constexpr (std::is_integral_v<To> &&
                        std::is_floating_point_v<From>) {

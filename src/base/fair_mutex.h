@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A mutex that serves threads in the order in which they came. A std::mutex
-// may go to the thread that has just let go of it, again and again: compile()
-// would wait for as long as another thread keeps submitting.
+// A mutex that threads lock in the order in which they called lock(). The
+// thread that unlocks a std::mutex may lock it again at once, any number of
+// times: compile() would wait for as long as another thread keeps submitting.
 #pragma once
 
 #include <condition_variable>

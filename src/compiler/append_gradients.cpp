@@ -1,43 +1,44 @@
 // SPDX-License-Identifier: MIT
 #include "compiler/append_gradients.h"
 
+#include <unordered_map>
 #include <unordered_set>
-
-#include "graph/tensor_state.h"
 
 namespace traingraph {
 namespace {
 
 class GradientAssembler {
  public:
-  GradientAssembler(const Declaration& declaration, Assembled& a)
-      : declaration_(declaration), a_(a) {}
+  GradientAssembler(const MergedGraph& graph, Assembled& a)
+      : graph_(graph), a_(a), accumulator_of_(graph.tensors.size(), kNoTensor) {
+    for (const auto& [of, into] : graph.accumulators) {
+      accumulator_of_[of] = into;
+    }
+  }
 
   void run() {
     GradientRequest request;
     request.seeds = seeds();
     if (request.seeds.empty()) return;
-    const std::vector<Tensor> parameters = trainable_parameters(declaration_);
-    for (const Tensor& tensor : parameters) want(tensor, request);
+    for (TensorIndex tensor : graph_.trainable) want(tensor, request);
     if (computes_input_gradients()) {
-      for (const auto& [name, tensor] : declaration_.inputs) {
-        if (tensor.data_type() == DataType::Float32) want(tensor, request);
+      for (const auto& [name, tensor] : graph_.inputs) {
+        const TensorDescriptor& desc = graph_.tensors[tensor].desc;
+        if (is_float(desc.data_type)) want(tensor, request);
       }
     }
-    for (const Tensor& tensor : debugged_results(declaration_, a_)) {
-      want(tensor, request);
-    }
-    for (const Tensor& tensor : declaration_.stopped) {
+    for (TensorIndex tensor : debugged_results(graph_)) want(tensor, request);
+    for (TensorIndex tensor : graph_.stopped) {
       request.stopped.insert(a_.find(tensor));
     }
     a_.gradient_of = differentiate(a_.program, request);
-    collect(parameters);
+    collect();
     collect_debugged();
   }
 
  private:
   bool computes_input_gradients() const {
-    return declaration_.computes_all_gradients || declaration_.is_linkable;
+    return graph_.computes_all_gradients || graph_.is_linkable;
   }
 
   std::vector<std::pair<ValueId, ValueId>> seeds() {
@@ -45,48 +46,50 @@ class GradientAssembler {
     program.position = {Phase::Gradient, -1, "seed"};
     std::vector<std::pair<ValueId, ValueId>> seeds;
     for (ValueId loss : a_.losses) {
-      seeds.emplace_back(
-          loss, program.append_one(OpKind::Fill,
-                                   FillAttrs{program.shape(loss), 1.0f}, {}));
+      const TensorDescriptor& desc = program.desc(loss);
+      const FillAttrs ones{desc.shape, 1.0f, desc.data_type};
+      seeds.emplace_back(loss, program.append_one(OpKind::Fill, ones, {}));
       a_.loss_seeds.push_back(seeds.back().second);
     }
-    for (const auto& user : declaration_.user_gradients) {
+    for (const auto& user : graph_.user_gradients) {
       const ValueId value = a_.find(user.of);
-      const Tensor& gradient = user.gradient;
       if (value == kNoValue) continue;
-      const ValueId input = program.add_value(
-          Role::Input, program.desc(value), gradient.label(), gradient.state());
-      a_.value_of[gradient.tensor_id()] = input;
-      seeds.emplace_back(value, input);
+      seeds.emplace_back(
+          value, add_value(Role::Input, program.desc(value), user.gradient));
     }
     return seeds;
   }
 
-  void want(const Tensor& tensor, GradientRequest& request) {
+  ValueId add_value(Role role, TensorDescriptor desc, TensorIndex tensor) {
+    ValueId& value = a_.value_of[tensor];
+    value =
+        a_.program.add_value(role, desc, graph_.tensors[tensor].name, tensor);
+    return value;
+  }
+
+  void want(TensorIndex tensor, GradientRequest& request) {
     const ValueId value = a_.find(tensor);
     if (value != kNoValue) request.wanted.push_back(value);
   }
 
   /// The gradient as the update and the host see it: an accumulator that
   /// linked graphs share, or a value of its own.
-  ValueId finish(const Tensor& tensor, ValueId gradient, int index) {
+  ValueId finish(TensorIndex tensor, ValueId gradient, int index) {
     Program& program = a_.program;
-    program.position = {Phase::Gradient, -1, tensor.label()};
-    const auto accumulator = declaration_.accumulators.find(tensor.tensor_id());
-    if (accumulator == declaration_.accumulators.end()) return own(gradient);
-    const ValueId into = program.add_value(
-        Role::Variable, program.desc(gradient), accumulator->second.label(),
-        accumulator->second.state());
-    const Tensor& factors = declaration_.accumulation;
-    auto [it, is_new] = a_.value_of.try_emplace(factors.tensor_id(), kNoValue);
-    if (is_new) {
-      it->second = program.add_value(Role::Input, factors.descriptor(),
-                                     factors.label(), factors.state());
+    program.position = {Phase::Gradient, -1, graph_.tensors[tensor].name};
+    const TensorIndex accumulator = accumulator_of_[tensor];
+    if (accumulator == kNoTensor) return own(gradient);
+    const ValueId into =
+        add_value(Role::Variable, program.desc(gradient), accumulator);
+    ValueId factors = a_.find(graph_.accumulation);
+    if (factors == kNoValue) {
+      const TensorIndex hidden = graph_.accumulation;
+      factors = add_value(Role::Input, graph_.tensors[hidden].desc, hidden);
     }
     const ValueId factor = program.append_one(
         OpKind::Slice,
         SliceAttrs{.start = {index}, .end = {index + 1}, .stride = {1}},
-        {it->second});
+        {factors});
     program.append(OpKind::AccumulateGradient, NoAttrs{},
                    {into, gradient, factor});
     return into;
@@ -107,36 +110,48 @@ class GradientAssembler {
     return program.append_one(OpKind::Slice, all, {gradient});
   }
 
-  /// A target may implement these ops as views of what they read.
-  ValueId source_of_bytes(ValueId value) const {
-    const Program& program = a_.program;
-    while (program.value(value).producer >= 0) {
-      const Node& node = program.node(program.value(value).producer);
-      const bool may_be_view = node.op->kind == OpKind::Reshape ||
-                               node.op->kind == OpKind::Transpose ||
-                               node.op->kind == OpKind::Reduce ||
-                               node.op->kind == OpKind::Cast;
-      if (!may_be_view || program.shape(node.inputs[0]).num_elements() !=
-                              program.shape(value).num_elements()) {
-        break;
-      }
-      value = node.inputs[0];
+  /// Follows views; each value of a chain is passed once.
+  ValueId source_of_bytes(ValueId value) {
+    std::vector<ValueId> views;
+    ValueId source = value;
+    for (ValueId next; (next = viewed(source)) != kNoValue; source = next) {
+      views.push_back(source);
     }
-    return value;
+    for (ValueId view : views) source_of_bytes_[view] = source;
+    return source;
   }
 
-  void collect(const std::vector<Tensor>& parameters) {
+  /// What `value` may be a view of, or a farther value of that chain.
+  ValueId viewed(ValueId value) const {
+    const auto known = source_of_bytes_.find(value);
+    if (known != source_of_bytes_.end()) return known->second;
+    const Program& program = a_.program;
+    if (program.value(value).producer < 0) return kNoValue;
+    const Node& node = program.node(program.value(value).producer);
+    // A target may implement these ops as views of what they read.
+    const bool may_be_view = node.op->kind == OpKind::Reshape ||
+                             node.op->kind == OpKind::Transpose ||
+                             node.op->kind == OpKind::Reduce ||
+                             node.op->kind == OpKind::Cast;
+    const bool has_all =
+        may_be_view && program.shape(node.inputs[0]).num_elements() ==
+                           program.shape(value).num_elements();
+    return has_all ? node.inputs[0] : kNoValue;
+  }
+
+  void collect() {
     int index = 0;
-    for (const Tensor& tensor : parameters) {
+    for (TensorIndex tensor : graph_.trainable) {
       const ValueId value = a_.find(tensor);
       const auto gradient = a_.gradient_of.find(value);
       const int position = index++;
       if (gradient == a_.gradient_of.end()) continue;
+      a_.trained_at[tensor] = static_cast<int>(a_.trained.size());
       a_.trained.push_back(
           {tensor, value, finish(tensor, gradient->second, position)});
     }
     if (!computes_input_gradients()) return;
-    for (const auto& [name, tensor] : declaration_.inputs) {
+    for (const auto& [name, tensor] : graph_.inputs) {
       const auto gradient = a_.gradient_of.find(a_.find(tensor));
       const int position = index++;
       if (gradient == a_.gradient_of.end()) continue;
@@ -147,7 +162,7 @@ class GradientAssembler {
   }
 
   void collect_debugged() {
-    for (const Tensor& tensor : debugged_results(declaration_, a_)) {
+    for (TensorIndex tensor : debugged_results(graph_)) {
       const ValueId value = a_.find(tensor);
       if (value == kNoValue) continue;
       a_.debugged.push_back(value);
@@ -158,15 +173,17 @@ class GradientAssembler {
     }
   }
 
-  const Declaration& declaration_;
+  const MergedGraph& graph_;
   Assembled& a_;
+  std::vector<TensorIndex> accumulator_of_;
   std::unordered_set<ValueId> owned_;
+  std::unordered_map<ValueId, ValueId> source_of_bytes_;  // of views
 };
 
 }  // namespace
 
-void append_gradients(const Declaration& declaration, Assembled& assembled) {
-  GradientAssembler(declaration, assembled).run();
+void append_gradients(const MergedGraph& graph, Assembled& assembled) {
+  GradientAssembler(graph, assembled).run();
 }
 
 }  // namespace traingraph

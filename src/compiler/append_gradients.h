@@ -9,6 +9,6 @@ namespace traingraph {
 /// Appends the gradients of all losses and user gradients with respect to what
 /// is trained, asked for or debugged; fills gradient_of, trained,
 /// input_gradients and debugged.
-void append_gradients(const Declaration& declaration, Assembled& assembled);
+void append_gradients(const MergedGraph& graph, Assembled& assembled);
 
 }  // namespace traingraph

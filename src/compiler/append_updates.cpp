@@ -3,31 +3,35 @@
 
 #include <algorithm>
 
-#include "graph/tensor_state.h"
+#include "graph/op_def.h"
 
 namespace traingraph {
 namespace {
 
 class UpdateAssembler {
  public:
-  UpdateAssembler(const Declaration& declaration, Assembled& a)
-      : declaration_(declaration),
-        optimizer_(*declaration.optimizer),
+  UpdateAssembler(const MergedGraph& graph, Assembled& a)
+      : graph_(graph),
+        rule_(*graph.update),
         program_(a.program),
-        a_(a) {}
+        a_(a),
+        layer_of_(layers_of(a.program)),
+        slots_of_(graph.tensors.size(), nullptr) {
+    for (std::size_t i = 0; i < graph.trainable.size(); ++i) {
+      slots_of_[graph.trainable[i]] = &graph.slots[i];
+    }
+  }
 
   void run() {
     if (a_.trained.empty()) return;
     program_.position = {Phase::Update, -1, "optimizer"};
-    rates_ = program_.add_value(Role::Input, declaration_.rates.descriptor(),
-                                declaration_.rates.label(),
-                                declaration_.rates.state());
-    a_.value_of[declaration_.rates.tensor_id()] = rates_;
-    const auto clipping = optimizer_.descriptor().gradient_clipping_type;
+    rates_ = add_value(Role::Input, graph_.rates);
     ValueId scale = kNoValue;
-    if (clipping == GradientClippingType::ByGlobalNorm) scale = global_scale();
+    if (rule_.clipping == GradientClippingType::ByGlobalNorm) {
+      scale = global_scale();
+    }
     for (const Trained& trained : a_.trained) {
-      if (clipping == GradientClippingType::ByNorm) {
+      if (rule_.clipping == GradientClippingType::ByNorm) {
         scale = append_scale({squared_norm(trained.gradient)}, 0);
       }
       append_update(trained, scale);
@@ -35,13 +39,34 @@ class UpdateAssembler {
   }
 
  private:
+  /// Layer of the first forward node that reads a value, by value.
+  static std::vector<int> layers_of(const Program& program) {
+    std::vector<int> layers(program.values().size(), -1);
+    std::vector<bool> is_known(layers.size(), false);
+    for (const Node& node : program.nodes()) {
+      for (ValueId v : node.inputs) {
+        if (v == kNoValue || is_known[v]) continue;
+        is_known[v] = true;
+        layers[v] = node.layer;
+      }
+    }
+    return layers;
+  }
+
+  ValueId add_value(Role role, TensorIndex tensor) {
+    const TensorInfo& info = graph_.tensors[tensor];
+    ValueId& value = a_.value_of[tensor];
+    value = program_.add_value(role, info.desc, info.name, tensor);
+    return value;
+  }
+
   ValueId squared_norm(ValueId gradient) {
     return program_.append_one(OpKind::SquaredNorm, NoAttrs{}, {gradient});
   }
 
   ValueId append_scale(std::vector<ValueId> norms, float custom_norm) {
     norms.insert(norms.begin(), rates_);
-    const float maximum = optimizer_.descriptor().maximum_clipping_norm;
+    const float maximum = rule_.maximum_clipping_norm;
     return program_.append_one(OpKind::ClipScale,
                                ClipScaleAttrs{maximum, custom_norm},
                                std::move(norms));
@@ -52,55 +77,42 @@ class UpdateAssembler {
     for (const Trained& trained : a_.trained) {
       norms.push_back(squared_norm(trained.gradient));
     }
-    return append_scale(std::move(norms),
-                        optimizer_.descriptor().custom_global_norm);
+    return append_scale(std::move(norms), rule_.custom_global_norm);
   }
 
   void append_update(const Trained& trained, ValueId scale) {
-    const OpDef& op = op_def(optimizer_.op());
-    const auto names = optimizer_.slots();
-    const auto& slots = declaration_.slots.at(trained.tensor.tensor_id());
+    const OpDef& op = op_def(rule_.op);
+    const auto& slots = *slots_of_[trained.tensor];
     std::vector<ValueId> inputs{trained.value, trained.gradient};
     for (std::size_t i = 2; i < op.inputs.size(); ++i) {
       const std::string_view input = op.inputs[i].name;
       if (input == "rates") inputs.push_back(rates_);
       if (input == "scale") inputs.push_back(scale);
       if (!op.inputs[i].is_mutated) continue;
-      const auto slot = std::ranges::find(names, input);
-      if (slot == names.end()) {
-        inputs.push_back(kNoValue);
-        continue;
-      }
-      const Tensor& tensor = slots[slot - names.begin()];
-      inputs.push_back(program_.add_value(Role::Variable, tensor.descriptor(),
-                                          tensor.label(), tensor.state()));
+      const auto slot = std::ranges::find(rule_.slots, input);
+      inputs.push_back(
+          slot == rule_.slots.end()
+              ? kNoValue
+              : add_value(Role::Variable, slots[slot - rule_.slots.begin()]));
     }
-    program_.position.name = trained.tensor.label();
-    program_.position.layer = layer_of(trained.value);
-    program_.append(op.kind, optimizer_.attributes(), std::move(inputs));
+    program_.position.name = graph_.tensors[trained.tensor].name;
+    program_.position.layer = layer_of_[trained.value];
+    program_.append(op.kind, rule_.attributes, std::move(inputs));
   }
 
-  /// Layer of the first forward node that reads the parameter.
-  int layer_of(ValueId parameter) const {
-    for (const Node& node : program_.nodes()) {
-      if (std::ranges::find(node.inputs, parameter) != node.inputs.end()) {
-        return node.layer;
-      }
-    }
-    return -1;
-  }
-
-  const Declaration& declaration_;
-  const Optimizer& optimizer_;
+  const MergedGraph& graph_;
+  const UpdateRule& rule_;
   Program& program_;
   Assembled& a_;
+  const std::vector<int> layer_of_;
+  std::vector<const std::vector<TensorIndex>*> slots_of_;  // by parameter
   ValueId rates_ = kNoValue;
 };
 
 }  // namespace
 
-void append_updates(const Declaration& declaration, Assembled& assembled) {
-  UpdateAssembler(declaration, assembled).run();
+void append_updates(const MergedGraph& graph, Assembled& assembled) {
+  UpdateAssembler(graph, assembled).run();
 }
 
 }  // namespace traingraph

@@ -8,6 +8,6 @@ namespace traingraph {
 
 /// Appends one update op per trained parameter, behind the norm clipping that
 /// the optimizer asks for.
-void append_updates(const Declaration& declaration, Assembled& assembled);
+void append_updates(const MergedGraph& graph, Assembled& assembled);
 
 }  // namespace traingraph

@@ -2,7 +2,6 @@
 #include "compiler/compile.h"
 
 #include "graph/op_def.h"
-#include "graph/verify.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
@@ -33,15 +32,15 @@ std::vector<ValueId> optional_values(const Assembled& assembled) {
   return optional;
 }
 
-LoweredProgram lower(const Declaration& declaration, const Target& target,
+LoweredProgram lower(const MergedGraph& graph, const Target& target,
                      const CompilerOptions& options, PlanKind kind,
                      const Assembled& assembled) {
   LowerOptions lowering{
-      .kept = readable_values(declaration, assembled),
+      .kept = readable_values(graph, assembled),
       .fuses = options.fuses,
       .joins_phases = target.joins_phases() && kind == PlanKind::Step,
       .may_be_absent = {},
-      .separates_updates = declaration.is_linkable,
+      .separates_updates = graph.is_linkable,
       .max_gpu_ms = options.max_gpu_ms};
   if (kind == PlanKind::Inference) {
     lowering.may_be_absent = optional_values(assembled);
@@ -54,28 +53,25 @@ LoweredProgram lower(const Declaration& declaration, const Target& target,
   return target.lower(assembled.program, lowering);
 }
 
-CompiledProgram compile(const Declaration& declaration, const Target& target,
+CompiledProgram compile(const MergedGraph& graph, const Target& target,
                         const CompilerOptions& options, PlanKind kind,
                         std::int64_t batch) {
   const Mode mode =
       kind == PlanKind::Inference ? Mode::Inference : Mode::Training;
-  CompiledProgram compiled{.assembled = assemble(declaration, mode, batch),
+  CompiledProgram compiled{.assembled = assemble(graph, mode, batch),
                            .lowered = {}};
-  verify(compiled.assembled.program);
   require_support(compiled.assembled.program, target);
-  compiled.lowered =
-      lower(declaration, target, options, kind, compiled.assembled);
+  compiled.lowered = lower(graph, target, options, kind, compiled.assembled);
   return compiled;
 }
 
-Plan plan(const Declaration& declaration, const CompiledProgram& compiled,
+Plan plan(const MergedGraph& graph, const CompiledProgram& compiled,
           const Target& target, const CompilerOptions& options, PlanKind kind) {
-  PlanRequest request{
-      .kind = kind,
-      .readable = readable_values(declaration, compiled.assembled),
-      .gradients = {},
-      .alignment = target.alignment(),
-      .reuses = options.reuses_memory};
+  PlanRequest request{.kind = kind,
+                      .readable = readable_values(graph, compiled.assembled),
+                      .gradients = {},
+                      .alignment = target.alignment(),
+                      .reuses = options.reuses_memory};
   for (const Trained& trained : compiled.assembled.trained) {
     request.gradients.push_back(trained.gradient);
   }
@@ -84,23 +80,26 @@ Plan plan(const Declaration& declaration, const CompiledProgram& compiled,
 
 }  // namespace
 
-Compilation compile_graph(const Declaration& declaration, const Target& target,
-                          const CompilerOptions& options, std::int64_t batch) {
+Compilation compile_graph(std::shared_ptr<const MergedGraph> merged,
+                          const Target& target, const CompilerOptions& options,
+                          std::int64_t batch) {
+  const MergedGraph& graph = *merged;
   const auto compiled = [&](PlanKind kind) {
-    return compile(declaration, target, options, kind, batch);
+    return compile(graph, target, options, kind, batch);
   };
   const auto planned = [&](const CompiledProgram& program, PlanKind kind) {
-    return plan(declaration, program, target, options, kind);
+    return plan(graph, program, target, options, kind);
   };
   Compilation c;
+  c.graph = std::move(merged);
   c.batch = batch;
-  if (declaration.trains) {
+  if (graph.trains) {
     c.training = compiled(PlanKind::Phases);
     if (target.joins_phases()) {
       const Assembled& assembled = c.training->assembled;
-      c.joined = {.assembled = assembled,
-                  .lowered = lower(declaration, target, options, PlanKind::Step,
-                                   assembled)};
+      c.joined = {
+          .assembled = assembled,
+          .lowered = lower(graph, target, options, PlanKind::Step, assembled)};
     }
     c.step = planned(c.program(PlanKind::Step), PlanKind::Step);
     c.phases = planned(*c.training, PlanKind::Phases);

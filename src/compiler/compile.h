@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The whole way from a declaration to plans, for one batch size: assemble,
+// The whole way from a merged graph to plans, for one batch size: assemble,
 // lower, schedule, plan. Allocates no device memory.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "compiler/assemble.h"
@@ -24,7 +25,9 @@ struct CompiledProgram {
   LoweredProgram lowered;
 };
 
+/// Never changes. It refers to no memory, no thread and no object of the user.
 struct Compilation {
+  std::shared_ptr<const MergedGraph> graph;
   std::int64_t batch = 0;
   std::optional<CompiledProgram> training;  // training graphs only
   /// The same, lowered for one timeline, when the target joins phases.
@@ -44,7 +47,8 @@ struct Compilation {
   }
 };
 
-Compilation compile_graph(const Declaration& declaration, const Target& target,
-                          const CompilerOptions& options, std::int64_t batch);
+Compilation compile_graph(std::shared_ptr<const MergedGraph> graph,
+                          const Target& target, const CompilerOptions& options,
+                          std::int64_t batch);
 
 }  // namespace traingraph

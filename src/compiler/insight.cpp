@@ -11,6 +11,9 @@
 namespace traingraph {
 namespace {
 
+/// Each row of a group names the group, and a group may be a whole network.
+constexpr std::size_t kMostNames = 32;
+
 constexpr std::string_view kPhases[] = {"forward", "gradient", "update"};
 
 std::string_view name_of(Phase phase) {
@@ -72,15 +75,17 @@ std::vector<double> shares_of(const Unit& unit, const Program& program) {
   return fractions(std::move(weights));
 }
 
-UnitTable::UnitTable(const CompiledProgram& compiled, const DevicePeaks& peaks)
-    : compiled_(compiled),
+UnitTable::UnitTable(const MergedGraph& graph, const CompiledProgram& compiled,
+                     const DevicePeaks& peaks)
+    : graph_(graph),
+      compiled_(compiled),
       program_(compiled.assembled.program),
       peaks_(peaks),
-      rows_(compiled.assembled.records.size() + 1),
+      rows_(graph.layers.size() + 1),
       group_(rows_.size()) {
   std::iota(group_.begin(), group_.end(), 0);
   for (std::size_t i = 0; i + 1 < rows_.size(); ++i) {
-    begin(rows_[i], compiled.assembled.records[i].name);
+    begin(rows_[i], graph.layers[i].name);
   }
   begin(rows_.back(), "other");
   begin(total_, "total");
@@ -105,13 +110,12 @@ void UnitTable::describe_ops() {
 }
 
 void UnitTable::count_parameters() {
-  std::unordered_set<std::uint64_t> seen;
+  std::unordered_set<TensorIndex> seen;
   for (std::size_t i = 0; i + 1 < rows_.size(); ++i) {
-    for (const TensorParameter& parameter :
-         compiled_.assembled.records[i].layer->parameters()) {
-      const Tensor& tensor = parameter.tensor();
-      if (!seen.insert(tensor.tensor_id()).second) continue;
-      rows_[i].parameters += tensor.shape().num_elements();
+    for (TensorIndex parameter : graph_.layers[i].parameters) {
+      if (!seen.insert(parameter).second) continue;
+      rows_[i].parameters +=
+          graph_.tensors[parameter].desc.shape.num_elements();
     }
     total_.parameters += rows_[i].parameters;
   }
@@ -183,24 +187,33 @@ void UnitTable::describe(const Unit& unit, UnitSpan& span) {
   }
   for (int row : span.rows) {
     const auto [first, other] =
-        std::minmax({group_[row], group_[span.rows.front()]});
-    std::ranges::replace(group_, other, first);
+        std::minmax({first_of_group(row), first_of_group(span.rows.front())});
+    group_[other] = first;
   }
+}
+
+int UnitTable::first_of_group(int row) {
+  while (group_[row] != row) row = group_[row] = group_[group_[row]];
+  return row;
 }
 
 std::string UnitTable::names(const std::vector<int>& rows) const {
   std::string text;
-  for (int row : rows) text += (text.empty() ? "" : " + ") + rows_[row].layer;
-  return text;
+  const std::size_t shown = std::min(rows.size(), kMostNames);
+  for (std::size_t i = 0; i < shown; ++i) {
+    text += (i == 0 ? "" : " + ") + rows_[rows[i]].layer;
+  }
+  if (shown == rows.size()) return text;
+  return text + " + " + std::to_string(rows.size() - shown) + " more";
 }
 
 void UnitTable::finish_rows() {
+  std::vector<std::vector<int>> groups(rows_.size());  // by first row
+  for (int row = 0; row < static_cast<int>(rows_.size()); ++row) {
+    groups[first_of_group(row)].push_back(row);
+  }
   int num_groups = 0;
-  for (int first = 0; first < static_cast<int>(rows_.size()); ++first) {
-    std::vector<int> members;
-    for (int row = first; row < static_cast<int>(rows_.size()); ++row) {
-      if (group_[row] == first) members.push_back(row);
-    }
+  for (const std::vector<int>& members : groups) {
     if (members.size() < 2) continue;
     const std::string text = names(members);
     for (int row : members) {

@@ -18,7 +18,8 @@ std::vector<double> shares_of(const Unit& unit, const Program& program);
 /// run, and keeps `rows` and `total` their sums.
 class UnitTable {
  public:
-  UnitTable(const CompiledProgram& compiled, const DevicePeaks& peaks);
+  UnitTable(const MergedGraph& graph, const CompiledProgram& compiled,
+            const DevicePeaks& peaks);
   /// `seconds` is empty, or has one number for each of `order`.
   void add(std::span<const UnitId> order, std::span<const double> seconds);
   /// Moves the tables to a Report or Profile.
@@ -38,13 +39,16 @@ class UnitTable {
   void count_parameters();
   void finish_rows();
   int row_of(NodeId node) const;
+  int first_of_group(int row);
   std::string names(const std::vector<int>& rows) const;
 
+  const MergedGraph& graph_;
   const CompiledProgram& compiled_;
   const Program& program_;
   DevicePeaks peaks_;
   std::vector<LayerRow> rows_;  // of each layer, then "other"
-  std::vector<int> group_;      // by row: the first row that it is fused with
+  /// By row: itself, or an earlier row that it is fused with.
+  std::vector<int> group_;
   std::vector<UnitSpan> units_;
   LayerRow total_;
   double end_ = 0;

@@ -2,8 +2,10 @@
 // Plans are made by placing buffers one after another, each at the lowest or
 // at the tightest free range. What matters is the order, so several orders are
 // tried and the smallest arena wins. Ten buffers or fewer are solved exactly;
-// more get a bounded local search. Work is counted, not timed: the same input
-// gives the same plan on every machine.
+// more get a bounded local search. Placing in any order looks at all buffers
+// placed before, so thousands are placed in the order of time only, which
+// needs no more than the ranges that are free at that time. Work is counted,
+// not timed: the same input gives the same plan on every machine.
 #include "compiler/memory_plan.h"
 
 #include <algorithm>
@@ -13,6 +15,7 @@
 
 #include "base/checked.h"
 #include "base/random.h"
+#include "compiler/place_in_time.h"
 
 namespace traingraph {
 namespace {
@@ -22,6 +25,7 @@ constexpr const char* kArena = "the arena of intermediate tensors";
 constexpr int kMaxExactBuffers = 10;
 // Placed buffers looked at; about 15 ms of one core each.
 constexpr std::int64_t kSearchWork = 8'000'000;
+constexpr std::int64_t kOrdersWork = 32'000'000;
 
 enum class Fit { Lowest, Tightest };
 
@@ -180,6 +184,17 @@ std::vector<Order> candidate_orders(const std::vector<Buffer>& buffers,
   };
 }
 
+Placement placed_in_time(const std::vector<Buffer>& buffers,
+                         std::size_t lower_bound) {
+  std::vector<Lifetime> lifetimes;
+  for (const Buffer& b : buffers) {
+    lifetimes.push_back({b.bytes, b.first, b.last});
+  }
+  Placement result;
+  result.arena_bytes = place_in_time(lifetimes, lower_bound, result.offsets);
+  return result;
+}
+
 /// Branch and bound over placement orders. Some optimal plan is found by
 /// placing buffers by ascending offset, each at its lowest free range, so only
 /// orders with ascending offsets are tried.
@@ -265,8 +280,12 @@ Placement place_with_reuse(const std::vector<Buffer>& buffers,
   Arena arena(buffers.size());
   Placement best, trial;
   Order best_order;
+  const auto count = static_cast<std::int64_t>(buffers.size());
+  const std::int64_t work = count * count / 2;  // of one order, at most
+  if (work > kOrdersWork) return placed_in_time(buffers, lower_bound);
   for (const Order& order : candidate_orders(buffers, live)) {
     for (Fit fit : {Fit::Tightest, Fit::Lowest}) {
+      if (arena.work() + work > kOrdersWork) break;
       const std::size_t limit = best.arena_bytes - 1;
       place(buffers, order, fit, limit, arena, trial);
       if (trial.arena_bytes >= best.arena_bytes) continue;
@@ -277,9 +296,11 @@ Placement place_with_reuse(const std::vector<Buffer>& buffers,
   }
   if (buffers.size() <= kMaxExactBuffers) {
     ExactSearch(buffers, lower_bound, best).run();
-  } else {
-    improve(buffers, best_order, lower_bound, best);
+    return best;
   }
+  trial = placed_in_time(buffers, lower_bound);
+  if (trial.arena_bytes < best.arena_bytes) std::swap(best, trial);
+  if (work < kSearchWork) improve(buffers, best_order, lower_bound, best);
   return best;
 }
 

@@ -4,8 +4,8 @@
 // Problem: buffers live over intervals of a timeline (first, last: inclusive
 // positions of the units that touch them). Give each an offset in one arena so
 // that no two buffers that live at the same time overlap, and the arena is
-// small. A wrong answer trains on garbage silently, so check_plan() verifies
-// every plan independently.
+// small. A wrong answer trains on garbage silently, so every plan is checked by
+// plan_check.h, which knows of no lifetimes.
 //
 // Example: a 64 bytes [0,1], b 64 [1,2], c 64 [2,3] -> offsets 0, 64, 0 and an
 // arena of 128, which is the live peak.
@@ -13,7 +13,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace traingraph {
@@ -35,11 +34,5 @@ struct MemoryPlan {
 /// to it. Deterministic. `reuses` off gives every buffer its own bytes.
 MemoryPlan plan_memory(std::span<const Lifetime> lifetimes,
                        std::size_t alignment, bool reuses = true);
-
-/// Independent checker (sweep over the timeline, not the planner's structures).
-/// Empty when the plan is sound, else what overlaps or is misaligned or out of
-/// the arena.
-std::string check_plan(std::span<const Lifetime> lifetimes,
-                       const MemoryPlan& plan, std::size_t alignment);
 
 }  // namespace traingraph

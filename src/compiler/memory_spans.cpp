@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The picture of a plan: who has which bytes of the arena, and when.
+// Memory spans: which storage occupies which bytes of the arena, and when.
 #include <algorithm>
 #include <tuple>
 

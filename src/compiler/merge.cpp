@@ -3,349 +3,199 @@
 
 #include <algorithm>
 
+#include "compiler/batch_size.h"
+#include "compiler/merge_nodes.h"
+#include "graph/op_def.h"
 #include "graph/tensor_state.h"
-#include "layers/layer_builder.h"
-#include "traingraph/error.h"
 
 namespace traingraph {
-namespace {
 
-bool contains(const std::map<std::string, Tensor>& tensors,
-              const TensorState* state) {
-  return std::ranges::any_of(tensors, [&](const auto& entry) {
-    return entry.second.state().get() == state;
-  });
+TensorIndex UserObjects::find(const TensorState* tensor) const {
+  const auto it = index_of_.find(tensor);
+  return it == index_of_.end() ? kNoTensor : it->second;
 }
 
-class Merger {
- public:
-  Merger(const Declaration& declaration, Mode mode, std::int64_t batch,
-         Merged& out)
-      : declaration_(declaration),
-        mode_(mode),
-        from_(declared_batch(declaration)),
-        to_(batch),
-        out_(out) {}
+TensorIndex UserObjects::add(const Tensor& tensor) {
+  const auto index = static_cast<TensorIndex>(tensors.size());
+  const auto [it, is_new] = index_of_.emplace(tensor.state().get(), index);
+  if (is_new) tensors.push_back(tensor);
+  return it->second;
+}
 
-  void run() {
-    for (const auto& graph : declaration_.graphs) merge(*graph);
-    out_.result = last_result_;
-    if (declaration_.loss) append_loss();
-    grow(out_.depends_on_labels);
+void UserObjects::pop_back() {
+  index_of_.erase(tensors.back().state().get());
+  tensors.pop_back();
+}
+
+TensorIndex Merged::add(const Tensor& tensor) {
+  const TensorIndex index = objects.add(tensor);
+  if (static_cast<std::size_t>(index) == graph.tensors.size()) {
+    graph.tensors.push_back({tensor.label(), tensor.descriptor()});
+    graph.value_of.push_back(kNoValue);
   }
+  return index;
+}
 
- private:
-  Program& program() { return out_.graph.program; }
+namespace {
 
-  void grow(std::vector<bool>& flags) {
-    flags.resize(program().values().size(), false);
+MergedGraph::Names indices_of(const Declaration::Names& names, Merged& merged) {
+  MergedGraph::Names indices;
+  for (const auto& [name, tensor] : names) {
+    indices.emplace(name, merged.add(tensor));
   }
+  return indices;
+}
 
-  void merge(const GraphState& source) {
-    local_.assign(source.program.values().size(), kNoValue);
-    std::vector<std::uint64_t> tensor_of(local_.size(), 0);
-    for (const auto& [tensor, value] : source.value_of) {
-      tensor_of[value] = tensor;
+std::vector<TensorIndex> indices_of(const std::vector<Tensor>& tensors,
+                                    Merged& merged) {
+  std::vector<TensorIndex> indices;
+  for (const Tensor& tensor : tensors) indices.push_back(merged.add(tensor));
+  return indices;
+}
+
+void take_layers(const GraphState& state, bool debugs_layers, Merged& merged) {
+  MergedGraph& graph = merged.graph;
+  for (const LayerRecord& record : state.records) {
+    if (record.layer->is_loss() && !record.results.empty()) {
+      graph.losses.push_back(static_cast<int>(graph.layers.size()));
     }
-    const int first_record = static_cast<int>(out_.graph.records.size());
-    for (const LayerRecord& record : source.records) {
-      out_.graph.records.push_back(record);
+    LayerInfo& info = graph.layers.emplace_back();
+    info.name = record.name;
+    info.is_loss = record.layer->is_loss();
+    info.is_debugged = debugs_layers && record.layer->is_debugging_enabled;
+    info.sources = indices_of(record.sources, merged);
+    info.results = indices_of(record.results, merged);
+    for (const TensorParameter& parameter : record.layer->parameters()) {
+      info.parameters.push_back(merged.add(parameter.tensor()));
     }
-    for (const Node& node : source.program.nodes()) {
-      const bool is_stopped =
-          !node.outputs.empty() && stops(tensor_of[node.outputs.front()]);
-      merge_node(source, node, first_record, is_stopped);
-      for (ValueId result : node.outputs) {
-        if (tensor_of[result] == 0) continue;
-        out_.graph.value_of[tensor_of[result]] = local_[result];
-      }
-      last_result_ = local_[first_result(source, node)];
+    for (const Tensor& tensor : record.layer->statistics()) {
+      graph.tensors[merged.add(tensor)].is_statistic = true;
     }
+    merged.objects.layers.push_back(record.layer);
   }
+}
 
-  /// The layer's first result when the node belongs to a layer and it is known
-  /// by now, else the node's own.
-  ValueId first_result(const GraphState& source, const Node& node) const {
-    if (node.layer >= 0 && !source.records[node.layer].results.empty()) {
-      const Tensor& tensor = source.records[node.layer].results.front();
-      const auto it = source.value_of.find(tensor.tensor_id());
-      if (it != source.value_of.end() && local_[it->second] != kNoValue) {
-        return it->second;
-      }
-    }
-    return node.outputs.front();
+void take_declared(const Declaration& d, Merged& merged) {
+  MergedGraph& graph = merged.graph;
+  graph.trains = d.trains;
+  graph.computes_all_gradients = d.computes_all_gradients;
+  graph.is_linkable = d.is_linkable;
+  graph.inputs = indices_of(d.inputs, merged);
+  graph.labels = indices_of(d.labels, merged);
+  graph.label_weights = indices_of(d.label_weights, merged);
+  graph.outputs = indices_of(d.outputs, merged);
+  graph.stopped = indices_of(d.stopped, merged);
+  graph.trainable = indices_of(trainable_parameters(d), merged);
+  for (const auto& user : d.user_gradients) {
+    graph.user_gradients.push_back(
+        {merged.add(user.of), merged.add(user.gradient), user.is_boundary});
   }
+}
 
-  bool stops(std::uint64_t tensor) const {
-    return std::ranges::any_of(declaration_.stopped, [&](const Tensor& t) {
-      return t.tensor_id() == tensor;
-    });
+TensorIndex add_accumulator(const Tensor& of, Merged& merged) {
+  if (!is_float(of.data_type())) return kNoTensor;
+  return merged.add(Tensor(of.descriptor(), "gradient of " + of.label()));
+}
+
+void add_hidden_tensors(Merged& merged) {
+  MergedGraph& graph = merged.graph;
+  graph.rates = merged.add(Tensor({{4}, DataType::Float32}, "rates"));
+  graph.random_state =
+      merged.add(Tensor({{4}, DataType::Int32}, "random_state"));
+  if (!graph.is_linkable) return;
+  std::vector<TensorIndex> accumulated = graph.trainable;
+  for (const auto& [name, tensor] : graph.inputs) accumulated.push_back(tensor);
+  if (accumulated.empty()) return;
+  const auto count = static_cast<std::int64_t>(accumulated.size());
+  graph.accumulation =
+      merged.add(Tensor({{count}, DataType::Float32}, "accumulation"));
+  for (TensorIndex of : accumulated) {
+    const Tensor tensor = merged.objects.tensors[of];
+    graph.accumulators.push_back({of, add_accumulator(tensor, merged)});
   }
+}
 
-  void merge_node(const GraphState& source, const Node& node, int first_record,
-                  bool is_stopped) {
-    std::vector<ValueId> inputs;
-    bool is_batched = node.inputs.empty();
-    bool sees_labels = false;
-    for (ValueId input : node.inputs) {
-      inputs.push_back(input == kNoValue ? kNoValue : import(source, input));
-      if (input == kNoValue) continue;
-      is_batched = is_batched || batched_[inputs.back()];
-      sees_labels = sees_labels || out_.depends_on_labels[inputs.back()];
+UpdateRule rule_of(const Optimizer& optimizer) {
+  const OptimizerDescriptor descriptor = optimizer.descriptor();
+  const auto names = optimizer.slots();
+  return {.op = optimizer.op(),
+          .attributes = optimizer.attributes(),
+          .slots = {names.begin(), names.end()},
+          .clipping = descriptor.gradient_clipping_type,
+          .maximum_clipping_norm = descriptor.maximum_clipping_norm,
+          .custom_global_norm = descriptor.custom_global_norm};
+}
+
+std::vector<TensorIndex> add_slots(const Tensor& parameter,
+                                   const std::vector<std::string>& names,
+                                   bool keeps_host_data, Merged& merged) {
+  TensorState& state = *parameter.state();
+  std::scoped_lock lock(state.mutex);
+  const TensorDescriptor desc = slot_descriptor(state.desc);
+  std::vector<TensorIndex> indices;
+  std::vector<OptimizerSlot> slots;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Tensor tensor(desc, names[i] + " of " + state.label);
+    slots.push_back({names[i], {}, nullptr});
+    const bool has_preset = keeps_host_data && i < state.slots.size() &&
+                            state.slots[i].host.size >= desc.size_bytes();
+    if (has_preset) {
+      slots.back().host = state.slots[i].host;
+      tensor.state()->data = state.slots[i].host;
     }
-    Attributes attrs = node.attrs;
-    if (mode_ == Mode::Inference && node.op->inference_form) {
-      node.op->inference_form(attrs);
-    }
-    if (auto* dropout = std::get_if<DropoutAttrs>(&attrs)) {
-      dropout->stream = next_stream_++;
-    }
-    const int layer = node.layer < 0 ? -1 : node.layer + first_record;
-    program().position = {Phase::Forward, layer, node.name};
-    if (node.op->is_identity && node.op->is_identity(attrs)) {
-      local_[node.outputs[0]] = inputs[0];
-      if (is_stopped) local_[node.outputs[0]] = view_of(inputs[0], node.name);
-      return;
-    }
-    if (to_ != from_ && is_batched && node.op->set_batch) {
-      node.op->set_batch(attrs, from_, to_);
-    }
-    const auto outputs = append(node, std::move(attrs), std::move(inputs));
-    grow(batched_);
-    grow(out_.depends_on_labels);
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      local_[node.outputs[i]] = outputs[i];
-      batched_[outputs[i]] = is_batched;
-      out_.depends_on_labels[outputs[i]] = sees_labels;
-    }
+    indices.push_back(merged.add(tensor));
   }
-
-  /// A value of its own, so that other readers of `value` are not stopped.
-  ValueId view_of(ValueId value, const std::string& name) {
-    ShapeAttrs attrs{.shape = program().shape(value)};
-    attrs.shape[0] = -1;
-    const ValueId view =
-        program().append_one(OpKind::Reshape, attrs, {value}, name);
-    grow(batched_);
-    grow(out_.depends_on_labels);
-    batched_[view] = batched_[value];
-    out_.depends_on_labels[view] = out_.depends_on_labels[value];
-    return view;
-  }
-
-  std::vector<ValueId> append(const Node& node, Attributes attrs,
-                              std::vector<ValueId> inputs) {
-    if (to_ == from_) {
-      return program().append(node.op->kind, std::move(attrs),
-                              std::move(inputs), node.name);
-    }
-    try {
-      return program().append(node.op->kind, std::move(attrs),
-                              std::move(inputs), node.name);
-    } catch (const Error& error) {
-      throw UnsupportedError(ErrorInfo{
-          .op = node.op->name,
-          .node = node.name,
-          .what = "cannot run with another batch size",
-          .expected = "batch size " + std::to_string(from_),
-          .got = std::to_string(to_) + " (" + error.what() + ")",
-          .hint = "Pass batch_size=0, or keep axis 0 out of shape changes."});
-    }
-  }
-
-  ValueId import(const GraphState& source, ValueId id) {
-    if (local_[id] != kNoValue) return local_[id];
-    const Value& value = source.program.value(id);
-    local_[id] = value.tensor ? import_tensor(value) : import_random(value);
-    return local_[id];
-  }
-
-  ValueId import_random(const Value& value) {
-    return add(declaration_.random_state, Role::Input, value.name, value.desc);
-  }
-
-  ValueId import_tensor(const Value& value) {
-    const auto it = out_.graph.value_of.find(value.tensor->id);
-    if (it != out_.graph.value_of.end()) return it->second;
-    const Tensor tensor(value.tensor);
-    return add(tensor, role_of(value), tensor.label(), value.desc);
-  }
-
-  Role role_of(const Value& value) const {
-    const TensorState* tensor = value.tensor.get();
-    if (value.role != Role::Input) return value.role;
-    if (contains(declaration_.constants, tensor)) return Role::Constant;
-    for (const TensorParameter& trained : declaration_.trained_inputs) {
-      if (trained.tensor().state().get() == tensor) return Role::Variable;
-    }
-    const bool is_input = is_declared(tensor) || declaration_.allows_undeclared;
-    if (is_input) return Role::Input;
-    if (tensor->data.bytes != nullptr) return Role::Constant;
-    throw InvalidArgument(ErrorInfo{
-        .op = "compile",
-        .node = tensor->label,
-        .what = "a source tensor is neither produced by a node nor declared",
-        .expected = "an input, a label, or a tensor with data",
-        .got = value.desc.to_string() + " without data",
-        .hint = "Declare it with add_inputs; list graph objects in the order "
-                "in which data flows."});
-  }
-
-  bool is_declared(const TensorState* tensor) const {
-    return contains(declaration_.inputs, tensor) || is_label(tensor);
-  }
-
-  bool is_label(const TensorState* tensor) const {
-    return contains(declaration_.labels, tensor) ||
-           contains(declaration_.label_weights, tensor);
-  }
-
-  ValueId add(const Tensor& tensor, Role role) {
-    return add(tensor, role, tensor.label(), tensor.descriptor());
-  }
-
-  ValueId add(const Tensor& tensor, Role role, const std::string& name,
-              TensorDescriptor desc) {
-    const auto known = out_.graph.value_of.find(tensor.tensor_id());
-    if (known != out_.graph.value_of.end()) return known->second;
-    const bool is_batched = role == Role::Input &&
-                            is_declared(tensor.state().get()) &&
-                            !desc.shape.empty() && desc.shape[0] == from_;
-    if (is_batched) desc.shape[0] = to_;
-    const ValueId id =
-        program().add_value(role, std::move(desc), name, tensor.state());
-    out_.graph.value_of[tensor.tensor_id()] = id;
-    grow(batched_);
-    grow(out_.depends_on_labels);
-    batched_[id] = is_batched;
-    out_.depends_on_labels[id] = is_label(tensor.state().get());
-    return id;
-  }
-
-  /// Weights that the layer has may be declared as input, but not others.
-  void require_one_weights(const losses::Loss& loss) const {
-    const auto& declared = declaration_.label_weights;
-    const Tensor& first = declared.begin()->second;
-    if (declared.size() == 1 && (!loss.weights() || loss.weights() == first)) {
-      return;
-    }
-    throw InvalidArgument(ErrorInfo{
-        .op = "compile",
-        .node = loss.label(),
-        .what = "the loss layer takes one tensor of weights",
-        .expected = "1 entry in loss_label_weights, or the layer's weights",
-        .got = std::to_string(declared.size()) + " entries" +
-               (loss.weights() ? " and the layer's weights" : ""),
-        .hint = "Add losses as nodes to weigh them apart."});
-  }
-
-  /// One that no node has. The loss layer may be that of several graphs, so
-  /// its own label stays.
-  std::string name_of_loss() const {
-    const std::string& label = declaration_.loss->label();
-    std::string name = label;
-    const auto is_taken = [&](const LayerRecord& record) {
-      return record.name == name;
-    };
-    for (int number = 2; std::ranges::any_of(out_.graph.records, is_taken);
-         ++number) {
-      name = label + "_" + std::to_string(number);
-    }
-    return name;
-  }
-
-  void append_loss() {
-    const losses::Loss& loss = *declaration_.loss;
-    if (declaration_.labels.size() != 1) {
-      if (mode_ == Mode::Inference && declaration_.labels.empty()) return;
-      throw InvalidArgument(ErrorInfo{
-          .op = "compile",
-          .node = loss.label(),
-          .what = "the loss layer takes one label tensor",
-          .expected = "1 entry in loss_labels",
-          .got = std::to_string(declaration_.labels.size()),
-          .hint = "Declare it with add_inputs(inputs, loss_labels), or add "
-                  "losses as nodes."});
-    }
-    if (last_result_ == kNoValue) {
-      throw StateError(ErrorInfo{.op = "compile",
-                                 .node = loss.label(),
-                                 .what = "the graph objects have no nodes"});
-    }
-    const Tensor& label = declaration_.labels.begin()->second;
-    LayerRecord record;
-    record.layer = declaration_.loss;
-    record.name = name_of_loss();
-    std::vector<ValueId> sources{last_result_, add(label, Role::Input)};
-    record.sources = {label};
-    std::vector<Tensor> weights = loss.extra_sources();
-    if (!declaration_.label_weights.empty()) {
-      require_one_weights(loss);
-      weights = {declaration_.label_weights.begin()->second};
-    }
-    for (const Tensor& tensor : weights) {
-      const Role role =
-          is_declared(tensor.state().get()) ? Role::Input : Role::Constant;
-      sources.push_back(add(tensor, role));
-      record.sources.push_back(tensor);
-    }
-    const int index = static_cast<int>(out_.graph.records.size());
-    program().position = {Phase::Forward, index, record.name};
-    LayerBuilder builder(out_.graph, loss, record.name, sources);
-    loss.lower(builder);
-    const ValueId result = builder.results().front();
-    Tensor tensor(program().desc(result), record.name);
-    out_.graph.records.push_back(std::move(record));
-    out_.graph.value_of[tensor.tensor_id()] = result;
-    out_.graph.records.back().results = {tensor};
-    grow(out_.depends_on_labels);
-    for (ValueId v = result;
-         v < static_cast<ValueId>(program().values().size()); ++v) {
-      out_.depends_on_labels[v] = true;
-    }
-    mark_label_dependants();
-  }
-
-  /// The loss may be several nodes; their values follow from their inputs.
-  void mark_label_dependants() {
-    for (const Node& node : program().nodes()) {
-      const bool sees = std::ranges::any_of(node.inputs, [&](ValueId v) {
-        return v != kNoValue && out_.depends_on_labels[v];
-      });
-      if (!sees) continue;
-      for (ValueId v : node.outputs) out_.depends_on_labels[v] = true;
-    }
-  }
-
-  const Declaration& declaration_;
-  Mode mode_;
-  std::int64_t from_, to_;
-  Merged& out_;
-  std::vector<ValueId> local_;  // of the graph object being merged
-  std::vector<bool> batched_;   // axis 0 of this value is the batch
-  ValueId last_result_ = kNoValue;
-  std::int64_t next_stream_ = 0;
-};
+  state.slots = std::move(slots);
+  return indices;
+}
 
 }  // namespace
 
-std::int64_t declared_batch(const Declaration& declaration) {
-  std::map<std::int64_t, int> votes;
-  for (const auto* tensors :
-       {&declaration.inputs, &declaration.labels, &declaration.label_weights}) {
-    for (const auto& [name, tensor] : *tensors) ++votes[tensor.shape()[0]];
+Merged merge_graphs(const Declaration& declaration) {
+  GraphState state;
+  MergedNodes nodes = merge_nodes(declaration, state);
+  Merged merged;
+  MergedGraph& graph = merged.graph;
+  for (const Tensor& tensor : state.tensors) merged.add(tensor);
+  for (std::size_t i = 0; i < state.tensors.size(); ++i) {
+    graph.value_of[i] = state.value_of.at(state.tensors[i].tensor_id());
   }
-  // Of equally frequent sizes the largest: others are rather single values.
-  std::int64_t batch = 0;
-  for (const auto& [size, count] : votes) {
-    if (batch == 0 || count >= votes[batch]) batch = size;
+  graph.program = std::move(state.program);
+  graph.result = nodes.result;
+  graph.declares_gradients = std::ranges::any_of(
+      graph.program.nodes(),
+      [](const Node& node) { return node.phase == Phase::Gradient; });
+  graph.depends_on_labels = std::move(nodes.depends_on_labels);
+  take_layers(state, declaration.debugs_layers, merged);
+  take_declared(declaration, merged);
+  derive_batch(declaration, merged);
+  add_hidden_tensors(merged);
+  if (state.random_state != kNoValue) {
+    graph.program.value(state.random_state).tensor = graph.random_state;
+    graph.value_of[graph.random_state] = state.random_state;
   }
-  return batch;
+  graph.first_slot = static_cast<TensorIndex>(graph.tensors.size());
+  set_optimizer(merged, declaration.optimizer, /*keeps_host_data=*/true);
+  return merged;
 }
 
-void merge_graphs(const Declaration& declaration, Mode mode, std::int64_t batch,
-                  Merged& merged) {
-  Merger(declaration, mode, batch, merged).run();
+void set_optimizer(Merged& merged, OptimizerPtr optimizer,
+                   bool keeps_host_data) {
+  MergedGraph& graph = merged.graph;
+  const auto first = static_cast<std::size_t>(graph.first_slot);
+  while (merged.objects.tensors.size() > first) merged.objects.pop_back();
+  graph.tensors.resize(first);
+  graph.value_of.resize(first);
+  graph.slots.clear();
+  graph.update.reset();
+  merged.objects.optimizer = std::move(optimizer);
+  if (!merged.objects.optimizer) return;
+  graph.update = rule_of(*merged.objects.optimizer);
+  for (TensorIndex parameter : graph.trainable) {
+    const Tensor tensor = merged.objects.tensors[parameter];
+    graph.slots.push_back(
+        add_slots(tensor, graph.update->slots, keeps_host_data, merged));
+  }
 }
 
 }  // namespace traingraph

@@ -1,23 +1,50 @@
 // SPDX-License-Identifier: MIT
-// Merging: the forward half of assembling. Copies the nodes of all graph
-// objects into one graph in which a tensor is one value, at a given batch size
-// and mode, and appends the loss layer.
+// Merging: copies the nodes of all graph objects into one program in which a
+// tensor is one value, appends the loss layer, and writes down in tables what
+// else was declared. The user's objects stay beside the result.
 #pragma once
 
-#include <vector>
+#include <unordered_map>
 
-#include "compiler/assemble.h"
+#include "compiler/declaration.h"
+#include "compiler/merged_graph.h"
 
 namespace traingraph {
 
-struct Merged {
-  GraphState graph;
-  std::vector<bool> depends_on_labels;  // by value
-  ValueId result = kNoValue;
+/// The user's objects behind the indices of a MergedGraph.
+struct UserObjects {
+  std::vector<Tensor> tensors;
+  std::vector<LayerPtr> layers;  // several entries may be one layer
+  OptimizerPtr optimizer;
+
+  /// kNoTensor when the graph does not know the tensor.
+  TensorIndex find(const TensorState* tensor) const;
+  TensorIndex find(const Tensor& tensor) const {
+    return find(tensor.state().get());
+  }
+  TensorIndex add(const Tensor& tensor);
+  void pop_back();
+
+ private:
+  std::unordered_map<const TensorState*, TensorIndex> index_of_;
 };
 
-/// Throws as assemble() does.
-void merge_graphs(const Declaration& declaration, Mode mode, std::int64_t batch,
-                  Merged& merged);
+struct Merged {
+  MergedGraph graph;
+  UserObjects objects;
+
+  TensorIndex add(const Tensor& tensor);
+  ValueId value_of(const Tensor& tensor) const {
+    return graph.find(objects.find(tensor));
+  }
+};
+
+/// Throws InvalidArgument, StateError.
+Merged merge_graphs(const Declaration& declaration);
+
+/// Replaces the optimizer and makes its buffers, zeroed, or with what the
+/// parameters were given when `keeps_host_data`.
+void set_optimizer(Merged& merged, OptimizerPtr optimizer,
+                   bool keeps_host_data);
 
 }  // namespace traingraph

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "compiler/plan_check.h"
 #include "compiler/schedule.h"
 #include "traingraph/error.h"
 
@@ -131,7 +132,8 @@ class Planner {
     if (target.lifetime.bytes != source.lifetime.bytes) return false;
     target.lifetime.last = source.lifetime.last;
     source.lifetime = {.bytes = 0, .first = kUnused, .last = kUnused};
-    std::ranges::replace(buffer_of_, from, to);
+    // `from` holds only the output: nothing took it over before it was written.
+    buffer_of_[output] = to;
     return true;
   }
 
@@ -145,9 +147,6 @@ class Planner {
     }
     const MemoryPlan memory =
         plan_memory(plan_.lifetimes, request_.alignment, request_.reuses);
-    const std::string problem =
-        check_plan(plan_.lifetimes, memory, request_.alignment);
-    if (!problem.empty()) throw InternalError("memory plan: " + problem);
     plan_.memory.arena_bytes = memory.arena_bytes;
     plan_.memory.live_peak_bytes = memory.live_peak_bytes;
 
@@ -234,7 +233,10 @@ class Planner {
 
 Plan make_plan(const Program& program, const LoweredProgram& lowered,
                const PlanRequest& request) {
-  return Planner(program, lowered, request).run();
+  Plan plan = Planner(program, lowered, request).run();
+  const std::string problem = check_plan(program, lowered, plan, request);
+  if (!problem.empty()) throw InternalError("memory plan: " + problem);
+  return plan;
 }
 
 }  // namespace traingraph

@@ -12,8 +12,8 @@ namespace traingraph {
 std::vector<UnitId> phase_order(const LoweredProgram& program);
 
 /// One step: forward and gradient in program order; every update unit as soon
-/// as what it reads exists and nobody else will read what it overwrites, so
-/// that a gradient dies right after it was made.
+/// as what it reads exists and no other unit will read what it overwrites, so
+/// that a gradient is dead right after it was computed.
 std::vector<UnitId> step_order(const LoweredProgram& program);
 
 }  // namespace traingraph

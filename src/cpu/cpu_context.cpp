@@ -12,9 +12,9 @@
 #include "cpu/peaks.h"
 #include "cpu/primitive_threads.h"
 #include "cpu/team/team.h"
-#include "runtime/callback_thread.h"
-#include "runtime/host_buffer.h"
-#include "runtime/queue_thread.h"
+#include "runtime/device/callback_thread.h"
+#include "runtime/device/host_memory.h"
+#include "runtime/device/queue_thread.h"
 #include "traingraph/error.h"
 
 namespace traingraph::cpu {
@@ -48,7 +48,7 @@ void run(BoundUnits& work, std::span<double> unit_seconds) {
   }
 }
 
-class CpuContext : public DeviceContext {
+class CpuContext final : public HostMemoryContext {
  public:
   explicit CpuContext(int num_threads)
       : team_(num_threads),
@@ -73,10 +73,6 @@ class CpuContext : public DeviceContext {
     });
     return peaks_;
   }
-  std::shared_ptr<DeviceBuffer> allocate(std::size_t bytes,
-                                         std::string_view label) override {
-    return std::make_shared<HostBuffer>(bytes, label);
-  }
   std::unique_ptr<BoundUnits> bind(
       const LoweredProgram& program, std::span<const UnitId> units,
       std::span<const Location> locations,
@@ -88,7 +84,7 @@ class CpuContext : public DeviceContext {
       addresses.clear();
       for (StorageId storage : unit.args) {
         const Location& at = locations[storage];
-        addresses.push_back(at.buffer ? at.host() : nullptr);
+        addresses.push_back(at.buffer ? address_of(at) : nullptr);
       }
       const auto& code = static_cast<const CpuUnitCode&>(*unit.code);
       translate_errors("execute", {},
@@ -97,7 +93,7 @@ class CpuContext : public DeviceContext {
     for (const auto& ranges : poison) {
       auto& bytes = bound->poison.emplace_back();
       for (const PoisonRange& range : ranges) {
-        bytes.push_back({range.at.host(), range.bytes});
+        bytes.push_back({address_of(range.at), range.bytes});
       }
     }
     return bound;

@@ -66,11 +66,6 @@ dnnl::memory::desc plain_desc(const Shape& shape, DataType type) {
   return {dims, to_dnnl(type), strides};
 }
 
-dnnl::memory::desc strided_desc(const Shape& shape, const Shape& strides,
-                                DataType type) {
-  return {to_dims(shape), to_dnnl(type), to_dims(strides)};
-}
-
 bool same_layout(const dnnl::memory::desc& a, const dnnl::memory::desc& b) {
   if (a == b) return true;
   if (!is_strided(a) || !is_strided(b) || is_padded(a) || is_padded(b) ||

@@ -21,9 +21,6 @@ dnnl::memory::dims to_dims(const Shape& shape);
 dnnl::memory::data_type to_dnnl(DataType type);
 /// Row-major descriptor of `shape` (rank 0 becomes (1)).
 dnnl::memory::desc plain_desc(const Shape& shape, DataType type);
-/// Row-major data seen with axes permuted: strides follow the permutation.
-dnnl::memory::desc strided_desc(const Shape& shape, const Shape& strides,
-                                DataType type);
 
 /// Do both place every element at the same offset? Unlike ==, strides of axes
 /// with one element do not count.

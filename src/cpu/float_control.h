@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Who calls does not matter to the numbers: a thread that works for the queue
-// computes as the queue's own does.
+// Results do not depend on the calling thread: a thread that works for the
+// queue computes as the queue's own does.
 #pragma once
 
 namespace traingraph::cpu {

@@ -18,8 +18,8 @@ bool has_post_ops(const Node& node) {
          node.op->kind == OpKind::MatMul;
 }
 
-/// The one activation among the readers of `value`, if every other reader is
-/// its gradient and can do with its result.
+/// The only activation among the readers of `value`, if each other reader is
+/// its gradient and can read the activation's result instead.
 NodeId find_activation(const Program& program, ValueId value,
                        const std::vector<NodeId>& readers) {
   NodeId found = kNone;
@@ -55,8 +55,10 @@ NodeId find_bias_gradient(const Program& program,
   return kNone;
 }
 
-NodeId find_companion(const Program& program, NodeId id, const Readers& readers,
-                      const std::vector<bool>& is_kept) {
+/// The node to fuse with a convolution, a product, or a weights gradient.
+NodeId find_fused_node(const Program& program, NodeId id,
+                       const Readers& readers,
+                       const std::vector<bool>& is_kept) {
   const Node& node = program.node(id);
   if (node.op->kind == OpKind::Convolution2dWeightsGradient) {
     return find_bias_gradient(program, readers[node.inputs[0]], id);
@@ -87,7 +89,7 @@ class FusionSearch {
           join_predecessors(id);
           break;
         default:
-          join(id, find_companion(program_, id, readers_, is_kept_));
+          join(id, find_fused_node(program_, id, readers_, is_kept_));
       }
     }
     return std::move(fusions_);

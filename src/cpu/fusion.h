@@ -5,8 +5,8 @@
 //   before: p = convolution(x, w); y = activation(p)
 //   after:  y = convolution+activation(x, w)
 //
-// Legal when nobody else needs p. The activation's gradient does, unless it can
-// be had from y, as for ReLU, where y > 0 just when p > 0.
+// Legal when nothing else reads p. The activation's gradient does, unless it
+// can be computed from y, as for ReLU, where y > 0 just when p > 0.
 //
 // It also sums the gradient of a convolution over all but the channels, which
 // is the gradient of its bias, while it computes that of the weights.
@@ -20,11 +20,11 @@
 //   before: g = g1 + g2; gs = relu_gradient(g, y); dx = norm_gradient(gs, x)
 //   after:  gs, dx = add+relu_gradient+norm_gradient(g1, g2, y, x)
 //
-// Legal when nobody else needs n and s, or g. The sum may be missing, and in
-// the forward ReLU. gs is in memory only if somebody else needs it, as what a
-// residual sum passes on; it makes up for reading two gradients twice, so g is
-// computed along only then. A unit runs where its first node stands, hence
-// what the others read must be there: r, but not a norm that comes later.
+// Legal when nothing else reads n and s, or g. The sum is optional; so is ReLU
+// in the forward phase. gs is stored only if another node reads it too, such as
+// a residual sum's gradient. Only then is g fused: storing gs makes up for
+// reading g1 and g2 twice. A unit runs at the position of its first node, so
+// all that its nodes read must exist there: r must be computed before norm.
 #pragma once
 
 #include <optional>
@@ -33,7 +33,7 @@
 
 #include "cpu/instruction_set.h"
 #include "cpu/lowering.h"
-#include "cpu/ops/eltwise.h"
+#include "cpu/ops/elementwise_lowering.h"
 
 namespace traingraph::cpu {
 
@@ -41,8 +41,8 @@ namespace traingraph::cpu {
 using Readers = std::vector<std::vector<NodeId>>;
 Readers find_readers(const Program& program);
 
-/// By node: the one that may be computed along with it, always a later one;
-/// -1: none. Values of `is_kept` must exist by themselves.
+/// By node: the later node that may be fused with it; -1: none. Values of
+/// `is_kept` are read by the host: they are not fused away.
 std::vector<NodeId> find_fusions(const Program& program, const Readers& readers,
                                  const std::vector<bool>& is_kept);
 

@@ -70,8 +70,8 @@ Lowering::Lowering(const Program& program, const LowerOptions& options,
   readers_ = find_readers(program);
   fusions_ = options.fuses ? find_fusions(program, readers_, is_kept_)
                            : std::vector<NodeId>(program.nodes().size(), -1);
-  stand_in_.resize(n);
-  std::iota(stand_in_.begin(), stand_in_.end(), 0);
+  forwarded_.resize(n);
+  std::iota(forwarded_.begin(), forwarded_.end(), 0);
   for (ValueId id = 0; id < static_cast<ValueId>(n); ++id) {
     if (program.value(id).role == Role::Result) continue;
     add_result(id, plain(id), Phase::Forward);
@@ -129,8 +129,8 @@ std::string Lowering::layout_text(ValueId value,
 }
 
 memory::desc Lowering::layout(ValueId value) const {
-  const memory::desc& home = states_[value].home;
-  return has_dims_of(home, plain(value)) ? home : plain(value);
+  const memory::desc& produced = states_[value].produced;
+  return has_dims_of(produced, plain(value)) ? produced : plain(value);
 }
 
 bool Lowering::is_current(ValueId value, const Copy& copy) const {
@@ -150,23 +150,23 @@ const Lowering::Copy* Lowering::find(ValueId value, const memory::desc& layout,
 }
 
 StorageId Lowering::in_layout(ValueId value, const memory::desc& layout,
-                              NodeId asker) {
-  const Phase phase = program_.node(asker).phase;
+                              NodeId user) {
+  const Phase phase = program_.node(user).phase;
   if (const Copy* copy = find(value, layout, phase)) return copy->storage;
   if (states_[value].copies.empty()) {
-    throw InternalError({.op = program_.node(asker).op->name,
-                         .node = program_.node(asker).name,
+    throw InternalError({.op = program_.node(user).op->name,
+                         .node = program_.node(user).name,
                          .what = "input was not lowered",
                          .got = program_.value(value).name});
   }
   // Layouts of different axes (grouped weights) meet in plain layout only.
   Copy from = states_[value].copies.front();
   if (!is_plain(layout) && !has_dims_of(from.layout, layout)) {
-    in_layout(value, plain(value), asker);
+    in_layout(value, plain(value), user);
     from = *find(value, plain(value), phase);
   }
   const Copy to = add_copy(value, layout, phase);
-  reorder(value, from, to, asker);
+  reorder(value, from, to, user);
   return to.storage;
 }
 
@@ -185,7 +185,7 @@ const Lowering::Copy& Lowering::add_copy(ValueId value,
 }
 
 void Lowering::reorder(ValueId value, const Copy& from, const Copy& to,
-                       NodeId asker) {
+                       NodeId user) {
   const memory::desc source =
       is_plain(from.layout) ? plain_like(to.layout) : from.layout;
   const memory::desc target =
@@ -195,8 +195,8 @@ void Lowering::reorder(ValueId value, const Copy& from, const Copy& to,
   const dnnl::reorder::primitive_desc primitive(engine(), source, engine(),
                                                 target, user_scratchpad());
   Unit unit;
-  unit.phase = program_.node(asker).phase;
-  unit.nodes = {asker};
+  unit.phase = program_.node(user).phase;
+  unit.nodes = {user};
   unit.args = {from.storage, to.storage};
   unit.reads = {from.storage};
   unit.writes = {to.storage};
@@ -218,7 +218,7 @@ void Lowering::reorder(ValueId value, const Copy& from, const Copy& to,
 
 StorageId Lowering::add_result(ValueId value, const memory::desc& layout,
                                Phase phase) {
-  states_[value].home = layout;
+  states_[value].produced = layout;
   return add_copy(value, layout, phase).storage;
 }
 
@@ -226,7 +226,7 @@ StorageId Lowering::add_opaque(ValueId value, std::size_t bytes,
                                memory::desc layout) {
   const StorageId storage = add_storage(bytes, program_.value(value).name);
   State& state = states_[value];
-  state.home = layout;
+  state.produced = layout;
   state.copies.push_back({layout, storage, 0, Phase::Forward});
   return storage;
 }
@@ -253,8 +253,8 @@ StorageId Lowering::add_storage(std::size_t bytes, std::string name) {
 
 void Lowering::add_alias(ValueId value, StorageId storage, Phase phase) {
   State& state = states_[value];
-  state.home = plain(value);
-  state.copies.push_back({state.home, storage, 0, phase});
+  state.produced = plain(value);
+  state.copies.push_back({state.produced, storage, 0, phase});
   lowered_.storage_of[value] = storage;
 }
 

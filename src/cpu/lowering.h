@@ -43,23 +43,24 @@ class NodeLowering {
   const TensorDescriptor& result_desc(int result = 0) const;
   const Shape& input_shape(int input) const { return input_desc(input).shape; }
   const Shape& result_shape(int r = 0) const { return result_desc(r).shape; }
-  /// False when nothing reads this result and the host does not either.
+  /// False when neither a node nor the host reads this result.
   bool is_used(int result) const;
 
-  /// The activation of result 0, if nobody needs that result itself; else null.
+  /// The activation f that may be fused with this node: the only reader of
+  /// result 0, but for f's gradient; null: none.
   const ActivationAttrs* next_activation() const;
-  /// Makes result 0 the next activation's result. Its gradient will read it in
-  /// place of the result that this node has no more.
+  /// Fuses it: result 0 is then f(x) instead of x, and f's gradient, which was
+  /// made to read x, gets f(x) (see reads_activated()).
   void fuse_activation();
-  /// Is input `i` f(x) although the node was made to read x? See above.
+  /// Was input `i`, made to be x, forwarded to f(x) by fuse_activation()?
   bool reads_activated(int input) const;
-  /// The node that the same unit computes next (fusion.h); empty: none. It gets
-  /// no unit of its own, and what it asks for are arguments of this one.
+  /// Fuses the next node (fusion.h); empty: there is none. It gets no unit of
+  /// its own: what it reads and writes are arguments of this node's unit.
   std::optional<NodeLowering> join_next();
-  /// Does anybody but the nodes that have joined the unit need this result?
+  /// Does the host, or a node outside of this unit, read this result?
   bool outlives_unit(int result) const;
-  /// Of a convolution's weights gradient: the argument for the gradient of its
-  /// bias, if there is one to compute along (fusion.h).
+  /// Of a convolution's weights gradient: fuses the gradient of the bias
+  /// (fusion.h) and returns the argument to write it to; empty: there is none.
   std::optional<int> write_bias_gradient();
 
   /// The layout that input `i` has now (plain unless its producer chose one).
@@ -86,7 +87,7 @@ class NodeLowering {
   /// Result `r` may overwrite input `i`: both must have been asked for with
   /// layouts of equal size.
   void may_run_in_place(int result, int input);
-  /// The same for two arguments of the unit, whoever of its nodes asked.
+  /// The same for two arguments of the unit, of any of its nodes.
   void may_overwrite(int output_arg, int input_arg);
   /// Result `r` is input `i` seen with another shape; no unit is emitted. The
   /// input is brought to plain layout first.
@@ -100,13 +101,13 @@ class NodeLowering {
   ValueId result_value(int result) const;
   int write_value(ValueId value, const dnnl::memory::desc& layout);
 
-  /// The unit in the making, shared by its nodes.
+  /// The unit that is being built, shared by the nodes that it computes.
   struct Draft {
     Unit unit;
     std::vector<ValueId> mutated;
   };
   NodeLowering(Lowering& lowering, NodeId id, std::shared_ptr<Draft> draft);
-  /// Adds the companion to the unit.
+  /// Adds the node that this one is fused with to the unit; returns it.
   NodeId join();
 
   Lowering* lowering_;

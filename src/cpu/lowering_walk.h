@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The walk over a program: storage per value and layout, reorders where a
-// kernel wants a layout that nobody made yet. Kernel families see only
+// kernel wants a layout that does not exist yet. Kernel families see only
 // NodeLowering of lowering.h.
 //
 // Invariants: the plain storage of a variable always holds its newest contents
@@ -25,16 +25,16 @@ class Lowering {
 
   const Program& program() const { return program_; }
   bool is_used(ValueId value) const { return is_used_[value]; }
-  /// Is it kept, or read by others than these nodes?
+  /// Is the value kept, or read by a node that is not among `nodes`?
   bool is_needed_beyond(ValueId value, std::span<const NodeId> nodes) const;
-  /// The node that may be computed along with another; -1: none.
-  NodeId companion(NodeId id) const { return fusions_[id]; }
-  /// `companion` gets no unit of its own.
-  void fuse(NodeId companion) { is_fused_[companion] = true; }
-  /// Whoever wants `value` gets `other`.
-  void replace(ValueId value, ValueId other) { stand_in_[value] = other; }
-  /// The value that stands for `value`: itself unless it was fused away.
-  ValueId stand_in(ValueId value) const { return stand_in_[value]; }
+  /// The node that may be fused into the unit of node `id`; -1: none.
+  NodeId fused_with(NodeId id) const { return fusions_[id]; }
+  /// Node `id` is computed by another node's unit: it gets none of its own.
+  void mark_fused(NodeId id) { is_fused_[id] = true; }
+  /// Nodes that were made to read `value` read `other` instead.
+  void forward(ValueId value, ValueId other) { forwarded_[value] = other; }
+  /// What is read for `value`: itself, unless a fusion forwarded it.
+  ValueId forwarded(ValueId value) const { return forwarded_[value]; }
   dnnl::memory::desc plain(ValueId value) const {
     return NodeLowering::plain(program_.desc(value));
   }
@@ -44,9 +44,10 @@ class Lowering {
   /// The layout that its producer gave it; plain when that has other axes (a
   /// grouped weight gradient has five).
   dnnl::memory::desc layout(ValueId value) const;
-  /// Storage that holds `value` in `layout`, made by a reorder if need be.
+  /// Storage that holds `value` in `layout`, for node `user`; a reorder in the
+  /// user's phase makes it if it does not exist yet.
   StorageId in_layout(ValueId value, const dnnl::memory::desc& layout,
-                      NodeId asker);
+                      NodeId user);
   StorageId add_result(ValueId value, const dnnl::memory::desc& layout,
                        Phase phase);
   StorageId add_opaque(ValueId value, std::size_t bytes,
@@ -54,7 +55,7 @@ class Lowering {
   /// Throws InternalError unless an op `maker` made it, of this many bytes.
   StorageId opaque(ValueId value, OpKind maker, std::size_t bytes) const;
   dnnl::memory::desc opaque_layout(ValueId value) const {
-    return states_[value].home;
+    return states_[value].produced;
   }
   StorageId add_storage(std::size_t bytes, std::string name);
   void add_alias(ValueId value, StorageId storage, Phase phase);
@@ -74,7 +75,7 @@ class Lowering {
     Phase phase;
   };
   struct State {
-    dnnl::memory::desc home;
+    dnnl::memory::desc produced;  // the layout that its producer chose
     std::vector<Copy> copies;
     int version = 0;
   };
@@ -84,7 +85,7 @@ class Lowering {
   bool is_current(ValueId value, const Copy& copy) const;
   const Copy& add_copy(ValueId value, const dnnl::memory::desc& layout,
                        Phase phase);
-  void reorder(ValueId value, const Copy& from, const Copy& to, NodeId asker);
+  void reorder(ValueId value, const Copy& from, const Copy& to, NodeId user);
 
   void lower(NodeId id);
 
@@ -96,8 +97,8 @@ class Lowering {
   std::vector<bool> is_used_, is_kept_, is_mutated_;
   std::vector<std::vector<NodeId>> readers_;  // by value
   std::vector<NodeId> fusions_;               // by node
-  std::vector<bool> is_fused_;     // by node: another unit computes it
-  std::vector<ValueId> stand_in_;  // by value
+  std::vector<bool> is_fused_;      // by node: another unit computes it
+  std::vector<ValueId> forwarded_;  // by value
 };
 
 }  // namespace traingraph::cpu

@@ -41,24 +41,24 @@ bool NodeLowering::has(int input) const {
 }
 
 ValueId NodeLowering::input_value(int input) const {
-  return lowering_->stand_in(node().inputs[input]);
+  return lowering_->forwarded(node().inputs[input]);
 }
 
 ValueId NodeLowering::result_value(int result) const {
-  return lowering_->stand_in(node().outputs[result]);
+  return lowering_->forwarded(node().outputs[result]);
 }
 
 NodeId NodeLowering::join() {
-  const NodeId next = lowering_->companion(id_);
-  lowering_->fuse(next);
+  const NodeId next = lowering_->fused_with(id_);
+  lowering_->mark_fused(next);
   draft_->unit.nodes.push_back(next);
   return next;
 }
 
 std::optional<NodeLowering> NodeLowering::join_next() {
-  const NodeId next = lowering_->companion(id_);
+  const NodeId next = lowering_->fused_with(id_);
   if (next < 0) return {};
-  lowering_->fuse(next);
+  lowering_->mark_fused(next);
   return NodeLowering(*lowering_, next, draft_);
 }
 
@@ -68,18 +68,18 @@ bool NodeLowering::outlives_unit(int result) const {
 }
 
 const ActivationAttrs* NodeLowering::next_activation() const {
-  const NodeId next = lowering_->companion(id_);
+  const NodeId next = lowering_->fused_with(id_);
   if (next < 0) return nullptr;
   return std::get_if<ActivationAttrs>(&lowering_->program().node(next).attrs);
 }
 
 void NodeLowering::fuse_activation() {
   const ValueId activated = lowering_->program().node(join()).outputs[0];
-  lowering_->replace(node().outputs[0], activated);
+  lowering_->forward(node().outputs[0], activated);
 }
 
 std::optional<int> NodeLowering::write_bias_gradient() {
-  if (lowering_->companion(id_) < 0) return {};
+  if (lowering_->fused_with(id_) < 0) return {};
   const ValueId sum = lowering_->program().node(join()).outputs[0];
   return write_value(sum, lowering_->plain(sum));
 }

@@ -7,7 +7,7 @@
 
 namespace traingraph::cpu {
 
-/// Threads of a CPU device that nobody chose: OMP_NUM_THREADS where it is set,
+/// Default number of threads of a CPU device: OMP_NUM_THREADS where it is set,
 /// as other numeric libraries have it; else the processors of the thread's
 /// affinity mask, or as many as the container's CPU quota pays for, whichever
 /// is less.

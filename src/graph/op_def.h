@@ -13,14 +13,20 @@
 
 namespace traingraph {
 
+class BatchContext;  // batch_context.h
+
 /// A set of data types, as bits of 1 << DataType.
 using DataTypes = std::uint32_t;
 constexpr DataTypes bit(DataType t) { return 1u << static_cast<int>(t); }
+/// What activations and gradients may be stored as.
 inline constexpr DataTypes kFloat = bit(DataType::Float32);
+/// Losses, statistics and optimizer state, whatever kFloat comes to hold.
+inline constexpr DataTypes kFloat32 = bit(DataType::Float32);
 inline constexpr DataTypes kBoolean = bit(DataType::Boolean);
 inline constexpr DataTypes kInt32 = bit(DataType::Int32);
 inline constexpr DataTypes kIndex = kInt32 | bit(DataType::Int64);
 inline constexpr DataTypes kAnyType = 0xffffffffu;
+constexpr bool is_float(DataType t) { return (bit(t) & kFloat) != 0; }
 
 struct InputDef {
   const char* name;
@@ -49,7 +55,7 @@ class ShapeContext {
   DataType data_type(int input) const { return desc(input).data_type; }
   const char* input_name(int input) const;
 
-  void add_result(Shape shape, DataType type = DataType::Float32);
+  void add_result(Shape shape, DataType type);
   /// A result whose size and layout the target chooses.
   void add_opaque_result();
 
@@ -113,19 +119,33 @@ class GradContext {
   }
 };
 
+/// Why an op has no gradient rule.
+enum class NoGradient : std::uint8_t {
+  Undeclared,  // it has one
+  /// Results that change in steps, or not at all, with the inputs: gradients
+  /// end here, by definition.
+  Ends,
+  /// There is a gradient, but no rule: who asks for it gets an error.
+  Missing,
+};
+
 struct OpDef {
   std::vector<InputDef> inputs = {};
   std::vector<const char*> results = {};
   /// Infers the results; throws on bad shapes or attributes.
   void (*shape_rule)(ShapeContext&) = nullptr;
-  /// Null: not differentiable, gradients stop here.
+  /// Which axes of the results follow the batch, given those of the inputs.
+  /// Refuses where samples would mix into a size that is no multiple of it.
+  void (*batch_rule)(BatchContext&) = nullptr;
+  /// The attributes at another batch size, when `axis` of result 0 follows it.
+  /// Null: no attribute holds sizes. See ops/batch_rules.h.
+  void (*resize)(Attributes&, int axis, const BatchChange&) = nullptr;
+  /// Null: then no_gradient says why.
   void (*gradient_rule)(GradContext&) = nullptr;
+  /// Declared by each op without a gradient rule; the registry checks.
+  NoGradient no_gradient = NoGradient::Undeclared;
   /// Turns the training form into the inference form (dropout, batch norm).
   void (*inference_form)(Attributes&) = nullptr;
-  /// Replaces the batch size in shape attributes; null: there is none to
-  /// replace. Only ops that users can append need one; gradient ops are
-  /// derived again.
-  void (*set_batch)(Attributes&, std::int64_t from, std::int64_t to) = nullptr;
   /// Does this node write its `is_mutated` inputs? Null: always.
   bool (*mutates)(const Attributes&) = nullptr;
   /// Result 0 is input 0 when this holds (dropout at inference); null: never.

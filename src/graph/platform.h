@@ -10,7 +10,7 @@ namespace traingraph {
 /// The seed that was set, else entropy chosen once per process.
 std::uint64_t platform_seed();
 
-/// A piece of the initializers' stream that nobody else gets.
+/// A range of the initializers' random stream, given out once.
 struct RandomRange {
   std::uint64_t seed = 0;
   std::uint64_t first_block = 0;

@@ -27,6 +27,18 @@ const char* name_of(Role role) {
   return "?";
 }
 
+const char* name_of(Phase phase) {
+  switch (phase) {
+    case Phase::Forward:
+      return "the forward phase";
+    case Phase::Gradient:
+      return "the gradient phase";
+    case Phase::Update:
+      return "the update phase";
+  }
+  return "?";
+}
+
 /// What a process can address. So layouts with padding and lists of tensors
 /// stay far from 64 bits.
 constexpr std::size_t kMostBytes = std::size_t{1} << 47;
@@ -143,6 +155,7 @@ class SchemaCheck {
 
   void value(const InputDef& def, const std::string& what,
              const Value& value) const {
+    phase(what, value);
     if (value.is_opaque && !def.is_opaque) {
       fail<InvalidArgument>(what + " is opaque state", "a tensor",
                             "\"" + value.name + "\"",
@@ -160,6 +173,16 @@ class SchemaCheck {
           what + " is written by this op", "a variable",
           std::string(name_of(value.role)) + " \"" + value.name + "\"");
     }
+  }
+
+  void phase(const std::string& what, const Value& value) const {
+    if (value.producer < 0) return;
+    const Phase here = program_.position.phase;
+    const Phase there = program_.node(value.producer).phase;
+    if (there <= here) return;
+    fail<InvalidArgument>(what + " is computed in a later phase",
+                          std::string(name_of(here)) + " or an earlier one",
+                          name_of(there), "Declare this node for that phase.");
   }
 
   const Program& program_;
@@ -193,13 +216,11 @@ std::string list_of(const std::vector<ValueId>& ids) {
 }  // namespace
 
 ValueId Program::add_value(Role role, TensorDescriptor desc, std::string name,
-                           std::shared_ptr<TensorState> tensor) {
+                           TensorIndex tensor) {
   require_sizes(desc, name);
   const auto id = static_cast<ValueId>(values_.size());
-  values_.push_back(Value{.desc = desc,
-                          .name = std::move(name),
-                          .role = role,
-                          .tensor = std::move(tensor)});
+  values_.push_back(Value{
+      .desc = desc, .name = std::move(name), .role = role, .tensor = tensor});
   return id;
 }
 
@@ -233,7 +254,7 @@ std::vector<ValueId> Program::append(OpKind kind, Attributes attrs,
     node.outputs.push_back(static_cast<ValueId>(values_.size() + i));
     values.push_back(Value{.desc = result.desc,
                            .name = result_name(node, i, results.size()),
-                           .tensor = nullptr,
+                           .tensor = kNoTensor,
                            .producer = static_cast<NodeId>(nodes_.size()),
                            .is_opaque = result.is_opaque});
   }

@@ -6,26 +6,27 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "graph/batch_axis.h"
 #include "traingraph/op_attrs.h"
+#include "traingraph/phase.h"
 #include "traingraph/types.h"
 
 namespace traingraph {
 
-struct TensorState;
 struct OpDef;
 
 using ValueId = std::int32_t;
 using NodeId = std::int32_t;
 /// In an input slot: the optional input is absent.
 inline constexpr ValueId kNoValue = -1;
-
-/// When a node runs. A step is Forward, Gradient, Update.
-enum class Phase : std::uint8_t { Forward, Gradient, Update };
+/// A tensor of the user's: its index in the tensor list of the program's owner,
+/// a graph object or a merged graph.
+using TensorIndex = std::int32_t;
+inline constexpr TensorIndex kNoTensor = -1;
 
 /// Where a value's contents come from.
 enum class Role : std::uint8_t {
@@ -39,9 +40,10 @@ struct Value {
   TensorDescriptor desc;
   std::string name;
   Role role = Role::Result;
-  /// The user's tensor, when there is one; also holds the data of constants.
-  std::shared_ptr<TensorState> tensor;
+  TensorIndex tensor = kNoTensor;
   NodeId producer = -1;
+  /// Given for inputs when graphs are merged, derived for the rest.
+  BatchAxis batch = {};
   /// Opaque state between a forward op and its gradient op: the target chooses
   /// size and layout; desc is meaningless.
   bool is_opaque = false;
@@ -63,11 +65,12 @@ class Program {
  public:
   /// Adds a value that no node produces.
   ValueId add_value(Role role, TensorDescriptor desc, std::string name,
-                    std::shared_ptr<TensorState> tensor = nullptr);
+                    TensorIndex tensor = kNoTensor);
 
   /// Checks the inputs against the op's schema, infers the results' shapes and
-  /// appends the node. Throws ShapeError, DTypeError or InvalidArgument that
-  /// names op and node; the program is unchanged then.
+  /// appends the node in the phase of `position`, which is not before that of
+  /// any input. Throws ShapeError, DTypeError or InvalidArgument that names op
+  /// and node; the program is unchanged then.
   std::vector<ValueId> append(OpKind op, Attributes attrs,
                               std::vector<ValueId> inputs,
                               std::string name = {});

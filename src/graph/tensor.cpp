@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Host side of Tensor, TensorData and TensorParameter. What touches a device
-// is in runtime/tensor_device.cpp.
+// is in runtime/memory/tensor_device.cpp.
 #include "traingraph/tensor.h"
 
 #include <algorithm>
@@ -52,6 +52,21 @@ void check_descriptor(const TensorDescriptor& descriptor,
                     .hint = shape.empty() ? "Use (1) for a scalar." : ""});
 }
 
+std::optional<int> checked_axis(std::optional<int> axis,
+                                const TensorDescriptor& descriptor,
+                                const std::string& label) {
+  const int rank = descriptor.shape.rank();
+  if (!axis) return axis;
+  if (*axis >= 0 && *axis < rank) return axis;
+  if (*axis >= -rank && *axis < 0) return *axis + rank;
+  throw InvalidArgument({.op = "tensor",
+                         .node = label,
+                         .what = "the shape has no such batch axis",
+                         .expected = std::to_string(-rank) + " to " +
+                                     std::to_string(rank - 1) + ", or none",
+                         .got = std::to_string(*axis)});
+}
+
 // The leading bytes of `data` that belong to a tensor.
 void check_data(const TensorData& data, const TensorState& state) {
   if (data.descriptor && data.descriptor->data_type != state.desc.data_type) {
@@ -67,8 +82,7 @@ void check_data(const TensorData& data, const TensorState& state) {
                       .node = name_of(state),
                       .what = "data has another shape",
                       .expected = state.desc.shape.to_string(),
-                      .got = data.descriptor->shape.to_string(),
-                      .hint = {}});
+                      .got = data.descriptor->shape.to_string()});
   }
   if (data.bytes && data.length >= state.desc.size_bytes()) return;
   throw ShapeError(
@@ -76,8 +90,7 @@ void check_data(const TensorData& data, const TensorState& state) {
        .node = name_of(state),
        .what = "data is too short for " + state.desc.to_string(),
        .expected = std::to_string(state.desc.size_bytes()) + " bytes",
-       .got = std::to_string(data.length),
-       .hint = {}});
+       .got = std::to_string(data.length)});
 }
 
 template <class T>
@@ -175,23 +188,26 @@ TensorData::TensorData(std::span<const float> values)
     : TensorData(static_cast<const void*>(values.data()), values.size_bytes()) {
 }
 
-Tensor::Tensor(TensorDescriptor descriptor, std::string label) {
+Tensor::Tensor(TensorDescriptor descriptor, std::string label,
+               std::optional<int> batch_axis) {
   check_descriptor(descriptor, label);
+  batch_axis = checked_axis(batch_axis, descriptor, label);
   state_ = std::make_shared<TensorState>();
+  state_->batch_axis = batch_axis;
   state_->id = g_next_tensor_id++;
   state_->desc = descriptor;
   state_->label = std::move(label);
 }
 
 Tensor::Tensor(TensorDescriptor descriptor, const TensorData& data,
-               std::string label)
-    : Tensor(descriptor, std::move(label)) {
+               std::string label, std::optional<int> batch_axis)
+    : Tensor(descriptor, std::move(label), batch_axis) {
   set_host(*state_, data);
 }
 
 Tensor Tensor::filled(TensorDescriptor descriptor, double value,
-                      std::string label) {
-  Tensor tensor(descriptor, std::move(label));
+                      std::string label, std::optional<int> batch_axis) {
+  Tensor tensor(descriptor, std::move(label), batch_axis);
   TensorState& state = *tensor.state_;
   fill_host(ensure_host(state), descriptor.data_type, value);
   state.version = 1;
@@ -200,14 +216,13 @@ Tensor Tensor::filled(TensorDescriptor descriptor, double value,
 
 Tensor Tensor::random(TensorDescriptor descriptor, RandomInitializerType type,
                       std::int64_t fan_in, std::int64_t fan_out,
-                      std::string label) {
+                      std::string label, std::optional<int> batch_axis) {
   if (fan_in < 0 || fan_out < 0) {
     throw InvalidArgument({.op = "random",
                            .node = label,
                            .what = "bad fan_in or fan_out",
                            .expected = "0 (from the shape) or more",
-                           .got = std::to_string(std::min(fan_in, fan_out)),
-                           .hint = {}});
+                           .got = std::to_string(std::min(fan_in, fan_out))});
   }
   if (type == RandomInitializerType::Uniform && (fan_in > 0 || fan_out > 0)) {
     throw InvalidArgument(
@@ -215,17 +230,15 @@ Tensor Tensor::random(TensorDescriptor descriptor, RandomInitializerType type,
          .node = label,
          .what = "fan_in and fan_out are not used by this initializer",
          .expected = "0 with uniform",
-         .got = std::to_string(std::max(fan_in, fan_out)),
-         .hint = {}});
+         .got = std::to_string(std::max(fan_in, fan_out))});
   }
-  Tensor tensor(descriptor, std::move(label));
+  Tensor tensor(descriptor, std::move(label), batch_axis);
   if (descriptor.data_type != DataType::Float32) {
     throw DTypeError({.op = "random",
                       .node = tensor.label(),
                       .what = "random initializers make floats",
                       .expected = "float32",
-                      .got = std::string(to_string(descriptor.data_type)),
-                      .hint = {}});
+                      .got = std::string(to_string(descriptor.data_type))});
   }
   // Throws when the sizes are too large to multiply.
   const HostData& data = ensure_host(*tensor.state_);
@@ -244,6 +257,10 @@ std::uint64_t Tensor::tensor_id() const {
 
 const TensorDescriptor& Tensor::descriptor() const& {
   return require_state(state_, "descriptor").desc;
+}
+
+std::optional<int> Tensor::batch_axis() const {
+  return require_state(state_, "batch_axis").batch_axis;
 }
 
 std::string Tensor::label() const {
@@ -314,9 +331,9 @@ std::vector<OptimizerData> Tensor::optimizer_data() const {
   const std::lock_guard lock(state.mutex);
   std::vector<OptimizerData> result;
   result.reserve(state.slots.size());
-  for (const OptimizerSlot& slot : state.slots) {
-    result.push_back(
-        {slot.name, {slot.host.bytes, slot.host.size}, slot.host.owner});
+  const TensorDescriptor desc = slot_descriptor(state.desc);
+  for (const auto& [name, host, device] : state.slots) {
+    result.push_back({name, desc, {host.bytes, host.size}, host.owner});
   }
   return result;
 }

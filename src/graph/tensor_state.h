@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,14 @@ struct HostData {
   std::shared_ptr<void> owner;
 };
 
-/// Device memory of one tensor; defined by the runtime (runtime/arena.h).
+/// Device memory of one tensor; defined by the runtime
+/// (runtime/memory/arena.h).
 struct DeviceStorage;
+
+/// What an optimizer keeps of a parameter, whatever type that has.
+inline TensorDescriptor slot_descriptor(const TensorDescriptor& parameter) {
+  return {parameter.shape, DataType::Float32};
+}
 
 /// A named optimizer buffer of one parameter ("momentum", "velocity").
 struct OptimizerSlot {
@@ -33,11 +40,13 @@ struct OptimizerSlot {
 
 struct TensorState {
   std::uint64_t id = 0;
-  bool is_result = false;  // of a node: nobody sets its value
+  bool is_result = false;  // of a node: its value cannot be set
   TensorDescriptor desc;
+  /// Of user gradients it is what compile() finds.
+  std::atomic<std::optional<int>> batch_axis{std::nullopt};
   std::string label;
-  /// Id of the layer that chose the label and may change it; 0: the user did,
-  /// or nobody.
+  /// Id of the layer that chose the label and may change it; 0: the user chose
+  /// it, or it is the default.
   std::uint64_t label_owner = 0;
   /// The owner has no label of its own and is in no graph yet.
   bool is_label_provisional = false;

@@ -209,7 +209,6 @@ void Convolution::lower_transposed(LayerBuilder& builder) const {
     attrs.padding[2 * axis + 1] = resolved.padding.after;
   }
 
-  // -1 on axis 0 keeps these shapes independent of the batch size.
   ValueId weights =
       builder.variable(this->weights(), weights_shape(), "weights");
   if (groups() > 1) {

@@ -64,12 +64,15 @@ class DotWriter {
   int num_boxes_ = 0, num_outside_ = 0;
 };
 
-std::vector<Tensor> tensors_of(const Program& program,
+/// Opaque state has no shape to draw.
+std::vector<Tensor> tensors_of(const GraphState& graph,
                                const std::vector<ValueId>& values) {
   std::vector<Tensor> result;
   for (const ValueId value : values) {
-    if (value == kNoValue || !program.value(value).tensor) continue;
-    result.emplace_back(program.value(value).tensor);
+    if (value == kNoValue) continue;
+    const Value& v = graph.program.value(value);
+    if (v.is_opaque || v.tensor == kNoTensor) continue;
+    result.push_back(graph.tensors[v.tensor]);
   }
   return result;
 }
@@ -83,8 +86,8 @@ std::string dot_description(const GraphState& graph,
   int last_layer = -1;
   for (const Node& node : graph.program.nodes()) {
     if (node.layer < 0) {
-      writer.box(node.name, tensors_of(graph.program, node.inputs),
-                 tensors_of(graph.program, node.outputs));
+      writer.box(node.name, tensors_of(graph, node.inputs),
+                 tensors_of(graph, node.outputs));
     } else if (node.layer != last_layer) {
       const LayerRecord& record = graph.records[node.layer];
       writer.box(record.name, record.sources, record.results);

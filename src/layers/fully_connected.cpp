@@ -113,7 +113,6 @@ void FullyConnected::lower(LayerBuilder& builder) const {
          .hint = "Reshape images to (N, -1) first."});
   }
 
-  // -1 on axis 0 keeps the shapes independent of the batch size.
   ValueId x = builder.source(0);
   if (shape.rank() != 2) {
     x = builder.append(OpKind::Reshape, ShapeAttrs{{-1, inputs}}, {x});
@@ -127,7 +126,6 @@ void FullyConnected::lower(LayerBuilder& builder) const {
                              std::move(operands));
   if (shape.rank() != 2) {
     ShapeAttrs attrs{.shape = shape};
-    attrs.shape[0] = -1;
     attrs.shape[has_pixels ? 1 : shape.rank() - 1] = outputs;
     y = builder.append(OpKind::Reshape, attrs, {y});
   }

@@ -94,10 +94,9 @@ void require_owner(const std::weak_ptr<GraphState>& owner,
 ValueId own_result(LayerBuilder& builder, const GraphState& state,
                    ValueId result) {
   const Value& value = state.program.value(result);
-  if (value.role == Role::Result && !value.tensor) return result;
-  ShapeAttrs attrs{.shape = value.desc.shape};
-  attrs.shape[0] = -1;
-  return builder.append(OpKind::Reshape, attrs, {result});
+  if (value.role == Role::Result && value.tensor == kNoTensor) return result;
+  return builder.append(OpKind::Reshape, ShapeAttrs{value.desc.shape},
+                        {result});
 }
 
 std::vector<Tensor> all_sources(const Layer& layer, std::vector<Tensor> sources,
@@ -172,14 +171,15 @@ Tensor Graph::node(LayerPtr layer, std::vector<Tensor> sources,
   }
   Tensor first = record.results.front();
   if (is_first_node) LayerNames::fix(*state_, *layer, label);
-  state_->records.push_back(std::move(record));
+  state_->add_record(std::move(record));
   layer->graph_ = state_;
   addition.commit();
   return first;
 }
 
 std::vector<Tensor> Graph::op(OpKind kind, Attributes attributes,
-                              std::vector<Tensor> inputs, std::string name) {
+                              std::vector<Tensor> inputs, std::string name,
+                              Phase phase) {
   const OpDef& def = op_def(kind);
   if (name.empty()) name = def.name;
   require_results(def, name);
@@ -187,7 +187,7 @@ std::vector<Tensor> Graph::op(OpKind kind, Attributes attributes,
   require_open(*state_, name);
 
   Addition addition(*state_);
-  state_->program.position = {};
+  state_->program.position = {.phase = phase, .layer = -1, .name = {}};
   std::vector<ValueId> values;
   values.reserve(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -254,9 +254,8 @@ std::vector<LayerPtr> Graph::layers() const {
 std::vector<Tensor> Graph::source_tensors(const Layer& layer) const {
   const std::lock_guard lock(state_->mutex);
   std::vector<Tensor> result;
-  for (const LayerRecord& record : state_->records) {
-    if (record.layer.get() != &layer) continue;
-    result.insert(result.end(), record.sources.begin(), record.sources.end());
+  for (const LayerRecord* record : state_->records_with(layer)) {
+    result.insert(result.end(), record->sources.begin(), record->sources.end());
   }
   return result;
 }
@@ -264,9 +263,8 @@ std::vector<Tensor> Graph::source_tensors(const Layer& layer) const {
 std::vector<Tensor> Graph::result_tensors(const Layer& layer) const {
   const std::lock_guard lock(state_->mutex);
   std::vector<Tensor> result;
-  for (const LayerRecord& record : state_->records) {
-    if (record.layer.get() != &layer) continue;
-    result.insert(result.end(), record.results.begin(), record.results.end());
+  for (const LayerRecord* record : state_->records_with(layer)) {
+    result.insert(result.end(), record->results.begin(), record->results.end());
   }
   return result;
 }

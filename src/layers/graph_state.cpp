@@ -7,12 +7,26 @@
 
 namespace traingraph {
 
+void GraphState::add_record(LayerRecord record) {
+  std::vector<int>& indices = records_of[record.layer.get()];
+  indices.push_back(static_cast<int>(records.size()));
+  records.push_back(std::move(record));
+}
+
+std::vector<LayerRecord*> GraphState::records_with(const Layer& layer) {
+  std::vector<LayerRecord*> result;
+  const auto indices = records_of.find(&layer);
+  if (indices == records_of.end()) return result;
+  for (const int i : indices->second) result.push_back(&records[i]);
+  return result;
+}
+
 ValueId GraphState::value(const Tensor& tensor, Role role_when_new) {
   const auto found = value_of.find(tensor.tensor_id());
   if (found == value_of.end()) {
-    const ValueId id = program.add_value(role_when_new, tensor.descriptor(),
-                                         tensor.label(), tensor.state());
-    value_of.emplace(tensor.tensor_id(), id);
+    const ValueId id =
+        program.add_value(role_when_new, tensor.descriptor(), tensor.label());
+    name_value(id, tensor);
     return id;
   }
   Value& value = program.value(found->second);
@@ -23,12 +37,21 @@ ValueId GraphState::value(const Tensor& tensor, Role role_when_new) {
   return found->second;
 }
 
-std::string GraphState::free_result_label(const std::string& name) const {
+void GraphState::name_value(ValueId value, const Tensor& tensor) {
+  program.value(value).tensor = static_cast<TensorIndex>(tensors.size());
+  tensors.push_back(tensor);
+  value_of.emplace(tensor.tensor_id(), value);
+}
+
+std::string GraphState::free_result_label(const std::string& name) {
   std::string label = name;
-  for (int number = 2; labels.contains(label); ++number) {
+  if (!labels.contains(label)) return label;
+  // Labels stay, so numbers that are taken once are taken for good.
+  int& number = free_number.try_emplace(name, 2).first->second;
+  for (;; ++number) {
     label = name + ":" + std::to_string(number);
+    if (!labels.contains(label)) return label;
   }
-  return label;
 }
 
 Tensor GraphState::result_tensor(ValueId id, const std::string& name) {
@@ -41,14 +64,14 @@ Tensor GraphState::result_tensor(ValueId id, const std::string& name) {
                       : Tensor(value.desc, label);
   tensor.state()->is_result = true;
   value.name = std::move(label);
-  if (!value.is_opaque) value.tensor = tensor.state();
-  value_of.emplace(tensor.tensor_id(), id);
+  name_value(id, tensor);
   return tensor;
 }
 
 GraphState::Checkpoint GraphState::checkpoint() const {
   return {.num_values = program.values().size(),
           .num_nodes = program.nodes().size(),
+          .num_tensors = tensors.size(),
           .num_promoted = promoted.size(),
           .random_state = random_state,
           .num_random_streams = num_random_streams};
@@ -59,9 +82,10 @@ void GraphState::restore(const Checkpoint& checkpoint) {
     program.value(promoted.back()).role = Role::Input;
     promoted.pop_back();
   }
-  const auto num_values = static_cast<ValueId>(checkpoint.num_values);
-  std::erase_if(value_of,
-                [&](const auto& entry) { return entry.second >= num_values; });
+  while (tensors.size() > checkpoint.num_tensors) {
+    value_of.erase(tensors.back().tensor_id());
+    tensors.pop_back();
+  }
   program.truncate(checkpoint.num_values, checkpoint.num_nodes);
   random_state = checkpoint.random_state;
   num_random_streams = checkpoint.num_random_streams;

@@ -29,14 +29,19 @@ struct LayerRecord {
 struct GraphState {
   /// Sizes before a node was added, to go back to when it fails.
   struct Checkpoint {
-    std::size_t num_values = 0, num_nodes = 0, num_promoted = 0;
+    std::size_t num_values = 0, num_nodes = 0, num_tensors = 0,
+                num_promoted = 0;
     ValueId random_state = kNoValue;
     std::int64_t num_random_streams = 0;
   };
 
   Program program;
   std::vector<LayerRecord> records;
-  /// tensor_id -> value. Values of ops inside layers have no tensor.
+  /// Indices of the records that add_record() was given, by layer.
+  std::unordered_map<const Layer*, std::vector<int>> records_of;
+  /// Value::tensor indexes these. Values of ops inside layers have none.
+  std::vector<Tensor> tensors;
+  /// tensor_id -> value.
   std::unordered_map<std::uint64_t, ValueId> value_of;
   /// The words that LayerBuilder::random_state supplies; kNoValue: none asked.
   ValueId random_state = kNoValue;
@@ -45,19 +50,26 @@ struct GraphState {
   std::vector<ValueId> promoted;
   /// Labels given to results so far.
   std::unordered_set<std::string> labels;
+  /// By name: no number below this one is free for "name:number".
+  std::unordered_map<std::string, int> free_number;
   NameTable names;
-  /// Layers named after their class, by class.
-  std::unordered_map<std::string, int> num_unlabelled;
+  /// By class: the number in the label of the last layer named after it.
+  std::unordered_map<std::string, int> last_label_number;
   /// Compiles that succeeded or are under way; nodes can no longer be added.
   int num_compiles = 0;
   mutable std::mutex mutex;
 
+  void add_record(LayerRecord record);
+  /// The records of one layer, in order.
+  std::vector<LayerRecord*> records_with(const Layer& layer);
   /// The value of a tensor; adds one (Role::Input, or Variable when it is a
   /// parameter) the first time the tensor is seen.
   /// An Input that is asked for as a Variable becomes one.
   ValueId value(const Tensor& tensor, Role role_when_new = Role::Input);
+  /// Makes `tensor` the one of a value.
+  void name_value(ValueId value, const Tensor& tensor);
   /// `name`, or "name:2" and so on when a result has that label already.
-  std::string free_result_label(const std::string& name) const;
+  std::string free_result_label(const std::string& name);
   /// A new tensor for a result of a node, with a free label.
   Tensor result_tensor(ValueId value, const std::string& name);
 

@@ -2,6 +2,7 @@
 #include "layers/layer_builder.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "traingraph/error.h"
@@ -13,7 +14,9 @@ LayerBuilder::LayerBuilder(GraphState& graph, const Layer& layer,
     : graph_(graph),
       layer_(layer),
       name_(std::move(name)),
-      sources_(std::move(sources)) {}
+      sources_(std::move(sources)),
+      first_value_(graph.program.values().size()),
+      first_node_(graph.program.nodes().size()) {}
 
 const TensorDescriptor& LayerBuilder::desc(ValueId value) const {
   return graph_.program.desc(value);
@@ -52,11 +55,7 @@ ValueId LayerBuilder::variable(const Tensor& tensor, const Shape& shape,
   require_size(tensor, shape, what);
   const ValueId value = graph_.value(tensor, Role::Variable);
   if (graph_.program.shape(value) == shape) return value;
-  // -1, not shape[0]: a change of the batch size replaces sizes on axis 0 that
-  // are equal to the batch.
-  ShapeAttrs attrs{.shape = shape};
-  attrs.shape[0] = -1;
-  return append(OpKind::Reshape, attrs, {value});
+  return append(OpKind::Reshape, ShapeAttrs{shape}, {value});
 }
 
 ValueId LayerBuilder::statistic(const Tensor& tensor, const Shape& shape,
@@ -65,8 +64,11 @@ ValueId LayerBuilder::statistic(const Tensor& tensor, const Shape& shape,
   const ValueId value = graph_.value(tensor, Role::Variable);
   TensorDescriptor& desc = graph_.program.value(value).desc;
   if (desc.shape == shape) return value;
-  // Changing the shape is safe while no op has seen the old one.
-  for (const Node& node : graph_.program.nodes()) {
+  // Changing the shape is safe while no op has read the old one. A value that
+  // this node added can only have been read by this node's ops.
+  const bool is_new = static_cast<std::size_t>(value) >= first_value_;
+  const std::span<const Node> nodes(graph_.program.nodes());
+  for (const Node& node : nodes.subspan(is_new ? first_node_ : 0)) {
     if (std::find(node.inputs.begin(), node.inputs.end(), value) ==
         node.inputs.end()) {
       continue;

@@ -52,6 +52,7 @@ class LayerBuilder {
   std::string name_;
   std::vector<ValueId> sources_;
   std::vector<ValueId> results_;
+  std::size_t first_value_, first_node_;  // that this node of the graph adds
 };
 
 }  // namespace traingraph

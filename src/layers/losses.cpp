@@ -88,7 +88,8 @@ void Loss::lower(LayerBuilder& builder) const {
                         .epsilon = descriptor_.epsilon,
                         .delta = descriptor_.delta};
   const Shape& shape = builder.shape(builder.source(0));
-  // It is the K of the smoothing; without, it can only be what it says.
+  // Smoothing uses class_count as its K. Without smoothing it must be the
+  // number of classes.
   const bool has_count = descriptor_.class_count == 1 ||
                          descriptor_.label_smoothing != 0 || shape.rank() < 2 ||
                          shape[1] == descriptor_.class_count;

@@ -21,7 +21,7 @@ std::string key_of(const std::string& name, std::uint64_t tensor) {
   return (tensor == 0 ? "layer " : "tensor ") + name;
 }
 
-/// 0 is nobody.
+/// Id of the layer as an owner of labels; 0 means that no layer is.
 std::uint64_t owner_id(const Layer& layer) { return layer.layer_id() + 1; }
 
 void replace_all(std::string& text, const std::string& from,
@@ -176,8 +176,8 @@ std::string LayerNames::choose(const GraphState& graph, const Layer& layer) {
   std::string label = layer.label_;
   if (!layer.has_own_label_) {
     const std::string base = of_class(layer.class_name_);
-    const auto known = graph.num_unlabelled.find(layer.class_name_);
-    int number = known == graph.num_unlabelled.end() ? 0 : known->second;
+    const auto last = graph.last_label_number.find(layer.class_name_);
+    int number = last == graph.last_label_number.end() ? 0 : last->second;
     do {
       label = numbered(base, ++number);
     } while (graph.labels.contains(label) ||
@@ -192,7 +192,11 @@ void LayerNames::fix(GraphState& graph, const Layer& layer,
                      const std::string& label) {
   layer.label_ = label;
   name_tensors(layer, /*is_in_graph=*/true);
-  if (!layer.has_own_label_) ++graph.num_unlabelled[layer.class_name_];
+  if (!layer.has_own_label_) {
+    const std::string base = of_class(layer.class_name_);
+    int& last = graph.last_label_number[layer.class_name_];
+    while (numbered(base, ++last) != label) continue;
+  }
   add(graph.names, layer, label,
       place_of("", graph.records.size(), layer.class_name_));
   for (const auto& [tensor, word] : layer.tensors_) {
@@ -202,22 +206,18 @@ void LayerNames::fix(GraphState& graph, const Layer& layer,
   }
 }
 
-/// Records, nodes, results and values follow the layer.
-void LayerNames::rename(GraphState& graph, const Layer& layer,
-                        const std::string& label) {
-  const std::string old = layer.label_;
-  const auto renamed = [&](const std::string& name) {
-    const bool follows = name == old || name.starts_with(old + ":") ||
-                         name.starts_with(old + ".");
-    return follows ? label + name.substr(old.size()) : name;
+/// Records, nodes, results and values follow their layers.
+void LayerNames::rename(GraphState& graph, const Renames& renames) {
+  const auto rename_of = [&](const LayerRecord& record) -> const Rename* {
+    const auto found = renames.find(record.layer.get());
+    return found == renames.end() ? nullptr : &found->second;
   };
-  layer.label_ = label;
-  name_tensors(layer, /*is_in_graph=*/true);
   for (LayerRecord& record : graph.records) {
-    if (record.layer.get() != &layer) continue;
-    record.name = renamed(record.name);
+    const Rename* rename = rename_of(record);
+    if (!rename) continue;
+    record.name = rename->of(record.name);
     for (Tensor& result : record.results) {
-      const std::string name = renamed(result.label());
+      const std::string name = rename->of(result.label());
       if (name != result.label()) result.set_label(name);
       graph.labels.insert(name);
     }
@@ -225,15 +225,21 @@ void LayerNames::rename(GraphState& graph, const Layer& layer,
   for (NodeId id = 0; id < static_cast<NodeId>(graph.program.nodes().size());
        ++id) {
     Node& node = graph.program.node(id);
-    if (node.layer < 0 || graph.records[node.layer].layer.get() != &layer) {
-      continue;
-    }
-    node.name = renamed(node.name);
+    if (node.layer < 0) continue;
+    const Rename* rename = rename_of(graph.records[node.layer]);
+    if (!rename) continue;
+    node.name = rename->of(node.name);
     for (const ValueId value : node.outputs) {
       std::string& name = graph.program.value(value).name;
-      name = renamed(name);
+      name = rename->of(name);
     }
   }
+}
+
+std::string LayerNames::Rename::of(const std::string& name) const {
+  const bool follows = name == from || name.starts_with(from + ":") ||
+                       name.starts_with(from + ".");
+  return follows ? to + name.substr(from.size()) : name;
 }
 
 void LayerNames::make_unique(
@@ -262,7 +268,7 @@ void LayerNames::make_unique(
       if (!seen.insert(&layer).second) continue;
       name_tensors(layer, /*is_in_graph=*/true);  // labels may be gone
       const std::string place = place_of(prefix, k, layer.class_name_);
-      // The compile that asks is counted.
+      // num_compiles includes the compile that is going on.
       if (layer.has_own_label_ || graph.num_compiles > 1) {
         require_free(names, kCall, layer, layer.label_, place);
         add(names, layer, layer.label_, place);
@@ -279,15 +285,21 @@ void LayerNames::make_unique(
     names.add(tensor.label(), tensor.tensor_id(), "a trained input");
   }
   std::unordered_map<std::string, int> last;  // by class
+  std::unordered_map<GraphState*, Renames> renames;
   for (const Movable& item : movable) {
-    const std::string& class_name = item.layer->class_name_;
-    std::string label = item.layer->label_;
-    while (!is_free(names, *item.layer, label)) {
-      label = numbered(of_class(class_name), ++last[class_name]);
+    const Layer& layer = *item.layer;
+    std::string label = layer.label_;
+    while (!is_free(names, layer, label)) {
+      label = numbered(of_class(layer.class_name_), ++last[layer.class_name_]);
     }
-    if (label != item.layer->label_) rename(*item.graph, *item.layer, label);
-    add(names, *item.layer, label, item.place);
+    if (label != layer.label_) {
+      renames[item.graph].emplace(&layer, Rename{layer.label_, label});
+      layer.label_ = label;
+      name_tensors(layer, /*is_in_graph=*/true);
+    }
+    add(names, layer, label, item.place);
   }
+  for (const auto& [graph, all] : renames) rename(*graph, all);
 }
 
 }  // namespace traingraph

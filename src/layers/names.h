@@ -23,13 +23,14 @@ namespace traingraph {
 struct GraphState;
 struct TensorState;
 
-/// Who has a name.
+/// Which layer or tensor has which name.
 class NameTable {
  public:
-  /// False when somebody else has the name. `tensor` is 0 for layers.
+  /// False when another tensor or a layer has the name. `tensor` is 0 for
+  /// layers.
   bool is_free(const std::string& name, std::uint64_t tensor = 0) const;
   void add(const std::string& name, std::uint64_t tensor, std::string place);
-  /// Throws InvalidArgument naming `place` and who has the name already.
+  /// Throws InvalidArgument naming `place` and the place that has the name.
   void require_free(const char* call, const std::string& name,
                     std::uint64_t tensor, const std::string& place) const;
 
@@ -75,8 +76,13 @@ struct LayerNames {
   static bool follows(const TensorState& tensor, const Layer& layer,
                       bool is_in_graph);
   static void name_tensors(const Layer& layer, bool is_in_graph);
-  static void rename(GraphState& graph, const Layer& layer,
-                     const std::string& label);
+  struct Rename {
+    std::string from, to;
+    /// "fc.weights" -> "dense.weights"; other names stay.
+    std::string of(const std::string& name) const;
+  };
+  using Renames = std::unordered_map<const Layer*, Rename>;
+  static void rename(GraphState& graph, const Renames& renames);
   static bool is_free(const NameTable& names, const Layer& layer,
                       const std::string& label);
   static void require_free(const NameTable& names, const char* call,

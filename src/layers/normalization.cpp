@@ -14,7 +14,8 @@ Tensor per_channel(const Tensor& given, std::int64_t channels, double value,
                    const char* what) {
   const Shape shape{channels};
   if (!given) {
-    return Tensor::filled({.shape = shape}, value);
+    return Tensor::filled({.shape = shape, .data_type = DataType::Float32},
+                          value);
   }
   require_parameter(kOp, what, given, {shape, Shape{1, channels, 1, 1}});
   return given;

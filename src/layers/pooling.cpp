@@ -83,14 +83,15 @@ AveragePool2dAttrs average_attrs(const PoolingDescriptor& descriptor,
 /// through it as ones and are put back, which makes their gradient 0.
 ValueId l2_norm(LayerBuilder& builder, const PoolingDescriptor& descriptor,
                 const Padding& padding) {
+  const ValueId x = builder.source(0);
   const auto constant = [&](float value) {
-    return builder.append(OpKind::Fill,
-                          FillAttrs{.shape = {1, 1, 1, 1}, .value = value}, {});
+    return builder.append(
+        OpKind::Fill, FillAttrs{{1, 1, 1, 1}, value, builder.desc(x).data_type},
+        {});
   };
   const auto arithmetic = [&](ArithmeticOperation operation) {
     return ArithmeticAttrs{.operation = operation};
   };
-  const ValueId x = builder.source(0);
   const ValueId squares = builder.append(
       OpKind::Binary, arithmetic(ArithmeticOperation::Multiply), {x, x});
   const ValueId mean = builder.append(

@@ -4,6 +4,7 @@
 // input gradient is also the forward op of transposed convolution.
 #include <string>
 
+#include "ops/batch_rules.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
 #include "ops/window.h"
@@ -69,7 +70,7 @@ void convolution_shape(ShapeContext& ctx) {
   const auto& attrs = ctx.attrs<Convolution2dAttrs>();
   const Shape result = convolved_shape(ctx, attrs, ctx.shape(0), ctx.shape(1));
   if (ctx.has(2)) ctx.require_shape(2, {result[1]});
-  ctx.add_result(result);
+  ctx.add_result(result, ctx.data_type(0));
 }
 
 void input_gradient_shape(ShapeContext& ctx) {
@@ -78,7 +79,7 @@ void input_gradient_shape(ShapeContext& ctx) {
   const auto& attrs = ctx.attrs<Convolution2dGradientAttrs>();
   require_shape_attribute(ctx, attrs.shape, "(N, C, H, W)");
   ctx.require_shape(0, convolved_shape(ctx, attrs, attrs.shape, ctx.shape(1)));
-  ctx.add_result(attrs.shape);
+  ctx.add_result(attrs.shape, ctx.data_type(0));
 }
 
 void weights_gradient_shape(ShapeContext& ctx) {
@@ -87,7 +88,16 @@ void weights_gradient_shape(ShapeContext& ctx) {
   const auto& attrs = ctx.attrs<Convolution2dGradientAttrs>();
   require_shape_attribute(ctx, attrs.shape, "(O, I / groups, H, W)");
   ctx.require_shape(0, convolved_shape(ctx, attrs, ctx.shape(1), attrs.shape));
-  ctx.add_result(attrs.shape);
+  ctx.add_result(attrs.shape, ctx.data_type(0));
+}
+
+/// It sums over the samples: no axis of the result follows the batch.
+void weights_gradient_batch(BatchContext& ctx) {
+  for (int input = 0; input < 2; ++input) {
+    if (ctx.axis(input).axis > 0) batch::refuse_axis(ctx, ctx.axis(input).axis);
+  }
+  batch::join(ctx, {{.input = 0, .axes = {0, 1, 2, 3}},
+                    {.input = 1, .axes = {0, 4, 5, 6}}});
 }
 
 Convolution2dAttrs forward_attrs(const Convolution2dGradientAttrs& attrs) {
@@ -164,6 +174,7 @@ OpDef define_convolution_2d() {
   return {.inputs = {{"x"}, {"weights"}, {"bias", kFloat, true}},
           .results = {"y"},
           .shape_rule = convolution_shape,
+          .batch_rule = batch::follow_up_to<0>,
           .gradient_rule = convolution_gradient};
 }
 
@@ -171,14 +182,16 @@ OpDef define_convolution_2d_input_gradient() {
   return {.inputs = {{"gradient"}, {"weights"}},
           .results = {"dx"},
           .shape_rule = input_gradient_shape,
-          .gradient_rule = input_gradient_gradient,
-          .set_batch = set_batch_of_shape<Convolution2dGradientAttrs>};
+          .batch_rule = batch::follow_up_to<0>,
+          .resize = batch::resize_shape<Convolution2dGradientAttrs>,
+          .gradient_rule = input_gradient_gradient};
 }
 
 OpDef define_convolution_2d_weights_gradient() {
   return {.inputs = {{"gradient"}, {"x"}},
           .results = {"dweights"},
           .shape_rule = weights_gradient_shape,
+          .batch_rule = weights_gradient_batch,
           .gradient_rule = weights_gradient_gradient};
 }
 

@@ -2,9 +2,11 @@
 // Ops that work element by element: activations, arithmetic, comparison,
 // selection, conversion, constants and dropout.
 #include "base/format.h"
-#include "ops/arithmetic_gradients.h"
+#include "ops/batch_rules.h"
+#include "ops/elementwise_gradients.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
+#include "traingraph/enum_table.h"
 
 namespace traingraph {
 namespace {
@@ -22,18 +24,68 @@ void activation_shape(ShapeContext& ctx) {
       attrs.type != ActivationType::Clamp || attrs.a <= attrs.b,
       "clamp has an empty range", "a <= b",
       "a = " + format_value(attrs.a) + ", b = " + format_value(attrs.b));
-  ctx.add_result(ctx.shape(0));
+  ctx.add_result(ctx.shape(0), ctx.data_type(0));
 }
+
+/// g * slope, by the gradient op, which finds the slope from `at`.
+ValueId times_slope(GradContext& ctx, ValueId at) {
+  const auto attrs = ctx.attrs<ActivationAttrs>();
+  return ctx.append(OpKind::ActivationGradient, attrs,
+                    {ctx.result_gradient(), at});
+}
+ValueId pass_gradient(GradContext& ctx) { return ctx.result_gradient(); }
+ValueId by_slope_at_input(GradContext& ctx) {
+  return times_slope(ctx, ctx.input(0));
+}
+/// The slope follows from the sign of ReLU's result, unless a negative a turns
+/// signs round. Then the source need not be kept.
+ValueId by_slope_of_relu(GradContext& ctx) {
+  const bool keeps_sign = ctx.attrs<ActivationAttrs>().a >= 0;
+  return times_slope(ctx, keeps_sign ? ctx.result(0) : ctx.input(0));
+}
+
+/// How each activation is differentiated.
+struct ActivationRule {
+  ActivationType value;
+  ValueId (*gradient)(GradContext&);
+};
+
+constexpr ActivationRule kActivationRules[] = {
+    {ActivationType::None, pass_gradient},
+    {ActivationType::ReLU, by_slope_of_relu},
+    {ActivationType::Linear, by_slope_at_input},
+    {ActivationType::Sigmoid, by_slope_at_input},
+    {ActivationType::HardSigmoid, by_slope_at_input},
+    {ActivationType::Tanh, by_slope_at_input},
+    {ActivationType::Absolute, by_slope_at_input},
+    {ActivationType::SoftPlus, by_slope_at_input},
+    {ActivationType::SoftSign, by_slope_at_input},
+    {ActivationType::ELU, by_slope_at_input},
+    {ActivationType::ReLUN, by_slope_at_input},
+    {ActivationType::LogSigmoid, by_slope_at_input},
+    {ActivationType::SELU, by_slope_at_input},
+    {ActivationType::CELU, by_slope_at_input},
+    {ActivationType::HardShrink, by_slope_at_input},
+    {ActivationType::SoftShrink, by_slope_at_input},
+    {ActivationType::TanhShrink, by_slope_at_input},
+    {ActivationType::Threshold, by_slope_at_input},
+    {ActivationType::GELU, by_slope_at_input},
+    {ActivationType::HardSwish, by_slope_at_input},
+    {ActivationType::Clamp, by_slope_at_input},
+    {ActivationType::GELUTanh, by_slope_at_input},
+};
+static_assert(has_all_cases<ActivationType>(kActivationRules),
+              "one row per activation, in the order of enums.inc");
+static_assert(std::ranges::all_of(kActivationRules, [](const auto& row) {
+  return row.gradient != nullptr;
+}));
 
 void activation_rule(GradContext& ctx) {
   if (!ctx.wants(0)) return;
-  const auto attrs = ctx.attrs<ActivationAttrs>();
-  const ValueId g = ctx.result_gradient();
-  if (attrs.type == ActivationType::None) return ctx.set(0, g);
-  // ReLU's result tells its slope, so that its source need not be kept.
-  const bool is_relu = attrs.type == ActivationType::ReLU && attrs.a >= 0;
-  const ValueId at = is_relu ? ctx.result(0) : ctx.input(0);
-  ctx.set(0, ctx.append(OpKind::ActivationGradient, attrs, {g, at}));
+  const auto type = ctx.attrs<ActivationAttrs>().type;
+  const auto* const row =
+      std::ranges::find(kActivationRules, type, &ActivationRule::value);
+  ctx.set(0, row->gradient(ctx));
 }
 
 void activation_gradient_shape(ShapeContext& ctx) {
@@ -58,12 +110,12 @@ void require_arity(const ShapeContext& ctx, bool wants_unary) {
 
 void unary_shape(ShapeContext& ctx) {
   require_arity(ctx, /*wants_unary=*/true);
-  ctx.add_result(ctx.shape(0));
+  ctx.add_result(ctx.shape(0), ctx.data_type(0));
 }
 
 void binary_shape(ShapeContext& ctx) {
   require_arity(ctx, /*wants_unary=*/false);
-  ctx.add_result(broadcast_inputs(ctx, {0, 1}));
+  ctx.add_result(broadcast_inputs(ctx, {0, 1}), ctx.data_type(0));
 }
 
 // Comparison, selection, conversion.
@@ -86,7 +138,7 @@ void compare_shape(ShapeContext& ctx) {
 }
 
 void select_shape(ShapeContext& ctx) {
-  ctx.add_result(broadcast_inputs(ctx, {0, 1, 2}));
+  ctx.add_result(broadcast_inputs(ctx, {0, 1, 2}), ctx.data_type(1));
 }
 
 void select_rule(GradContext& ctx) {
@@ -95,7 +147,7 @@ void select_rule(GradContext& ctx) {
   const ValueId condition = ctx.input(0);
   const ValueId x = ctx.input(1);
   const ValueId y = ctx.input(2);
-  const ValueId zero = grad::scalar(ctx, 0);
+  const ValueId zero = grad::scalar_like(ctx, g, 0);
   if (ctx.wants(1)) {
     const ValueId full = grad::select(ctx, condition, g, zero);
     ctx.set(1, grad::sum_to(ctx, full, grad::shape_of(ctx, x)));
@@ -116,12 +168,9 @@ void cast_shape(ShapeContext& ctx) {
 
 void cast_rule(GradContext& ctx) {
   if (!ctx.wants(0)) return;
-  const DataType from = ctx.program().desc(ctx.input(0)).data_type;
-  const DataType to = ctx.attrs<CastAttrs>().data_type;
-  if (((bit(from) | bit(to)) & ~kFloat) != 0) return;
-  const ValueId g = ctx.result_gradient();
-  if (from == to) return ctx.set(0, g);
-  ctx.set(0, ctx.append(OpKind::Cast, CastAttrs{from}, {g}));
+  const DataType from = grad::type_of(ctx, ctx.input(0));
+  if (!is_float(from) || !is_float(ctx.attrs<CastAttrs>().data_type)) return;
+  ctx.set(0, grad::cast(ctx, ctx.result_gradient(), from));
 }
 
 void fill_shape(ShapeContext& ctx) {
@@ -140,7 +189,7 @@ void dropout_shape(ShapeContext& ctx) {
   ctx.require_attribute(rate >= 0 && rate < 1, "rate is not a probability",
                         "at least 0 and below 1", format_value(rate));
   ctx.require_shape(1, Shape{4});
-  ctx.add_result(ctx.shape(0));
+  ctx.add_result(ctx.shape(0), ctx.data_type(0));
 }
 
 /// The mask is a function of the random state: the gradient draws it again.
@@ -157,6 +206,7 @@ OpDef define_activation() {
   return {.inputs = {{"x"}},
           .results = {"y"},
           .shape_rule = activation_shape,
+          .batch_rule = batch::follow,
           .gradient_rule = activation_rule,
           .is_identity = [](const Attributes& attrs) {
             return std::get<ActivationAttrs>(attrs).type ==
@@ -167,13 +217,16 @@ OpDef define_activation() {
 OpDef define_activation_gradient() {
   return {.inputs = {{"gradient"}, {"x"}},
           .results = {"dx"},
-          .shape_rule = activation_gradient_shape};
+          .shape_rule = activation_gradient_shape,
+          .batch_rule = batch::broadcast,
+          .no_gradient = NoGradient::Missing};
 }
 
 OpDef define_unary() {
   return {.inputs = {{"x"}},
           .results = {"y"},
           .shape_rule = unary_shape,
+          .batch_rule = batch::follow,
           .gradient_rule = unary_gradient};
 }
 
@@ -181,25 +234,31 @@ OpDef define_binary() {
   return {.inputs = {{"x"}, {"y"}},
           .results = {"z"},
           .shape_rule = binary_shape,
+          .batch_rule = batch::broadcast,
           .gradient_rule = binary_gradient};
 }
 
 OpDef define_compare() {
   return {.inputs = {{"x", kComparable}, {"y", kComparable}},
           .results = {"z"},
-          .shape_rule = compare_shape};
+          .shape_rule = compare_shape,
+          .batch_rule = batch::broadcast,
+          .no_gradient = NoGradient::Ends};
 }
 
 OpDef define_logical_not() {
   return {.inputs = {{"x", kBoolean}},
           .results = {"y"},
-          .shape_rule = same_shape_as<0>};
+          .shape_rule = same_shape_as<0>,
+          .batch_rule = batch::follow,
+          .no_gradient = NoGradient::Ends};
 }
 
 OpDef define_select() {
   return {.inputs = {{"condition", kBoolean}, {"x"}, {"y"}},
           .results = {"z"},
           .shape_rule = select_shape,
+          .batch_rule = batch::broadcast,
           .gradient_rule = select_rule};
 }
 
@@ -207,19 +266,23 @@ OpDef define_cast() {
   return {.inputs = {{"x", kAnyType}},
           .results = {"y"},
           .shape_rule = cast_shape,
+          .batch_rule = batch::follow,
           .gradient_rule = cast_rule};
 }
 
 OpDef define_fill() {
   return {.results = {"y"},
           .shape_rule = fill_shape,
-          .set_batch = set_batch_of_shape<FillAttrs>};
+          .batch_rule = batch::fixed,
+          .resize = batch::resize_shape<FillAttrs>,
+          .no_gradient = NoGradient::Ends};
 }
 
 OpDef define_dropout() {
   return {.inputs = {{"x"}, {"random_state", kInt32}},
           .results = {"y"},
           .shape_rule = dropout_shape,
+          .batch_rule = batch::follow,
           .gradient_rule = dropout_rule,
           .inference_form =
               [](Attributes& attrs) { std::get<DropoutAttrs>(attrs).rate = 0; },

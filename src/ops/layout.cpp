@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Ops that move elements without changing them: reshape, transpose,
-// concatenate and split. slice.cpp has those that drop or add some.
+// concatenate and split. layout_slice.cpp has those that drop or add some.
+#include <algorithm>
+
 #include "base/checked.h"
+#include "ops/batch_rules.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
 
@@ -46,6 +49,41 @@ void reshape_shape(ShapeContext& ctx) {
   ctx.add_result(*result, ctx.data_type(0));
 }
 
+/// The batch is a digit of every element's number, and must be one of a single
+/// axis again. In (2, 3, batch, 5) it counts `low` = 5 elements and ends at
+/// `high` = 5 * batch; an axis that begins at or below 5 and ends at or above
+/// `high` holds it when the numbers divide: (2, 3 * batch, 5), (6, batch * 5).
+void reshape_batch(BatchContext& ctx) {
+  const BatchAxis& from = ctx.axis(0);
+  if (!from) return;
+  const Shape& x = ctx.shape(0);
+  std::int64_t low = 1;
+  for (int axis = x.rank() - 1; axis > from.axis; --axis) low *= x[axis];
+  // Where samples lie on the axis in an unknown order it stays whole.
+  const std::int64_t inside = from.step != 0 ? from.step : 1;
+  const std::int64_t count = from.step != 0 ? ctx.batch() : x[from.axis];
+  low *= inside;
+  const std::int64_t high = low * count;
+  std::int64_t begin = 1;
+  const Shape& y = ctx.result_shape();
+  for (int axis = y.rank() - 1; axis >= 0; --axis) {
+    const std::int64_t end = begin * y[axis];
+    if (low % begin == 0 && end % high == 0) {
+      return ctx.set(0, {.axis = axis,
+                         .factor = y[axis] / ctx.batch(),
+                         .step = from.step != 0 ? low / begin : 0});
+    }
+    begin = end;
+  }
+  ctx.refuse(x.to_string() + " to " + y.to_string() + " splits " +
+                 (from.step != 0 ? "the batch"
+                                 : "an axis of several entries per sample") +
+                 " on axis " + std::to_string(from.axis) + " over axes",
+             from.step != 0
+                 ? "Keep the batch on one axis."
+                 : "Declare the tensor with the batch as an axis of its own.");
+}
+
 void reshape_rule(GradContext& ctx) {
   if (!ctx.wants(0)) return;
   const Shape shape = grad::shape_of(ctx, ctx.input(0));
@@ -66,6 +104,16 @@ void transpose_shape(ShapeContext& ctx) {
     result.push_back(x[static_cast<int>(axis)]);
   }
   ctx.add_result(result, ctx.data_type(0));
+}
+
+void transpose_batch(BatchContext& ctx) {
+  const Shape& dimensions = ctx.attrs<TransposeAttrs>().dimensions;
+  BatchAxis moved = ctx.axis(0);
+  if (!moved) return;
+  const auto* place =
+      std::find(dimensions.begin(), dimensions.end(), moved.axis);
+  moved.axis = static_cast<int>(place - dimensions.begin());
+  ctx.set(0, moved);
 }
 
 void transpose_rule(GradContext& ctx) {
@@ -108,6 +156,35 @@ void concatenate_shape(ShapeContext& ctx) {
   ctx.add_result(result, ctx.data_type(0));
 }
 
+/// Batches one after the other: their factors add up.
+BatchAxis stacked_batches(const BatchContext& ctx, int axis) {
+  BatchAxis sum{.axis = axis, .factor = 0, .step = ctx.axis(0).step};
+  for (int input = 0; input < ctx.num_inputs(); ++input) {
+    const BatchAxis& part = ctx.axis(input);
+    if (part.axis != axis) {
+      ctx.refuse(ctx.describe(input) + ", number " + std::to_string(input) +
+                 ", has a fixed size among batches on axis " +
+                 std::to_string(axis));
+    }
+    sum.factor += part.factor;
+    if (part.step != sum.step) sum.step = 0;
+  }
+  return sum;
+}
+
+void concatenate_batch(BatchContext& ctx) {
+  const int axis = static_cast<int>(ctx.attrs<AxisAttrs>().axis);
+  const int rank = ctx.result_shape().rank();
+  std::vector<batch::Operand> operands;
+  for (int input = 0; input < ctx.num_inputs(); ++input) {
+    if (ctx.axis(input).axis == axis) {
+      return ctx.set(0, stacked_batches(ctx, axis));
+    }
+    operands.push_back({.input = input, .axes = batch::axes_in_order(rank)});
+  }
+  ctx.set(0, batch::join(ctx, operands));
+}
+
 void concatenate_rule(GradContext& ctx) {
   const int axis = static_cast<int>(ctx.attrs<AxisAttrs>().axis);
   const std::vector<ValueId> inputs = ctx.node().inputs;
@@ -148,6 +225,33 @@ void split_shape(ShapeContext& ctx) {
   }
 }
 
+void split_batch(BatchContext& ctx) {
+  const auto& attrs = ctx.attrs<SplitAttrs>();
+  const BatchAxis& whole = ctx.axis(0);
+  if (!whole) return;
+  for (int i = 0; i < ctx.num_results(); ++i) {
+    BatchAxis part = whole;
+    if (whole.axis == attrs.axis) {
+      const std::int64_t length = attrs.lengths[i];
+      const std::int64_t stack = whole.step * ctx.batch();
+      if (ctx.num_results() > 1 && (stack == 0 || length % stack != 0)) {
+        ctx.refuse("a part of " + std::to_string(length) + " entries on axis " +
+                   std::to_string(whole.axis) + " is no whole batch");
+      }
+      part.factor = length / ctx.batch();
+    }
+    ctx.set(i, part);
+  }
+}
+
+void resize_split(Attributes& attributes, int axis, const BatchChange& change) {
+  auto& attrs = std::get<SplitAttrs>(attributes);
+  if (attrs.axis != axis) return;
+  for (int i = 0; i < attrs.lengths.rank(); ++i) {
+    attrs.lengths[i] = change(attrs.lengths[i]);
+  }
+}
+
 void split_rule(GradContext& ctx) {
   if (!ctx.wants(0)) return;
   const std::int64_t axis = ctx.attrs<SplitAttrs>().axis;
@@ -155,9 +259,7 @@ void split_rule(GradContext& ctx) {
   std::vector<ValueId> gradients;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     ValueId g = ctx.result_gradient(static_cast<int>(i));
-    if (g == kNoValue) {
-      g = grad::fill(ctx, grad::shape_of(ctx, parts[i]), 0);
-    }
+    if (g == kNoValue) g = grad::fill_like(ctx, parts[i], 0);
     gradients.push_back(g);
   }
   if (gradients.size() == 1) return ctx.set(0, gradients[0]);
@@ -170,14 +272,16 @@ OpDef define_reshape() {
   return {.inputs = {{"x", kAnyType}},
           .results = {"y"},
           .shape_rule = reshape_shape,
-          .gradient_rule = reshape_rule,
-          .set_batch = set_batch_of_shape<ShapeAttrs>};
+          .batch_rule = reshape_batch,
+          .resize = batch::resize_shape<ShapeAttrs>,
+          .gradient_rule = reshape_rule};
 }
 
 OpDef define_transpose() {
   return {.inputs = {{"x", kAnyType}},
           .results = {"y"},
           .shape_rule = transpose_shape,
+          .batch_rule = transpose_batch,
           .gradient_rule = transpose_rule};
 }
 
@@ -185,6 +289,7 @@ OpDef define_concatenate() {
   return {.inputs = {{.name = "x", .types = kAnyType, .is_variadic = true}},
           .results = {"y"},
           .shape_rule = concatenate_shape,
+          .batch_rule = concatenate_batch,
           .gradient_rule = concatenate_rule};
 }
 
@@ -192,6 +297,8 @@ OpDef define_split() {
   return {.inputs = {{"x", kAnyType}},
           .results = {"y"},
           .shape_rule = split_shape,
+          .batch_rule = split_batch,
+          .resize = resize_split,
           .gradient_rule = split_rule};
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/format.h"
+#include "ops/batch_rules.h"
 #include "ops/loss_shapes.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
@@ -103,12 +104,77 @@ Shape loss_result_shape(const ShapeContext& ctx, int first) {
 }
 
 void loss_shape(ShapeContext& ctx) {
-  ctx.add_result(loss_result_shape(ctx, 0));
+  ctx.add_result(loss_result_shape(ctx, 0), DataType::Float32);
 }
 
 void loss_gradient_shape(ShapeContext& ctx) {
   ctx.require_shape(0, loss_result_shape(ctx, 1));
-  ctx.add_result(ctx.shape(1));
+  ctx.add_result(ctx.shape(1), ctx.data_type(1));
+}
+
+/// The axes of the prediction that the losses have.
+Shape kept_axes(LossType type, int rank) {
+  if (type == LossType::CosineDistance) return {0};
+  Shape axes;
+  for (int axis = 0; axis < rank; ++axis) {
+    if (axis != 1 || !sums_over_classes(type)) axes.push_back(axis);
+  }
+  return axes;
+}
+
+/// Along which axes of the prediction those of the weights run; what
+/// loss_weights_shape() says, in terms of axes.
+Shape weights_axes(LossType type, const Shape& prediction,
+                   const Shape& weights) {
+  const Shape kept = kept_axes(type, prediction.rank());
+  if (broadcasts_to(weights, element_loss_shape(type, prediction))) {
+    return Shape(std::span(kept.end() - weights.rank(), kept.end()));
+  }
+  const bool has_all_axes =
+      weights.rank() == prediction.rank() &&
+      without_reduced_axes(weights, kept.rank()).has_value();
+  return has_all_axes ? batch::axes_in_order(weights.rank())
+                      : Shape::filled(weights.rank(), 0);
+}
+
+/// The prediction's axis, which labels and weights share; they start at input
+/// `first`. Refuses a batch on an axis that one loss sums over.
+BatchAxis prediction_axis(BatchContext& ctx, int first,
+                          std::vector<batch::Operand> operands = {}) {
+  const auto& attrs = ctx.attrs<LossAttrs>();
+  const Shape& prediction = ctx.shape(first);
+  const Shape all = batch::axes_in_order(prediction.rank());
+  operands.push_back({.input = first, .axes = all});
+  operands.push_back({.input = first + 1, .axes = all});
+  if (ctx.has(first + 2)) {
+    operands.push_back(
+        {.input = first + 2,
+         .axes = weights_axes(attrs.type, prediction, ctx.shape(first + 2))});
+  }
+  const BatchAxis joined = batch::join(ctx, operands);
+  const Shape kept = kept_axes(attrs.type, prediction.rank());
+  if (joined && std::count(kept.begin(), kept.end(), joined.axis) == 0) {
+    batch::refuse_axis(ctx, joined.axis);
+  }
+  return joined;
+}
+
+void loss_batch(BatchContext& ctx) {
+  const auto& attrs = ctx.attrs<LossAttrs>();
+  BatchAxis axis = prediction_axis(ctx, 0);
+  if (!axis || attrs.reduction != ReductionType::None) return;
+  const Shape kept = kept_axes(attrs.type, ctx.shape(0).rank());
+  const auto* place = std::find(kept.begin(), kept.end(), axis.axis);
+  axis.axis = static_cast<int>(place - kept.begin());
+  ctx.set(0, axis);
+}
+
+void loss_gradient_batch(BatchContext& ctx) {
+  const auto& attrs = ctx.attrs<LossAttrs>();
+  const int rank = ctx.shape(1).rank();
+  const bool is_reduced = attrs.reduction != ReductionType::None;
+  const Shape axes = is_reduced ? Shape{rank} : kept_axes(attrs.type, rank);
+  ctx.set(0, prediction_axis(ctx, 1, {{.input = 0, .axes = axes}}));
 }
 
 void loss_gradient(GradContext& ctx) {
@@ -159,19 +225,24 @@ std::optional<Shape> loss_weights_shape(LossType type, const Shape& prediction,
 }
 
 OpDef define_loss() {
-  return {.inputs = {{"prediction"}, {"labels"}, {"weights", kFloat, true}},
+  return {.inputs = {{"prediction"},
+                     {"labels", kFloat32},
+                     {"weights", kFloat32, true}},
           .results = {"loss"},
           .shape_rule = loss_shape,
+          .batch_rule = loss_batch,
           .gradient_rule = loss_gradient};
 }
 
 OpDef define_loss_gradient() {
-  return {.inputs = {{"gradient"},
+  return {.inputs = {{"gradient", kFloat32},
                      {"prediction"},
-                     {"labels"},
-                     {"weights", kFloat, true}},
+                     {"labels", kFloat32},
+                     {"weights", kFloat32, true}},
           .results = {"dprediction"},
-          .shape_rule = loss_gradient_shape};
+          .shape_rule = loss_gradient_shape,
+          .batch_rule = loss_gradient_batch,
+          .no_gradient = NoGradient::Missing};
 }
 
 }  // namespace traingraph

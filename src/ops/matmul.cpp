@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Matrix product over the last two axes; leading axes broadcast.
+#include "ops/batch_rules.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
 
@@ -39,7 +40,27 @@ void matmul_shape(ShapeContext& ctx) {
   result.push_back(matrix_size(x, attrs.transposes_x, 0));
   result.push_back(matrix_size(y, attrs.transposes_y, 1));
   if (ctx.has(2)) ctx.require_shape(2, Shape{result.back()});
-  ctx.add_result(result);
+  ctx.add_result(result, ctx.data_type(0));
+}
+
+/// (..., M, K) and (..., K, N): K is no axis of the result.
+void matmul_batch(BatchContext& ctx) {
+  const auto& attrs = ctx.attrs<MatMulAttrs>();
+  const int rank = ctx.result_shape().rank();
+  const int inner = rank;
+  const auto operand = [&](int input, int row, int column, bool transposes) {
+    batch::Operand result = batch::aligned(ctx, input, rank);
+    const int own = result.axes.rank();
+    result.axes[own - 2] = transposes ? column : row;
+    result.axes[own - 1] = transposes ? row : column;
+    return result;
+  };
+  std::vector<batch::Operand> operands{
+      operand(0, rank - 2, inner, attrs.transposes_x),
+      operand(1, inner, rank - 1, attrs.transposes_y)};
+  if (ctx.has(2)) operands.push_back({.input = 2, .axes = {rank - 1}});
+  const BatchAxis joined = batch::join(ctx, operands);
+  if (joined.axis != inner) ctx.set(0, joined);
 }
 
 ValueId product(GradContext& ctx, float alpha, ValueId x, bool transposes_x,
@@ -108,6 +129,7 @@ OpDef define_matmul() {
   return {.inputs = {{"x"}, {"y"}, {.name = "bias", .is_optional = true}},
           .results = {"z"},
           .shape_rule = matmul_shape,
+          .batch_rule = matmul_batch,
           .gradient_rule = matmul_rule};
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/format.h"
+#include "ops/batch_rules.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
 
@@ -28,9 +29,9 @@ void batch_norm_shape(ShapeContext& ctx) {
   for (int input = 1; input < 5; ++input) {
     if (ctx.has(input)) ctx.require_shape(input, channels);
   }
-  ctx.add_result(ctx.shape(0));
-  ctx.add_result(channels);
-  ctx.add_result(channels);
+  ctx.add_result(ctx.shape(0), ctx.data_type(0));
+  ctx.add_result(channels, DataType::Float32);
+  ctx.add_result(channels, DataType::Float32);
 }
 
 void batch_norm_gradient_shape(ShapeContext& ctx) {
@@ -41,33 +42,54 @@ void batch_norm_gradient_shape(ShapeContext& ctx) {
   for (int input = 2; input < 5; ++input) {
     if (ctx.has(input)) ctx.require_shape(input, channels);
   }
-  ctx.add_result(ctx.shape(1));
-  ctx.add_result(channels);
-  ctx.add_result(channels);
+  ctx.add_result(ctx.shape(1), ctx.data_type(1));
+  ctx.add_result(channels, DataType::Float32);
+  ctx.add_result(channels, DataType::Float32);
 }
 
-/// The gradients of the results mean and variance, for whoever uses them:
+/// Inputs from `vectors` on have one value per channel, axis 1 of the others.
+void channels_batch(BatchContext& ctx, int vectors) {
+  std::vector<batch::Operand> operands;
+  for (int input = 0; input < ctx.num_inputs(); ++input) {
+    if (!ctx.has(input)) continue;
+    const int rank = ctx.shape(input).rank();
+    operands.push_back(
+        {.input = input,
+         .axes = input < vectors ? batch::axes_in_order(rank) : Shape{1}});
+  }
+  const BatchAxis joined = batch::join(ctx, operands);
+  if (joined.axis == 1) batch::refuse_axis(ctx, joined.axis);
+  ctx.set(0, joined);
+}
+
+void batch_norm_batch(BatchContext& ctx) { channels_batch(ctx, 1); }
+void batch_norm_gradient_batch(BatchContext& ctx) { channels_batch(ctx, 2); }
+
+/// What the gradients of the results mean and variance add to dx:
 /// dx += (dmean + 2 (x - mean) dvariance) / n.
 void batch_statistics_gradient(GradContext& ctx) {
   const ValueId x = ctx.input(0);
   const ValueId mean_gradient = ctx.result_gradient(1);
   const ValueId variance_gradient = ctx.result_gradient(2);
   const Shape shape = grad::shape_of(ctx, x);
+  const DataType type = grad::type_of(ctx, x);
   Shape channels = Shape::filled(shape.rank(), 1);
   channels[1] = shape[1];
   const float scale =
       static_cast<float>(shape[1]) / static_cast<float>(shape.num_elements());
   if (mean_gradient != kNoValue) {
-    const ValueId scaled = grad::linear(ctx, mean_gradient, scale);
+    const ValueId scaled =
+        grad::cast(ctx, grad::linear(ctx, mean_gradient, scale), type);
     ctx.set(0, grad::broadcast_to(ctx, grad::reshape(ctx, scaled, channels),
                                   shape));
   }
   if (variance_gradient != kNoValue) {
     const ValueId mean = grad::reshape(ctx, ctx.result(1), channels);
-    const ValueId centered = grad::subtract(ctx, x, mean);
+    const ValueId centered =
+        grad::subtract(ctx, grad::cast(ctx, x, DataType::Float32), mean);
     const ValueId scaled = grad::linear(ctx, variance_gradient, 2 * scale);
     const ValueId factor = grad::reshape(ctx, scaled, channels);
-    ctx.set(0, grad::multiply(ctx, centered, factor));
+    ctx.set(0, grad::cast(ctx, grad::multiply(ctx, centered, factor), type));
   }
 }
 
@@ -87,14 +109,14 @@ void batch_norm_gradient(GradContext& ctx) {
 void softmax_shape(ShapeContext& ctx) {
   ctx.require_rank_at_least(0, 1);
   ctx.require_axis("axis", ctx.attrs<SoftmaxAttrs>().axis, ctx.shape(0).rank());
-  ctx.add_result(ctx.shape(0));
+  ctx.add_result(ctx.shape(0), ctx.data_type(0));
 }
 
 void softmax_gradient_shape(ShapeContext& ctx) {
   ctx.require_rank_at_least(1, 1);
   ctx.require_same_shape(0, 1);
   ctx.require_axis("axis", ctx.attrs<SoftmaxAttrs>().axis, ctx.shape(1).rank());
-  ctx.add_result(ctx.shape(1));
+  ctx.add_result(ctx.shape(1), ctx.data_type(1));
 }
 
 void softmax_gradient(GradContext& ctx) {
@@ -105,45 +127,53 @@ void softmax_gradient(GradContext& ctx) {
 }  // namespace
 
 OpDef define_batch_norm() {
-  return {.inputs = {{"x"},
-                     {"gamma", kFloat, true},
-                     {"beta", kFloat, true},
-                     {.name = "running_mean", .is_mutated = true},
-                     {.name = "running_variance", .is_mutated = true}},
-          .results = {"y", "mean", "variance"},
-          .shape_rule = batch_norm_shape,
-          .gradient_rule = batch_norm_gradient,
-          .inference_form =
-              [](Attributes& attrs) {
-                std::get<BatchNormAttrs>(attrs).training = false;
-              },
-          .mutates =
-              [](const Attributes& attrs) {
-                return std::get<BatchNormAttrs>(attrs).training;
-              }};
+  return {
+      .inputs =
+          {{"x"},
+           {"gamma", kFloat32, true},
+           {"beta", kFloat32, true},
+           {.name = "running_mean", .types = kFloat32, .is_mutated = true},
+           {.name = "running_variance", .types = kFloat32, .is_mutated = true}},
+      .results = {"y", "mean", "variance"},
+      .shape_rule = batch_norm_shape,
+      .batch_rule = batch_norm_batch,
+      .gradient_rule = batch_norm_gradient,
+      .inference_form =
+          [](Attributes& attrs) {
+            std::get<BatchNormAttrs>(attrs).training = false;
+          },
+      .mutates =
+          [](const Attributes& attrs) {
+            return std::get<BatchNormAttrs>(attrs).training;
+          }};
 }
 
 OpDef define_batch_norm_gradient() {
   return {.inputs = {{"gradient"},
                      {"x"},
-                     {"gamma", kFloat, true},
-                     {"mean"},
-                     {"variance"}},
+                     {"gamma", kFloat32, true},
+                     {"mean", kFloat32},
+                     {"variance", kFloat32}},
           .results = {"dx", "dgamma", "dbeta"},
-          .shape_rule = batch_norm_gradient_shape};
+          .shape_rule = batch_norm_gradient_shape,
+          .batch_rule = batch_norm_gradient_batch,
+          .no_gradient = NoGradient::Missing};
 }
 
 OpDef define_softmax() {
   return {.inputs = {{"x"}},
           .results = {"y"},
           .shape_rule = softmax_shape,
+          .batch_rule = batch::follow,
           .gradient_rule = softmax_gradient};
 }
 
 OpDef define_softmax_gradient() {
   return {.inputs = {{"gradient"}, {"y"}},
           .results = {"dx"},
-          .shape_rule = softmax_gradient_shape};
+          .shape_rule = softmax_gradient_shape,
+          .batch_rule = batch::broadcast,
+          .no_gradient = NoGradient::Missing};
 }
 
 }  // namespace traingraph

@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "ops/batch_rules.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
 #include "ops/window.h"
@@ -42,7 +43,8 @@ Shape pooled_shape(const ShapeContext& ctx, const Window2d& window,
 void max_pool_shape(ShapeContext& ctx) {
   ctx.require_rank(0, 4);
   ctx.add_result(
-      pooled_shape(ctx, window_of(ctx.attrs<Pool2dAttrs>()), ctx.shape(0)));
+      pooled_shape(ctx, window_of(ctx.attrs<Pool2dAttrs>()), ctx.shape(0)),
+      ctx.data_type(0));
   ctx.add_opaque_result();
 }
 
@@ -52,13 +54,14 @@ void max_pool_gradient_shape(ShapeContext& ctx) {
       0, pooled_shape(ctx, window_of(ctx.attrs<Pool2dAttrs>()), ctx.shape(1)));
   ctx.require_state(2, OpKind::MaxPool2d, ctx.attrs<Pool2dAttrs>(),
                     ctx.shape(1));
-  ctx.add_result(ctx.shape(1));
+  ctx.add_result(ctx.shape(1), ctx.data_type(1));
 }
 
 void average_pool_shape(ShapeContext& ctx) {
   ctx.require_rank(0, 4);
   ctx.add_result(pooled_shape(ctx, window_of(ctx.attrs<AveragePool2dAttrs>()),
-                              ctx.shape(0)));
+                              ctx.shape(0)),
+                 ctx.data_type(0));
 }
 
 void average_pool_gradient_shape(ShapeContext& ctx) {
@@ -67,7 +70,15 @@ void average_pool_gradient_shape(ShapeContext& ctx) {
                         "4 sizes (N, C, H, W)", attrs.shape.to_string());
   require_sizes(ctx, "shape", attrs.shape);
   ctx.require_shape(0, pooled_shape(ctx, window_of(attrs), attrs.shape));
-  ctx.add_result(attrs.shape);
+  ctx.add_result(attrs.shape, ctx.data_type(0));
+}
+
+void max_pool_gradient_batch(BatchContext& ctx) {
+  const BatchAxis joined = batch::join(
+      ctx,
+      {{.input = 0, .axes = {0, 1, 2, 3}}, {.input = 1, .axes = {0, 1, 2, 3}}});
+  if (joined.axis > 1) batch::refuse_axis(ctx, joined.axis);
+  ctx.set(0, joined);
 }
 
 void max_pool_gradient(GradContext& ctx) {
@@ -102,6 +113,7 @@ OpDef define_max_pool_2d() {
   return {.inputs = {{"x"}},
           .results = {"y", "state"},
           .shape_rule = max_pool_shape,
+          .batch_rule = batch::follow_up_to<1>,
           .gradient_rule = max_pool_gradient};
 }
 
@@ -110,13 +122,16 @@ OpDef define_max_pool_2d_gradient() {
                      {"x"},
                      {.name = "state", .types = kAnyType, .is_opaque = true}},
           .results = {"dx"},
-          .shape_rule = max_pool_gradient_shape};
+          .shape_rule = max_pool_gradient_shape,
+          .batch_rule = max_pool_gradient_batch,
+          .no_gradient = NoGradient::Missing};
 }
 
 OpDef define_average_pool_2d() {
   return {.inputs = {{"x"}},
           .results = {"y"},
           .shape_rule = average_pool_shape,
+          .batch_rule = batch::follow_up_to<1>,
           .gradient_rule = average_pool_gradient};
 }
 
@@ -124,8 +139,9 @@ OpDef define_average_pool_2d_gradient() {
   return {.inputs = {{"gradient"}},
           .results = {"dx"},
           .shape_rule = average_pool_gradient_shape,
-          .gradient_rule = average_pool_gradient_gradient,
-          .set_batch = set_batch_of_shape<AveragePool2dGradientAttrs>};
+          .batch_rule = batch::follow_up_to<1>,
+          .resize = batch::resize_shape<AveragePool2dGradientAttrs>,
+          .gradient_rule = average_pool_gradient_gradient};
 }
 
 }  // namespace traingraph

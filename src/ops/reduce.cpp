@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Reductions that keep the rank, and broadcasting, their adjoint.
+#include <algorithm>
+
+#include "ops/batch_rules.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
 
@@ -42,20 +45,27 @@ void reduce_shape(ShapeContext& ctx) {
                  gives_index(attrs.type) ? DataType::Int32 : ctx.data_type(0));
 }
 
+void reduce_batch(BatchContext& ctx) {
+  const auto& attrs = ctx.attrs<ReduceAttrs>();
+  const Shape axes = resolve_axes(attrs.axes, ctx.shape(0).rank());
+  const bool ends = attrs.type != ReductionType::None &&
+                    std::count(axes.begin(), axes.end(), ctx.axis(0).axis) > 0;
+  if (!ends) batch::follow(ctx);
+}
+
 /// Every element that equals the extremum gets the same share.
 ValueId extremum_gradient(GradContext& ctx, ValueId g, ValueId x, ValueId y,
                           const Shape& axes) {
   const ValueId wins = grad::compare(ctx, ComparisonOperation::Equal, x, y);
-  const ValueId ones =
-      ctx.append(OpKind::Cast, CastAttrs{DataType::Float32}, {wins});
+  const ValueId ones = grad::cast(ctx, wins, grad::type_of(ctx, x));
   const ValueId count = grad::reduce(ctx, ReductionType::Sum, ones, axes);
   const ValueId share = grad::divide(ctx, g, count);
-  return grad::select(ctx, wins, share, grad::scalar(ctx, 0));
+  return grad::select(ctx, wins, share, grad::scalar_like(ctx, g, 0));
 }
 
 /// g * sign(x), 0 at 0.
 ValueId sign_gradient(GradContext& ctx, ValueId g, ValueId x) {
-  const ValueId zero = grad::scalar(ctx, 0);
+  const ValueId zero = grad::scalar_like(ctx, g, 0);
   const ValueId is_above =
       grad::compare(ctx, ComparisonOperation::Greater, x, zero);
   const ValueId is_below =
@@ -111,13 +121,16 @@ void broadcast_to_rule(GradContext& ctx) {
   ctx.set(0, grad::sum_to(ctx, ctx.result_gradient(), shape));
 }
 
-void squared_norm_shape(ShapeContext& ctx) { ctx.add_result(Shape{1}); }
+void squared_norm_shape(ShapeContext& ctx) {
+  ctx.add_result(Shape{1}, DataType::Float32);
+}
 
 void squared_norm_rule(GradContext& ctx) {
   if (!ctx.wants(0)) return;
   const ValueId x = ctx.input(0);
   const ValueId twice = grad::linear(ctx, ctx.result_gradient(), 2);
-  ctx.set(0, grad::multiply(ctx, x, twice));
+  ctx.set(
+      0, grad::multiply(ctx, x, grad::cast(ctx, twice, grad::type_of(ctx, x))));
 }
 
 }  // namespace
@@ -126,6 +139,7 @@ OpDef define_reduce() {
   return {.inputs = {{"x", kAnyType}},
           .results = {"y"},
           .shape_rule = reduce_shape,
+          .batch_rule = reduce_batch,
           .gradient_rule = reduce_rule,
           .is_identity = [](const Attributes& attrs) {
             return std::get<ReduceAttrs>(attrs).type == ReductionType::None;
@@ -136,14 +150,16 @@ OpDef define_broadcast_to() {
   return {.inputs = {{"x"}},
           .results = {"y"},
           .shape_rule = broadcast_to_shape,
-          .gradient_rule = broadcast_to_rule,
-          .set_batch = set_batch_of_shape<ShapeAttrs>};
+          .batch_rule = batch::broadcast,
+          .resize = batch::resize_shape<ShapeAttrs>,
+          .gradient_rule = broadcast_to_rule};
 }
 
 OpDef define_squared_norm() {
   return {.inputs = {{"x"}},
           .results = {"sum"},
           .shape_rule = squared_norm_shape,
+          .batch_rule = batch::summed,
           .gradient_rule = squared_norm_rule};
 }
 

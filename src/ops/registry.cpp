@@ -11,6 +11,15 @@ using Registry = std::array<OpDef, kNumOps>;
 
 OpDef with_identity(OpDef op, OpKind kind, const char* name,
                     Attributes default_attrs) {
+  const bool has_rule = op.gradient_rule != nullptr;
+  const bool has_reason = op.no_gradient != NoGradient::Undeclared;
+  if (has_rule == has_reason) {
+    throw InternalError(
+        ErrorInfo{.op = name,
+                  .what = "the op table does not say how gradients pass",
+                  .expected = "a gradient_rule or a no_gradient",
+                  .got = has_rule ? "both" : "neither"});
+  }
   op.kind = kind;
   op.name = name;
   op.default_attrs = std::move(default_attrs);

@@ -13,7 +13,7 @@ namespace traingraph {
 /// All ops in table order.
 std::span<const OpDef> op_defs();
 const OpDef& op_def(OpKind kind);
-/// Null when there is no such op.
+/// For programs that are read from a file: null when there is no such op.
 const OpDef* find_op(std::string_view name);
 
 // Each family file defines one function per row: `OpDef define_<name>()`.

@@ -76,14 +76,14 @@ void require_sizes(const ShapeContext& ctx, const char* attribute,
                         "one or more sizes of at least 1", shape.to_string());
 }
 
-void replace_batch(Shape& shape, std::int64_t from, std::int64_t to) {
-  if (!shape.empty() && shape[0] == from) shape[0] = to;
-}
-
 namespace grad {
 
 Shape shape_of(GradContext& ctx, ValueId value) {
   return ctx.program().shape(value);
+}
+
+DataType type_of(GradContext& ctx, ValueId value) {
+  return ctx.program().desc(value).data_type;
 }
 
 ValueId unary(GradContext& ctx, ArithmeticOperation operation, ValueId x) {
@@ -128,13 +128,20 @@ ValueId select(GradContext& ctx, ValueId condition, ValueId x, ValueId y) {
   return ctx.append(OpKind::Select, NoAttrs{}, {condition, x, y});
 }
 
-ValueId fill(GradContext& ctx, Shape shape, float value) {
-  return ctx.append(OpKind::Fill, FillAttrs{.shape = shape, .value = value},
+ValueId cast(GradContext& ctx, ValueId x, DataType type) {
+  if (type_of(ctx, x) == type) return x;
+  return ctx.append(OpKind::Cast, CastAttrs{type}, {x});
+}
+
+ValueId fill_like(GradContext& ctx, ValueId like, float value) {
+  return ctx.append(OpKind::Fill,
+                    FillAttrs{shape_of(ctx, like), value, type_of(ctx, like)},
                     {});
 }
 
-ValueId scalar(GradContext& ctx, float value) {
-  return fill(ctx, Shape{1}, value);
+ValueId scalar_like(GradContext& ctx, ValueId like, float value) {
+  return ctx.append(OpKind::Fill,
+                    FillAttrs{Shape{1}, value, type_of(ctx, like)}, {});
 }
 
 ValueId reduce(GradContext& ctx, ReductionType type, ValueId x, Shape axes) {

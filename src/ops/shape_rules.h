@@ -31,14 +31,6 @@ void require_sizes(const ShapeContext& ctx, const char* attribute,
 /// "x (64, 3)": an input with its shape, for messages.
 std::string describe_input(const ShapeContext& ctx, int input);
 
-/// shape[0]: from -> to; other shapes stay.
-void replace_batch(Shape& shape, std::int64_t from, std::int64_t to);
-/// OpDef::set_batch for an attribute struct with a member `shape`.
-template <class Attrs>
-void set_batch_of_shape(Attributes& attrs, std::int64_t from, std::int64_t to) {
-  replace_batch(std::get<Attrs>(attrs).shape, from, to);
-}
-
 /// The shape rule of an op with one result like input `kInput`.
 template <int kInput>
 void same_shape_as(ShapeContext& ctx) {
@@ -51,6 +43,7 @@ void same_shape_as(ShapeContext& ctx) {
 namespace grad {
 
 Shape shape_of(GradContext& ctx, ValueId value);
+DataType type_of(GradContext& ctx, ValueId value);
 
 ValueId unary(GradContext& ctx, ArithmeticOperation operation, ValueId x);
 ValueId binary(GradContext& ctx, ArithmeticOperation operation, ValueId x,
@@ -67,9 +60,12 @@ ValueId compare(GradContext& ctx, ComparisonOperation operation, ValueId x,
                 ValueId y);
 /// condition ? x : y, broadcast.
 ValueId select(GradContext& ctx, ValueId condition, ValueId x, ValueId y);
-ValueId fill(GradContext& ctx, Shape shape, float value);
-/// Shape (1), broadcasts against anything.
-ValueId scalar(GradContext& ctx, float value);
+/// Appends nothing when x has the type already.
+ValueId cast(GradContext& ctx, ValueId x, DataType type);
+/// Shape and type of `like`.
+ValueId fill_like(GradContext& ctx, ValueId like, float value);
+/// Shape (1), the type of `like`; broadcasts against anything.
+ValueId scalar_like(GradContext& ctx, ValueId like, float value);
 /// Axes stay with size 1; no axes: all.
 ValueId reduce(GradContext& ctx, ReductionType type, ValueId x,
                Shape axes = {});

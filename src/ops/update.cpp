@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/format.h"
+#include "ops/batch_rules.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
 
@@ -108,7 +109,7 @@ void clip_scale_shape(ShapeContext& ctx) {
   for (int input = 1; input < ctx.num_inputs(); ++input) {
     ctx.require_shape(input, Shape{1});
   }
-  ctx.add_result(Shape{1});
+  ctx.add_result(Shape{1}, DataType::Float32);
 }
 
 void accumulate_gradient_shape(ShapeContext& ctx) {
@@ -117,15 +118,16 @@ void accumulate_gradient_shape(ShapeContext& ctx) {
 }
 
 constexpr InputDef mutated(const char* name) {
-  return {.name = name, .is_mutated = true};
+  return {.name = name, .types = kFloat32, .is_mutated = true};
 }
 
 constexpr InputDef mutated_optional(const char* name) {
-  return {.name = name, .is_optional = true, .is_mutated = true};
+  return {
+      .name = name, .types = kFloat32, .is_optional = true, .is_mutated = true};
 }
 
 constexpr InputDef optional(const char* name) {
-  return {.name = name, .is_optional = true};
+  return {.name = name, .types = kFloat32, .is_optional = true};
 }
 
 }  // namespace
@@ -134,9 +136,11 @@ OpDef define_sgd_update() {
   return {.inputs = {mutated("parameter"),
                      {"gradient"},
                      mutated_optional("momentum"),
-                     {"rates"},
+                     {"rates", kFloat32},
                      optional("scale")},
-          .shape_rule = sgd_shape};
+          .shape_rule = sgd_shape,
+          .batch_rule = batch::fixed,
+          .no_gradient = NoGradient::Missing};
 }
 
 OpDef define_adam_update() {
@@ -145,9 +149,11 @@ OpDef define_adam_update() {
                      mutated("momentum"),
                      mutated("velocity"),
                      mutated_optional("maximum_velocity"),
-                     {"rates"},
+                     {"rates", kFloat32},
                      optional("scale")},
-          .shape_rule = adam_shape};
+          .shape_rule = adam_shape,
+          .batch_rule = batch::fixed,
+          .no_gradient = NoGradient::Missing};
 }
 
 OpDef define_rmsprop_update() {
@@ -156,20 +162,30 @@ OpDef define_rmsprop_update() {
                      mutated("square_average"),
                      mutated_optional("momentum"),
                      mutated_optional("gradient_average"),
-                     {"rates"},
+                     {"rates", kFloat32},
                      optional("scale")},
-          .shape_rule = rmsprop_shape};
+          .shape_rule = rmsprop_shape,
+          .batch_rule = batch::fixed,
+          .no_gradient = NoGradient::Missing};
 }
 
 OpDef define_clip_scale() {
-  return {.inputs = {{"rates"}, {.name = "squared_norms", .is_variadic = true}},
+  return {.inputs = {{"rates", kFloat32},
+                     {.name = "squared_norms",
+                      .types = kFloat32,
+                      .is_variadic = true}},
           .results = {"scale"},
-          .shape_rule = clip_scale_shape};
+          .shape_rule = clip_scale_shape,
+          .batch_rule = batch::fixed,
+          .no_gradient = NoGradient::Missing};
 }
 
 OpDef define_accumulate_gradient() {
-  return {.inputs = {mutated("accumulator"), {"gradient"}, {"factor"}},
-          .shape_rule = accumulate_gradient_shape};
+  return {
+      .inputs = {mutated("accumulator"), {"gradient"}, {"factor", kFloat32}},
+      .shape_rule = accumulate_gradient_shape,
+      .batch_rule = batch::fixed,
+      .no_gradient = NoGradient::Missing};
 }
 
 }  // namespace traingraph

@@ -38,6 +38,7 @@ void exchange(Program& program, NodeId relu_at, NodeId pool_at) {
   pool.inputs[0] = std::exchange(relu.inputs[0], r);
   std::swap(pool.outputs[0], relu.outputs[0]);
   program.value(r).desc = program.desc(y);
+  program.value(r).batch = program.value(y).batch;
   program.value(pool.outputs[1]).producer = relu_at;
   std::swap(relu, pool);
 }
@@ -51,7 +52,9 @@ void pool_before_relu(Program& program, std::span<const ValueId> named) {
     const ValueId r = program.node(id).inputs[0];
     const NodeId producer = program.value(r).producer;
     if (producer < 0 || uses[r] != 1) continue;
-    if (is_relu(program.node(producer))) exchange(program, producer, id);
+    const Node& before = program.node(producer);
+    const bool is_one_phase = before.phase == program.node(id).phase;
+    if (is_relu(before) && is_one_phase) exchange(program, producer, id);
   }
 }
 

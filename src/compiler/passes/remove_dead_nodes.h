@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Drops nodes whose results nobody reads.
+// Drops nodes whose results are not read.
 //
 //   before: a = f(x); b = g(x); out = h(a)      kept {out}
 //   after:  a = f(x);           out = h(a)

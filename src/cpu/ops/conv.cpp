@@ -22,11 +22,11 @@ struct Convolution {
   memory::dims strides, dilations, padding_begin, padding_end;
 
   template <class Attrs>
-  Convolution(const Attrs& attrs, const Shape& x_shape, const Shape& w_shape,
-              const Shape& y_shape)
-      : x(any(to_dims(x_shape))),
-        weights(any(weight_dims(w_shape, attrs.groups))),
-        y(any(to_dims(y_shape))),
+  Convolution(const Attrs& attrs, const TensorDescriptor& x_desc,
+              const TensorDescriptor& w_desc, const TensorDescriptor& y_desc)
+      : x(any(to_dims(x_desc.shape), x_desc.data_type)),
+        weights(any(weight_dims(w_desc.shape, attrs.groups), w_desc.data_type)),
+        y(any(to_dims(y_desc.shape), y_desc.data_type)),
         strides{attrs.strides[0], attrs.strides[1]},
         // oneDNN counts the skipped samples.
         dilations{attrs.dilation_rates[0] - 1, attrs.dilation_rates[1] - 1},
@@ -65,8 +65,8 @@ struct Convolution {
   }
 
  private:
-  static memory::desc any(const memory::dims& dims) {
-    return {dims, memory::data_type::f32, memory::format_tag::any};
+  static memory::desc any(const memory::dims& dims, DataType type) {
+    return {dims, to_dnnl(type), memory::format_tag::any};
   }
   /// Groups are an axis of their own in oneDNN.
   static memory::dims weight_dims(const Shape& w, std::int64_t groups) {
@@ -86,7 +86,7 @@ std::optional<memory::desc> blocked_like(const memory::desc& like,
                       : blocks[0] == 8 ? nChw8c
                                        : undef;
   if (format == undef) return {};
-  return memory::desc(sizes, memory::data_type::f32, format);
+  return memory::desc(sizes, like.get_data_type(), format);
 }
 
 /// For some strided convolutions oneDNN would rather have channels last, which
@@ -111,9 +111,9 @@ BackwardData choose_backward_data(const Convolution& convolution,
 }  // namespace
 
 void lower_convolution_2d(NodeLowering& lowering) {
-  const Convolution convolution(
-      lowering.attrs<Convolution2dAttrs>(), lowering.input_shape(0),
-      lowering.input_shape(1), lowering.result_shape());
+  const Convolution convolution(lowering.attrs<Convolution2dAttrs>(),
+                                lowering.input_desc(0), lowering.input_desc(1),
+                                lowering.result_desc());
   const memory::desc bias = lowering.has(2)
                                 ? NodeLowering::plain(lowering.input_desc(2))
                                 : memory::desc();
@@ -134,9 +134,9 @@ void lower_convolution_2d(NodeLowering& lowering) {
 }
 
 void lower_convolution_2d_input_gradient(NodeLowering& lowering) {
-  const Convolution convolution(
-      lowering.attrs<Convolution2dGradientAttrs>(), lowering.result_shape(),
-      lowering.input_shape(1), lowering.input_shape(0));
+  const Convolution convolution(lowering.attrs<Convolution2dGradientAttrs>(),
+                                lowering.result_desc(), lowering.input_desc(1),
+                                lowering.input_desc(0));
   const BackwardData primitive =
       choose_backward_data(convolution, lowering.layout(0));
   const memory::desc gradient = primitive.diff_dst_desc(),
@@ -149,15 +149,14 @@ void lower_convolution_2d_input_gradient(NodeLowering& lowering) {
 }
 
 void lower_convolution_2d_weights_gradient(NodeLowering& lowering) {
-  const Convolution convolution(
-      lowering.attrs<Convolution2dGradientAttrs>(), lowering.input_shape(1),
-      lowering.result_shape(), lowering.input_shape(0));
+  const Convolution convolution(lowering.attrs<Convolution2dGradientAttrs>(),
+                                lowering.input_desc(1), lowering.result_desc(),
+                                lowering.input_desc(0));
   const std::optional<int> bias_gradient = lowering.write_bias_gradient();
+  const TensorDescriptor& arriving = lowering.input_desc(0);
   const memory::desc bias =
-      bias_gradient
-          ? memory::desc({lowering.input_shape(0)[1]}, memory::data_type::f32,
-                         memory::format_tag::a)
-          : memory::desc();
+      bias_gradient ? plain_desc({arriving.shape[1]}, arriving.data_type)
+                    : memory::desc();
   const auto primitive = convolution.backward_weights(bias);
   const memory::desc gradient = primitive.diff_dst_desc(),
                      x = primitive.src_desc(),

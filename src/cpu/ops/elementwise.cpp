@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "cpu/broadcast.h"
-#include "cpu/ops/eltwise.h"
+#include "cpu/ops/elementwise_lowering.h"
 #include "cpu/vector_math.h"
 
 namespace traingraph::cpu {
@@ -34,15 +34,33 @@ void lower_pairs(NodeLowering& lowering, F f,
       lowering.may_run_in_place(0, i);
     }
   }
-  lowering.emit([=, plan = plan_broadcast<2>(
-                        lowering.result_shape(),
-                        {lowering.input_shape(0), lowering.input_shape(1)})](
-                    std::span<std::byte* const> at) -> BoundKernel {
-    return [f, plan, grain, x = floats(at[left]), y = floats(at[right]),
-            z = floats(at[out])] {
-      broadcast_binary<float>(plan, grain, x, y, z, f);
-    };
+  const auto plan =
+      plan_broadcast<2>(lowering.result_shape(),
+                        {lowering.input_shape(0), lowering.input_shape(1)});
+  const DataType type = lowering.result_desc().data_type;
+  visit_float_type(lowering, type, [&]<class T>(T) {
+    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+      return [f, plan, grain, x = typed<T>(at[left]), y = typed<T>(at[right]),
+              z = typed<T>(at[out])] {
+        broadcast_binary<T>(plan, grain, x, y, z, f);
+      };
+    });
   });
+}
+
+/// z[i] = c[i] ? x[i] : y[i]
+template <class T>
+void select(const BroadcastPlan<3>& plan, const std::uint8_t* c, const T* x,
+            const T* y, T* z) {
+  const auto step = plan.strides[plan.rank - 1];
+  broadcast_rows(plan, kCheapGrain,
+                 [&](std::int64_t to, const auto& from, std::int64_t count) {
+                   for (std::int64_t i = 0; i < count; ++i) {
+                     z[to + i] = c[from[0] + i * step[0]] != 0
+                                     ? x[from[1] + i * step[1]]
+                                     : y[from[2] + i * step[2]];
+                   }
+                 });
 }
 
 }  // namespace
@@ -142,24 +160,17 @@ void lower_select(NodeLowering& lowering) {
       lowering.may_run_in_place(0, i);
     }
   }
-  lowering.emit([=, plan = plan_broadcast<3>(
-                        lowering.result_shape(),
+  const auto plan =
+      plan_broadcast<3>(lowering.result_shape(),
                         {lowering.input_shape(0), lowering.input_shape(1),
-                         lowering.input_shape(2)})](
-                    std::span<std::byte* const> at) -> BoundKernel {
-    return [plan, c = typed<std::uint8_t>(at[condition]), x = floats(at[left]),
-            y = floats(at[right]), z = floats(at[out])] {
-      const auto step = plan.strides[plan.rank - 1];
-      broadcast_rows(
-          plan, kCheapGrain,
-          [&](std::int64_t to, const auto& from, std::int64_t count) {
-            for (std::int64_t i = 0; i < count; ++i) {
-              z[to + i] = c[from[0] + i * step[0]] != 0
-                              ? x[from[1] + i * step[1]]
-                              : y[from[2] + i * step[2]];
-            }
-          });
-    };
+                         lowering.input_shape(2)});
+  const DataType type = lowering.result_desc().data_type;
+  visit_float_type(lowering, type, [&]<class T>(T) {
+    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+      return [plan, c = typed<std::uint8_t>(at[condition]),
+              x = typed<T>(at[left]), y = typed<T>(at[right]),
+              z = typed<T>(at[out])] { select(plan, c, x, y, z); };
+    });
   });
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Ops that only move elements: reshape, transpose, concatenate, split, slice
-// and its adjoint. Padding is in pad.cpp. Any data type, by element size.
+// and its adjoint. Padding is in layout_pad.cpp. Any data type, by element
+// size.
 #include <cstring>
 #include <vector>
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Losses and their gradients: what the graph asks for becomes one LossPlan;
-// the loops are in loss_elementwise.cpp and loss_classes.cpp.
+// the loops are in loss_element_loops.h and loss_class_loops.h.
 #include <algorithm>
 #include <optional>
 
 #include "base/checked.h"
-#include "cpu/lowering.h"
-#include "cpu/ops/loss_kernels.h"
+#include "cpu/float_types.h"
+#include "cpu/ops/loss_class_loops.h"
+#include "cpu/ops/loss_element_loops.h"
 #include "cpu/strided_copy.h"
 #include "cpu/typed_address.h"
 #include "ops/loss_shapes.h"
@@ -56,6 +57,36 @@ BoundKernel with_weights(const Weights& weights, std::span<std::byte* const> at,
   };
 }
 
+template <class T>
+void run_loss(const LossPlan& plan, const LossArgs<T>& args) {
+  switch (plan.attrs.type) {
+    case LossType::SoftmaxCrossEntropy:
+    case LossType::CategoricalCrossEntropy:
+      return run_class_loss(plan, args);
+    case LossType::CosineDistance:
+      return run_cosine_loss(plan, args);
+    default:
+      with_formula(plan.attrs, [&](const auto& formula) {
+        run_element_loss(formula, plan, args);
+      });
+  }
+}
+
+template <class T>
+void run_loss_gradient(const LossPlan& plan, const LossArgs<T>& args) {
+  switch (plan.attrs.type) {
+    case LossType::SoftmaxCrossEntropy:
+    case LossType::CategoricalCrossEntropy:
+      return run_class_loss_gradient(plan, args);
+    case LossType::CosineDistance:
+      return run_cosine_loss_gradient(plan, args);
+    default:
+      with_formula(plan.attrs, [&](const auto& formula) {
+        run_element_loss_gradient(formula, plan, args);
+      });
+  }
+}
+
 }  // namespace
 
 LossPlan plan_loss(const LossAttrs& attrs, const Shape& prediction) {
@@ -89,11 +120,11 @@ std::int64_t LossPlan::num_partials() const {
   return (num_losses + kLossBlock - 1) / kLossBlock;
 }
 
-void finish_loss(const LossPlan& plan, const LossArgs& args) {
+void finish_loss(const LossPlan& plan, const double* partials, float* result) {
   double sum = 0;
   const std::int64_t count = plan.num_partials();
-  for (std::int64_t i = 0; i < count; ++i) sum += args.partials[i];
-  args.result[0] = static_cast<float>(sum * plan.scale());
+  for (std::int64_t i = 0; i < count; ++i) sum += partials[i];
+  result[0] = static_cast<float>(sum * plan.scale());
 }
 
 void lower_loss(NodeLowering& lowering) {
@@ -110,14 +141,17 @@ void lower_loss(NodeLowering& lowering) {
     partials =
         lowering.scratch(checked_bytes<double>(plan.num_partials(), "scratch"));
   }
-  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
-    LossArgs args;
-    args.prediction = floats(at[prediction]);
-    args.labels = floats(at[labels]);
-    args.weights = weights.bind(at);
-    args.result = floats(at[result]);
-    if (partials >= 0) args.partials = typed<double>(at[partials]);
-    return with_weights(weights, at, [=] { run_loss(plan, args); });
+  const DataType type = lowering.input_desc(kPrediction).data_type;
+  visit_float_type(lowering, type, [&]<class T>(T) {
+    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+      LossArgs<T> args;
+      args.prediction = typed<T>(at[prediction]);
+      args.labels = floats(at[labels]);
+      args.weights = weights.bind(at);
+      args.result = floats(at[result]);
+      if (partials >= 0) args.partials = typed<double>(at[partials]);
+      return with_weights(weights, at, [=] { run_loss(plan, args); });
+    });
   });
 }
 
@@ -130,15 +164,18 @@ void lower_loss_gradient(NodeLowering& lowering) {
   const int prediction = lowering.read(kPrediction);
   const int labels = lowering.read(kLabels);
   const Weights weights = read_weights(lowering, kWeights, shape, plan);
-  const int result = lowering.write(0);
-  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
-    LossArgs args;
-    args.prediction = floats(at[prediction]);
-    args.labels = floats(at[labels]);
-    args.weights = weights.bind(at);
-    args.gradient = floats(at[gradient]);
-    args.result = floats(at[result]);
-    return with_weights(weights, at, [=] { run_loss_gradient(plan, args); });
+  const int dx = lowering.write(0);
+  const DataType type = lowering.input_desc(kPrediction).data_type;
+  visit_float_type(lowering, type, [&]<class T>(T) {
+    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+      LossArgs<T> args;
+      args.prediction = typed<T>(at[prediction]);
+      args.labels = floats(at[labels]);
+      args.weights = weights.bind(at);
+      args.gradient = floats(at[gradient]);
+      args.dx = typed<T>(at[dx]);
+      return with_weights(weights, at, [=] { run_loss_gradient(plan, args); });
+    });
   });
 }
 

@@ -73,14 +73,14 @@ void simplify(Matrices& x, Matrices& y, Matrices& z) {
   }
 }
 
-memory::desc describe(Matrices m) {
+memory::desc describe(Matrices m, DataType type) {
   // The step between rows of a single row is never taken; make it one that
   // reads as a leading dimension. So is the one of a single column, which
   // would else be the leading dimension of a transposed matrix.
   const std::size_t rows = m.dims.size() - 2;
   if (m.dims[rows + 1] == 1) m.strides[rows + 1] = 1;
   if (m.dims[rows] == 1) m.strides[rows] = m.dims[rows + 1];
-  return {m.dims, memory::data_type::f32, m.strides};
+  return {m.dims, to_dnnl(type), m.strides};
 }
 
 }  // namespace
@@ -98,7 +98,8 @@ void lower_matmul(NodeLowering& lowering) {
     memory::dims dims(z.dims.size(), 1), strides(z.dims.size(), z.dims.back());
     dims.back() = z.dims.back();
     strides.back() = 1;
-    bias = memory::desc(dims, memory::data_type::f32, strides);
+    bias =
+        memory::desc(dims, to_dnnl(lowering.input_desc(2).data_type), strides);
   }
   // oneDNN adds its bias before post-ops, but alpha does not scale ours: then
   // the bias becomes a post-op too.
@@ -110,24 +111,26 @@ void lower_matmul(NodeLowering& lowering) {
     if (lowering.has(2)) ops.append_binary(dnnl::algorithm::binary_add, bias);
     attr.set_post_ops(ops);
   }
+  const auto x_desc = describe(x, lowering.input_desc(0).data_type),
+             y_desc = describe(y, lowering.input_desc(1).data_type),
+             z_desc = describe(z, lowering.result_desc().data_type);
   using Primitive = dnnl::matmul::primitive_desc;
   const auto own_bias = is_scaled ? memory::desc() : bias;
   const Primitive primitive =
       describe_fused(lowering, attr, [&](const auto& with, bool allow_empty) {
-        return Primitive(engine(), describe(x), describe(y), own_bias,
-                         describe(z), with, allow_empty);
+        return Primitive(engine(), x_desc, y_desc, own_bias, z_desc, with,
+                         allow_empty);
       });
 
-  std::vector<PrimitiveArg> args{
-      {DNNL_ARG_SRC, describe(x), lowering.read(0)},
-      {DNNL_ARG_WEIGHTS, describe(y), lowering.read(1)}};
+  std::vector<PrimitiveArg> args{{DNNL_ARG_SRC, x_desc, lowering.read(0)},
+                                 {DNNL_ARG_WEIGHTS, y_desc, lowering.read(1)}};
   if (lowering.has(2)) {
     const int bias_arg =
         is_scaled ? DNNL_ARG_ATTR_MULTIPLE_POST_OP(1) | DNNL_ARG_SRC_1
                   : DNNL_ARG_BIAS;
     args.push_back({bias_arg, bias, lowering.read(2)});
   }
-  args.push_back({DNNL_ARG_DST, describe(z), lowering.write(0)});
+  args.push_back({DNNL_ARG_DST, z_desc, lowering.write(0)});
   emit_primitive(lowering, primitive, std::move(args));
 }
 

@@ -13,51 +13,6 @@ namespace {
 
 using dnnl::memory;
 
-/// y = act((x - center) * scale + shift + residual), by channel.
-struct Affine {
-  const float *x = nullptr, *residual = nullptr;
-  float *center = nullptr, *scale = nullptr, *shift = nullptr;
-  float* y = nullptr;
-  bool has_relu = false;
-  float negative_slope = 0;
-
-  void set(std::int64_t c, double mean, double variance, float epsilon,
-           const float* gamma, const float* beta) const {
-    center[c] = static_cast<float>(mean);
-    const double factor =
-        (gamma ? gamma[c] : 1.0) / std::sqrt(variance + epsilon);
-    const double rest = mean == center[c] ? 0 : mean - center[c];
-    scale[c] = static_cast<float>(factor);
-    shift[c] = static_cast<float>((beta ? beta[c] : 0.0) - rest * factor);
-  }
-  void set_padding(std::int64_t c) const {
-    center[c] = scale[c] = shift[c] = 0;
-  }
-  void run(const NormPlan& plan, const NormTask& task) const;
-};
-
-void Affine::run(const NormPlan& plan, const NormTask& task) const {
-  const LaneValues<3> lanes(plan, task.group, {center, scale, shift});
-  const float *c = lanes[0], *s = lanes[1], *b = lanes[2];
-  const float *from = x, *more = residual, slope = negative_slope;
-  float* to = y;
-  const auto run = [&](auto f) {
-    for_each_element(plan, task, [=](std::int64_t i, std::int64_t l) {
-      to[i] = f((from[i] - c[l]) * s[l] + b[l], i);
-    });
-  };
-  const auto relu = [=](float value) { return leaky(value, slope); };
-  if (has_relu && more) {
-    run([=](float value, std::int64_t i) { return relu(value + more[i]); });
-  } else if (has_relu) {
-    run([=](float value, std::int64_t) { return relu(value); });
-  } else if (more) {
-    run([=](float value, std::int64_t i) { return value + more[i]; });
-  } else {
-    run([=](float value, std::int64_t) { return value; });
-  }
-}
-
 /// What is computed behind the norm in the same unit.
 struct Epilogue {
   NodeLowering last;  // the node whose result the unit writes
@@ -80,13 +35,14 @@ Epilogue join_epilogue(NodeLowering& norm, const memory::desc& layout) {
   return epilogue;
 }
 
-/// Arguments of the forward; -1: none.
+/// Arguments of the forward, -1: none; and the activation behind it.
 struct ForwardArgs {
   int x, gamma, beta, residual, y, coefficients;
+  bool has_relu;
+  float negative_slope;
 };
 
-ForwardArgs add_forward_args(NodeLowering& lowering, const NormLayout& data,
-                             Affine& affine) {
+ForwardArgs add_forward_args(NodeLowering& lowering, const NormLayout& data) {
   ForwardArgs args{};
   args.x = lowering.read(0, data.layout);
   args.gamma = read_optional(lowering, 1);
@@ -98,27 +54,31 @@ ForwardArgs add_forward_args(NodeLowering& lowering, const NormLayout& data,
   if (args.residual >= 0) lowering.may_overwrite(args.y, args.residual);
   args.coefficients =
       lowering.scratch(3 * data.plan.num_channels() * sizeof(float));
-  affine.has_relu = epilogue.activation.has_value();
-  if (affine.has_relu) affine.negative_slope = epilogue.activation->a;
+  args.has_relu = epilogue.activation.has_value();
+  if (args.has_relu) args.negative_slope = epilogue.activation->a;
   return args;
 }
 
-Affine bind_affine(Affine affine, const ForwardArgs& args, const NormPlan& plan,
-                   std::span<std::byte* const> at) {
-  affine.x = floats(at[args.x]);
-  affine.residual = floats_or_null(at, args.residual);
-  affine.y = floats(at[args.y]);
+template <class T>
+Affine<T> bind_affine(const ForwardArgs& args, const NormPlan& plan,
+                      std::span<std::byte* const> at) {
+  Affine<T> affine;
+  affine.has_relu = args.has_relu;
+  affine.negative_slope = args.negative_slope;
+  affine.x = typed<T>(at[args.x]);
+  affine.residual = typed_or_null<T>(at, args.residual);
+  affine.y = typed<T>(at[args.y]);
   affine.center = floats(at[args.coefficients]);
   affine.scale = affine.center + plan.num_channels();
   affine.shift = affine.scale + plan.num_channels();
   return affine;
 }
 
+template <class T>
 void lower_training(NodeLowering& lowering) {
   const auto& attrs = lowering.attrs<BatchNormAttrs>();
   const NormLayout data = choose_norm_layout(lowering, 0);
-  Affine unbound;
-  const ForwardArgs args = add_forward_args(lowering, data, unbound);
+  const ForwardArgs args = add_forward_args(lowering, data);
   const int running[] = {lowering.mutate(3), lowering.mutate(4)};
   const int statistics[] = {lowering.write(1), lowering.write(2)};
   const int totals =
@@ -132,7 +92,7 @@ void lower_training(NodeLowering& lowering) {
   };
   lowering.emit([=, plan = data.plan, epsilon = attrs.epsilon](
                     std::span<std::byte* const> at) -> BoundKernel {
-    const Affine affine = bind_affine(unbound, args, plan, at);
+    const auto affine = bind_affine<T>(args, plan, at);
     return
         [=, gamma = floats_or_null(at, args.gamma),
          beta = floats_or_null(at, args.beta), mean = floats(at[statistics[0]]),
@@ -159,16 +119,16 @@ void lower_training(NodeLowering& lowering) {
   });
 }
 
+template <class T>
 void lower_inference(NodeLowering& lowering) {
   const auto& attrs = lowering.attrs<BatchNormAttrs>();
   const NormLayout data = choose_norm_layout(lowering, 0);
-  Affine unbound;
-  const ForwardArgs args = add_forward_args(lowering, data, unbound);
+  const ForwardArgs args = add_forward_args(lowering, data);
   const int running[] = {lowering.read(3), lowering.read(4)};
   const int copies[] = {write_used(lowering, 1), write_used(lowering, 2)};
   lowering.emit([=, plan = data.plan, epsilon = attrs.epsilon](
                     std::span<std::byte* const> at) -> BoundKernel {
-    const Affine affine = bind_affine(unbound, args, plan, at);
+    const auto affine = bind_affine<T>(args, plan, at);
     return [=, gamma = floats_or_null(at, args.gamma),
             beta = floats_or_null(at, args.beta), mean = floats(at[running[0]]),
             variance = floats(at[running[1]]),
@@ -189,11 +149,11 @@ void lower_inference(NodeLowering& lowering) {
 }  // namespace
 
 void lower_batch_norm(NodeLowering& lowering) {
-  if (lowering.attrs<BatchNormAttrs>().training) {
-    lower_training(lowering);
-  } else {
-    lower_inference(lowering);
-  }
+  const bool is_training = lowering.attrs<BatchNormAttrs>().training;
+  const DataType type = lowering.input_desc(0).data_type;
+  visit_float_type(lowering, type, [&]<class T>(T) {
+    is_training ? lower_training<T>(lowering) : lower_inference<T>(lowering);
+  });
 }
 
 }  // namespace traingraph::cpu

@@ -48,56 +48,6 @@ Chain join_chain(const NodeLowering& head) {
   return chain;
 }
 
-/// dx = (g - mean_gradient) * scale + ((x - center) * slope + rest), by
-/// channel; g is what arrives at the norm.
-struct Backward {
-  IncomingGradient in;
-  const float* x = nullptr;
-  float *center = nullptr, *mean_gradient = nullptr, *scale = nullptr,
-        *slope = nullptr, *rest = nullptr;
-  float* dx = nullptr;
-  bool is_training = false;
-
-  static constexpr int kNumCoefficients = 5;
-  void set(std::int64_t c, const Products& mean_of, double factor,
-           double slope_of_x) const {
-    mean_gradient[c] = static_cast<float>(mean_of.gradient);
-    scale[c] = static_cast<float>(factor);
-    slope[c] = static_cast<float>(slope_of_x);
-    // What the two means lost as float32.
-    rest[c] =
-        static_cast<float>(-factor * (mean_of.gradient - mean_gradient[c]) -
-                           slope_of_x * mean_of.difference);
-  }
-  void run(const NormPlan& plan, const NormTask& task) const;
-};
-
-void Backward::run(const NormPlan& plan, const NormTask& task) const {
-  const LaneValues<kNumCoefficients> lanes(
-      plan, task.group, {center, mean_gradient, scale, slope, rest});
-  const float *c = lanes[0], *m = lanes[1], *s = lanes[2], *k = lanes[3],
-              *r = lanes[4];
-  const float *gradient = in.kept ? in.kept : in.gradient, *from = x;
-  float* to = dx;
-  const auto run = [&](auto g) {
-    if (!is_training) {
-      return for_each_element(plan, task, [=](std::int64_t i, std::int64_t l) {
-        to[i] = g(i) * s[l];
-      });
-    }
-    for_each_element(plan, task, [=](std::int64_t i, std::int64_t l) {
-      to[i] = (g(i) - m[l]) * s[l] + ((from[i] - c[l]) * k[l] + r[l]);
-    });
-  };
-  if (in.activated && !in.kept) {
-    run([=, y = in.activated, a = in.negative_slope](std::int64_t i) {
-      return gradient[i] * (y[i] > 0 ? 1.0f : a);
-    });
-  } else {
-    run([=](std::int64_t i) { return gradient[i]; });
-  }
-}
-
 /// Arguments; -1: none.
 struct Args {
   int gradient, more, activated, kept, x, gamma, mean, variance;
@@ -129,31 +79,77 @@ Args add_args(Chain& chain, const NormLayout& data) {
   args.center = norm.scratch(channels);
   args.coefficients = norm.scratch(4 * channels);
   args.totals = norm.scratch(num_totals(plan, 3) * sizeof(double));
-  // Both results take over different bytes, of what nobody reads any more.
+  // Each result may overwrite an incoming gradient, which is not read again.
   for (int arg : {args.gradient, args.more}) {
     if (arg >= 0) norm.may_overwrite(is_kept ? args.kept : args.dx, arg);
   }
   return args;
 }
 
-Backward bind(const Args& args, const NormPlan& plan, float negative_slope,
-              std::span<std::byte* const> at) {
+template <class T>
+Backward<T> bind(const Args& args, const NormPlan& plan, float negative_slope,
+                 std::span<std::byte* const> at) {
   const std::int64_t channels = plan.num_channels();
-  Backward bound;
-  bound.in = {.gradient = floats(at[args.gradient]),
-              .more = floats_or_null(at, args.more),
-              .activated = floats_or_null(at, args.activated),
+  Backward<T> bound;
+  bound.in = {.gradient = typed<T>(at[args.gradient]),
+              .more = typed_or_null<T>(at, args.more),
+              .activated = typed_or_null<T>(at, args.activated),
               .negative_slope = negative_slope,
-              .kept = floats_or_null(at, args.kept)};
-  bound.x = floats(at[args.x]);
+              .kept = typed_or_null<T>(at, args.kept)};
+  bound.x = typed<T>(at[args.x]);
   bound.center = floats(at[args.center]);
   bound.mean_gradient = floats(at[args.coefficients]);
   bound.scale = bound.mean_gradient + channels;
   bound.slope = bound.scale + channels;
   bound.rest = bound.slope + channels;
-  bound.dx = floats(at[args.dx]);
+  bound.dx = typed<T>(at[args.dx]);
   return bound;
 }
+
+/// The unit, bound.
+template <class T>
+struct Kernel {
+  NormPlan plan;
+  float epsilon;
+  bool needs_sums;
+  Backward<T> backward;
+  const float *gamma, *mean, *variance;  // gamma may be null
+  float *dgamma, *dbeta;                 // these may be null
+  double* totals;
+
+  void operator()() const {
+    for (std::int64_t c = 0; c < plan.num_channels(); ++c) {
+      const bool is_padding = c >= plan.view.channels;
+      backward.center[c] = is_padding ? 0 : round_center(mean[c]);
+    }
+    if (needs_sums) {
+      for_each_task(plan, [&](const NormTask& task) {
+        measure_products(plan, task, backward.in, backward.x, backward.center,
+                         totals);
+      });
+    }
+    for_each_channel(plan, [&](std::int64_t c) { finish_channel(c); });
+    for_each_task_back(plan,
+                       [&](const NormTask& task) { backward.run(plan, task); });
+  }
+
+  void finish_channel(std::int64_t c) const {
+    if (c >= plan.view.channels) return backward.set(c, {}, 0, 0);
+    const double inverse =
+        1 / std::sqrt(static_cast<double>(variance[c]) + epsilon);
+    const double factor = (gamma ? gamma[c] : 1.0) * inverse;
+    const auto n = static_cast<double>(plan.num_samples);
+    Products sums;
+    if (needs_sums) sums = merge_products(plan, totals, c);
+    const double measured = backward.is_training ? sums.difference / n : 0;
+    const double rest = from_center(mean[c], backward.center[c], measured);
+    const double product = sums.product - rest * sums.gradient;
+    if (dgamma) dgamma[c] = static_cast<float>(product * inverse);
+    if (dbeta) dbeta[c] = static_cast<float>(sums.gradient);
+    const Products mean_of{sums.gradient / n, 0, rest};
+    backward.set(c, mean_of, factor, -factor * inverse * inverse * product / n);
+  }
+};
 
 }  // namespace
 
@@ -166,46 +162,24 @@ void lower_batch_norm_gradient(NodeLowering& lowering) {
       chain.relu ? chain.relu->attrs<ActivationAttrs>().a : 0;
   const bool needs_sums =
       attrs.training || args.dgamma >= 0 || args.dbeta >= 0 || args.kept >= 0;
-  lowering.emit([=, plan = data.plan, is_training = attrs.training,
-                 epsilon = attrs.epsilon](
-                    std::span<std::byte* const> at) -> BoundKernel {
-    Backward backward = bind(args, plan, negative_slope, at);
-    backward.is_training = is_training;
-    return [=, gamma = floats_or_null(at, args.gamma),
-            mean = floats(at[args.mean]), variance = floats(at[args.variance]),
-            dgamma = floats_or_null(at, args.dgamma),
-            dbeta = floats_or_null(at, args.dbeta),
-            totals = typed<double>(at[args.totals])] {
-      for (std::int64_t c = 0; c < plan.num_channels(); ++c) {
-        const bool is_padding = c >= plan.view.channels;
-        backward.center[c] = is_padding ? 0 : round_center(mean[c]);
-      }
-      if (needs_sums) {
-        for_each_task(plan, [&](const NormTask& task) {
-          measure_products(plan, task, backward.in, backward.x, backward.center,
-                           totals);
-        });
-      }
-      for_each_channel(plan, [&](std::int64_t c) {
-        if (c >= plan.view.channels) return backward.set(c, {}, 0, 0);
-        const double inverse =
-            1 / std::sqrt(static_cast<double>(variance[c]) + epsilon);
-        const double factor = (gamma ? gamma[c] : 1.0) * inverse;
-        const auto n = static_cast<double>(plan.num_samples);
-        Products sums;
-        if (needs_sums) sums = merge_products(plan, totals, c);
-        const double rest = from_center(mean[c], backward.center[c],
-                                        is_training ? sums.difference / n : 0);
-        const double product = sums.product - rest * sums.gradient;
-        if (dgamma) dgamma[c] = static_cast<float>(product * inverse);
-        if (dbeta) dbeta[c] = static_cast<float>(sums.gradient);
-        const Products mean_of{sums.gradient / n, 0, rest};
-        backward.set(c, mean_of, factor,
-                     -factor * inverse * inverse * product / n);
-      });
-      for_each_task_back(
-          plan, [&](const NormTask& task) { backward.run(plan, task); });
-    };
+  const DataType type = chain.norm.result_desc().data_type;
+  visit_float_type(lowering, type, [&]<class T>(T) {
+    lowering.emit([=, plan = data.plan, is_training = attrs.training,
+                   epsilon = attrs.epsilon](
+                      std::span<std::byte* const> at) -> BoundKernel {
+      Kernel<T> kernel{plan,
+                       epsilon,
+                       needs_sums,
+                       bind<T>(args, plan, negative_slope, at),
+                       floats_or_null(at, args.gamma),
+                       floats(at[args.mean]),
+                       floats(at[args.variance]),
+                       floats_or_null(at, args.dgamma),
+                       floats_or_null(at, args.dbeta),
+                       typed<double>(at[args.totals])};
+      kernel.backward.is_training = is_training;
+      return kernel;
+    });
   });
 }
 

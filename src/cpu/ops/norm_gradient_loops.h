@@ -9,37 +9,48 @@
 namespace traingraph::cpu {
 
 /// What arrives at the norm's result: gradient, or (gradient + more) * slope.
+template <class T>
 struct IncomingGradient {
-  const float* gradient = nullptr;
-  const float* more = nullptr;       // may be null
-  const float* activated = nullptr;  // ReLU's result; null: no ReLU
+  const T* gradient = nullptr;
+  const T* more = nullptr;       // may be null
+  const T* activated = nullptr;  // ReLU's result; null: no ReLU
   float negative_slope = 0;
-  float* kept = nullptr;  // where somebody else wants it; may be null
+  T* kept = nullptr;  // ReLU's gradient for other readers; may be null
+
+  /// to[i] = element `offset + i` of what arrives behind the ReLU.
+  template <class To>
+  void compute(std::int64_t offset, std::int64_t width, To* to) const {
+    const T *g = gradient + offset, *y = activated + offset;
+    const float slope = negative_slope;
+    if (more) {
+      const T* other = more + offset;
+#pragma omp simd
+      for (std::int64_t i = 0; i < width; ++i) {
+        to[i] = (g[i] + other[i]) * (y[i] > 0 ? 1.0f : slope);
+      }
+    } else {
+#pragma omp simd
+      for (std::int64_t i = 0; i < width; ++i) {
+        to[i] = g[i] * (y[i] > 0 ? 1.0f : slope);
+      }
+    }
+  }
 };
 
 /// The rows of what arrives in a block; also leaves them in `kept`.
-inline Rows incoming_rows(const NormPlan& plan, const NormBlock& block,
-                          const IncomingGradient& in, BlockBuffer& buffer) {
+template <class T>
+Rows incoming_rows(const NormPlan& plan, const NormBlock& block,
+                   const IncomingGradient<T>& in, BlockBuffer& buffer) {
   if (!in.activated) return rows_of(plan, block, in.gradient, buffer);
   float* to = buffer;
   plan.for_each_part(block, [&](std::int64_t offset, std::int64_t count,
                                 std::int64_t width, std::int64_t stride) {
     for (std::int64_t row = 0; row < count; ++row, offset += stride) {
-      if (in.kept) to = in.kept + offset;
-      const float *g = in.gradient + offset, *y = in.activated + offset;
-      const float negative_slope = in.negative_slope;
-      if (in.more) {
-        const float* more = in.more + offset;
-#pragma omp simd
-        for (std::int64_t i = 0; i < width; ++i) {
-          to[i] = (g[i] + more[i]) * (y[i] > 0 ? 1.0f : negative_slope);
-        }
-      } else {
-#pragma omp simd
-        for (std::int64_t i = 0; i < width; ++i) {
-          to[i] = g[i] * (y[i] > 0 ? 1.0f : negative_slope);
-        }
+      if (in.kept) {
+        in.compute(offset, width, in.kept + offset);
+        continue;
       }
+      in.compute(offset, width, to);
       to += width;
     }
   });
@@ -75,9 +86,10 @@ inline void add_products(Rows g, Rows x, std::int64_t rows, int lanes,
 }
 
 /// Leaves the sums of g, g (x - center) and x - center of one task.
-inline void measure_products(const NormPlan& plan, const NormTask& task,
-                             const IncomingGradient& in, const float* x,
-                             const float* center, double* totals) {
+template <class T>
+void measure_products(const NormPlan& plan, const NormTask& task,
+                      const IncomingGradient<T>& in, const T* x,
+                      const float* center, double* totals) {
   TaskTotals<3> sums(plan, task, totals);
   const LaneValues<1> centers(plan, task.group, {center});
   BlockBuffer g_buffer, x_buffer;
@@ -113,6 +125,58 @@ inline Products merge_products(const NormPlan& plan, const double* totals,
     }
   }
   return {merged[0], merged[1], merged[2]};
+}
+
+/// dx = (g - mean_gradient) * scale + ((x - center) * slope + rest), by
+/// channel; g is what arrives at the norm.
+template <class T>
+struct Backward {
+  IncomingGradient<T> in;
+  const T* x = nullptr;
+  float *center = nullptr, *mean_gradient = nullptr, *scale = nullptr,
+        *slope = nullptr, *rest = nullptr;
+  T* dx = nullptr;
+  bool is_training = false;
+
+  static constexpr int kNumCoefficients = 5;
+  void set(std::int64_t c, const Products& mean_of, double factor,
+           double slope_of_x) const {
+    mean_gradient[c] = static_cast<float>(mean_of.gradient);
+    scale[c] = static_cast<float>(factor);
+    slope[c] = static_cast<float>(slope_of_x);
+    // What the two means lost as float32.
+    rest[c] =
+        static_cast<float>(-factor * (mean_of.gradient - mean_gradient[c]) -
+                           slope_of_x * mean_of.difference);
+  }
+  void run(const NormPlan& plan, const NormTask& task) const;
+};
+
+template <class T>
+void Backward<T>::run(const NormPlan& plan, const NormTask& task) const {
+  const LaneValues<kNumCoefficients> lanes(
+      plan, task.group, {center, mean_gradient, scale, slope, rest});
+  const float *c = lanes[0], *m = lanes[1], *s = lanes[2], *k = lanes[3],
+              *r = lanes[4];
+  const T *gradient = in.kept ? in.kept : in.gradient, *from = x;
+  T* to = dx;
+  const auto run = [&](auto g) {
+    if (!is_training) {
+      return for_each_element(plan, task, [=](std::int64_t i, std::int64_t l) {
+        to[i] = g(i) * s[l];
+      });
+    }
+    for_each_element(plan, task, [=](std::int64_t i, std::int64_t l) {
+      to[i] = (g(i) - m[l]) * s[l] + ((from[i] - c[l]) * k[l] + r[l]);
+    });
+  };
+  if (in.activated && !in.kept) {
+    run([=, y = in.activated, a = in.negative_slope](std::int64_t i) {
+      return gradient[i] * (y[i] > 0 ? 1.0f : a);
+    });
+  } else {
+    run([=](std::int64_t i) -> float { return gradient[i]; });
+  }
 }
 
 }  // namespace traingraph::cpu

@@ -33,8 +33,12 @@ inline int read_optional(NodeLowering& lowering, int input) {
 inline int write_used(NodeLowering& lowering, int result) {
   return lowering.is_used(result) ? lowering.write(result) : -1;
 }
+template <class T>
+T* typed_or_null(std::span<std::byte* const> at, int arg) {
+  return arg < 0 ? nullptr : typed<T>(at[arg]);
+}
 inline float* floats_or_null(std::span<std::byte* const> at, int arg) {
-  return arg < 0 ? nullptr : floats(at[arg]);
+  return typed_or_null<float>(at, arg);
 }
 
 template <class F>

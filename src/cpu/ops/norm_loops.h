@@ -5,11 +5,12 @@
 // nor a mean far from zero costs digits. To be compiled into parallel_for.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
+#include "cpu/float_types.h"
 #include "cpu/ops/norm_plan.h"
 #include "cpu/vector_math.h"
 
@@ -119,20 +120,27 @@ struct Rows {
 
 using BlockBuffer = float[NormPlan::kRows * NormPlan::kLanes];
 
-/// The rows of a block: where they are if they are in one piece, else a copy.
-inline Rows rows_of(const NormPlan& plan, const NormBlock& block,
-                    const float* data, BlockBuffer& buffer) {
+/// The rows of a block as floats: where they are if they are stored so and in
+/// one piece, else a copy.
+template <class T>
+Rows rows_of(const NormPlan& plan, const NormBlock& block, const T* data,
+             BlockBuffer& buffer) {
   Rows rows{};
   std::int64_t copied = 0;
   plan.for_each_part(block, [&](std::int64_t offset, std::int64_t count,
                                 std::int64_t width, std::int64_t stride) {
-    const bool is_all = count * width == block.rows * block.lanes + block.tail;
-    if (is_all) {
-      rows = {data + offset, count > 1 ? stride : block.lanes};
-      return;
+    if constexpr (is_exact<T>) {
+      const bool is_all =
+          count * width == block.rows * block.lanes + block.tail;
+      if (is_all) {
+        rows = {data + offset, count > 1 ? stride : block.lanes};
+        return;
+      }
     }
-    std::memcpy(buffer + copied, data + offset, width * sizeof(float));
-    copied += width;
+    for (std::int64_t row = 0; row < count; ++row, offset += stride) {
+      std::copy_n(data + offset, width, buffer + copied);
+      copied += width;
+    }
     rows = {buffer, block.lanes};
   });
   return rows;
@@ -188,8 +196,9 @@ inline void go_on(Rows x, std::int64_t rows, int lanes, std::int64_t seen,
 }
 
 /// Leaves the mean and the sum of squared deviations of one task.
-inline void measure_moments(const NormPlan& plan, const NormTask& task,
-                            const float* x, double* totals) {
+template <class T>
+void measure_moments(const NormPlan& plan, const NormTask& task, const T* x,
+                     double* totals) {
   TaskTotals<2> moments(plan, task, totals);
   BlockBuffer buffer;
   double *mean = moments.lanes(0), *squares = moments.lanes(1);
@@ -246,6 +255,54 @@ inline Moments merge_moments(const NormPlan& plan, const double* totals,
         squares[i * width] + static_cast<double>(plan.count(i)) * apart * apart;
   }
   return {mean, around < 0 ? 0 : around / n};
+}
+
+/// y = act((x - center) * scale + shift + residual), by channel.
+template <class T>
+struct Affine {
+  const T *x = nullptr, *residual = nullptr;
+  float *center = nullptr, *scale = nullptr, *shift = nullptr;
+  T* y = nullptr;
+  bool has_relu = false;
+  float negative_slope = 0;
+
+  void set(std::int64_t c, double mean, double variance, float epsilon,
+           const float* gamma, const float* beta) const {
+    center[c] = static_cast<float>(mean);
+    const double factor =
+        (gamma ? gamma[c] : 1.0) / std::sqrt(variance + epsilon);
+    const double rest = mean == center[c] ? 0 : mean - center[c];
+    scale[c] = static_cast<float>(factor);
+    shift[c] = static_cast<float>((beta ? beta[c] : 0.0) - rest * factor);
+  }
+  void set_padding(std::int64_t c) const {
+    center[c] = scale[c] = shift[c] = 0;
+  }
+  void run(const NormPlan& plan, const NormTask& task) const;
+};
+
+template <class T>
+void Affine<T>::run(const NormPlan& plan, const NormTask& task) const {
+  const LaneValues<3> lanes(plan, task.group, {center, scale, shift});
+  const float *c = lanes[0], *s = lanes[1], *b = lanes[2];
+  const T *from = x, *more = residual;
+  const float slope = negative_slope;
+  T* to = y;
+  const auto run = [&](auto f) {
+    for_each_element(plan, task, [=](std::int64_t i, std::int64_t l) {
+      to[i] = f((from[i] - c[l]) * s[l] + b[l], i);
+    });
+  };
+  const auto relu = [=](float value) { return leaky(value, slope); };
+  if (has_relu && more) {
+    run([=](float value, std::int64_t i) { return relu(value + more[i]); });
+  } else if (has_relu) {
+    run([=](float value, std::int64_t) { return relu(value); });
+  } else if (more) {
+    run([=](float value, std::int64_t i) { return value + more[i]; });
+  } else {
+    run([=](float value, std::int64_t) { return value; });
+  }
 }
 
 }  // namespace traingraph::cpu

@@ -3,10 +3,6 @@
 // window, which oneDNN refuses, windows that lie mostly in the padding, which
 // it walks sample by sample, and averages of many samples, which it gets wrong,
 // end in the loops of pool_loop.h.
-#include <limits>
-
-#include "cpu/lowering.h"
-#include "cpu/ops/eltwise.h"
 #include "cpu/ops/pool_loop.h"
 
 namespace traingraph::cpu {
@@ -91,21 +87,22 @@ algorithm average(bool counts_padding) {
                         : algorithm::pooling_avg_exclude_padding;
 }
 
-memory::desc any_layout(const Shape& shape) {
-  return {to_dims(shape), memory::data_type::f32, memory::format_tag::any};
+memory::desc any_layout(const TensorDescriptor& desc) {
+  return {to_dims(desc.shape), to_dnnl(desc.data_type),
+          memory::format_tag::any};
 }
 
 /// The layout of `like` (one that convolutions choose) for another shape; the
 /// plain one when it is none of those.
-memory::desc layout_like(const memory::desc& like, const Shape& shape) {
+memory::desc layout_like(const memory::desc& like,
+                         const TensorDescriptor& desc) {
   using tag = memory::format_tag;
   for (tag each : {tag::nhwc, tag::nChw8c, tag::nChw16c}) {
-    const auto type = memory::data_type::f32;
-    if (memory::desc(like.get_dims(), type, each) == like) {
-      return {to_dims(shape), type, each};
+    if (memory::desc(like.get_dims(), like.get_data_type(), each) == like) {
+      return {to_dims(desc.shape), to_dnnl(desc.data_type), each};
     }
   }
-  return plain_desc(shape, DataType::Float32);
+  return NodeLowering::plain(desc);
 }
 
 void emit_average(NodeLowering& lowering, const Forward& primitive) {
@@ -115,7 +112,8 @@ void emit_average(NodeLowering& lowering, const Forward& primitive) {
                   {DNNL_ARG_DST, y, lowering.write(0, y)}});
 }
 
-/// The winners are noted in a state, if somebody reads it.
+/// The state, if a node reads it, holds the index of the largest sample of each
+/// window.
 void emit_max(NodeLowering& lowering, const Forward& primitive,
               const PoolWindow& window, bool has_state) {
   const memory::desc x = primitive.src_desc(), y = primitive.dst_desc();
@@ -127,12 +125,12 @@ void emit_max(NodeLowering& lowering, const Forward& primitive,
                     lowering.write_opaque(1, state.get_size(), x)});
   }
   add_scratchpad(lowering, primitive, args);
-  lowering.emit([=, n = num_floats(x), again = NonFiniteMaxPool(window, x, y),
+  lowering.emit([=, correct = correct_max_pool(lowering, window, x, y),
                  bind = bind_primitive(primitive, std::move(args))](
                     std::span<std::byte* const> at) -> BoundKernel {
-    return [n, again, run = bind(at), x = floats(at[in]), y = floats(at[out])] {
+    return [correct, run = bind(at), x = at[in], y = at[out]] {
       run();
-      if (!is_within(x, n, std::numeric_limits<float>::max())) again(x, y);
+      correct(x, y);
     };
   });
 }
@@ -144,7 +142,7 @@ void lower_max_pool_2d(NodeLowering& lowering) {
   const bool has_state = lowering.is_used(1);
   const Forward primitive =
       Pooling(algorithm::pooling_max, window)
-          .forward(lowering.layout(0), any_layout(lowering.result_shape()),
+          .forward(lowering.layout(0), any_layout(lowering.result_desc()),
                    has_state ? prop_kind::forward_training
                              : prop_kind::forward_inference);
   if (!primitive) return lower_max_pool_loop(lowering, window);
@@ -163,7 +161,7 @@ void lower_max_pool_2d_gradient(NodeLowering& lowering) {
   }
   const Pooling pooling(algorithm::pooling_max, window);
   const Forward forward = pooling.forward(
-      dx, any_layout(lowering.input_shape(0)), prop_kind::forward_training);
+      dx, any_layout(lowering.input_desc(0)), prop_kind::forward_training);
   const memory::desc gradient = forward.dst_desc();
   const Backward primitive = pooling.backward(dx, gradient, forward);
   const memory::desc state = primitive.workspace_desc();
@@ -182,7 +180,7 @@ void lower_average_pool_2d(NodeLowering& lowering) {
   Forward primitive;
   if (!is_long_sum(window)) {
     primitive =
-        pooling.forward(lowering.layout(0), any_layout(lowering.result_shape()),
+        pooling.forward(lowering.layout(0), any_layout(lowering.result_desc()),
                         prop_kind::forward_inference);
   }
   if (!primitive) {
@@ -197,9 +195,9 @@ void lower_average_pool_2d_gradient(NodeLowering& lowering) {
   const PoolWindow window = window_of(attrs);
   const Pooling pooling(average(attrs.count_includes_padding), window);
   const memory::desc dx =
-      layout_like(lowering.layout(0), lowering.result_shape());
+      layout_like(lowering.layout(0), lowering.result_desc());
   const Forward forward = pooling.forward(
-      dx, any_layout(lowering.input_shape(0)), prop_kind::forward_training);
+      dx, any_layout(lowering.input_desc(0)), prop_kind::forward_training);
   const Backward primitive =
       forward ? pooling.backward(dx, forward.dst_desc(), forward) : Backward();
   if (!primitive) {

@@ -7,8 +7,7 @@
 #include <cmath>
 
 #include "base/checked.h"
-#include "cpu/parallel.h"
-#include "cpu/typed_address.h"
+#include "cpu/ops/elementwise_lowering.h"
 
 namespace traingraph::cpu {
 namespace {
@@ -70,15 +69,18 @@ struct Window {
   }
 };
 
-double sum_of(const Window& window, const float* image) {
+template <class T>
+double sum_of(const Window& window, const T* image) {
   const auto [first, count, step] = window.columns;
   double sum = 0;
   for (std::int64_t i = 0; i < window.rows.count; ++i) {
-    const float* row =
-        image + (window.rows.first + i * window.rows.step) * window.width +
-        first;
+    const T* row = image +
+                   (window.rows.first + i * window.rows.step) * window.width +
+                   first;
 #pragma omp simd reduction(+ : sum)
-    for (std::int64_t j = 0; j < count; ++j) sum += row[j * step];
+    for (std::int64_t j = 0; j < count; ++j) {
+      sum += static_cast<float>(row[j * step]);
+    }
   }
   return sum;
 }
@@ -128,40 +130,108 @@ std::int64_t winner_of(const Window& window, SampleAt sample_at) {
   return winner;
 }
 
-}  // namespace
+/// Samples per image, and where a layout has them.
+struct Place {
+  std::int64_t channels, height, width;
+  std::int64_t per_image, per_block, block, per_row, per_column;
 
-NonFiniteMaxPool::Place::Place(const dnnl::memory::desc& layout)
-    : channels(layout.get_dims()[1]),
-      height(layout.get_dims()[2]),
-      width(layout.get_dims()[3]),
-      per_image(layout.get_strides()[0]),
-      per_block(layout.get_strides()[1]),
-      block(layout.get_inner_nblks() == 0 ? 1 : layout.get_inner_blks()[0]),
-      per_row(layout.get_strides()[2]),
-      per_column(layout.get_strides()[3]) {}
+  explicit Place(const dnnl::memory::desc& layout)
+      : channels(layout.get_dims()[1]),
+        height(layout.get_dims()[2]),
+        width(layout.get_dims()[3]),
+        per_image(layout.get_strides()[0]),
+        per_block(layout.get_strides()[1]),
+        block(layout.get_inner_nblks() == 0 ? 1 : layout.get_inner_blks()[0]),
+        per_row(layout.get_strides()[2]),
+        per_column(layout.get_strides()[3]) {}
 
-std::int64_t NonFiniteMaxPool::Place::operator()(std::int64_t image,
-                                                 std::int64_t position) const {
-  const std::int64_t channel = image % channels;
-  return image / channels * per_image + channel / block * per_block +
-         channel % block + position / width * per_row +
-         position % width * per_column;
+  std::int64_t operator()(std::int64_t image, std::int64_t position) const {
+    const std::int64_t channel = image % channels;
+    return image / channels * per_image + channel / block * per_block +
+           channel % block + position / width * per_row +
+           position % width * per_column;
+  }
+};
+
+template <class T>
+void max_pool(const Geometry& g, const Place& x_at, const Place& y_at,
+              const T* x, T* y) {
+  for_outputs(g, [&](auto image, auto to, auto row, auto column) {
+    const auto sample_at = [&](auto at) { return x[x_at(image, at)]; };
+    y[y_at(image, to)] =
+        sample_at(winner_of(Window(g, row, column), sample_at));
+  });
 }
 
-NonFiniteMaxPool::NonFiniteMaxPool(const PoolWindow& window,
-                                   const dnnl::memory::desc& x,
-                                   const dnnl::memory::desc& y)
-    : window_(window),
-      images_(x.get_dims()[0] * x.get_dims()[1]),
-      x_(x),
-      y_(y) {}
-
-void NonFiniteMaxPool::operator()(const float* x, float* y) const {
-  const Geometry g{window_, images_, x_.height, x_.width, y_.height, y_.width};
+/// Along with the winners' positions in their images.
+template <class T>
+void max_pool(const Geometry& g, const T* x, T* y, std::int32_t* state) {
   for_outputs(g, [&](auto image, auto to, auto row, auto column) {
-    const auto sample_at = [&](auto at) { return x[x_(image, at)]; };
-    y[y_(image, to)] = sample_at(winner_of(Window(g, row, column), sample_at));
+    const T* source = x + image * g.in_size();
+    const auto winner =
+        winner_of(Window(g, row, column), [&](auto at) { return source[at]; });
+    const auto index = image * g.out_size() + to;
+    y[index] = source[winner];
+    state[index] = static_cast<std::int32_t>(winner);
   });
+}
+
+/// `sums` as add_sums() gives them; so below.
+template <class T>
+void max_pool_gradient(const Geometry& g, const T* gradient,
+                       const std::int32_t* state, float* sums, T* dx) {
+  clear(sums, g.images * g.in_size());
+  for_outputs(g, [&](auto image, auto from, auto, auto) {
+    const auto index = image * g.out_size() + from;
+    sums[image * g.in_size() + state[index]] += gradient[index];
+  });
+  store_sums(sums, dx, g.images * g.in_size());
+}
+
+template <class T>
+void average_pool(const Geometry& g, bool counts_padding, const T* x, T* y) {
+  for_outputs(g, [&](auto image, auto to, auto row, auto column) {
+    const T* source = x + image * g.in_size();
+    const Window window(g, row, column);
+    y[image * g.out_size() + to] = static_cast<float>(
+        sum_of(window, source) / divisor(g, window, counts_padding));
+  });
+}
+
+template <class T>
+void average_pool_gradient(const Geometry& g, bool counts_padding,
+                           const T* gradient, float* sums, T* dx) {
+  clear(sums, g.images * g.in_size());
+  for_outputs(g, [&](auto image, auto from, auto row, auto column) {
+    const Window window(g, row, column);
+    const float share = gradient[image * g.out_size() + from] /
+                        divisor(g, window, counts_padding);
+    float* target = sums + image * g.in_size();
+    window.for_each([&](std::int64_t to) { target[to] += share; });
+  });
+  store_sums(sums, dx, g.images * g.in_size());
+}
+
+}  // namespace
+
+MaxPoolCorrection correct_max_pool(const NodeLowering& lowering,
+                                   const PoolWindow& window,
+                                   const dnnl::memory::desc& x,
+                                   const dnnl::memory::desc& y) {
+  const Place x_at(x), y_at(y);
+  const Geometry g{window,      x.get_dims()[0] * x.get_dims()[1],
+                   x_at.height, x_at.width,
+                   y_at.height, y_at.width};
+  MaxPoolCorrection correct;
+  const DataType type = lowering.result_desc().data_type;
+  visit_float_type(lowering, type, [&]<class T>(T) {
+    correct = [=, n = num_elements(x)](const std::byte* from, std::byte* to) {
+      const auto* image = reinterpret_cast<const T*>(from);
+      if (is_finite(image, n)) return;
+      max_pool(g, x_at, y_at, image, typed<T>(to));
+    };
+  });
+  return correct;
 }
 
 void lower_max_pool_loop(NodeLowering& lowering, const PoolWindow& window) {
@@ -169,18 +239,14 @@ void lower_max_pool_loop(NodeLowering& lowering, const PoolWindow& window) {
       geometry(window, lowering.input_shape(0), lowering.result_shape());
   const int in = lowering.read(0), out = lowering.write(0);
   const int winners = lowering.write_opaque(1, state_bytes(g));
-  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
-    return [g, x = floats(at[in]), y = floats(at[out]),
-            state = typed<std::int32_t>(at[winners])] {
-      for_outputs(g, [&](auto image, auto to, auto row, auto column) {
-        const float* source = x + image * g.in_size();
-        const auto winner = winner_of(Window(g, row, column),
-                                      [&](auto at) { return source[at]; });
-        const auto index = image * g.out_size() + to;
-        y[index] = source[winner];
-        state[index] = static_cast<std::int32_t>(winner);
-      });
-    };
+  const DataType type = lowering.result_desc().data_type;
+  visit_float_type(lowering, type, [&]<class T>(T) {
+    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+      return [g, x = typed<T>(at[in]), y = typed<T>(at[out]),
+              state = typed<std::int32_t>(at[winners])] {
+        max_pool(g, x, y, state);
+      };
+    });
   });
 }
 
@@ -191,15 +257,16 @@ void lower_max_pool_gradient_loop(NodeLowering& lowering) {
   const int winners =
       lowering.read_opaque(2, OpKind::MaxPool2d, state_bytes(g));
   const int out = lowering.write(0);
-  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
-    return [g, gradient = floats(at[in]), dx = floats(at[out]),
-            state = typed<std::int32_t>(at[winners])] {
-      clear(dx, g.images * g.in_size());
-      for_outputs(g, [&](auto image, auto from, auto, auto) {
-        const auto index = image * g.out_size() + from;
-        dx[image * g.in_size() + state[index]] += gradient[index];
-      });
-    };
+  const DataType type = lowering.result_desc().data_type;
+  visit_float_type(lowering, type, [&]<class T>(T) {
+    const int sums = add_sums<T>(lowering, out, g.images * g.in_size());
+    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+      return
+          [g, gradient = typed<T>(at[in]), dx = typed<T>(at[out]),
+           sums = floats(at[sums]), state = typed<std::int32_t>(at[winners])] {
+            max_pool_gradient(g, gradient, state, sums, dx);
+          };
+    });
   });
 }
 
@@ -208,15 +275,13 @@ void lower_average_pool_loop(NodeLowering& lowering, const PoolWindow& window,
   const Geometry g =
       geometry(window, lowering.input_shape(0), lowering.result_shape());
   const int in = lowering.read(0), out = lowering.write(0);
-  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
-    return [g, counts_padding, x = floats(at[in]), y = floats(at[out])] {
-      for_outputs(g, [&](auto image, auto to, auto row, auto column) {
-        const float* source = x + image * g.in_size();
-        const Window window(g, row, column);
-        y[image * g.out_size() + to] = static_cast<float>(
-            sum_of(window, source) / divisor(g, window, counts_padding));
-      });
-    };
+  const DataType type = lowering.result_desc().data_type;
+  visit_float_type(lowering, type, [&]<class T>(T) {
+    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+      return [g, counts_padding, x = typed<T>(at[in]), y = typed<T>(at[out])] {
+        average_pool(g, counts_padding, x, y);
+      };
+    });
   });
 }
 
@@ -226,18 +291,15 @@ void lower_average_pool_gradient_loop(NodeLowering& lowering,
   const Geometry g =
       geometry(window, lowering.result_shape(), lowering.input_shape(0));
   const int in = lowering.read(0), out = lowering.write(0);
-  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
-    return
-        [g, counts_padding, gradient = floats(at[in]), dx = floats(at[out])] {
-          clear(dx, g.images * g.in_size());
-          for_outputs(g, [&](auto image, auto from, auto row, auto column) {
-            const Window window(g, row, column);
-            const float share = gradient[image * g.out_size() + from] /
-                                divisor(g, window, counts_padding);
-            float* target = dx + image * g.in_size();
-            window.for_each([&](std::int64_t to) { target[to] += share; });
-          });
-        };
+  const DataType type = lowering.result_desc().data_type;
+  visit_float_type(lowering, type, [&]<class T>(T) {
+    const int sums = add_sums<T>(lowering, out, g.images * g.in_size());
+    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+      return [g, counts_padding, gradient = typed<T>(at[in]),
+              dx = typed<T>(at[out]), sums = floats(at[sums])] {
+        average_pool_gradient(g, counts_padding, gradient, sums, dx);
+      };
+    });
   });
 }
 

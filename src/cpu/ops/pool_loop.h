@@ -4,6 +4,8 @@
 // some.
 #pragma once
 
+#include <functional>
+
 #include "cpu/lowering.h"
 
 namespace traingraph::cpu {
@@ -14,26 +16,14 @@ struct PoolWindow {
   Padding padding;
 };
 
-/// Max pooling of x into y, in any layout of pooling's, as it should be for NaN
-/// and -infinity: oneDNN passes over both.
-class NonFiniteMaxPool {
- public:
-  NonFiniteMaxPool(const PoolWindow& window, const dnnl::memory::desc& x,
-                   const dnnl::memory::desc& y);
-  void operator()(const float* x, float* y) const;
-
- private:
-  /// Samples per image, and where a layout has them.
-  struct Place {
-    std::int64_t channels, height, width;
-    std::int64_t per_image, per_block, block, per_row, per_column;
-    explicit Place(const dnnl::memory::desc& layout);
-    std::int64_t operator()(std::int64_t image, std::int64_t position) const;
-  };
-  PoolWindow window_;
-  std::int64_t images_;
-  Place x_, y_;
-};
+/// Max pooling of x into y, in any layout of pooling's, as it should be where x
+/// holds NaN or an infinity: oneDNN passes over NaN and -infinity. Returns what
+/// is to run behind it; nothing changes where x is finite.
+using MaxPoolCorrection = std::function<void(const std::byte*, std::byte*)>;
+MaxPoolCorrection correct_max_pool(const NodeLowering& lowering,
+                                   const PoolWindow& window,
+                                   const dnnl::memory::desc& x,
+                                   const dnnl::memory::desc& y);
 
 /// inputs (x), results (y, state). The state holds, for each output, the
 /// position of the winner in its image.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What oneDNN calls of GNU's OpenMP, on our Team. cmake/OneDnnOnTeam.cmake
 // makes a copy of oneDNN that asks for these functions by these names, so that
-// nobody else's OpenMP, and no variable of the environment, decides how many
+// no other library's OpenMP and no environment variable decides how many
 // threads there are, how long they spin and what happens when one cannot be
 // started.
 //

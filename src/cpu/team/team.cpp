@@ -162,7 +162,7 @@ bool Team::read_job(Epoch epoch, Job& job) const {
   return epoch_.load(std::memory_order_relaxed) == epoch;
 }
 
-/// A job that is over has no share left: who comes late claims nothing.
+/// False for a share that is taken, so always when the job is over.
 bool Team::claim(int index, Epoch epoch) {
   std::atomic<Epoch>& claimed = claimed_[index];
   Epoch last = claimed.load(std::memory_order_relaxed);

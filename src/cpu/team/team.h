@@ -2,7 +2,7 @@
 // Team: the threads of a CPU device. It runs one job at a time, a function
 // called once for each of `count` shares of some work.
 //
-// Shares are claimed, not assigned: a thread takes a share that nobody has yet,
+// Shares are claimed, not assigned: a thread takes a share that is not taken,
 // runs it, and looks for the next. The thread that brings the job takes part,
 // so a job never waits for a thread that the operating system does not run,
 // only for shares that have been begun. With count <= size() shares may wait
@@ -13,9 +13,9 @@
 // machine share i of one loop meets the core that had share i of the last.
 // Which thread runs a share never matters to a result.
 //
-// Who waits spins for some microseconds, which is how long the next job of a
-// busy queue takes to come, and then sleeps. Spinning longer would take the
-// processor from whoever else needs it, often the very thread that is awaited.
+// A waiting thread spins for some microseconds, which is how long the next job
+// of a busy queue takes to come, and then sleeps. Spinning longer would take
+// the processor from other threads, often from the very thread it waits for.
 #pragma once
 
 #include <atomic>
@@ -100,7 +100,7 @@ class TRAINGRAPH_TEAM_API Team {
   void run_share(const Job& job, int index);
   void stop();
 
-  // One line each for what is written by one side and watched by the other.
+  // A cache line each: one side writes it while the other polls it.
   alignas(64) std::atomic<Epoch> epoch_{0};
   std::atomic<int> num_asleep_{0};
   std::atomic<bool> stops_{false};
@@ -112,7 +112,7 @@ class TRAINGRAPH_TEAM_API Team {
   std::atomic<bool> caller_sleeps_{false};
   alignas(64) std::atomic<std::uint32_t> num_arrived_{0};
   std::atomic<std::uint32_t> generation_{0};
-  /// By share: the last job in which somebody took it.
+  /// By share: the last job in which it was claimed.
   std::unique_ptr<std::atomic<Epoch>[]> claimed_;
   std::vector<std::thread> workers_;
 };

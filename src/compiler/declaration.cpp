@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/declaration.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "graph/op_def.h"
+#include "graph/tensor_state.h"
+#include "traingraph/error.h"
+
+namespace traingraph {
+namespace {
+
+/// The number in a default label differs from run to run.
+void name_unlabelled(const Tensor& tensor, const std::string& name) {
+  std::scoped_lock lock(tensor.state()->mutex);
+  if (tensor.state()->label.empty()) tensor.state()->label = name;
+}
+
+/// Of a graph object: the tensor is the result of one of its nodes.
+bool produces(const GraphState& graph, const Tensor& tensor) {
+  std::scoped_lock lock(graph.mutex);
+  const auto it = graph.value_of.find(tensor.tensor_id());
+  return it != graph.value_of.end() &&
+         graph.program.value(it->second).role == Role::Result;
+}
+
+/// Throws when it is opaque state, which has no bytes that anyone could read.
+void require_readable(const Declaration& declaration, const char* call,
+                      const Tensor& tensor) {
+  for (const auto& graph : declaration.graphs) {
+    std::scoped_lock lock(graph->mutex);
+    const auto it = graph->value_of.find(tensor.tensor_id());
+    if (it == graph->value_of.end()) continue;
+    if (!graph->program.value(it->second).is_opaque) continue;
+    throw InvalidArgument(
+        ErrorInfo{.op = call,
+                  .node = tensor.label(),
+                  .what = "the tensor is opaque state",
+                  .expected = "a tensor with a shape",
+                  .hint = "Only the matching gradient op reads it."});
+  }
+}
+
+void require_unique_names(const Declaration& d,
+                          const Declaration::Names& more) {
+  for (const auto& [name, tensor] : more) {
+    const bool is_known = d.inputs.contains(name) || d.labels.contains(name) ||
+                          d.label_weights.contains(name);
+    if (is_known) {
+      throw InvalidArgument(ErrorInfo{.op = "add_inputs",
+                                      .node = name,
+                                      .what = "the name is declared already",
+                                      .expected = "a new name",
+                                      .got = "\"" + name + "\""});
+    }
+    if (!tensor) {
+      throw InvalidArgument(ErrorInfo{
+          .op = "add_inputs", .node = name, .what = "there is no tensor"});
+    }
+    if (d.produces(tensor)) {
+      throw InvalidArgument(
+          ErrorInfo{.op = "add_inputs",
+                    .node = name,
+                    .what = "the tensor is the result of a node",
+                    .expected = "a tensor that the host writes",
+                    .got = "\"" + tensor.label() + "\"",
+                    .hint = "Read results with add_outputs."});
+    }
+  }
+}
+
+}  // namespace
+
+void Declaration::add_graphs(const std::vector<Graph>& objects) {
+  for (const Graph& graph : objects) {
+    if (std::ranges::find(graphs, graph.state()) != graphs.end()) {
+      throw InvalidArgument(ErrorInfo{
+          .op = "graph_objects", .what = "a graph object is listed twice"});
+    }
+    graphs.push_back(graph.state());
+  }
+}
+
+bool Declaration::has_nodes() const {
+  return std::ranges::any_of(graphs, [](const auto& graph) {
+    std::scoped_lock lock(graph->mutex);
+    return !graph->program.nodes().empty();
+  });
+}
+
+bool Declaration::produces(const Tensor& tensor) const {
+  return std::ranges::any_of(graphs, [&](const auto& graph) {
+    return traingraph::produces(*graph, tensor);
+  });
+}
+
+bool Declaration::uses(const Tensor& tensor) const {
+  return std::ranges::any_of(graphs, [&](const auto& graph) {
+    std::scoped_lock lock(graph->mutex);
+    return graph->value_of.contains(tensor.tensor_id());
+  });
+}
+
+void Declaration::add_inputs(const Names& more_inputs, const Names& more_labels,
+                             const Names& more_label_weights) {
+  Names all;
+  for (const Names* map : {&more_inputs, &more_labels, &more_label_weights}) {
+    require_unique_names(*this, *map);
+    for (const auto& [name, tensor] : *map) {
+      if (all.emplace(name, tensor).second) continue;
+      throw InvalidArgument(
+          ErrorInfo{.op = "add_inputs",
+                    .node = name,
+                    .what = "the name is used twice",
+                    .expected = "unique names over inputs, labels and weights",
+                    .got = "\"" + name + "\""});
+    }
+  }
+  std::unordered_set<std::uint64_t> known;
+  for (const Names* map : {&inputs, &labels, &label_weights}) {
+    for (const auto& [name, tensor] : *map) known.insert(tensor.tensor_id());
+  }
+  for (const auto& [name, tensor] : all) {
+    if (known.insert(tensor.tensor_id()).second) continue;
+    throw InvalidArgument(
+        ErrorInfo{.op = "add_inputs",
+                  .node = name,
+                  .what = "the tensor is declared under two names",
+                  .expected = "one name per tensor",
+                  .got = "\"" + tensor.label() + "\" again"});
+  }
+  for (const auto& [name, tensor] : all) name_unlabelled(tensor, name);
+  inputs.insert(more_inputs.begin(), more_inputs.end());
+  labels.insert(more_labels.begin(), more_labels.end());
+  label_weights.insert(more_label_weights.begin(), more_label_weights.end());
+}
+
+void Declaration::add_outputs(const Names& more) {
+  for (const auto& [name, tensor] : more) {
+    if (!tensor || !uses(tensor)) {
+      throw InvalidArgument(ErrorInfo{
+          .op = "add_outputs",
+          .node = name,
+          .what = "the tensor belongs to no node of this graph",
+          .expected = "a result of one of its nodes",
+          .got = tensor ? "\"" + tensor.label() + "\"" : "no tensor"});
+    }
+    require_readable(*this, "add_outputs", tensor);
+    if (outputs.contains(name)) {
+      throw InvalidArgument(ErrorInfo{.op = "add_outputs",
+                                      .node = name,
+                                      .what = "the name is declared already"});
+    }
+  }
+  outputs.insert(more.begin(), more.end());
+}
+
+void Declaration::stop_gradient(const std::vector<Tensor>& tensors) {
+  for (const Tensor& tensor : tensors) {
+    if (tensor && uses(tensor)) continue;
+    throw InvalidArgument(
+        ErrorInfo{.op = "stop_gradient",
+                  .node = tensor ? tensor.label() : "",
+                  .what = "the tensor belongs to no node of this graph"});
+  }
+  stopped.insert(stopped.end(), tensors.begin(), tensors.end());
+}
+
+void Declaration::set_trained_inputs(std::vector<TensorParameter> parameters) {
+  for (const TensorParameter& parameter : parameters) {
+    const Tensor& tensor = parameter.tensor();
+    const bool fits = tensor && uses(tensor) && !produces(tensor) &&
+                      tensor.data_type() == DataType::Float32;
+    if (fits) continue;
+    throw InvalidArgument(ErrorInfo{
+        .op = "set_training_tensor_parameters",
+        .node = tensor ? tensor.label() : "",
+        .what = "not an input tensor of this graph",
+        .expected = "a float32 tensor that a node reads and none produces",
+        .hint = "Parameters of layers are trained anyway."});
+  }
+  int number = 0;
+  for (const TensorParameter& parameter : parameters) {
+    name_unlabelled(parameter.tensor(),
+                    "parameter_" + std::to_string(++number));
+  }
+  trained_inputs = std::move(parameters);
+}
+
+Tensor Declaration::allocate_user_gradient(const Tensor& tensor) {
+  if (!tensor || !produces(tensor)) {
+    throw InvalidArgument(ErrorInfo{
+        .op = "allocate_user_gradient",
+        .node = tensor ? tensor.label() : "",
+        .what = "the tensor is not the result of a node of this graph"});
+  }
+  require_readable(*this, "allocate_user_gradient", tensor);
+  for (const auto& known : user_gradients) {
+    if (known.of == tensor) return known.gradient;
+  }
+  Tensor gradient(tensor.descriptor(), "gradient of " + tensor.label());
+  user_gradients.push_back({tensor, gradient});
+  return gradient;
+}
+
+void Declaration::allocate_boundary_gradients() {
+  for (const auto& graph : graphs) {
+    std::vector<bool> is_read(graph->program.values().size(), false);
+    for (const Node& node : graph->program.nodes()) {
+      for (ValueId v : node.inputs) {
+        if (v != kNoValue) is_read[v] = true;
+      }
+    }
+    std::unordered_set<std::uint64_t> known;
+    for (const auto& user : user_gradients) known.insert(user.of.tensor_id());
+    for (const LayerRecord& record : graph->records) {
+      if (record.layer->is_loss()) continue;
+      for (const Tensor& tensor : record.results) {
+        const ValueId value = graph->value_of.at(tensor.tensor_id());
+        if (is_read[value] || !is_float(tensor.data_type())) continue;
+        if (!known.insert(tensor.tensor_id()).second) continue;
+        user_gradients.push_back(
+            {tensor,
+             Tensor(tensor.descriptor(), "gradient of " + tensor.label()),
+             /*is_boundary=*/true});
+      }
+    }
+  }
+}
+
+void Declaration::forget_boundary_gradients() {
+  std::erase_if(user_gradients,
+                [](const auto& user) { return user.is_boundary; });
+}
+
+std::vector<Tensor> trainable_parameters(const Declaration& declaration) {
+  std::vector<Tensor> trained;
+  std::unordered_set<std::uint64_t> seen, frozen;
+  const auto for_each_record = [&](auto&& f) {
+    for (const auto& graph : declaration.graphs) {
+      for (const LayerRecord& record : graph->records) f(record);
+    }
+  };
+  // One node that must not be updated freezes the layer's parameters.
+  for_each_record([&](const LayerRecord& record) {
+    if (!record.disable_update) return;
+    for (const TensorParameter& p : record.layer->parameters()) {
+      frozen.insert(p.tensor().tensor_id());
+    }
+  });
+  const auto add = [&](const TensorParameter& parameter) {
+    const std::uint64_t id = parameter.tensor().tensor_id();
+    if (!parameter.is_updatable() || frozen.contains(id)) return;
+    if (seen.insert(id).second) trained.push_back(parameter.tensor());
+  };
+  for_each_record([&](const LayerRecord& record) {
+    for (const TensorParameter& p : record.layer->parameters()) add(p);
+  });
+  for (const TensorParameter& p : declaration.trained_inputs) add(p);
+  return trained;
+}
+
+}  // namespace traingraph

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// MergedGraph: what compile() was told, without the objects that told it. One
+// forward program of all graph objects, and tables that name tensors and
+// layers by their place. It holds no pointer and no id of this process, so that
+// it can be written to a file and read back.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/program.h"
+#include "traingraph/enums.h"
+#include "traingraph/error.h"
+
+namespace traingraph {
+
+struct TensorInfo {
+  std::string name;
+  TensorDescriptor desc;
+  bool is_statistic = false;  // of a layer: it follows the data
+};
+
+/// One node of the layer face.
+struct LayerInfo {
+  std::string name;
+  bool is_loss = false;
+  bool is_debugged = false;
+  std::vector<TensorIndex> sources = {}, results = {}, parameters = {};
+};
+
+/// The optimizer as ops.
+struct UpdateRule {
+  OpKind op{};
+  Attributes attributes;
+  std::vector<std::string> slots;  // names of the buffers of each parameter
+  GradientClippingType clipping = GradientClippingType::ByValue;
+  float maximum_clipping_norm = 1;
+  float custom_global_norm = 0;
+};
+
+struct MergedGraph {
+  using Names = std::map<std::string, TensorIndex, std::less<>>;
+
+  bool trains = false;
+  /// Forward, in training form, at the declared sizes.
+  Program program;
+  std::int64_t batch = 0;
+  /// Why no smaller batch can run, and what larger ones need.
+  std::optional<ErrorInfo> batch_obstacle;
+  std::string batch_hint;
+  std::vector<TensorInfo> tensors;
+  std::vector<LayerInfo> layers;        // Node::layer indexes these
+  std::vector<ValueId> value_of;        // by tensor; kNoValue: not in forward
+  std::vector<bool> depends_on_labels;  // by value
+  std::vector<int> losses;              // layers, in order
+  ValueId result = kNoValue;  // last result of the last graph, before the loss
+
+  Names inputs, labels, label_weights, outputs;
+  std::vector<TensorIndex> stopped;
+  struct UserGradient {
+    TensorIndex of = kNoTensor, gradient = kNoTensor;
+    bool is_boundary = false;
+  };
+  std::vector<UserGradient> user_gradients;
+  /// Parameters that the optimizer may train, in order.
+  std::vector<TensorIndex> trainable;
+  /// Nodes were declared for the gradient phase.
+  bool declares_gradients = false;
+  bool computes_all_gradients = false;
+  bool is_linkable = false;
+
+  // Hidden tensors. Every execution writes the first three.
+  TensorIndex rates = kNoTensor;         // float32 (4): see the update ops
+  TensorIndex random_state = kNoTensor;  // int32 (4): seed and step
+  TensorIndex accumulation = kNoTensor;  // float32: a factor per accumulated
+  /// Of linkable graphs: whose gradients are added up, and where.
+  struct Accumulator {
+    TensorIndex of = kNoTensor;
+    TensorIndex into = kNoTensor;  // kNoTensor: no gradient
+  };
+  std::vector<Accumulator> accumulators;
+
+  std::optional<UpdateRule> update;
+  /// The optimizer's buffers, by place in `trainable`. Their tensors are the
+  /// last ones, so that another optimizer can replace them.
+  std::vector<std::vector<TensorIndex>> slots;
+  TensorIndex first_slot = kNoTensor;
+
+  ValueId find(TensorIndex tensor) const {
+    return tensor == kNoTensor ? kNoValue : value_of[tensor];
+  }
+  /// Is the tensor a result of a node?
+  bool produces(TensorIndex tensor) const {
+    const ValueId value = find(tensor);
+    return value != kNoValue && program.value(value).role == Role::Result;
+  }
+};
+
+}  // namespace traingraph

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/passes.h"
+
+#include <array>
+
+#include "compiler/append_gradients.h"
+#include "compiler/append_updates.h"
+#include "compiler/passes/batch_axis.h"
+#include "compiler/passes/find_boundary.h"
+#include "compiler/passes/pool_before_relu.h"
+#include "compiler/passes/remove_dead_nodes.h"
+#include "compiler/passes/remove_identities.h"
+#include "compiler/passes/remove_later_phases.h"
+#include "compiler/passes/use_inference_forms.h"
+#include "graph/verify.h"
+#include "traingraph/error.h"
+
+namespace traingraph {
+namespace {
+
+bool differentiates(const PassContext& context) {
+  return context.graph.trains && context.mode == Mode::Training;
+}
+
+void set_batch_size(const PassContext& context, Assembled& a) {
+  const BatchChange change{.from = context.graph.batch, .to = context.batch};
+  if (change.to != change.from) resize_batch(a.program, change);
+}
+
+void use_forms_of_mode(const PassContext& context, Assembled& a) {
+  if (context.mode == Mode::Inference) use_inference_forms(a.program);
+}
+
+/// Inference of a training graph is its forward phase.
+void keep_forward_phase(const PassContext& context, Assembled& a) {
+  const bool is_forward_only =
+      context.graph.trains && context.mode == Mode::Inference;
+  if (is_forward_only && context.graph.declares_gradients) {
+    remove_later_phases(a);
+  }
+}
+
+void drop_identities(const PassContext& context, Assembled& a) {
+  remove_identities(context.graph, a);
+}
+
+void name_boundary(const PassContext& context, Assembled& a) {
+  if (context.graph.is_linkable) find_boundary(context.graph, a);
+}
+
+/// Results that tables outside the program name: passes leave them unchanged.
+std::vector<ValueId> named_results(const MergedGraph& graph,
+                                   const Assembled& a) {
+  std::vector<ValueId> named = readable_values(graph, a);
+  for (const auto& user : graph.user_gradients) {
+    named.push_back(a.find(user.of));
+  }
+  for (TensorIndex tensor : graph.stopped) named.push_back(a.find(tensor));
+  for (TensorIndex tensor : debugged_results(graph)) {
+    named.push_back(a.find(tensor));
+  }
+  return named;
+}
+
+void pool_first(const PassContext& context, Assembled& a) {
+  pool_before_relu(a.program, named_results(context.graph, a));
+}
+
+void append_gradient_phase(const PassContext& context, Assembled& a) {
+  if (differentiates(context)) append_gradients(context.graph, a);
+}
+
+void append_update_phase(const PassContext& context, Assembled& a) {
+  const bool updates = differentiates(context) && context.graph.update;
+  if (updates) append_updates(context.graph, a);
+}
+
+void drop_dead_nodes(const PassContext& context, Assembled& a) {
+  std::vector<ValueId> kept = readable_values(context.graph, a);
+  for (const Trained& trained : a.trained) kept.push_back(trained.gradient);
+  remove_dead_nodes(a.program, kept);
+  a.depends_on_labels.resize(a.program.values().size(), false);
+}
+
+struct Pass {
+  const char* name;
+  void (*run)(const PassContext& context, Assembled& assembled);
+};
+
+constexpr std::array kPasses{
+    Pass{"set the batch size", set_batch_size},
+    Pass{"use the forms of the mode", use_forms_of_mode},
+    Pass{"keep the forward phase", keep_forward_phase},
+    Pass{"drop identities", drop_identities},
+    Pass{"name the boundary", name_boundary},
+    Pass{"pool before relu", pool_first},
+    Pass{"append gradients", append_gradient_phase},
+    Pass{"append updates", append_update_phase},
+    Pass{"drop dead nodes", drop_dead_nodes},
+};
+
+void verify_after(const Pass& pass, const Program& program) {
+  try {
+    verify(program);
+  } catch (const InternalError& error) {
+    throw InternalError(ErrorInfo{.op = error.op(),
+                                  .node = error.node(),
+                                  .what = std::string("the pass \"") +
+                                          pass.name +
+                                          "\" left: " + error.what()});
+  }
+}
+
+}  // namespace
+
+void run_passes(const PassContext& context, Assembled& assembled) {
+  for (const Pass& pass : kPasses) {
+    pass.run(context, assembled);
+#ifdef NDEBUG
+    if (&pass != &kPasses.back()) continue;
+#endif
+    verify_after(pass, assembled.program);
+  }
+}
+
+}  // namespace traingraph

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// The passes, in the order in which they run. Each changes one program (and the
+// tables that name its values) and nothing else; the invariants of verify()
+// hold after each, which builds with assertions check.
+#pragma once
+
+#include "compiler/assemble.h"
+
+namespace traingraph {
+
+/// What passes may look at.
+struct PassContext {
+  const MergedGraph& graph;
+  Mode mode;
+  std::int64_t batch;
+};
+
+/// Throws InternalError naming the pass that broke an invariant.
+void run_passes(const PassContext& context, Assembled& assembled);
+
+}  // namespace traingraph

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+// The loops of reductions over a ReducePlan. Work is cut into pieces by shape
+// alone and pieces are combined in order, sums in double: the result does not
+// depend on the number of threads.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "cpu/ops/reduce_plan.h"
+#include "cpu/parallel.h"
+
+namespace traingraph::cpu {
+
+// A reducer: the neutral value, how an element joins, how two pieces join, and
+// what the result of n elements is.
+struct Sum {
+  using Total = double;
+  static Total neutral() { return 0; }
+  static Total join(Total a, float x) { return a + x; }
+  static Total merge(Total a, Total b) { return a + b; }
+  static float finish(Total a, std::int64_t) { return static_cast<float>(a); }
+};
+
+struct Mean : Sum {
+  static float finish(Total a, std::int64_t n) {
+    return static_cast<float>(a / static_cast<double>(n));
+  }
+};
+
+struct AbsoluteSum : Sum {
+  static Total join(Total a, float x) { return a + std::fabs(x); }
+};
+
+struct SquareSum : Sum {
+  static Total join(Total a, float x) { return a + static_cast<double>(x) * x; }
+};
+
+// A NaN wins, as in NumPy.
+struct Max {
+  using Total = float;
+  static Total neutral() { return -std::numeric_limits<float>::infinity(); }
+  static Total join(Total a, float x) { return x > a || x != x ? x : a; }
+  static Total merge(Total a, Total b) { return join(a, b); }
+  static float finish(Total a, std::int64_t) { return a; }
+};
+
+struct Min : Max {
+  static Total neutral() { return std::numeric_limits<float>::infinity(); }
+  static Total join(Total a, float x) { return x < a || x != x ? x : a; }
+  static Total merge(Total a, Total b) { return join(a, b); }
+};
+
+struct Any {
+  using Total = std::uint8_t;
+  static Total neutral() { return 0; }
+  static Total join(Total a, std::uint8_t x) { return a | (x != 0); }
+  static Total merge(Total a, Total b) { return a | b; }
+  static std::uint8_t finish(Total a, std::int64_t) { return a; }
+};
+
+struct All : Any {
+  static Total neutral() { return 1; }
+  static Total join(Total a, std::uint8_t x) { return a & (x != 0); }
+  static Total merge(Total a, Total b) { return a & b; }
+};
+
+/// `count` contiguous elements, in lanes that the compiler can vectorise.
+template <class R, class X>
+typename R::Total reduce_run(const X* x, std::int64_t count) {
+  constexpr int kLanes = 8;
+  typename R::Total lanes[kLanes];
+  std::fill_n(lanes, kLanes, R::neutral());
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      lanes[lane] = R::join(lanes[lane], x[i + lane]);
+    }
+  }
+  for (int lane = 0; i < count; ++i, ++lane) {
+    lanes[lane] = R::join(lanes[lane], x[i]);
+  }
+  for (int half = kLanes / 2; half > 0; half /= 2) {
+    for (int lane = 0; lane < half; ++lane) {
+      lanes[lane] = R::merge(lanes[lane], lanes[lane + half]);
+    }
+  }
+  return lanes[0];
+}
+
+/// One task when the rows themselves are reduced: pieces of rows of an output.
+template <class R, class X>
+typename R::Total reduce_pieces(const ReducePlan& plan, const X* x,
+                                const ReduceTask& task) {
+  typename R::Total total = R::neutral();
+  for (std::int64_t piece = task.first; piece < task.last; ++piece) {
+    const std::int64_t row = piece / plan.pieces_per_row;
+    const std::int64_t begin =
+        piece % plan.pieces_per_row * ReducePlan::kPieceLength;
+    const std::int64_t count =
+        std::min(ReducePlan::kPieceLength, plan.row_length - begin);
+    total = R::merge(
+        total, reduce_run<R>(x + task.offset + plan.reduced.offset(row) + begin,
+                             count));
+  }
+  return total;
+}
+
+/// One task when rows are kept: adds up rows, a block of columns at a time.
+template <class R, class X>
+void reduce_rows(const ReducePlan& plan, const X* x, const ReduceTask& task,
+                 typename R::Total* totals) {
+  std::fill_n(totals, task.num_columns, R::neutral());
+  for (std::int64_t row = task.first; row < task.last; ++row) {
+    const X* from = x + task.offset + plan.reduced.offset(row);
+    for (std::int64_t j = 0; j < task.num_columns; ++j) {
+      totals[j] = R::join(totals[j], from[j]);
+    }
+  }
+}
+
+/// `partial` is for plans with several chunks.
+template <class R, class X, class Y>
+void run_reduce(const ReducePlan& plan, const X* x, Y* y,
+                typename R::Total* partial) {
+  using Total = typename R::Total;
+  const std::int64_t n = plan.num_reduced;
+  parallel_for(
+      plan.num_tasks(), plan.task_grain,
+      [&](std::int64_t begin, std::int64_t end) {
+        Total totals[ReducePlan::kColumns];
+        for (std::int64_t t = begin; t < end; ++t) {
+          const ReduceTask task = plan.task(t);
+          if (plan.reduces_rows) {
+            totals[0] = reduce_pieces<R>(plan, x, task);
+          } else {
+            reduce_rows<R>(plan, x, task, totals);
+          }
+          for (std::int64_t j = 0; j < task.num_columns; ++j) {
+            const std::int64_t output = task.output + j;
+            if (plan.num_chunks == 1) {
+              y[output] = R::finish(totals[j], n);
+            } else {
+              partial[task.chunk * plan.num_outputs + output] = totals[j];
+            }
+          }
+        }
+      },
+      /*multiple=*/1);
+  if (plan.num_chunks == 1) return;
+  parallel_for(plan.num_outputs, 4096,
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t i = begin; i < end; ++i) {
+                   Total total = partial[i];
+                   for (std::int64_t c = 1; c < plan.num_chunks; ++c) {
+                     total = R::merge(total, partial[c * plan.num_outputs + i]);
+                   }
+                   y[i] = R::finish(total, n);
+                 }
+               });
+}
+
+/// Index of the first extreme value along one axis; a NaN wins, as in NumPy.
+template <class R, class X>
+void run_index_of(const X* x, std::int32_t* y, std::int64_t outer,
+                  std::int64_t length, std::int64_t inner) {
+  const std::int64_t grain = std::max<std::int64_t>(1, 8192 / length);
+  parallel_for(outer * inner, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const X* from = x + i / inner * length * inner + i % inner;
+      float best = from[0];
+      std::int32_t index = 0;
+      for (std::int64_t k = 1; k < length && best == best; ++k) {
+        const float value = from[k * inner];
+        const float joined = R::join(best, value);
+        if (joined == best) continue;
+        best = joined;
+        index = static_cast<std::int32_t>(k);
+      }
+      y[i] = index;
+    }
+  });
+}
+
+}  // namespace traingraph::cpu

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Comparing what two devices made of the same tensor.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "compiler/target.h"
+
+namespace traingraph {
+
+struct ComparedTensor {
+  ValueId value = kNoValue;
+  Shape shape;
+  std::string name;
+  std::string layer;  // that computes it
+  Phase phase = Phase::Forward;
+};
+
+struct DeviceNames {
+  std::string_view device, reference;
+};
+
+/// Of the finite elements.
+double largest_magnitude(std::span<const float> values);
+
+/// Throws DeviceError with the tensor, its layer, the worst element and both
+/// numbers when some |got - expected| exceeds `allowed`. A NaN equals a NaN
+/// only.
+void require_close(const ComparedTensor& tensor, std::span<const float> got,
+                   std::span<const float> expected, double allowed,
+                   const DeviceNames& names);
+
+}  // namespace traingraph

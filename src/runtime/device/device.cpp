@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include "traingraph/device.h"
+
+#include "runtime/device/backend.h"
+#include "runtime/device/device_context.h"
+#include "traingraph/error.h"
+
+namespace traingraph {
+namespace {
+
+DeviceType resolve(DeviceType type) {
+  if (type != DeviceType::Any) return type;
+  const bool has_gpu = unavailable_reason(DeviceType::GPU).empty();
+  return has_gpu ? DeviceType::GPU : DeviceType::CPU;
+}
+
+void require_thread_count(const char* call, int count) {
+  constexpr int kMost = 1024;
+  if (count >= 1 && count <= kMost) return;
+  throw InvalidArgument(
+      ErrorInfo{.op = call,
+                .what = "the number of threads is out of range",
+                .expected = "1 to " + std::to_string(kMost),
+                .got = std::to_string(count)});
+}
+
+}  // namespace
+
+Device::Device(std::shared_ptr<DeviceContext> context)
+    : type_(context->type()), context_(std::move(context)) {}
+
+Device Device::cpu(int threads) {
+  require_thread_count("device", threads);
+  return Device(make_cpu_context(threads));
+}
+
+Device::Device(DeviceType type)
+    : type_(type), context_(find_device_context(resolve(type))) {
+  if (context_) return;
+  throw DeviceError(ErrorInfo{
+      .op = "device",
+      .node = std::string(to_string(type)),
+      .what = "the device is not available: " + reason_unavailable(type),
+      .hint = "Use the device \"cpu\" or \"any\"."});
+}
+
+DeviceType Device::actual_device_type() const { return context_->type(); }
+
+std::string Device::name() const { return context_->description(); }
+
+std::vector<std::string> Device::gpu_devices() const {
+  return context_->gpu_names();
+}
+
+bool Device::computes_in(DataType type) const {
+  return context_->target().computes_in(type);
+}
+
+void Device::synchronize() const { drain_with_watchers(*context_); }
+
+void Device::synchronize_all() { drain_all(); }
+
+std::string Device::reason_unavailable(DeviceType type) {
+  return unavailable_reason(resolve(type));
+}
+
+int num_threads() { return num_cpu_threads(); }
+
+void set_num_threads(int count) {
+  require_thread_count("set_num_threads", count);
+  set_num_cpu_threads(count);
+}
+
+}  // namespace traingraph

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// What the runtime may ask of a backend: buffers, units bound to addresses,
+// and one in-order queue. Nothing here blocks except drain(), and upload() and
+// download() where the host has no view of the memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compiler/target.h"
+#include "runtime/device/device_memory.h"
+#include "traingraph/enums.h"
+#include "traingraph/insight.h"
+
+namespace traingraph {
+
+/// Units bound to storage, ready to run as one submission.
+class BoundUnits {
+ public:
+  virtual ~BoundUnits() = default;
+};
+
+/// One piece of work for the queue. The submitter owns it and keeps it alive
+/// until finished() was called. The queue links submissions through `next`:
+/// submitting allocates nothing.
+class Submission {
+ public:
+  virtual ~Submission() = default;
+  /// On the queue's thread, after `uploads`. A non-null result (an
+  /// earlier execution that this one depends on failed) skips all else.
+  virtual std::exception_ptr blocked() noexcept = 0;
+  /// Is an execution that this one depends on not over yet? Only devices that
+  /// run behind their queue's thread have to ask.
+  virtual bool is_waiting() noexcept = 0;
+  /// Once, when the work is over. `error` is null on success. Constant time,
+  /// never throws, may run on any thread.
+  virtual void finished(std::exception_ptr error, double seconds) noexcept = 0;
+
+  BoundUnits* work = nullptr;
+  /// What the host supplies, before the work: always copied, so that it is
+  /// there for later executions even when this one is skipped.
+  std::span<const Upload> uploads;
+  /// What the host gets, after the work.
+  std::span<const Download> downloads;
+  /// When not empty: seconds per unit of `work` are stored here.
+  std::span<double> unit_seconds;
+  Submission* next = nullptr;
+  std::uint64_t ticket = 0;  // how many the queue had got, with this one
+  /// The submitter calls DeviceContext::help() at once: a queue that is idle
+  /// need not wake its own thread.
+  bool is_awaited = false;
+};
+
+class DeviceContext {
+ public:
+  virtual ~DeviceContext() = default;
+  virtual DeviceType type() const = 0;
+  /// For people: "cpu (oneDNN 3.2, 2 threads)".
+  virtual std::string description() const = 0;
+  virtual std::vector<std::string> gpu_names() const { return {}; }
+  /// Measured by the first call, which may take a while.
+  virtual DevicePeaks peaks() const { return {}; }
+  virtual const Target& target() const = 0;
+  /// Zeroed. Throws OutOfMemoryError with the size.
+  virtual std::shared_ptr<DeviceBuffer> allocate(std::size_t bytes,
+                                                 std::string_view label) = 0;
+  /// Zeroed, for uploads and downloads of this device's queue. Throws
+  /// OutOfMemoryError with the size.
+  virtual std::shared_ptr<StagingBuffer> allocate_staging(
+      std::size_t bytes, std::string_view label) = 0;
+  /// Where the host finds device memory; null when it cannot see it. The
+  /// contents are valid only while no work that touches them is in flight.
+  virtual std::byte* host_view(Location) const { return nullptr; }
+  /// At once, where the host has a view; then no work that touches the bytes
+  /// may be in flight. Else by the queue, which this waits for.
+  void upload(std::span<const std::byte> from, Location to);
+  void download(Location from, std::span<std::byte> to);
+  /// Device memory beyond what was allocated here, as measured now.
+  virtual std::size_t engine_bytes() const { return 0; }
+  /// `locations[s]` is where storage s lives; unused storage may be empty.
+  /// `poison[i]`, when given, is overwritten after the i-th unit. `program`
+  /// outlives the result.
+  virtual std::unique_ptr<BoundUnits> bind(
+      const LoweredProgram& program, std::span<const UnitId> units,
+      std::span<const Location> locations,
+      std::span<const std::vector<PoisonRange>> poison) = 0;
+  /// Enqueues; returns at once. Submissions run in order.
+  virtual void submit(Submission& submission) = 0;
+  /// After submitting what is_awaited: lends the calling thread to a queue
+  /// whose own thread has nothing to do, until `submission` is over. May return
+  /// earlier; the submission is then over as soon as without help.
+  virtual void help(Submission&) {}
+  /// Waits until everything submitted so far is over.
+  virtual void drain() = 0;
+  /// At process exit: waits for what runs; everything else and all that comes
+  /// later ends with an error at once.
+  virtual void close() = 0;
+  /// The device that computes; another one when this only watches it.
+  virtual const DeviceContext& device() const { return *this; }
+};
+
+}  // namespace traingraph

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// Batches: the compilations of one graph, for the compiled batch size and for
+// the smaller ones that ran last, each bound to addresses piece by piece as its
+// segments are first run.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "compiler/compile.h"
+#include "runtime/memory/placement.h"
+#include "traingraph/execution.h"
+
+namespace traingraph {
+
+/// What one execution runs.
+enum class Segment {
+  Step,
+  Forward,
+  Gradient,
+  Update,
+  Inference,
+  InferenceWithoutLabels,
+};
+inline constexpr int kNumSegments = 6;
+
+constexpr bool is_inference(Segment segment) {
+  return segment == Segment::Inference ||
+         segment == Segment::InferenceWithoutLabels;
+}
+constexpr PlanKind plan_of(Segment segment) {
+  if (segment == Segment::Step) return PlanKind::Step;
+  return is_inference(segment) ? PlanKind::Inference : PlanKind::Phases;
+}
+constexpr bool runs_forward(Segment segment) {
+  return segment != Segment::Gradient && segment != Segment::Update;
+}
+constexpr bool differentiates(Segment segment) {
+  return segment == Segment::Step || segment == Segment::Gradient;
+}
+constexpr bool updates(Segment segment) {
+  return segment == Segment::Step || segment == Segment::Update;
+}
+
+/// What the host gets after a segment: copies from the plan's arena into an
+/// execution's staging buffer.
+struct OutputPlan {
+  struct Entry {
+    std::string_view name;
+    TensorDescriptor desc;
+    Location from;
+    std::size_t offset = 0;  // in the staging buffer
+  };
+  std::vector<Entry> outputs;  // declared outputs, by name
+  std::vector<Entry> losses;   // all of them, or none
+  /// Without a loss. With one it is the result, and with several their sum,
+  /// for which there is room at the offset.
+  std::optional<Entry> result;
+  std::size_t sum_offset = 0;
+  std::size_t bytes = 0;
+};
+
+struct BoundSegment {
+  std::vector<UnitId> units;
+  std::unique_ptr<BoundUnits> work;  // null when there is nothing to run
+  OutputPlan outputs;
+};
+
+/// One batch size.
+struct Specialization {
+  Compilation compilation;
+  std::array<std::shared_ptr<BoundSegment>, kNumSegments> segments;
+  std::uint64_t last_use = 0;
+};
+
+class Batches;
+/// Throws StateError when there are none yet.
+void require_compiled(const Batches* batches, const char* call);
+
+class Batches {
+ public:
+  /// Compiles the declared batch size. Throws as compile_graph() does.
+  Batches(std::shared_ptr<const MergedGraph> graph,
+          std::shared_ptr<DeviceContext> context,
+          const CompilerOptions& options);
+
+  const MergedGraph& graph() const { return *graph_; }
+  const CompilerOptions& options() const { return options_; }
+  /// Of the compiled batch size.
+  const std::shared_ptr<Specialization>& main() const { return all_.front(); }
+  /// Null when it is not there (any more).
+  std::shared_ptr<Specialization> find(std::int64_t batch);
+  /// The one used longest ago makes room.
+  std::shared_ptr<Specialization> add(std::int64_t batch);
+  void forget_bindings();
+
+ private:
+  std::shared_ptr<Specialization> compile(std::int64_t batch) const;
+
+  std::shared_ptr<const MergedGraph> graph_;
+  std::shared_ptr<DeviceContext> context_;
+  CompilerOptions options_;
+  std::vector<std::shared_ptr<Specialization>> all_;  // the main one first
+  std::uint64_t uses_ = 0;
+};
+
+}  // namespace traingraph

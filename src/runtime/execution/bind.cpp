@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/execution/bind.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+
+namespace traingraph {
+namespace {
+
+constexpr std::size_t kOutputAlignment = 64;
+
+/// By storage: does it hold a label or label weights?
+std::vector<bool> label_storage(const CompiledProgram& compiled) {
+  std::vector<bool> is_label;
+  for (const Storage& storage : compiled.lowered.storages) {
+    const ValueId value = storage.value;
+    is_label.push_back(value != kNoValue &&
+                       compiled.assembled.program.value(value).producer < 0 &&
+                       compiled.assembled.depends_on_labels[value]);
+  }
+  return is_label;
+}
+
+std::vector<UnitId> units_of(const CompiledProgram& compiled, const Plan& plan,
+                             Segment segment, const BindOptions& options) {
+  const Program& program = compiled.assembled.program;
+  const auto phase_begins = [&](int phase) { return plan.begin_of[phase]; };
+  int first = 0, last = plan.begin_of[3];
+  if (segment == Segment::Forward) last = phase_begins(1);
+  if (segment == Segment::Gradient) {
+    first = phase_begins(1);
+    last = phase_begins(2);
+  }
+  if (segment == Segment::Update) first = phase_begins(2);
+
+  const auto is_skipped = [&](NodeId id) {
+    const Node& node = program.node(id);
+    if (node.phase != Phase::Update || !node.outputs.empty()) return false;
+    return options.skips_update(program.value(node.inputs[0]).tensor);
+  };
+  std::vector<bool> depends_on_labels = label_storage(compiled);
+  std::vector<UnitId> units;
+  for (int i = first; i < last; ++i) {
+    const Unit& unit = compiled.lowered.units[plan.order[i]];
+    if (std::ranges::any_of(unit.nodes, is_skipped)) continue;
+    const bool needs_labels = std::ranges::any_of(
+        unit.reads, [&](StorageId s) { return depends_on_labels[s]; });
+    if (needs_labels && segment == Segment::InferenceWithoutLabels) {
+      for (StorageId s : unit.writes) depends_on_labels[s] = true;
+      continue;
+    }
+    units.push_back(plan.order[i]);
+  }
+  return units;
+}
+
+/// What is dead after each of the units.
+std::vector<std::vector<PoisonRange>> poison_of(
+    const Plan& plan, const std::vector<UnitId>& units, Arena& arena) {
+  std::vector<int> position(plan.order.size());
+  for (std::size_t i = 0; i < plan.order.size(); ++i) {
+    position[plan.order[i]] = static_cast<int>(i);
+  }
+  std::vector<std::vector<PoisonRange>> poison;
+  for (UnitId id : units) {
+    auto& ranges = poison.emplace_back();
+    for (const ByteRange& range : plan.freed_after[position[id]]) {
+      ranges.push_back({arena.at(range.offset), range.bytes});
+    }
+  }
+  return poison;
+}
+
+/// Finds what the host gets after a segment.
+class OutputPlanner {
+ public:
+  OutputPlanner(const Compilation& compilation, Segment segment,
+                const Placement& placement)
+      : graph_(*compilation.graph),
+        compiled_(compilation.program(plan_of(segment))),
+        plan_(compilation.plan(plan_of(segment))),
+        segment_(segment),
+        placement_(placement) {}
+
+  OutputPlan run() {
+    if (segment_ == Segment::Update) return {};
+    for (const auto& [name, tensor] : graph_.outputs) {
+      const ValueId value = compiled_.assembled.find(tensor);
+      if (is_available(value)) out_.outputs.push_back(entry(name, value));
+    }
+    if (segment_ != Segment::Gradient) add_result();
+    return std::move(out_);
+  }
+
+ private:
+  bool is_available(ValueId value) const {
+    if (value == kNoValue || compiled_.lowered.storage_of[value] < 0) {
+      return false;
+    }
+    const Assembled& assembled = compiled_.assembled;
+    const NodeId producer = assembled.program.value(value).producer;
+    const Phase phase =
+        producer < 0 ? Phase::Forward : assembled.program.node(producer).phase;
+    if (segment_ == Segment::Forward) return phase == Phase::Forward;
+    if (segment_ == Segment::Gradient) return phase == Phase::Gradient;
+    const bool lacks_labels = segment_ == Segment::InferenceWithoutLabels;
+    return !lacks_labels || !assembled.depends_on_labels[value];
+  }
+
+  OutputPlan::Entry entry(std::string_view name, ValueId value) {
+    const StorageId storage = compiled_.lowered.storage_of[value];
+    OutputPlan::Entry result{
+        name, compiled_.assembled.program.desc(value),
+        placement_.locate(compiled_, plan_, plan_of(segment_), storage),
+        out_.bytes};
+    out_.bytes = checked_add(
+        out_.bytes,
+        checked_align(result.desc.size_bytes(), kOutputAlignment, "outputs"),
+        "outputs");
+    return result;
+  }
+
+  void add_result() {
+    const Assembled& assembled = compiled_.assembled;
+    const auto& losses = assembled.losses;
+    const bool has_losses =
+        !losses.empty() && std::ranges::all_of(losses, [&](ValueId loss) {
+          return is_available(loss);
+        });
+    if (!has_losses) {
+      if (!is_available(assembled.result)) return;
+      out_.result = entry("result", assembled.result);
+      return;
+    }
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+      const std::string& name = graph_.layers[graph_.losses[i]].name;
+      out_.losses.push_back(entry(name, losses[i]));
+    }
+    if (losses.size() == 1) return;
+    out_.sum_offset = out_.bytes;
+    out_.bytes += kOutputAlignment;
+  }
+
+  const MergedGraph& graph_;
+  const CompiledProgram& compiled_;
+  const Plan& plan_;
+  const Segment segment_;
+  const Placement& placement_;
+  OutputPlan out_;
+};
+
+}  // namespace
+
+std::shared_ptr<BoundSegment> bind_segment(const Compilation& compilation,
+                                           Segment segment,
+                                           const Placement& placement,
+                                           const BindOptions& options) {
+  auto bound = std::make_shared<BoundSegment>();
+  const PlanKind kind = plan_of(segment);
+  const CompiledProgram& program = compilation.program(kind);
+  const Plan& plan = compilation.plan(kind);
+  bound->units = units_of(program, plan, segment, options);
+  if (!bound->units.empty()) {
+    std::vector<Location> locations(program.lowered.storages.size());
+    for (UnitId id : bound->units) {
+      for (StorageId storage : program.lowered.units[id].args) {
+        locations[storage] = placement.locate(program, plan, kind, storage);
+      }
+    }
+    std::vector<std::vector<PoisonRange>> poison;
+    if (options.poisons_memory) {
+      poison = poison_of(plan, bound->units, *placement.arena(kind));
+    }
+    bound->work = placement.context()->bind(program.lowered, bound->units,
+                                            locations, poison);
+  }
+  bound->outputs = OutputPlanner(compilation, segment, placement).run();
+  return bound;
+}
+
+}  // namespace traingraph

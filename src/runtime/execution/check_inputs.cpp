@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+// Everything that can be wrong with the data of an execution, found before
+// anything is enqueued.
+#include <algorithm>
+
+#include "graph/batch_axis.h"
+#include "runtime/execution/inputs.h"
+#include "traingraph/error.h"
+
+namespace traingraph {
+namespace {
+
+template <class Map>
+std::string names_of(const Map& map) {
+  std::string names;
+  for (const auto& [name, tensor] : map) {
+    names += names.empty() ? "\"" : ", \"";
+    names += name;
+    names += "\"";
+  }
+  return names.empty() ? "no names" : names;
+}
+
+InvalidArgument not_declared(const char* call, std::string_view name,
+                             const std::string& declared) {
+  return InvalidArgument(ErrorInfo{.op = call,
+                                   .node = std::string(name),
+                                   .what = "the name is not declared",
+                                   .expected = "one of " + declared,
+                                   .got = "\"" + std::string(name) + "\""});
+}
+
+InvalidArgument given_twice(const char* call, std::string_view name) {
+  return InvalidArgument(ErrorInfo{.op = call,
+                                   .node = std::string(name),
+                                   .what = "the name is given twice"});
+}
+
+}  // namespace
+
+void Inputs::check(const Call& call, bool skips_writing, std::int64_t batch) {
+  ++calls_;
+  const CallData& data = call.data;
+  check_list(call.name, data.inputs, Input::Kind::Input, batch);
+  check_list(call.name, data.labels, Input::Kind::Label, batch);
+  check_list(call.name, data.label_weights, Input::Kind::LabelWeight, batch);
+  notice_host_data();
+  require_data(call, skips_writing, batch);
+}
+
+std::int64_t Inputs::check_batch(const char* call, std::int64_t batch) const {
+  if (batch == 0) return batch_;
+  if (batch > 0 && batch < batch_ && graph_->batch_obstacle) {
+    ErrorInfo obstacle = *graph_->batch_obstacle;
+    if (obstacle.got.empty()) obstacle.got = std::to_string(batch);
+    throw UnsupportedError(std::move(obstacle));
+  }
+  if (batch > 0 && batch <= batch_) return batch;
+  const std::string expected =
+      batch_ > 0 ? "1 to " + std::to_string(batch_) + ", or 0 for all"
+                 : "0, since no declared tensor has a batch axis";
+  throw InvalidArgument(ErrorInfo{.op = call,
+                                  .what = "batch_size is out of range",
+                                  .expected = expected,
+                                  .got = std::to_string(batch),
+                                  .hint = graph_->batch_hint});
+}
+
+std::size_t Inputs::bytes_of(const Tensor& tensor, std::int64_t batch) const {
+  return at_batch(tensor, batch, batch_).size_bytes();
+}
+
+Input* Inputs::find(std::string_view name, Input::Kind kind) {
+  const auto it = declared_.find(name);
+  return it != declared_.end() && it->second.kind == kind ? &it->second
+                                                          : nullptr;
+}
+
+void Inputs::check_list(const char* call, DataList data, Input::Kind kind,
+                        std::int64_t batch) {
+  for (const NamedData& item : data) {
+    Input* input = find(item.name, kind);
+    if (!input) {
+      std::map<std::string_view, int> names;
+      for (const auto& [name, declared] : declared_) {
+        if (declared.kind == kind) names.emplace(name, 0);
+      }
+      throw not_declared(call, item.name, names_of(names));
+    }
+    check_input(call, item, *input, batch);
+  }
+}
+
+void Inputs::check_input(const char* call, const NamedData& item, Input& input,
+                         std::int64_t batch) {
+  if (input.last_call == calls_) throw given_twice(call, item.name);
+  input.last_call = calls_;
+  if (input.is_constant) {
+    throw InvalidArgument(
+        ErrorInfo{.op = call,
+                  .node = std::string(item.name),
+                  .what = "the tensor was compiled as a constant",
+                  .hint = "Leave it out, or compile without it."});
+  }
+  if (input.is_variable) {
+    throw InvalidArgument(
+        ErrorInfo{.op = call,
+                  .node = std::string(item.name),
+                  .what = "the tensor is a parameter, which keeps its value "
+                          "from call to call",
+                  .hint = "Leave it out; Tensor::set_data() changes it."});
+  }
+  if (input.source || input.is_fed) {
+    throw InvalidArgument(
+        ErrorInfo{.op = call,
+                  .node = std::string(item.name),
+                  .what = "a linked graph computes the tensor",
+                  .hint = "Leave it out, or do not link the graphs."});
+  }
+  check_data(call, item, input.tensor, batch);
+}
+
+/// Names of bind_and_write_data are those of `named`, or else the declared.
+Input* Inputs::find_bound(std::string_view name, const TensorMap& named) {
+  if (named.empty()) {
+    const auto it = declared_.find(name);
+    return it == declared_.end() ? nullptr : &it->second;
+  }
+  const auto it = named.find(std::string(name));
+  if (it == named.end()) return nullptr;
+  const auto input = input_of_.find(it->second.state().get());
+  return input == input_of_.end() ? nullptr : input->second;
+}
+
+Input& Inputs::check_bound(const NamedData& item, const TensorMap& named,
+                           std::int64_t batch) {
+  const char* call = "bind_and_write_data";
+  if (Input* const input = find_bound(item.name, named)) {
+    check_input(call, item, *input, batch);
+    return *input;
+  }
+  const auto it = named.find(std::string(item.name));
+  if (it != named.end()) {
+    throw InvalidArgument(ErrorInfo{
+        .op = call,
+        .node = std::string(item.name),
+        .what = "the graph reads no such tensor",
+        .expected = "an input, a label or a user gradient",
+        .got = it->second ? "\"" + it->second.label() + "\"" : "no tensor"});
+  }
+  TensorMap known = named;
+  for (const auto& [name, input] : declared_) {
+    if (named.empty()) known.emplace(name, input.tensor);
+  }
+  throw not_declared(call, item.name, names_of(known));
+}
+
+void Inputs::check_data(const char* call, const NamedData& item,
+                        const Tensor& tensor, std::int64_t batch) const {
+  const auto name = [&] { return std::string(item.name); };
+  const TensorDescriptor& want = tensor.descriptor();
+  // Its leading bytes are the smaller batch.
+  const bool may_be_longer = leads_with_batch(tensor);
+  if (!item.data.bytes) {
+    throw InvalidArgument(
+        ErrorInfo{.op = call, .node = name(), .what = "there is no data"});
+  }
+  if (item.data.descriptor) {
+    const TensorDescriptor& got = *item.data.descriptor;
+    if (got.data_type != want.data_type) {
+      throw DTypeError(
+          ErrorInfo{.op = call,
+                    .node = name(),
+                    .what = "the data has the wrong type",
+                    .expected = std::string(to_string(want.data_type)),
+                    .got = std::string(to_string(got.data_type)),
+                    .hint = "Convert it first."});
+    }
+    const Shape smaller = at_batch(tensor, batch, batch_).shape;
+    const bool has_rest = may_be_longer && got.shape == want.shape;
+    if (got.shape != smaller && !has_rest) {
+      throw ShapeError(ErrorInfo{
+          .op = call,
+          .node = name(),
+          .what = "the data has the wrong shape",
+          .expected = smaller.to_string(),
+          .got = got.shape.to_string(),
+          .hint =
+              tensor.batch_axis() ? "For fewer samples pass batch_size." : ""});
+    }
+  }
+  const std::size_t bytes = bytes_of(tensor, batch);
+  const bool is_longer = item.data.length > bytes;
+  if (item.data.length == bytes || (is_longer && may_be_longer)) return;
+  throw ShapeError(ErrorInfo{.op = call,
+                             .node = name(),
+                             .what = is_longer
+                                         ? "the data is too long, and its "
+                                           "leading bytes are no smaller batch"
+                                         : "the data is too short",
+                             .expected = std::to_string(bytes) + " bytes",
+                             .got = std::to_string(item.data.length)});
+}
+
+}  // namespace traingraph

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/execution/execution_state.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <mutex>
+
+#include "runtime/device/device_wait.h"
+#include "runtime/execution/in_flight.h"
+
+namespace traingraph {
+namespace {
+
+// Rates and random state fit, whichever of them a slot stages.
+constexpr std::size_t kMinStaged = 64;
+constexpr std::size_t kMaxDependencies = 2;  // the last phase, linked graphs
+// Seconds; the clock counts nanoseconds in 64 bits.
+constexpr double kForever = 1e9;
+
+float sum_of(const std::vector<OutputView>& losses) {
+  double sum = 0;
+  for (const OutputView& loss : losses) sum += number(loss);
+  return static_cast<float>(sum);
+}
+
+}  // namespace
+
+void ExecutionState::reset() {
+  num_staged_ = 0;
+  to_upload_.clear();
+  to_download_.clear();
+  user_copies_.clear();
+  callbacks_.clear();
+  depends_on_.clear();
+  counted_.reset();
+  outputs.clear();
+  result.reset();
+  losses.clear();
+  sum_of_losses_ = nullptr;
+  error_ = nullptr;
+  seconds = 0;
+  is_awaited = false;
+  is_profiled = false;
+  unit_times.clear();
+  unit_seconds = {};
+  work = nullptr;
+  specialization.reset();
+  bound.reset();
+  done_.store(false, std::memory_order_relaxed);
+}
+
+std::byte* ExecutionState::stage(DeviceContext& context, Location to,
+                                 std::size_t bytes) {
+  // One buffer per write: calls repeat, so after the first the sizes fit.
+  if (num_staged_ == input_staging_.size()) input_staging_.emplace_back();
+  auto& buffer = input_staging_[num_staged_++];
+  if (!buffer || buffer->bytes().size() < bytes) {
+    buffer =
+        context.allocate_staging(std::max(bytes, kMinStaged), "input staging");
+  }
+  const HostLocation from{buffer.get(), 0};
+  to_upload_.push_back({from, to, bytes});
+  return from.data();
+}
+
+void ExecutionState::fetch(DeviceContext& context, const OutputPlan& plan,
+                           std::shared_ptr<const Specialization> spec) {
+  specialization = std::move(spec);
+  if (plan.bytes == 0) return;
+  if (!output_staging_ || output_staging_->bytes().size() < plan.bytes) {
+    output_staging_ = context.allocate_staging(plan.bytes, "output staging");
+  }
+  const auto view = [&](const OutputPlan::Entry& entry) {
+    const HostLocation to{output_staging_.get(), entry.offset};
+    const std::size_t bytes = entry.desc.size_bytes();
+    to_download_.push_back({entry.from, to, bytes});
+    return OutputView{entry.name, entry.desc, {to.data(), bytes}, nullptr};
+  };
+  for (const auto& entry : plan.outputs) outputs.push_back(view(entry));
+  for (const auto& entry : plan.losses) losses.push_back(view(entry));
+  if (plan.result) result = view(*plan.result);
+  if (losses.empty()) return;
+  result = losses.back();
+  result->name = "result";
+  const bool has_sum =
+      losses.size() > 1 && std::ranges::all_of(losses, is_number);
+  if (!has_sum) return;
+  const HostLocation sum{output_staging_.get(), plan.sum_offset};
+  sum_of_losses_ = reinterpret_cast<float*>(sum.data());
+  result->descriptor = {{1}, DataType::Float32};
+  result->data = {sum.data(), sizeof(float)};
+}
+
+void ExecutionState::copy_output_to(std::size_t output,
+                                    const TensorData& data) {
+  const auto from = outputs[output].data;
+  user_copies_.push_back({data.bytes, from.data(), from.size()});
+}
+
+void ExecutionState::add_callbacks(Callbacks callbacks) noexcept {
+  {
+    std::scoped_lock lock(mutex_);
+    if (!is_done()) {
+      callbacks_.splice(callbacks_.end(), callbacks);
+      return;
+    }
+  }
+  call_callbacks(std::move(callbacks));
+}
+
+void ExecutionState::depend_on(std::shared_ptr<ExecutionState> other) {
+  if (!other || std::ranges::find(depends_on_, other) != depends_on_.end()) {
+    return;
+  }
+  depends_on_.push_back(std::move(other));
+}
+
+void ExecutionState::prepare_like(DeviceContext& context,
+                                  const ExecutionState& other) {
+  if (input_staging_.empty()) {
+    input_staging_.push_back(
+        context.allocate_staging(kMinStaged, "input staging"));
+  }
+  if (other.output_staging_ && !output_staging_) {
+    const std::size_t bytes = other.output_staging_->bytes().size();
+    output_staging_ = context.allocate_staging(bytes, "output staging");
+  }
+  to_upload_.reserve(1);
+  to_download_.reserve(other.to_download_.size());
+  outputs.reserve(other.outputs.size());
+  losses.reserve(other.losses.size());
+  depends_on_.reserve(kMaxDependencies);
+}
+
+void ExecutionState::counts_step_of(OptimizerPtr optimizer) {
+  counted_ = std::move(optimizer);
+}
+
+void ExecutionState::start(std::shared_ptr<ExecutionState> self,
+                           std::shared_ptr<InFlight> in_flight) noexcept {
+  uploads = to_upload_;
+  downloads = to_download_;
+  unit_seconds = unit_times;
+  self_ = std::move(self);
+  in_flight_ = std::move(in_flight);
+}
+
+std::exception_ptr ExecutionState::blocked() noexcept {
+  for (const auto& other : depends_on_) {
+    if (auto error = other->error()) return error;
+  }
+  return nullptr;
+}
+
+bool ExecutionState::is_waiting() noexcept {
+  return !std::ranges::all_of(
+      depends_on_, [](const auto& other) { return other->is_done(); });
+}
+
+void ExecutionState::finished(std::exception_ptr error,
+                              double elapsed) noexcept {
+  if (!error) {
+    for (const UserCopy& copy : user_copies_) {
+      std::memcpy(copy.to, copy.from, copy.bytes);
+    }
+    if (sum_of_losses_) *sum_of_losses_ = sum_of(losses);
+  }
+  // Locals are destroyed last, after the slot is no longer touched.
+  const std::shared_ptr<ExecutionState> self = std::move(self_);
+  const std::shared_ptr<InFlight> in_flight = std::move(in_flight_);
+  if (error && counted_) move_time_step(*counted_, -1);
+  counted_.reset();
+  depends_on_.clear();
+  if (is_profiled) seconds = elapsed;
+  // Before a waiter wakes: its next call may then write to the device at once.
+  in_flight->work_finished();
+  Callbacks callbacks;
+  {
+    std::scoped_lock lock(mutex_);
+    error_ = std::move(error);
+    callbacks.swap(callbacks_);
+    done_.store(true, std::memory_order_release);
+    finished_.notify_all();
+  }
+  in_flight->finished();
+  post_callbacks(std::move(callbacks));
+}
+
+void ExecutionState::wait() const {
+  if (!is_done()) {
+    std::unique_lock lock(mutex_);
+    wait_for_device(finished_, lock, [this] { return is_done(); });
+  }
+  if (error_) std::rethrow_exception(error_);
+}
+
+bool ExecutionState::wait_for(double timeout) const {
+  if (!is_done()) {
+    std::unique_lock lock(mutex_);
+    const std::chrono::duration<double> duration(
+        std::clamp(timeout, 0.0, kForever));
+    if (!finished_.wait_for(lock, duration, [this] { return is_done(); })) {
+      return false;
+    }
+  }
+  if (error_) std::rethrow_exception(error_);
+  return true;
+}
+
+std::exception_ptr ExecutionState::error() const {
+  return is_done() ? error_ : nullptr;
+}
+
+std::size_t ExecutionState::staging_bytes() const {
+  std::size_t bytes = output_staging_ ? output_staging_->bytes().size() : 0;
+  for (const auto& buffer : input_staging_) {
+    if (buffer)
+      bytes += buffer->bytes().size();  // null: could not be allocated
+  }
+  return bytes;
+}
+
+bool is_number(const OutputView& loss) {
+  return loss.descriptor.shape.num_elements() == 1;
+}
+
+float number(const OutputView& loss) {
+  float value = 0;
+  std::memcpy(&value, loss.data.data(), sizeof(value));
+  return value;
+}
+
+void move_time_step(Optimizer& optimizer, int steps) {
+  static auto* mutex = new std::mutex;  // the queue may outlive statics
+  std::scoped_lock lock(*mutex);
+  const auto step = static_cast<std::int64_t>(optimizer.time_step()) + steps;
+  if (step >= 1) optimizer.set_time_step(static_cast<std::uint64_t>(step));
+}
+
+}  // namespace traingraph

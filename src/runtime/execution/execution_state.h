@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+// ExecutionState: one slot of a graph's pool. It is the submission that the
+// device's queue runs, and what Execution and ExecutionResult point to. A slot
+// is free again when only the pool holds it.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/device/callback_thread.h"
+#include "runtime/device/device_context.h"
+#include "runtime/execution/batches.h"
+#include "traingraph/execution.h"
+#include "traingraph/optimizers.h"
+
+namespace traingraph {
+
+class InFlight;
+
+class ExecutionState final : public Submission {
+ public:
+  ExecutionState() = default;
+
+  // --- the executor, before submit ---
+  /// Makes a used slot fresh; keeps buffers and capacities.
+  void reset();
+  /// Staging for data that is written while earlier work is in flight.
+  std::byte* stage(DeviceContext& context, Location to, std::size_t bytes);
+  /// Copies `plan`'s outputs after the work.
+  void fetch(DeviceContext& context, const OutputPlan& plan,
+             std::shared_ptr<const Specialization> specialization);
+  /// Also into the caller's memory, before the waiter wakes. A callback keeps
+  /// its owner.
+  void copy_output_to(std::size_t output, const TensorData& data);
+  /// For when the work is over: on the callback thread, or here when it is.
+  void add_callbacks(Callbacks callbacks) noexcept;
+  /// A failure of `other` (may be null), which is earlier in the queue, skips
+  /// this one.
+  void depend_on(std::shared_ptr<ExecutionState> other);
+  /// Room for outputs like those of `other`, and for the rates of an update
+  /// that is enqueued while its gradient pass runs.
+  void prepare_like(DeviceContext& context, const ExecutionState& other);
+  /// A failure takes back the step that was counted when this was enqueued.
+  void counts_step_of(OptimizerPtr optimizer);
+  /// Submits the work with its staged copies. `self` and the owner of
+  /// `in_flight` stay alive until the work is over.
+  void start(std::shared_ptr<ExecutionState> self,
+             std::shared_ptr<InFlight> in_flight) noexcept;
+
+  // --- Submission ---
+  std::exception_ptr blocked() noexcept override;
+  bool is_waiting() noexcept override;
+  void finished(std::exception_ptr error, double seconds) noexcept override;
+
+  // --- the user ---
+  void wait() const;
+  bool wait_for(double seconds) const;
+  bool is_done() const { return done_.load(std::memory_order_acquire); }
+  std::exception_ptr error() const;
+  std::size_t staging_bytes() const;
+
+  bool is_profiled = false;
+  std::vector<double> unit_times;
+  Segment segment = Segment::Step;
+  double seconds = 0;
+  std::vector<OutputView> outputs;
+  std::optional<OutputView> result;
+  std::vector<OutputView> losses;
+  std::shared_ptr<const Specialization> specialization;
+  std::shared_ptr<const BoundSegment> bound;
+
+ private:
+  struct UserCopy {
+    std::byte* to;
+    const std::byte* from;
+    std::size_t bytes;
+  };
+
+  std::vector<std::shared_ptr<StagingBuffer>> input_staging_;
+  std::size_t num_staged_ = 0;  // buffers of input_staging_ in use
+  std::shared_ptr<StagingBuffer> output_staging_;
+  std::vector<Upload> to_upload_;
+  std::vector<Download> to_download_;
+  std::vector<UserCopy> user_copies_;
+  float* sum_of_losses_ = nullptr;  // set when there is one to compute
+  Callbacks callbacks_;
+  std::vector<std::shared_ptr<ExecutionState>> depends_on_;
+  OptimizerPtr counted_;
+  std::shared_ptr<ExecutionState> self_;
+  std::shared_ptr<InFlight> in_flight_;
+  std::exception_ptr error_;
+  std::atomic<bool> done_{false};
+  mutable std::mutex mutex_;
+  mutable std::condition_variable finished_;
+};
+
+/// A loss that was reduced, and its value.
+bool is_number(const OutputView& loss);
+float number(const OutputView& loss);
+
+/// Atomic among all sessions that use the optimizer; never below 1.
+void move_time_step(Optimizer& optimizer, int steps);
+
+}  // namespace traingraph

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/execution/executor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/device/device_wait.h"
+#include "runtime/execution/bind.h"
+#include "runtime/execution/check_outputs.h"
+#include "traingraph/error.h"
+
+namespace traingraph {
+namespace {
+
+/// For when `slot` is over: the completion handler, and callbacks that release
+/// the owners of output buffers.
+Callbacks callbacks_of(const ExecuteOptions& options,
+                       const std::shared_ptr<ExecutionState>& slot) {
+  Callbacks callbacks;
+  for (const NamedData& item : options.outputs_data) {
+    const auto& owner = item.data.owner;
+    if (owner.use_count() > 0) add_callback(callbacks, [owner] {});
+  }
+  if (options.completion_handler) {
+    add_callback(callbacks, [handler = options.completion_handler, slot] {
+      handler(Execution(slot));
+    });
+  }
+  return callbacks;
+}
+
+/// The wait of a synchronous call. Uses nothing of the session: its mutex is
+/// free, and other threads may call it.
+void wait_for(const std::shared_ptr<ExecutionState>& slot,
+              DeviceContext& device, Callbacks callbacks) {
+  device.help(*slot);
+  if (callbacks.empty()) return slot->wait();
+  std::exception_ptr error;
+  try {
+    check_interrupt();  // help() does not; and it is not for the callbacks
+    slot->wait();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  // At once, unless the wait was interrupted.
+  slot->add_callbacks(std::move(callbacks));
+  if (error) std::rethrow_exception(error);
+  check_interrupt();
+}
+
+}  // namespace
+
+Executor::Turn::Turn(const ExecutorParts& parts) : in_flight_(parts.in_flight) {
+  in_flight_.reserve();
+  lock_ = std::unique_lock(parts.mutex);
+}
+
+Executor::Turn::~Turn() {
+  if (has_room_) in_flight_.give_back();
+}
+
+void Executor::start(Settings settings) {
+  forget();
+  settings_ = std::move(settings);
+}
+
+void Executor::forget() {
+  last_.reset();
+  last_phase_.reset();
+  last_gradient_.reset();
+  profiled_ = {};
+  phase_ = PhaseState::Clean;
+  pool_.clear();
+}
+
+Execution Executor::enqueue(const Call& call, const ExecuteOptions& options,
+                            Turn& turn) {
+  // What may fail comes first: a call that throws is not counted anywhere.
+  const std::int64_t batch = check(call, options);
+  const auto slot = prepare(call, options, batch);
+  Callbacks callbacks = callbacks_of(options, slot);
+  Link* const link = parts_.link.link();
+  // Memory of linked graphs may be in use by work of the others.
+  HostWriter writer(*slot, parts_.placement,
+                    !link && parts_.in_flight.is_idle());
+  parts_.inputs.write(writer, call, options.skip_writing_input_data_to_device,
+                      batch);
+  {
+    // Which linked graph has added to which accumulator is recorded in the
+    // order of the queue, hence under one lock.
+    std::unique_lock<std::mutex> link_lock;
+    if (link) link_lock = std::unique_lock(link->mutex);
+    parts_.link.require_order(call);
+    slot->depend_on(call.depends_on);
+    slot->depend_on(parts_.link.dependency(call.segment));
+    write_hidden(writer, *slot, call.segment);
+    // Nothing fails from here on.
+    if (options.per_layer_profiling) remember_profiled(call, slot);
+    advance(call, batch, slot);
+    if (!options.synchronous) {
+      slot->add_callbacks(std::exchange(callbacks, {}));
+    }
+    submit(slot);
+    turn.give_room();
+  }
+  DeviceContext& device = *parts_.placement.context();
+  turn.end();
+  if (options.synchronous) wait_for(slot, device, std::move(callbacks));
+  return Execution(slot);
+}
+
+/// Everything but what depends on the plan; returns the batch size.
+std::int64_t Executor::check(const Call& call, const ExecuteOptions& options) {
+  const std::int64_t batch =
+      parts_.inputs.check_batch(call.name, options.batch_size);
+  parts_.link.require(call, batch);
+  settings_.of_layers.require(call);
+  parts_.inputs.check(call, options.skip_writing_input_data_to_device, batch);
+  return batch;
+}
+
+/// A slot that is ready for data.
+std::shared_ptr<ExecutionState> Executor::prepare(const Call& call,
+                                                  const ExecuteOptions& options,
+                                                  std::int64_t batch) {
+  const auto specialization = specialization_for(batch);
+  const auto segment = bound(*specialization, call.segment);
+  check_outputs(call.name, options.outputs_data, segment->outputs,
+                parts_.batches->graph());
+
+  DeviceContext& context = *parts_.placement.context();
+  const auto slot = pool_.acquire();
+  slot->segment = call.segment;
+  slot->work = segment->work.get();
+  slot->bound = segment;
+  slot->fetch(context, segment->outputs, specialization);
+  for (const NamedData& item : options.outputs_data) {
+    const auto& outputs = segment->outputs.outputs;
+    const auto it =
+        std::ranges::find(outputs, item.name, &OutputPlan::Entry::name);
+    slot->copy_output_to(it - outputs.begin(), item.data);
+  }
+  slot->is_awaited = options.synchronous;
+  slot->is_profiled = options.profiling || options.per_layer_profiling;
+  if (options.per_layer_profiling) {
+    slot->unit_times.assign(segment->units.size(), 0.0);
+  }
+  pool_.prepare(context);
+  return slot;
+}
+
+std::shared_ptr<Specialization> Executor::specialization_for(
+    std::int64_t batch) {
+  Batches& batches = *parts_.batches;
+  if (batch == batches.graph().batch) return batches.main();
+  if (auto known = batches.find(batch)) return known;
+  const auto added = batches.add(batch);
+  grow_arenas(added->compilation);
+  ++num_specialized_;
+  return added;
+}
+
+/// A smaller batch that needs more than the compiled one: rare, but an engine
+/// may choose an algorithm with a larger workspace for it.
+void Executor::grow_arenas(const Compilation& compilation) {
+  for (PlanKind kind : parts_.placement.outgrown(compilation)) {
+    parts_.in_flight.wait_until_idle();
+    parts_.batches->forget_bindings();
+    phase_ = PhaseState::Clean;
+    if (last_ && plan_of(last_->segment) == kind) last_.reset();
+    if (kind == PlanKind::Phases) last_gradient_.reset();
+  }
+  parts_.placement.size_arenas(compilation);
+}
+
+std::shared_ptr<const BoundSegment> Executor::bound(
+    Specialization& specialization, Segment segment) {
+  auto& bound = specialization.segments[static_cast<int>(segment)];
+  if (bound) return bound;
+  const LinkMember& link = parts_.link;
+  bound = bind_segment(
+      specialization.compilation, segment, parts_.placement,
+      {.poisons_memory = settings_.poisons_memory,
+       .skips_update = [&](TensorIndex t) { return link.skips_update(t); }});
+  return bound;
+}
+
+void Executor::submit(const std::shared_ptr<ExecutionState>& slot) {
+  const auto owner = owner_.shared_from_this();
+  slot->start(slot, {owner, &parts_.in_flight});
+  parts_.in_flight.start();
+  parts_.placement.context()->submit(*slot);
+}
+
+/// What holds for the calls that follow.
+void Executor::advance(const Call& call, std::int64_t batch,
+                       const std::shared_ptr<ExecutionState>& slot) noexcept {
+  const Segment segment = call.segment;
+  const bool is_step = segment == Segment::Step;
+  parts_.inputs.mark_written(call, parts_.link.link() != nullptr);
+  if (is_step || segment == Segment::Forward) ++random_step_;
+  if (differentiates(segment)) parts_.link.count_contributions(slot);
+  if (updates(segment)) count_update(*slot);
+  if (segment != Segment::Update) last_ = slot;
+  parts_.link.advance(segment, slot);
+  phase_ = PhaseState::Clean;
+  last_phase_.reset();
+  if (is_step) last_gradient_.reset();
+  if (segment != Segment::Forward && segment != Segment::Gradient) return;
+  phase_batch_ = batch;
+  last_phase_ = slot;
+  const bool is_forward = segment == Segment::Forward;
+  // Another batch size has another layout: its forward writes over gradients.
+  if (is_forward && last_gradient_ &&
+      last_gradient_->specialization != slot->specialization) {
+    last_gradient_.reset();
+  }
+  phase_ = is_forward ? PhaseState::ForwardDone : PhaseState::GradientDone;
+  if (!is_forward) last_gradient_ = slot;
+}
+
+/// An optimizer that linked graphs share advances after the last of them.
+void Executor::count_update(ExecutionState& slot) noexcept {
+  const OptimizerPtr& optimizer = parts_.objects.optimizer;
+  if (!optimizer || !parts_.link.ends_step()) return;
+  move_time_step(*optimizer, +1);
+  slot.counts_step_of(optimizer);
+}
+
+/// A gradient pass and an update go on with the run of the pass before them.
+void Executor::remember_profiled(
+    const Call& call, const std::shared_ptr<ExecutionState>& slot) noexcept {
+  const std::size_t at = call.segment == Segment::Gradient ? 1
+                         : call.segment == Segment::Update ? 2
+                                                           : 0;
+  const bool goes_on =
+      at > 0 && call.depends_on && profiled_[at - 1] == call.depends_on;
+  if (!goes_on) profiled_ = {};
+  profiled_[at] = slot;
+}
+
+}  // namespace traingraph

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/execution/in_flight.h"
+
+#include "runtime/device/device_wait.h"
+
+namespace traingraph {
+
+void InFlight::reserve() {
+  // After a fork the mutex may be held by a thread that does not exist.
+  require_device_threads();
+  std::unique_lock lock(mutex_);
+  wait_for_device(changed_, lock,
+                  [this] { return num_reserved_ < kMaxInFlight; });
+  ++num_reserved_;
+}
+
+void InFlight::give_back() noexcept {
+  std::scoped_lock lock(mutex_);
+  --num_reserved_;
+  changed_.notify_all();
+}
+
+void InFlight::start() noexcept {
+  num_working_.fetch_add(1);
+  std::scoped_lock lock(mutex_);
+  ++num_started_;
+}
+
+void InFlight::finished() noexcept {
+  std::scoped_lock lock(mutex_);
+  --num_reserved_;
+  ++num_finished_;
+  changed_.notify_all();
+}
+
+void InFlight::wait_until_idle() const {
+  require_device_threads();
+  std::unique_lock lock(mutex_);
+  const std::uint64_t target = num_started_;
+  wait_for_device(changed_, lock, [&] { return num_finished_ >= target; });
+}
+
+}  // namespace traingraph

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// Inputs: what the host supplies to a compiled graph. Data of a call counts for
+// that call alone; what is bound stays on the host, is written to the device by
+// the next execution that needs it there, and again when one with data of its
+// own came between.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "graph/tensor_state.h"
+#include "runtime/execution/call.h"
+#include "runtime/execution/host_writer.h"
+
+namespace traingraph {
+
+/// A result that linked graphs read: how often its graph has computed it since
+/// the link began.
+struct LentResult {
+  std::atomic<std::uint64_t> runs{0};
+};
+
+struct Input {
+  enum class Kind { Input, Label, LabelWeight, UserGradient, Constant };
+
+  std::string name;  // empty for what is not declared
+  Tensor tensor;
+  TensorIndex index = kNoTensor;
+  Kind kind = Kind::Input;
+  /// A constant, or a parameter, which keeps its value between calls: no call
+  /// may give it.
+  bool is_constant = false;
+  bool is_variable = false;
+
+  // What is bound: `kept`, or the tensor's own host data.
+  HostData kept;
+  bool is_kept = false;
+  std::uint64_t version = 0;  // of the tensor's host data when last looked at
+  std::int64_t bound_batch = 0;  // samples; 0: nothing is bound
+  /// The device holds what is bound, not what some call gave.
+  bool is_on_device = false;
+
+  std::uint64_t last_call = 0;     // that gave data for it
+  std::uint64_t written_call = 0;  // that wrote what is bound to the device
+
+  // Linked: it is read, or added up, where another graph leaves it.
+  LentResult* source = nullptr;
+  std::uint64_t seen_runs = 0;  // of the source, at the last forward
+  bool is_fed = false;          // a user gradient that linked graphs supply
+
+  bool is_label() const {
+    return kind == Kind::Label || kind == Kind::LabelWeight;
+  }
+};
+
+class Inputs {
+ public:
+  /// After compile. What was bound stays bound, unless samples are counted
+  /// otherwise now.
+  void collect(const Compilation& main, const UserObjects& objects);
+
+  /// What Tensor::set_data() has set since the last call is what is bound now.
+  void notice_host_data();
+  /// Does every label have data when a call gives none?
+  bool has_bound_labels() const;
+  /// The batch size of a call; 0 is all. Throws InvalidArgument.
+  std::int64_t check_batch(const char* call, std::int64_t batch) const;
+  /// Everything that can be wrong with the data of a call. Later functions are
+  /// about that call.
+  void check(const Call& call, bool skips_writing, std::int64_t batch);
+  void write(HostWriter& writer, const Call& call, bool skips_writing,
+             std::int64_t batch);
+  /// The call will run: what it wrote is on the device. Linked graphs may write
+  /// over each other's user gradients.
+  void mark_written(const Call& call, bool is_linked) noexcept;
+  void bind(DataList data, const TensorMap& named, std::int64_t batch);
+
+  // For links.
+  std::map<std::string, Input, std::less<>>& declared() { return declared_; }
+  const std::map<std::string, Input, std::less<>>& declared() const {
+    return declared_;
+  }
+  std::vector<Input>& undeclared() { return undeclared_; }
+
+ private:
+  template <class Action>
+  void for_each_read(Segment segment, const Action& action);
+  void add_declared(const MergedGraph::Names& names, Input::Kind kind,
+                    const Compilation& main, const UserObjects& objects);
+  void add_constants(const Compilation& main, const UserObjects& objects);
+  Input* find(std::string_view name, Input::Kind kind);
+  Input* find_bound(std::string_view name, const TensorMap& named);
+  void check_list(const char* call, DataList data, Input::Kind kind,
+                  std::int64_t batch);
+  void check_input(const char* call, const NamedData& item, Input& input,
+                   std::int64_t batch);
+  void check_data(const char* call, const NamedData& item, const Tensor& tensor,
+                  std::int64_t batch) const;
+  Input& check_bound(const NamedData& item, const TensorMap& named,
+                     std::int64_t batch);
+  bool is_given(const Input& input, bool skips_writing) const;
+  void require_data(const Call& call, bool skips_writing, std::int64_t batch);
+  void write_list(HostWriter& writer, DataList data, Input::Kind kind,
+                  std::int64_t batch);
+  void write_bound(HostWriter& writer, Input& input);
+  std::size_t bytes_of(const Tensor& tensor, std::int64_t batch) const;
+
+  std::shared_ptr<const MergedGraph> graph_;
+  std::int64_t batch_ = 0;  // the compiled one
+  /// Inputs, labels and weights by name; user gradients and constants that are
+  /// not declared; all by tensor.
+  std::map<std::string, Input, std::less<>> declared_;
+  std::vector<Input> undeclared_;
+  std::unordered_map<const TensorState*, Input*> input_of_;
+  std::uint64_t calls_ = 0;
+};
+
+}  // namespace traingraph

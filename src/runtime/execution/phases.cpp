@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+// The four calls: which may follow which, and what a call without data is.
+#include <algorithm>
+#include <array>
+
+#include "runtime/execution/executor.h"
+#include "traingraph/error.h"
+
+namespace traingraph {
+
+Execution Executor::execute(const CallData& data,
+                            const ExecuteOptions& options) {
+  Turn turn(parts_);
+  require_compiled(parts_.batches.get(), "execute");
+  Call call{"execute", Segment::Step, data, nullptr};
+  if (options.forward_for_inference || !trains()) {
+    call.segment =
+        inference_segment(data, options.skip_writing_input_data_to_device);
+  } else {
+    require_seed("execute");
+  }
+  return enqueue(call, options, turn);
+}
+
+Execution Executor::execute_forward(const CallData& data,
+                                    const ExecuteOptions& options) {
+  Turn turn(parts_);
+  require_compiled(parts_.batches.get(), "execute_forward");
+  Call call{"execute_forward", Segment::Forward, data, nullptr};
+  if (options.forward_for_inference) {
+    call.segment =
+        inference_segment(data, options.skip_writing_input_data_to_device);
+  }
+  return enqueue(call, options, turn);
+}
+
+Execution Executor::execute_gradient(const ExecuteOptions& options) {
+  Turn turn(parts_);
+  require_compiled(parts_.batches.get(), "execute_gradient");
+  if (options.forward_for_inference) {
+    throw InvalidArgument(
+        ErrorInfo{.op = "execute_gradient",
+                  .what = "forward_for_inference concerns forward passes"});
+  }
+  if (phase_ != PhaseState::ForwardDone) {
+    throw StateError(ErrorInfo{
+        .op = "execute_gradient",
+        .what = "there is no forward pass to differentiate",
+        .expected = "execute_forward before each execute_gradient",
+        .hint = "A forward pass in inference form, execute() and a gradient "
+                "pass use the last one up."});
+  }
+  require_seed("execute_gradient");
+  if (options.batch_size != 0 && options.batch_size != phase_batch_) {
+    throw InvalidArgument(
+        ErrorInfo{.op = "execute_gradient",
+                  .what = "the batch size differs from the forward pass's",
+                  .expected = std::to_string(phase_batch_),
+                  .got = std::to_string(options.batch_size)});
+  }
+  ExecuteOptions same = options;
+  same.batch_size = phase_batch_;
+  return enqueue({"execute_gradient", Segment::Gradient, {}, last_phase_}, same,
+                 turn);
+}
+
+Execution Executor::execute_update(const ExecuteOptions& options) {
+  Turn turn(parts_);
+  require_compiled(parts_.batches.get(), "execute_optimizer_update");
+  if (!parts_.objects.optimizer) {
+    throw StateError(ErrorInfo{.op = "execute_optimizer_update",
+                               .what = "the graph has no optimizer",
+                               .hint = "Call compile_optimizer() first."});
+  }
+  if (phase_ != PhaseState::GradientDone) {
+    throw StateError(
+        ErrorInfo{.op = "execute_optimizer_update",
+                  .what = "there are no gradients to apply",
+                  .expected = "execute_gradient before each update"});
+  }
+  ExecuteOptions same = options;
+  same.batch_size = phase_batch_;
+  return enqueue({"execute_optimizer_update", Segment::Update, {}, last_phase_},
+                 same, turn);
+}
+
+/// Labels may be left out of a call that has data. One without runs on all that
+/// is bound, on labels if they all are.
+Segment Executor::inference_segment(const CallData& data, bool skips_writing) {
+  parts_.inputs.notice_host_data();
+  const bool has_labels = !data.labels.empty() || !data.label_weights.empty();
+  const bool has_data = !skips_writing && (has_labels || !data.inputs.empty());
+  const bool uses_labels =
+      has_data ? has_labels : parts_.inputs.has_bound_labels();
+  return uses_labels ? Segment::Inference : Segment::InferenceWithoutLabels;
+}
+
+void Executor::require_seed(const char* call) const {
+  const Compilation& main = parts_.batches->main()->compilation;
+  const bool has_user_gradient =
+      std::ranges::any_of(main.graph->user_gradients, [&](const auto& user) {
+        return !user.is_boundary || parts_.link.is_fed(user);
+      });
+  const bool has_loss = !main.training->assembled.losses.empty();
+  if (has_loss || has_user_gradient || main.graph->declares_gradients) return;
+  throw StateError(ErrorInfo{
+      .op = call,
+      .what = "nothing starts the gradient",
+      .expected = "a loss, or a user gradient",
+      .hint = "Give the graph a loss, or call allocate_user_gradient() before "
+              "compile()."});
+}
+
+void Executor::write_hidden(HostWriter& writer, ExecutionState& slot,
+                            Segment segment) {
+  if (segment == Segment::Step || segment == Segment::Forward) {
+    const std::uint64_t seed = settings_.seed;
+    const std::array<std::uint32_t, 4> words{
+        static_cast<std::uint32_t>(seed),
+        static_cast<std::uint32_t>(seed >> 32),
+        static_cast<std::uint32_t>(random_step_),
+        static_cast<std::uint32_t>(random_step_ >> 32)};
+    writer.write(parts_.batches->graph().random_state, words.data(),
+                 sizeof(words));
+  }
+  if (differentiates(segment)) parts_.link.write_factors(writer, slot);
+  if (updates(segment)) write_rates(writer, slot);
+}
+
+void Executor::write_rates(HostWriter& writer, ExecutionState& slot) {
+  if (!parts_.objects.optimizer) return;
+  const Optimizer& optimizer = *parts_.objects.optimizer;
+  std::array<float, 4> rates{};
+  std::byte* const room =
+      writer.room_for(parts_.batches->graph().rates, sizeof(rates));
+  parts_.link.start_update(slot);  // nothing fails from here on
+  rates = {optimizer.learning_rate(), optimizer.corrected_rate(),
+           optimizer.applies_gradient_clipping() ? 1.0f : 0.0f, 0.0f};
+  if (room) std::memcpy(room, rates.data(), sizeof(rates));
+}
+
+}  // namespace traingraph

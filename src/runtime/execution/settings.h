@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// Settings: what compile() read of parameters and of layers that are debugged.
+// A change afterwards is refused, not ignored.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "compiler/declaration.h"
+#include "runtime/execution/call.h"
+
+namespace traingraph {
+
+class Settings {
+ public:
+  Settings() = default;
+  explicit Settings(const Declaration& declaration);
+  /// Throws StateError when one has changed that concerns the call.
+  void require(const Call& call) const;
+
+ private:
+  std::vector<std::pair<TensorParameter, bool>> parameters_;
+  std::vector<std::pair<LayerPtr, bool>> layers_;
+};
+
+}  // namespace traingraph

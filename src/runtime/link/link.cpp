@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/link/link.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "runtime/session/session.h"
+#include "traingraph/error.h"
+
+namespace traingraph {
+namespace {
+
+using Group = std::vector<Session*>;
+
+Group group_of(const std::vector<std::shared_ptr<Session>>& handles) {
+  Group group;
+  for (const auto& handle : handles) {
+    if (std::ranges::find(group, handle.get()) != group.end()) {
+      throw InvalidArgument(
+          ErrorInfo{.op = "link", .what = "a graph is listed twice"});
+    }
+    group.push_back(handle.get());
+  }
+  return group;
+}
+
+/// In address order, so that two links cannot deadlock.
+std::vector<std::unique_lock<FairMutex>> lock_all(Group group) {
+  std::ranges::sort(group);
+  std::vector<std::unique_lock<FairMutex>> locks;
+  for (Session* session : group) locks.emplace_back(session->mutex);
+  return locks;
+}
+
+void require_linkable(const Session& session, const Session& first) {
+  session.require_compiled("link");
+  if (!session.batches->graph().is_linkable) {
+    throw StateError(ErrorInfo{.op = "link",
+                               .what = "a graph was not compiled for linking",
+                               .expected = "CompileOptions::link_graphs"});
+  }
+  const auto& context = session.placement.context();
+  const auto& expected = first.placement.context();
+  if (context == expected) return;
+  throw InvalidArgument(
+      ErrorInfo{.op = "link",
+                .what = "the graphs are compiled for different devices",
+                .expected = expected->description(),
+                .got = context->description()});
+}
+
+/// Where the separate phases leave a result; fixed while graphs are linked.
+std::shared_ptr<ArenaStorage> result_storage(const Session& session,
+                                             PlanKind kind,
+                                             TensorIndex tensor) {
+  const Compilation& main = session.batches->main()->compilation;
+  const MergedGraph& graph = *main.graph;
+  const CompiledProgram& compiled = main.program(kind);
+  const ValueId value = compiled.assembled.find(tensor);
+  const auto& boundary = compiled.assembled.boundary;
+  const bool is_kept =
+      std::ranges::binary_search(boundary, value) ||
+      std::ranges::any_of(graph.outputs, [&](const auto& output) {
+        return output.second == tensor;
+      });
+  const StorageId storage = is_kept ? compiled.lowered.storage_of[value] : -1;
+  if (storage < 0) {
+    throw StateError(ErrorInfo{
+        .op = "link",
+        .node = graph.tensors[tensor].name,
+        .what = "the producing graph reads this tensor itself and does not "
+                "keep it for others",
+        .expected = "a result that is an output, or that no layer reads",
+        .got = {},
+        .hint = "Call add_outputs() or allocate_user_gradient() for it before "
+                "compile()."});
+  }
+  const std::size_t offset = main.plan(kind).offset_of[storage];
+  return std::make_shared<ArenaStorage>(
+      session.placement.arena(kind), offset,
+      graph.tensors[tensor].desc.size_bytes());
+}
+
+}  // namespace
+
+class LinkBuilder {
+ public:
+  LinkBuilder(Group group, const std::vector<std::shared_ptr<Session>>& handles)
+      : group_(std::move(group)), link_(std::make_shared<Link>()) {
+    link_->handles.assign(handles.begin(), handles.end());
+    for (Session* session : group_) index_results(session);
+  }
+
+  void run() {
+    for (Session* session : group_) share_results(session);
+    find_fed_gradients();
+    share_accumulators();
+    for (Session* session : group_) enter(session);
+  }
+
+ private:
+  /// An input whose gradient goes to the graph that computes it.
+  struct Passed {
+    Session* consumer;
+    TensorIndex input;
+    Session* producer;
+    TensorIndex gradient;  // the producer's user gradient
+  };
+
+  /// The first graph of the group that computes a tensor.
+  void index_results(Session* session) {
+    const MergedGraph& graph = session->batches->graph();
+    const auto count = static_cast<TensorIndex>(graph.tensors.size());
+    for (TensorIndex t = 0; t < count; ++t) {
+      if (!graph.produces(t)) continue;
+      const auto* state = session->objects.tensors[t].state().get();
+      producer_of_.try_emplace(state, session, t);
+    }
+  }
+
+  /// What another graph produces is read where that graph's separate phases
+  /// leave it: inputs, labels and label weights.
+  void share_results(Session* consumer) {
+    for (auto& [name, input] : consumer->inputs.declared()) {
+      const auto producer = producer_of_.find(input.tensor.state().get());
+      if (producer == producer_of_.end()) continue;
+      const auto [from, result] = producer->second;
+      if (from == consumer) continue;
+      const PlanKind kind = from->link.shared_plan();
+      consumer->placement.redirect(input.index,
+                                   result_storage(*from, kind, result));
+      input.source = &link_->results[input.tensor.state().get()];
+      consumer->link.borrowed_.push_back(from->placement.arena(kind));
+      from->link.lent_.push_back(input.source);
+      link_->shares_results = true;
+      const bool trains = consumer->batches->graph().trains;
+      if (trains && !input.is_label()) share_gradient(consumer, input, *from);
+    }
+  }
+
+  /// The gradient of an input is added up where the producer reads it.
+  void share_gradient(Session* consumer, const Input& input,
+                      Session& producer) {
+    const MergedGraph& of = producer.batches->graph();
+    const TensorIndex result = producer.objects.find(input.tensor);
+    const auto user = std::ranges::find(of.user_gradients, result,
+                                        &MergedGraph::UserGradient::of);
+    const TensorIndex accumulator = accumulators_of(*consumer)[input.index];
+    if (user == of.user_gradients.end() || accumulator == kNoTensor) {
+      throw StateError(ErrorInfo{
+          .op = "link",
+          .node = input.tensor.label(),
+          .what = "the producing graph takes no gradient for this tensor",
+          .expected = "a floating-point result",
+          .hint = "Call allocate_user_gradient() for it before compile()."});
+    }
+    const auto into = producer.placement.of(user->gradient);
+    if (!into) return;
+    consumer->placement.redirect(accumulator, into);
+    link_->contributions[into.get()];
+    passed_.push_back({consumer, input.index, &producer, user->gradient});
+  }
+
+  static std::vector<TensorIndex> accumulators_of(const Session& session) {
+    const MergedGraph& graph = session.batches->graph();
+    std::vector<TensorIndex> accumulators(graph.tensors.size(), kNoTensor);
+    for (const auto& [of, into] : graph.accumulators) accumulators[of] = into;
+    return accumulators;
+  }
+
+  /// One graph's live gradients may feed another's, whose then feed a third's.
+  void find_fed_gradients() {
+    for (bool is_changed = true; is_changed;) {
+      is_changed = false;
+      for (Session* session : group_) session->link.find_live_gradients();
+      for (const Passed& passed : passed_) {
+        if (!passed.consumer->link.live_[passed.input]) continue;
+        auto& fed = passed.producer->link.fed_;
+        if (fed[passed.gradient]) continue;
+        fed[passed.gradient] = true;
+        is_changed = true;
+      }
+    }
+    for (Session* session : group_) {
+      for (Input& input : session->inputs.undeclared()) {
+        input.is_fed = session->link.fed_[input.index];
+      }
+    }
+  }
+
+  /// Parameters of several graphs: the first one's accumulator serves all, and
+  /// the first one with an optimizer updates, if any has a gradient.
+  void share_accumulators() {
+    std::unordered_map<const TensorState*, std::shared_ptr<ArenaStorage>>
+        storage;
+    std::unordered_set<const TensorState*> live, updated;
+    for (Session* session : group_) {
+      const MergedGraph& graph = session->batches->graph();
+      if (!graph.trains) return;
+      for (TensorIndex t : graph.trainable) {
+        if (!session->link.live_[t]) continue;
+        live.insert(session->objects.tensors[t].state().get());
+      }
+    }
+    for (Session* session : group_) {
+      const Compilation& main = session->batches->main()->compilation;
+      const auto accumulators = accumulators_of(*session);
+      for (const Trained& trained : main.training->assembled.trained) {
+        const Tensor& tensor = session->objects.tensors[trained.tensor];
+        const auto* state = tensor.state().get();
+        const TensorIndex accumulator = accumulators[trained.tensor];
+        if (accumulator == kNoTensor) continue;
+        const auto own = session->placement.of(accumulator);
+        const auto [it, is_first] = storage.try_emplace(state, own);
+        if (!is_first) {
+          session->placement.redirect(accumulator, it->second);
+          link_->contributions[it->second.get()];
+        }
+        if (!session->objects.optimizer) continue;
+        if (!live.contains(state) || !updated.insert(state).second) {
+          session->link.not_updated_[trained.tensor] = true;
+        }
+      }
+    }
+  }
+
+  void enter(Session* session) {
+    LinkMember& member = session->link;
+    member.link_ = link_;
+    member.index_accumulators();
+    const OptimizerPtr& optimizer = session->objects.optimizer;
+    if (!optimizer) return;
+    auto& [users, updated] = link_->optimizers[optimizer.get()];
+    const auto& main = session->batches->main()->compilation;
+    const bool updates_anything = std::ranges::any_of(
+        main.training->assembled.trained,
+        [&](const Trained& t) { return !member.skips_update(t.tensor); });
+    if (updates_anything) users.push_back(&member);
+    updated.reserve(group_.size());
+  }
+
+  Group group_;
+  std::shared_ptr<Link> link_;
+  std::unordered_map<const TensorState*, std::pair<Session*, TensorIndex>>
+      producer_of_;
+  std::vector<Passed> passed_;
+};
+
+void link_sessions(const std::vector<std::shared_ptr<Session>>& handles) {
+  const Group group = group_of(handles);
+  const auto locks = lock_all(group);
+  for (Session* session : group) require_linkable(*session, *group.front());
+  for (Session* session : group) {
+    session->in_flight.wait_until_idle();
+    session->link.leave();
+    session->batches->forget_bindings();
+    session->executor.forget_phases();
+  }
+  try {
+    LinkBuilder(group, handles).run();
+  } catch (...) {
+    for (Session* session : group) session->link.leave();
+    throw;
+  }
+}
+
+}  // namespace traingraph

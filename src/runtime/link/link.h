@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// Link: what several graphs share while they are linked. LinkMember: one
+// graph's view of its link, and which of the graph's gradients have no source.
+//
+//   first:  x -> A -> t          t's user gradient  <--+  one storage
+//   second: t -> B -> loss       t's accumulator    ---+
+//   parameters of both: one buffer anyway (tensors know it), one accumulator,
+//   and the first graph with an optimizer updates them.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/execution/inputs.h"
+
+namespace traingraph {
+
+struct Session;
+
+/// The gradient pass that left a contribution in a shared accumulator.
+using Contribution = std::shared_ptr<ExecutionState>;
+
+class LinkMember;
+
+struct Link {
+  /// Held from when an execution's factors are chosen until it is submitted.
+  std::mutex mutex;
+  /// Shared accumulators: the contribution that no update, or no gradient pass
+  /// of the producing graph, has consumed yet.
+  std::unordered_map<const DeviceStorage*, Contribution> contributions;
+  std::unordered_map<const TensorState*, LentResult> results;
+  /// Graphs that use the same optimizer object, and those of them that have
+  /// updated in its current step; it has room for all.
+  struct SharedOptimizer {
+    std::vector<const LinkMember*> users, updated;
+  };
+  std::unordered_map<const Optimizer*, SharedOptimizer> optimizers;
+  /// A graph reads results of another one. Then all executions are one chain:
+  /// a failed one fails all that would read what it did not compute.
+  bool shares_results = false;
+  std::shared_ptr<ExecutionState> last;
+  /// A graph was compiled or linked again.
+  std::atomic<bool> is_broken{false};
+  /// Expired: the user has dropped the graph, so it cannot run any more, even
+  /// if work in flight still keeps the session alive.
+  std::vector<std::weak_ptr<Session>> handles;
+};
+
+/// Joins graphs; the first comes first in forward order. Handles as users hold
+/// them. Throws InvalidArgument, StateError; then no graph is linked.
+void link_sessions(const std::vector<std::shared_ptr<Session>>& handles);
+
+class LinkMember {
+ public:
+  LinkMember(Placement& placement, Inputs& inputs)
+      : placement_(placement), inputs_(inputs) {}
+  ~LinkMember() { leave(); }
+  LinkMember(const LinkMember&) = delete;
+  LinkMember& operator=(const LinkMember&) = delete;
+
+  /// After compile. `main` outlives what is asked afterwards.
+  void start(const Compilation& main, const UserObjects& objects);
+  /// Breaks the link for all of its graphs. Those that read this one's results
+  /// hold that memory, so it stays allocated.
+  void leave() noexcept;
+  Link* link() const { return link_.get(); }
+
+  /// Is the update of a parameter left out: no gradient reaches it, or a linked
+  /// graph updates it?
+  bool skips_update(TensorIndex parameter) const;
+  /// Do all graphs that read this one's results run?
+  bool is_fed(const MergedGraph::UserGradient& user) const {
+    return fed_[user.gradient];
+  }
+
+  // An execution, in this order; from the second on under the link's mutex.
+  void require(const Call& call, std::int64_t batch) const;
+  /// Throws StateError unless linked graphs have computed what this one reads.
+  void require_order(const Call& call) const;
+  /// The execution that this one has to wait for; null: none.
+  std::shared_ptr<ExecutionState> dependency(Segment segment) const;
+  /// Whether gradients are added to what linked graphs have left.
+  void write_factors(HostWriter& writer, ExecutionState& slot);
+  /// Before learning rates are read. A graph that updates a second time ends
+  /// the optimizer's step without waiting for the other graphs.
+  void start_update(ExecutionState& slot);
+  // Nothing fails from here on.
+  void count_contributions(const Contribution& slot) noexcept;
+  /// False while other graphs of the optimizer have not updated in this step.
+  bool ends_step() noexcept;
+  void advance(Segment segment, const Contribution& slot) noexcept;
+
+ private:
+  friend class LinkBuilder;
+
+  void find_live_gradients();
+  void index_accumulators();
+  const MergedGraph& graph() const { return *main_->graph; }
+  PlanKind shared_plan() const {
+    return graph().trains ? PlanKind::Phases : PlanKind::Inference;
+  }
+  void require_source(const Call& call, const Input& input) const;
+  Contribution* contribution_in(TensorIndex tensor) const;
+
+  Placement& placement_;
+  Inputs& inputs_;
+  const Compilation* main_ = nullptr;
+  const UserObjects* objects_ = nullptr;
+
+  std::shared_ptr<Link> link_;
+  /// By tensor. not_updated_: parameters that another graph updates or that
+  /// have no gradient. fed_: user gradients that linked graphs supply. live_:
+  /// parameters and inputs whose gradient comes from a loss or from a user
+  /// gradient that the user or a linked graph supplies.
+  std::vector<bool> not_updated_, fed_, live_;
+  /// Results that linked graphs read in this graph's arena, and arenas of
+  /// linked graphs that this one reads: they outlive the graph that computes
+  /// them.
+  std::vector<LentResult*> lent_;
+  std::vector<std::shared_ptr<Arena>> borrowed_;
+  /// The factors of MergedGraph::accumulators, and what of the link they and
+  /// the end of a gradient pass or update concern; null where nothing is
+  /// shared.
+  std::vector<float> factors_;
+  std::vector<Contribution*> added_to_;  // by factor
+  std::vector<bool> adds_;               // by factor: more than zeros
+  std::vector<Contribution*> used_by_gradient_, used_by_update_;
+};
+
+}  // namespace traingraph

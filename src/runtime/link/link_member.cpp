@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+// A linkable graph takes a gradient for each result that none of its nodes
+// reads. When no linked graph supplies it, the parameters that it alone reaches
+// have no gradient: a zero would still let decay and momentum move them.
+#include <algorithm>
+
+#include "runtime/link/link.h"
+#include "traingraph/error.h"
+
+namespace traingraph {
+namespace {
+
+/// By value: does it depend on a seed through nodes of the gradient phase?
+std::vector<bool> reached_from(const std::vector<ValueId>& seeds,
+                               const Program& program) {
+  std::vector<bool> is_reached(program.values().size(), false);
+  for (ValueId seed : seeds) is_reached[seed] = true;
+  for (const Node& node : program.nodes()) {
+    if (node.phase != Phase::Gradient) continue;
+    const bool reads_any = std::ranges::any_of(
+        node.inputs, [&](ValueId v) { return v != kNoValue && is_reached[v]; });
+    if (!reads_any) continue;
+    for (ValueId v : node.outputs) is_reached[v] = true;
+    // An accumulator is no output.
+    const bool accumulates = node.op->kind == OpKind::AccumulateGradient;
+    if (accumulates) is_reached[node.inputs[0]] = true;
+  }
+  return is_reached;
+}
+
+}  // namespace
+
+void LinkMember::start(const Compilation& main, const UserObjects& objects) {
+  main_ = &main;
+  objects_ = &objects;
+  not_updated_.assign(graph().tensors.size(), false);
+  fed_.assign(graph().tensors.size(), false);
+  find_live_gradients();
+  index_accumulators();
+}
+
+void LinkMember::leave() noexcept {
+  if (link_) link_->is_broken = true;
+  link_.reset();
+  placement_.redirect_back();
+  std::ranges::fill(added_to_, nullptr);
+  used_by_gradient_.clear();
+  used_by_update_.clear();
+  lent_.clear();
+  borrowed_.clear();
+  for (Input& input : inputs_.undeclared()) input.is_fed = false;
+  for (auto& [name, input] : inputs_.declared()) {
+    if (input.source) input.is_on_device = false;
+    input.source = nullptr;
+  }
+  std::fill(not_updated_.begin(), not_updated_.end(), false);
+  const bool was_fed = std::ranges::count(fed_, true) > 0;
+  std::fill(fed_.begin(), fed_.end(), false);
+  if (was_fed) find_live_gradients();
+}
+
+/// Fills live_: tensors whose gradient comes from a loss or from a user
+/// gradient that is supplied.
+void LinkMember::find_live_gradients() {
+  live_.assign(graph().tensors.size(), false);
+  if (!graph().trains) return;
+  const Assembled& a = main_->training->assembled;
+  std::vector<ValueId> supplied = a.loss_seeds, missing;
+  for (const auto& user : graph().user_gradients) {
+    const ValueId seed = a.find(user.gradient);
+    if (seed == kNoValue) continue;
+    (user.is_boundary && !is_fed(user) ? missing : supplied).push_back(seed);
+  }
+  const std::vector<bool> is_supplied = reached_from(supplied, a.program);
+  const std::vector<bool> is_missing = reached_from(missing, a.program);
+  const auto is_live = [&](ValueId gradient) {
+    return is_supplied[gradient] || !is_missing[gradient];
+  };
+  for (const Trained& t : a.trained) live_[t.tensor] = is_live(t.gradient);
+  for (const auto& [tensor, gradient] : a.input_gradients) {
+    live_[tensor] = is_live(gradient);
+  }
+}
+
+bool LinkMember::skips_update(TensorIndex parameter) const {
+  return link_ ? not_updated_[parameter] : !live_[parameter];
+}
+
+void LinkMember::require(const Call& call, std::int64_t batch) const {
+  if (!link_) return;
+  const bool is_gone = std::ranges::any_of(
+      link_->handles, [](const auto& handle) { return handle.expired(); });
+  if (is_gone || link_->is_broken) {
+    throw StateError(ErrorInfo{
+        .op = call.name,
+        .what = "a linked graph was compiled or linked again, or is gone",
+        .hint = "Call link() again."});
+  }
+  if (!link_->shares_results) return;
+  if (batch != graph().batch) {
+    throw UnsupportedError(
+        ErrorInfo{.op = call.name,
+                  .what = "linked graphs that share results run one batch size",
+                  .expected = std::to_string(graph().batch),
+                  .got = std::to_string(batch),
+                  .hint = "Pass the results on through the host."});
+  }
+  if (lent_.empty() || plan_of(call.segment) == shared_plan()) return;
+  throw StateError(ErrorInfo{
+      .op = call.name,
+      .what = "a linked graph reads results of separate phases only",
+      .expected = "execute_forward, execute_gradient and "
+                  "execute_optimizer_update",
+      .hint = "For inference link inference graphs of the same objects."});
+}
+
+void LinkMember::require_order(const Call& call) const {
+  if (!link_) return;
+  for (const auto& [name, input] : inputs_.declared()) {
+    if (input.source) require_source(call, input);
+  }
+  if (!differentiates(call.segment)) return;
+  for (const auto& user : graph().user_gradients) {
+    if (!is_fed(user)) continue;
+    const Contribution* const contribution = contribution_in(user.gradient);
+    if (contribution && *contribution) continue;
+    throw StateError(ErrorInfo{
+        .op = call.name,
+        .node = graph().tensors[user.of].name,
+        .what = "no linked graph has passed a gradient for this result since "
+                "the last forward pass",
+        .expected = "execute_gradient of the graph that reads it before",
+        .hint = "Gradient passes go backwards through the link."});
+  }
+}
+
+void LinkMember::require_source(const Call& call, const Input& input) const {
+  const bool may_be_absent =
+      call.segment == Segment::InferenceWithoutLabels && input.is_label();
+  if (call.segment == Segment::Update || may_be_absent) return;
+  const std::uint64_t runs = input.source->runs;
+  if (runs == 0) {
+    throw StateError(
+        ErrorInfo{.op = call.name,
+                  .node = input.name,
+                  .what = "the linked graph that computes this tensor has not "
+                          "run since the graphs were linked",
+                  .expected = "a forward pass of that graph before",
+                  .hint = "Forward passes go forwards through the link."});
+  }
+  if (call.segment != Segment::Gradient || runs == input.seen_runs) return;
+  throw StateError(ErrorInfo{
+      .op = call.name,
+      .node = input.name,
+      .what = "the linked graph that computes this tensor has run again since "
+              "the forward pass",
+      .expected = "execute_gradient before that",
+      .hint = "Run this graph's forward pass again."});
+}
+
+/// A graph that reads no results of others starts a new chain with its forward.
+std::shared_ptr<ExecutionState> LinkMember::dependency(Segment segment) const {
+  if (!link_ || !link_->shares_results) return nullptr;
+  const bool is_first = borrowed_.empty() && runs_forward(segment);
+  return is_first ? nullptr : link_->last;
+}
+
+Contribution* LinkMember::contribution_in(TensorIndex tensor) const {
+  const auto& placed = placement_.of(tensor);
+  if (!link_ || !placed) return nullptr;
+  const auto shared = link_->contributions.find(placed.get());
+  return shared == link_->contributions.end() ? nullptr : &shared->second;
+}
+
+/// Looks up which shared accumulators this graph's passes add to and use.
+void LinkMember::index_accumulators() {
+  factors_.clear();
+  added_to_.clear();
+  adds_.clear();
+  used_by_gradient_.clear();
+  used_by_update_.clear();
+  const std::size_t num_trainable = graph().trainable.size();
+  for (std::size_t i = 0; i < graph().accumulators.size(); ++i) {
+    const auto& [of, into] = graph().accumulators[i];
+    Contribution* const contribution =
+        into == kNoTensor ? nullptr : contribution_in(into);
+    factors_.push_back(0);
+    added_to_.push_back(contribution);
+    adds_.push_back(live_[of]);
+    // Parameters come first.
+    const bool is_updated_here = i < num_trainable && !skips_update(of);
+    if (contribution && is_updated_here) {
+      used_by_update_.push_back(contribution);
+    }
+  }
+  for (const auto& user : graph().user_gradients) {
+    if (Contribution* const contribution = contribution_in(user.gradient)) {
+      used_by_gradient_.push_back(contribution);
+    }
+  }
+}
+
+/// 1 adds to what another linked graph has left, 0 starts afresh: also when
+/// that graph's gradient pass failed.
+void LinkMember::write_factors(HostWriter& writer, ExecutionState& slot) {
+  if (factors_.empty()) return;
+  std::ranges::fill(factors_, 0.0f);
+  for (std::size_t i = 0; link_ && i < factors_.size(); ++i) {
+    const Contribution* contribution = added_to_[i];
+    if (!contribution || !*contribution || (*contribution)->error()) continue;
+    factors_[i] = 1;
+    slot.depend_on(*contribution);
+  }
+  for (Contribution* used : used_by_gradient_) slot.depend_on(*used);
+  writer.write(graph().accumulation, factors_.data(),
+               factors_.size() * sizeof(float));
+}
+
+void LinkMember::start_update(ExecutionState& slot) {
+  for (Contribution* used : used_by_update_) slot.depend_on(*used);
+  if (!link_) return;
+  Optimizer& optimizer = *objects_->optimizer;
+  auto& updated = link_->optimizers.at(&optimizer).updated;
+  if (std::ranges::find(updated, this) == updated.end()) return;
+  updated.clear();
+  move_time_step(optimizer, +1);
+}
+
+void LinkMember::count_contributions(const Contribution& slot) noexcept {
+  if (!link_) return;
+  for (std::size_t i = 0; i < added_to_.size(); ++i) {
+    if (added_to_[i] && adds_[i]) *added_to_[i] = slot;
+  }
+  for (Contribution* used : used_by_gradient_) used->reset();
+}
+
+bool LinkMember::ends_step() noexcept {
+  if (!link_) return true;
+  for (Contribution* used : used_by_update_) used->reset();
+  auto& [users, updated] = link_->optimizers.at(objects_->optimizer.get());
+  if (std::ranges::find(users, this) == users.end()) return false;
+  updated.push_back(this);
+  if (updated.size() < users.size()) return false;
+  updated.clear();
+  return true;
+}
+
+void LinkMember::advance(Segment segment, const Contribution& slot) noexcept {
+  if (!link_) return;
+  if (link_->shares_results) link_->last = slot;
+  const bool computes_results =
+      plan_of(segment) == shared_plan() && runs_forward(segment);
+  if (!computes_results) return;
+  for (LentResult* lent : lent_) ++lent->runs;
+  // Gradients of the results before are not those of the new ones.
+  for (Contribution* used : used_by_gradient_) used->reset();
+}
+
+}  // namespace traingraph

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+// The half of Tensor that touches devices. Every copy goes through the
+// device's queue (transfer.h).
+#include <cstring>
+
+#include "graph/tensor_state.h"
+#include "runtime/memory/transfer.h"
+#include "traingraph/device.h"
+#include "traingraph/error.h"
+#include "traingraph/tensor.h"
+
+namespace traingraph {
+namespace {
+
+std::shared_ptr<DeviceStorage> device_of(const TensorState& state) {
+  std::scoped_lock lock(state.mutex);
+  return state.device;
+}
+
+std::vector<OptimizerSlot> slots_of(const TensorState& state) {
+  std::scoped_lock lock(state.mutex);
+  return state.slots;
+}
+
+/// Stores one host buffer per slot, or none when their numbers differ. Returns
+/// the slots.
+std::vector<OptimizerSlot> store_slots(TensorState& state,
+                                       std::span<const HostData> hosts) {
+  std::scoped_lock lock(state.mutex);
+  auto& slots = state.slots;
+  if (slots.empty()) slots.resize(hosts.size());  // kept for compile
+  for (std::size_t i = 0; slots.size() == hosts.size() && i < hosts.size();
+       ++i) {
+    slots[i].host = hosts[i];
+  }
+  return slots;
+}
+
+DeviceStorage& require_device(const std::shared_ptr<DeviceStorage>& storage,
+                              const char* call, const Tensor& tensor) {
+  if (storage) return *storage;
+  throw StateError(
+      ErrorInfo{.op = call,
+                .node = tensor.label(),
+                .what = "no device holds this tensor",
+                .expected = "a parameter or an output of a compiled graph",
+                .hint = "Intermediate results are readable after add_outputs, "
+                        "or with debug_layers."});
+}
+
+void require_size(const char* call, const Tensor& tensor, std::size_t got) {
+  const std::size_t expected = tensor.descriptor().size_bytes();
+  if (got >= expected) return;
+  throw ShapeError(ErrorInfo{.op = call,
+                             .node = tensor.label(),
+                             .what = "the memory is too small",
+                             .expected = std::to_string(expected) + " bytes",
+                             .got = std::to_string(got)});
+}
+
+void require_slot(const char* call, const Tensor& parameter,
+                  const TensorDescriptor& slot, const TensorData& data) {
+  if (data.descriptor && data.descriptor->data_type != slot.data_type) {
+    throw DTypeError(
+        ErrorInfo{.op = call,
+                  .node = parameter.label(),
+                  .what = "the data has the wrong type",
+                  .expected = std::string(to_string(slot.data_type)),
+                  .got = std::string(to_string(data.descriptor->data_type))});
+  }
+  const std::size_t got = data.bytes ? data.length : 0;
+  if (got >= slot.size_bytes()) return;
+  throw ShapeError(ErrorInfo{.op = call,
+                             .node = parameter.label(),
+                             .what = "the memory is too small",
+                             .expected = std::to_string(slot.size_bytes()) +
+                                         " bytes, " + slot.to_string(),
+                             .got = std::to_string(got)});
+}
+
+}  // namespace
+
+std::optional<Device> Tensor::device() const {
+  const auto storage = device_of(*state_);
+  if (!storage) return std::nullopt;
+  return Device(storage->context);
+}
+
+void Tensor::synchronize_data() const {
+  const auto storage = device_of(*state_);
+  DeviceStorage& device = require_device(storage, "synchronize_data", *this);
+  std::vector<std::byte> bytes(device.bytes);
+  read_device(device, descriptor(), bytes);
+  store_host(*state_, bytes);
+}
+
+void Tensor::copy_data_from_device_memory(std::span<std::byte> out) const {
+  const char* call = "copy_data_from_device_memory";
+  const auto storage = device_of(*state_);
+  DeviceStorage& device = require_device(storage, call, *this);
+  require_size(call, *this, out.size());
+  read_device(device, descriptor(), out.first(descriptor().size_bytes()));
+}
+
+void Tensor::set_data(const TensorData& data) const {
+  const std::size_t size = descriptor().size_bytes();
+  if (state_->is_result) {
+    throw StateError(
+        ErrorInfo{.op = "set_data",
+                  .node = label(),
+                  .what = "the tensor is a result, which executions compute",
+                  .expected = "an input, a parameter or a constant"});
+  }
+  // The host's copy first: an arena that is being allocated takes it.
+  set_host(*state_, data);
+  const auto storage = device_of(*state_);
+  if (storage && storage->holds_value()) {
+    write_device(*storage, {data.bytes, size});
+  }
+}
+
+void Tensor::bind_and_write_data(const TensorData& data, const Device&) const {
+  set_data(data);
+}
+
+void Tensor::synchronize_optimizer_data() const {
+  std::vector<OptimizerSlot> slots = slots_of(*state_);
+  for (OptimizerSlot& slot : slots) {
+    DeviceStorage& device =
+        require_device(slot.device, "synchronize_optimizer_data", *this);
+    if (slot.host.size < device.bytes) slot.host = allocate_host(device.bytes);
+    read_device(device, slot_descriptor(descriptor()),
+                {slot.host.bytes, device.bytes});
+  }
+  std::scoped_lock lock(state_->mutex);
+  // A compile meanwhile may have replaced the slots.
+  for (std::size_t i = 0; i < slots.size() && i < state_->slots.size(); ++i) {
+    OptimizerSlot& now = state_->slots[i];
+    if (now.device == slots[i].device) now.host = std::move(slots[i].host);
+  }
+}
+
+void Tensor::bind_optimizer_data(std::span<const TensorData> data) const {
+  const char* call = "bind_optimizer_data";
+  const TensorDescriptor desc = slot_descriptor(descriptor());
+  const std::size_t bytes = desc.size_bytes();
+  std::vector<HostData> hosts;
+  for (const TensorData& item : data) {
+    require_slot(call, *this, desc, item);
+    hosts.push_back(allocate_host(bytes));
+    std::memcpy(hosts.back().bytes, item.bytes, bytes);
+  }
+  const std::vector<OptimizerSlot> slots = store_slots(*state_, hosts);
+  if (slots.size() != hosts.size()) {
+    throw InvalidArgument(
+        ErrorInfo{.op = call,
+                  .node = label(),
+                  .what = "the number of buffers differs from the optimizer's",
+                  .expected = std::to_string(slots.size()),
+                  .got = std::to_string(data.size()),
+                  .hint = "optimizer_data() lists them in order."});
+  }
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].device) write_device(*slots[i].device, {data[i].bytes, bytes});
+  }
+}
+
+}  // namespace traingraph

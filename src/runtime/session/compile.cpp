@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+// From a declaration to a graph that runs.
+#include <algorithm>
+
+#include "graph/platform.h"
+#include "layers/names.h"
+#include "runtime/device/backend.h"
+#include "runtime/session/session.h"
+#include "traingraph/error.h"
+
+namespace traingraph {
+namespace {
+
+/// Freezes graph objects; each compile that holds one, or has succeeded,
+/// counts.
+class Freeze {
+ public:
+  explicit Freeze(const std::vector<std::shared_ptr<GraphState>>& graphs)
+      : graphs_(graphs) {
+    count(+1);
+  }
+  ~Freeze() { count(-1); }
+  void keep() { graphs_.clear(); }
+
+ private:
+  void count(int change) {
+    for (const auto& graph : graphs_) {
+      std::scoped_lock lock(graph->mutex);
+      graph->num_compiles += change;
+    }
+  }
+
+  std::vector<std::shared_ptr<GraphState>> graphs_;
+};
+
+void require_not_negative(const char* option, double value) {
+  if (value >= 0) return;  // false for NaN
+  throw InvalidArgument(ErrorInfo{.op = "compile",
+                                  .node = option,
+                                  .what = "the option must not be negative",
+                                  .expected = "a number >= 0",
+                                  .got = std::to_string(value)});
+}
+
+void require_compilable(const Declaration& declaration,
+                        const CompileOptions& options) {
+  if (!declaration.has_nodes()) {
+    throw StateError(ErrorInfo{.op = "compile",
+                               .what = "the graph has no nodes",
+                               .hint = "Add layers with Graph::node."});
+  }
+  require_not_negative("max_gpu_ms", options.max_gpu_ms);
+  require_not_negative("verify_tolerance", options.verify_tolerance);
+}
+
+void require_constant_is_read(const Declaration& declaration,
+                              const std::string& name, const Tensor& tensor) {
+  const auto is_this = [&](const auto& entry) {
+    return entry.second == tensor;
+  };
+  const bool is_label = std::ranges::any_of(declaration.labels, is_this) ||
+                        std::ranges::any_of(declaration.label_weights, is_this);
+  if (tensor && (is_label || declaration.uses(tensor))) return;
+  throw InvalidArgument(
+      ErrorInfo{.op = "compile",
+                .node = name,
+                .what = "no node reads this constant",
+                .expected = "a source of a node of this graph",
+                .hint = "Is it a tensor of another graph?"});
+}
+
+void declare_constants(Declaration& declaration, const TensorMap& tensors,
+                       DataList data) {
+  for (const auto& [name, tensor] : tensors) {
+    require_constant_is_read(declaration, name, tensor);
+  }
+  for (const NamedData& item : data) {
+    const auto it = tensors.find(std::string(item.name));
+    if (it == tensors.end()) {
+      throw InvalidArgument(ErrorInfo{
+          .op = "compile",
+          .node = std::string(item.name),
+          .what = "data for a constant that input_tensors does not list"});
+    }
+    it->second.set_data(item.data);
+  }
+  for (const auto& [name, tensor] : tensors) {
+    if (tensor.has_data()) continue;
+    throw InvalidArgument(ErrorInfo{
+        .op = "compile", .node = name, .what = "the constant has no data"});
+  }
+  declaration.constants = tensors;
+}
+
+void require_inputs_are_used(const Compilation& compilation) {
+  const MergedGraph& graph = *compilation.graph;
+  const auto is_used = [&](TensorIndex tensor) {
+    return compilation.inference.assembled.find(tensor) != kNoValue ||
+           (compilation.training &&
+            compilation.training->assembled.find(tensor) != kNoValue);
+  };
+  for (const auto* names :
+       {&graph.inputs, &graph.labels, &graph.label_weights}) {
+    for (const auto& [name, tensor] : *names) {
+      if (is_used(tensor)) continue;
+      throw InvalidArgument(
+          ErrorInfo{.op = "compile",
+                    .node = name,
+                    .what = "no node reads this declared tensor",
+                    .expected = "a source of a node of this graph",
+                    .got = "\"" + graph.tensors[tensor].name + "\"",
+                    .hint = "Is it a tensor of another graph?"});
+    }
+  }
+}
+
+std::shared_ptr<DeviceContext> context_of(const Device& device,
+                                          const CompileOptions& options) {
+  if (!options.verify) return device.context();
+  return find_verifying_context(device.context(), options.verify->context(),
+                                options.verify_tolerance);
+}
+
+CompilerOptions compiler_options(const CompileOptions& options) {
+  return {.fuses = !options.disable_layer_fusion && !options.debug_layers,
+          // What is compared after a run must not be overwritten before.
+          .reuses_memory = options.reuses_memory && !options.verify,
+          .max_gpu_ms = options.max_gpu_ms};
+}
+
+/// A compile that fails leaves the graph uncompiled, whatever it was before.
+void forget_compilation(Session& session) {
+  session.link.leave();
+  session.executor.forget();
+  session.gradient_tensors.clear();
+  session.batches.reset();
+}
+
+void finish_compile(Session& session, Merged merged,
+                    const CompilerOptions& options) {
+  session.objects = std::move(merged.objects);
+  auto batches = std::make_unique<Batches>(
+      std::make_shared<const MergedGraph>(std::move(merged.graph)),
+      session.placement.context(), options);
+  const Compilation& main = batches->main()->compilation;
+  require_inputs_are_used(main);
+  session.placement.place(main, session.objects);
+  session.placement.size_arenas(main);
+  session.inputs.collect(main, session.objects);
+  session.batches = std::move(batches);
+  session.link.start(main, session.objects);
+  create_readable_tensors(session);
+  ++session.num_compiles;
+}
+
+}  // namespace
+
+void Session::require_compiled(const char* call) const {
+  traingraph::require_compiled(batches.get(), call);
+}
+
+void Session::require_not_compiled(const char* call) const {
+  if (!batches) return;
+  throw StateError(ErrorInfo{.op = call,
+                             .what = "the graph is compiled already",
+                             .hint = "Declare everything before compile()."});
+}
+
+void Session::place_layers() const {
+  for (const LayerPtr& layer : objects.layers) {
+    layer->device_type_ = device->actual_device_type();
+  }
+}
+
+void compile(Session& session, const Device& device,
+             const CompileOptions& options, const TensorMap& constants,
+             DataList constants_data) {
+  std::scoped_lock lock(session.mutex);
+  session.in_flight.wait_until_idle();
+  Declaration& declaration = session.declaration;
+  require_compilable(declaration, options);
+  declare_constants(declaration, constants, constants_data);
+  Freeze freeze(declaration.graphs);
+  LayerNames::make_unique(declaration.graphs, declaration.trained_inputs);
+  forget_compilation(session);
+  session.device = device;
+  declaration.computes_all_gradients = options.compute_all_gradients;
+  declaration.is_linkable = options.link_graphs;
+  declaration.debugs_layers = options.debug_layers;
+  declaration.forget_boundary_gradients();
+  const bool takes_gradients = options.link_graphs && declaration.trains;
+  if (takes_gradients) declaration.allocate_boundary_gradients();
+  session.placement.reset(context_of(device, options));
+  finish_compile(session, merge_graphs(declaration), compiler_options(options));
+  session.executor.start(
+      {.of_layers = Settings(declaration),
+       // Verified graphs compare what has been freed, too.
+       .poisons_memory = options.poisons_memory && !options.verify,
+       .seed = platform_seed()});
+  freeze.keep();
+  session.place_layers();
+}
+
+void compile_optimizer(Session& session, OptimizerPtr optimizer) {
+  std::scoped_lock lock(session.mutex);
+  session.require_compiled("compile_optimizer");
+  if (!optimizer) {
+    throw InvalidArgument(
+        ErrorInfo{.op = "compile_optimizer", .what = "there is no optimizer"});
+  }
+  if (session.link.link()) {
+    throw StateError(
+        ErrorInfo{.op = "compile_optimizer",
+                  .what = "the graph is linked, and linked graphs agree on who "
+                          "updates shared parameters",
+                  .hint = "Call compile_optimizer() before link()."});
+  }
+  session.in_flight.wait_until_idle();
+  Merged merged{session.batches->graph(), session.objects};
+  const CompilerOptions options = session.batches->options();
+  forget_compilation(session);
+  session.declaration.optimizer = optimizer;
+  session.placement.drop_slots(merged.graph.first_slot);
+  set_optimizer(merged, std::move(optimizer), /*keeps_host_data=*/false);
+  finish_compile(session, std::move(merged), options);
+}
+
+}  // namespace traingraph

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// Session: everything behind a TrainingGraph or InferenceGraph, in parts that
+// each have one owner and one time at which they change:
+//
+//   declaration   what the user said                     until compile
+//   batches       compiled programs and plans            never; one per batch
+//   placement     device memory                          at compile, at link
+//   inputs, link, executor                               each call
+//
+// `mutex` guards all of them and is held while a call is checked and enqueued,
+// so that the order of calls is the order of executions. Work in flight touches
+// only its own slot, the arenas and the counters of what is in flight.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+#include "base/fair_mutex.h"
+#include "compiler/declaration.h"
+#include "runtime/execution/executor.h"
+#include "traingraph/training_graph.h"
+
+namespace traingraph {
+
+struct Session : std::enable_shared_from_this<Session> {
+  /// Throws StateError.
+  void require_compiled(const char* call) const;
+  void require_not_compiled(const char* call) const;
+  /// The program that execute() runs.
+  PlanKind main_plan() const {
+    return batches->graph().trains ? PlanKind::Step : PlanKind::Inference;
+  }
+  const Compilation& main() const { return batches->main()->compilation; }
+  /// Layers say on which device they are compiled.
+  void place_layers() const;
+
+  mutable FairMutex mutex;
+  Declaration declaration;
+
+  std::optional<Device> device;
+  int num_compiles = 0;
+  /// The user's tensors and layers; compiled parts know them by index.
+  UserObjects objects;
+  std::unique_ptr<Batches> batches;  // null: not compiled
+  Placement placement;
+
+  Inputs inputs;
+  InFlight in_flight;
+  LinkMember link{placement, inputs};
+  Executor executor{
+      *this, {mutex, batches, objects, placement, inputs, link, in_flight}};
+
+  /// Tensors that read gradients on the device, by what they are gradients of.
+  std::unordered_map<const TensorState*, Tensor> gradient_tensors;
+};
+
+// --- compile.cpp ---
+void compile(Session& session, const Device& device,
+             const CompileOptions& options, const TensorMap& constants,
+             DataList constants_data);
+void compile_optimizer(Session& session, OptimizerPtr optimizer);
+
+// --- readable.cpp ---
+/// Makes outputs, gradients and results of debugged layers readable.
+void create_readable_tensors(Session& session);
+
+}  // namespace traingraph
