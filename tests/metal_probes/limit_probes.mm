@@ -2,12 +2,16 @@
 // Sizes from which products, and ranks from which reductions, go wrong.
 #include <algorithm>
 
-#include "metal/assumptions.h"
+#include "metal/gpu_limits.h"
 #import "tests/metal_probes/lab.h"
 #include "tests/metal_probes/probe.h"
 
 namespace traingraph::metal::probes {
 namespace {
+
+/// The careful values; a machine may do better.
+constexpr GpuLimits kLimits;
+constexpr std::int64_t kFirstWrong = kLimits.max_matmul_extent + 1;
 
 /// Small integers: their sums are exact in float32.
 float left(std::int64_t i) { return static_cast<float>(i % 5 - 2); }
@@ -48,10 +52,10 @@ bool is_product_right(std::int64_t matrices, std::int64_t inner) {
 }
 
 std::string explain_extents(bool (*is_right)(std::int64_t extent)) {
-  std::string answer = is_right(kMatMulLimit - 1) ? "right" : "wrong";
-  answer += " below " + std::to_string(kMatMulLimit);
+  std::string answer = is_right(kFirstWrong - 1) ? "right" : "wrong";
+  answer += " below " + std::to_string(kFirstWrong);
   for (std::int64_t more : {0, 1, 7000, 32768, 32769, 40000}) {
-    const std::int64_t extent = kMatMulLimit + more;
+    const std::int64_t extent = kFirstWrong + more;
     answer += std::string(", ") + (is_right(extent) ? "right" : "wrong") +
               " at " + std::to_string(extent);
   }
@@ -156,7 +160,7 @@ std::string wrong_axes(int rank) {
 }
 
 std::string reductions_of_reliable_rank() {
-  for (int rank = 1; rank <= kReliableRank; ++rank) {
+  for (int rank = 1; rank <= kLimits.reliable_rank; ++rank) {
     const std::string wrong = wrong_axes(rank);
     if (!wrong.empty()) {
       return "wrong at rank " + std::to_string(rank) + ':' + wrong;
@@ -167,7 +171,8 @@ std::string reductions_of_reliable_rank() {
 
 std::string reductions_of_higher_rank() {
   std::string answer;
-  for (int rank = kReliableRank + 1; rank <= kReliableRank + 2; ++rank) {
+  for (int rank = kLimits.reliable_rank + 1; rank <= kLimits.reliable_rank + 2;
+       ++rank) {
     const std::string wrong = wrong_axes(rank);
     if (!answer.empty()) answer += ", ";
     answer += "rank " + std::to_string(rank) +
@@ -179,28 +184,28 @@ std::string reductions_of_higher_rank() {
 }  // namespace
 
 std::vector<Probe> limit_probes() {
-  const std::string right_below = "right below " + std::to_string(kMatMulLimit);
+  const std::string right_below = "right below " + std::to_string(kFirstWrong);
   return {
       {.name = "inner_extents",
        .question = "matrix products by inner extent",
        .answer = inner_extents,
-       .constant = "kMatMulLimit",
+       .constant = "max_matmul_extent",
        .expected = right_below},
       {.name = "matrix_counts",
        .question = "matrix products by number of matrices",
        .answer = matrix_counts,
-       .constant = "kMatMulLimit",
+       .constant = "max_matmul_extent",
        .expected = right_below},
       {.name = "changing_sizes",
        .question = "matrix products of changing sizes in one process",
        .answer = changing_sizes},
       {.name = "reliable_reductions",
-       .question = "reductions up to kReliableRank",
+       .question = "reductions up to reliable_rank",
        .answer = reductions_of_reliable_rank,
-       .constant = "kReliableRank",
+       .constant = "reliable_rank",
        .expected = "right"},
       {.name = "higher_reductions",
-       .question = "reductions beyond kReliableRank",
+       .question = "reductions beyond reliable_rank",
        .answer = reductions_of_higher_rank,
        .may_abort = true},
   };

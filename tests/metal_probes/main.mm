@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // metal_probes         asks all questions, prints "question: answer" lines and
-//                      what contradicts metal/assumptions.h.
+//                      what contradicts metal/assumptions.h and gpu_limits.h.
 // metal_probes <name>  asks one; what the above runs as child processes.
 #include <spawn.h>
 #include <sys/wait.h>
@@ -107,7 +107,7 @@ int ask_all(const char* program) {
         std::string(probe.constant) + " (" + probe.question + "): expected \"" +
         probe.expected + "\", got \"" + outcome.answer + '"');
   }
-  std::printf("\nmetal/assumptions.h: %zu contradicted\n",
+  std::printf("\nmetal/assumptions.h and gpu_limits.h: %zu contradicted\n",
               contradictions.size());
   for (const auto& line : contradictions) std::printf("%s\n", line.c_str());
   if (num_crashes > 0) std::printf("%d probes crashed\n", num_crashes);

@@ -15,8 +15,8 @@ struct Probe {
   std::string (*answer)();
   /// The question is whether MPSGraph accepts something at all.
   bool may_abort = false;
-  /// A constant of metal/assumptions.h, and how the answer begins where it
-  /// holds.
+  /// A constant of metal/assumptions.h or gpu_limits.h, and how the answer
+  /// begins where it holds.
   const char* constant = nullptr;
   std::string expected = {};
 };

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "metal/assumptions.h"
+#include "metal/gpu_limits.h"
 #import "tests/metal_probes/lab.h"
 #include "tests/metal_probes/probe.h"
 
@@ -41,7 +41,8 @@ std::string flops() {
                             secondaryTensor:lab.input(ones, {kSide, kSide})
                                        name:@"product"];
   const double work = 2.0 * kSide * kSide * kSide;
-  return compare(work / best_seconds(lab, product), kFlopsPerSecond, "flop");
+  return compare(work / best_seconds(lab, product),
+                 GpuLimits{}.flops_per_second, "flop");
 }
 
 std::string bytes() {
@@ -52,7 +53,8 @@ std::string bytes() {
                                  secondaryTensor:y
                                             name:@"sum"];
   const double work = 3.0 * kCount * sizeof(float);
-  return compare(work / best_seconds(lab, sum), kBytesPerSecond, "byte");
+  return compare(work / best_seconds(lab, sum), GpuLimits{}.bytes_per_second,
+                 "byte");
 }
 
 }  // namespace
@@ -62,12 +64,12 @@ std::vector<Probe> speed_probes() {
       {.name = "flops",
        .question = "speed of matrix products",
        .answer = flops,
-       .constant = "kFlopsPerSecond",
+       .constant = "flops_per_second",
        .expected = "at least"},
       {.name = "bytes",
        .question = "speed of reading and writing",
        .answer = bytes,
-       .constant = "kBytesPerSecond",
+       .constant = "bytes_per_second",
        .expected = "at least"},
   };
 }

@@ -25,7 +25,8 @@ FORKED = """
                    "reason_unavailable"},
         "ExecutionResult": {"loss", "has_loss", "execution_time", "layer_times",
                             "result", "outputs", "output", "losses"},
-        "Tensor": {"tensor_id", "descriptor", "shape", "data_type", "image"},
+        "Tensor": {"tensor_id", "descriptor", "shape", "data_type", "image",
+                   "batch_axis"},
         "TensorData": {"immutable", "bytes", "length", "is_immutable"},
         "TensorParameter": {"tensor"},
     }
@@ -66,6 +67,7 @@ FORKED = """
         "gradient_tensor": (x,),
         "gradient": (weights,),
         "gradient_data": (weights, dense),
+        "set_gradient_data": (weights, array),
         "source_gradient_tensors": (dense,),
         "result_gradient_tensors": (dense,),
         ("Tensor", "set_data"): (array,),

@@ -151,6 +151,8 @@ CPP_ONLY = {
     "Graph": {"op", "state"},  # one method per op
     "CompiledGraph": set(),
     "TrainingGraph": {
+        "gradient_view",  # gradient, an array of its type
+        "gradients_view",
         "set_random_step",  # property
     },
     "InferenceGraph": set(),

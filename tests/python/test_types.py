@@ -54,6 +54,18 @@ def test_enum_cases_are_lower_case_and_print_as_their_names(enum: type) -> None:
 
 
 @pytest.mark.parametrize(
+    "enum",
+    [enum for enum in ENUMS if enum is not tg.DataType],
+    ids=lambda e: e.__name__,
+)
+def test_enum_cases_are_documented(enum: type) -> None:
+    docs = [case.__doc__ for case in enum]  # type: ignore[attr-defined]
+    assert enum.__doc__
+    assert all(docs)
+    assert len(set(docs)) == len(docs)
+
+
+@pytest.mark.parametrize(
     ("case", "value"),
     [
         (tg.ActivationType.gelu, 18),

@@ -276,7 +276,7 @@ TEST(GraphErrors, UpdatesNeedAnOptimizer) {
   t.execute_gradient();
   EXPECT_THROW(t.execute_optimizer_update(), StateError);
   const Floats w = host(net.w()), b = host(net.b());
-  expect_near(t.gradient(net.w()), net.weight_gradient(w, b));
+  expect_near(t.gradient_data(net.w()), net.weight_gradient(w, b));
 }
 
 TEST(GraphErrors, InferenceGraphsDoNotTrain) {

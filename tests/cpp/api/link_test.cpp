@@ -139,9 +139,12 @@ TEST(Link, TheSharedGradientIsTheSum) {
     whole.t->execute_forward(whole.inputs, whole.labels);
     whole.t->execute_gradient();
     linked.forward_and_gradient();
-    expect_near(linked.ta->gradient(linked.w), whole.t->gradient(whole.w));
-    EXPECT_EQ(linked.ta->gradient(linked.w).data(),
-              linked.tb->gradient(linked.w).data());
+    expect_near(linked.ta->gradient_data(linked.w),
+                whole.t->gradient_data(whole.w));
+    if (has_host_views()) {
+      EXPECT_EQ(linked.ta->gradient(linked.w).data(),
+                linked.tb->gradient(linked.w).data());
+    }
     whole.t->execute_optimizer_update();
     linked.ta->execute_optimizer_update();
     linked.tb->execute_optimizer_update();

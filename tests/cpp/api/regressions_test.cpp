@@ -69,13 +69,12 @@ TEST(Regressions, ParametersAreNotWrittenThroughTheGraph) {
 }
 
 TEST(Regressions, UnbatchedInputsKeepTheirDataOverBatchSizes) {
-  Tensor x({{4, 3}}, "x"), bias({{1, 3}}, "bias");
+  Tensor x({{4, 3}}, "x"), bias({{1, 3}}, "bias", /*batch_axis=*/std::nullopt);
   Graph graph;
   const Tensor y =
       graph.node(std::make_shared<layers::Arithmetic>(ArithmeticOperation::Add),
                  {x, bias});
   InferenceGraph t({graph});
-  // Axis 0 of most inputs is the batch.
   Tensor z({{4, 3}}, "z");
   const Tensor sum = graph.node(
       std::make_shared<layers::Arithmetic>(ArithmeticOperation::Add), {y, z});

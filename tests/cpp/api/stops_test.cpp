@@ -35,7 +35,7 @@ struct Product {
     }
     t.execute_forward({{"x", view(three)}}, {{"label", view(zero)}});
     t.execute_gradient().wait();
-    return t.gradient(layer->weights())[0];
+    return t.gradient_data(layer->weights())[0];
   }
 
   Tensor x{{{1, 1}}, "x"}, label{{{1, 1}}, "label"}, h;

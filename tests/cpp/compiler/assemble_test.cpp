@@ -7,11 +7,13 @@
 
 #include <algorithm>
 
+#include "compiler/batch_size.h"
 #include "compiler/compile.h"
+#include "compiler/merge.h"
+#include "compiler/passes.h"
 #include "compiler/passes/remove_dead_nodes.h"
-#include "graph/tensor_state.h"
 #include "graph/verify.h"
-#include "runtime/null_backend.h"
+#include "runtime/device/null_backend.h"
 #include "traingraph/error.h"
 #include "traingraph/layers.h"
 
@@ -36,30 +38,33 @@ int count(const Program& program, OpKind kind) {
       program.nodes(), [&](const Node& n) { return n.op->kind == kind; }));
 }
 
-/// A declaration as a session makes it.
+/// A program and the objects behind its indices.
+struct Assembly : Assembled {
+  Merged merged;
+
+  using Assembled::find;
+  ValueId find(const Tensor& tensor) const {
+    return find(merged.objects.find(tensor));
+  }
+  const Tensor& tensor(const Trained& trained) const {
+    return merged.objects.tensors[trained.tensor];
+  }
+};
+
 class AssembleTest : public ::testing::Test {
  protected:
-  AssembleTest() {
-    d.rates = Tensor({{4}}, "rates");
-    d.random_state = Tensor({{4}, DataType::Int32}, "random_state");
-  }
   void add(const Graph& graph) { d.graphs.push_back(graph.state()); }
   void train_with(OptimizerPtr optimizer) {
     d.trains = true;
     d.loss = std::make_shared<losses::MeanSquaredError>();
     d.optimizer = std::move(optimizer);
-    for (const Tensor& p : trainable_parameters(d)) {
-      std::vector<Tensor> slots;
-      for (auto name : d.optimizer->slots()) {
-        slots.emplace_back(p.descriptor(), std::string(name));
-      }
-      d.slots.emplace(p.tensor_id(), std::move(slots));
-    }
   }
-  Assembled assembled(Mode mode = Mode::Training, std::int64_t batch = 0) {
-    Assembled a = assemble(d, mode, batch ? batch : declared_batch(d));
+  Assembly assembled(Mode mode = Mode::Training, std::int64_t batch = 0) {
+    Merged merged = merge_graphs(d);
+    Assembled a =
+        assemble(merged.graph, mode, batch ? batch : merged.graph.batch);
     verify(a.program);
-    return a;
+    return {std::move(a), std::move(merged)};
   }
 
   Declaration d;
@@ -80,7 +85,7 @@ TEST_F(AssembleTest, ATensorIsOneValueAcrossGraphObjects) {
   add(b);
   d.inputs = {{"x", x}};
   d.outputs = {{"z", z}};
-  const Assembled all = assembled();
+  const Assembly all = assembled();
   EXPECT_EQ(kinds(all.program, Phase::Forward),
             (Kinds{OpKind::MatMul, OpKind::Activation, OpKind::Binary,
                    OpKind::MatMul}));
@@ -122,12 +127,12 @@ TEST_F(AssembleTest, RolesOfInputsAndConstants) {
   d.inputs = {{"x", x}, {"declared", declared}};
   d.constants = {{"declared", declared}};
   d.outputs = {{"y", y}};
-  const Assembled a = assembled();
+  const Assembly a = assembled();
   EXPECT_EQ(a.program.value(a.find(x)).role, Role::Input);
   EXPECT_EQ(a.program.value(a.find(preset)).role, Role::Constant);
   EXPECT_EQ(a.program.value(a.find(declared)).role, Role::Constant);
   d.trained_inputs = {TensorParameter(x)};
-  const Assembled b = assembled();
+  const Assembly b = assembled();
   EXPECT_EQ(b.program.value(b.find(x)).role, Role::Variable);
 }
 
@@ -139,7 +144,7 @@ TEST_F(AssembleTest, DropoutVanishesAtInference) {
   add(g);
   d.inputs = {{"x", x}};
   d.outputs = {{"y", y}};
-  const Assembled training = assembled();
+  const Assembly training = assembled();
   EXPECT_EQ(count(training.program, OpKind::Dropout), 2);
   std::vector<std::int64_t> streams;
   for (const Node& node : training.program.nodes()) {
@@ -147,7 +152,7 @@ TEST_F(AssembleTest, DropoutVanishesAtInference) {
     streams.push_back(std::get<DropoutAttrs>(node.attrs).stream);
   }
   EXPECT_EQ(streams, (std::vector<std::int64_t>{0, 1}));
-  const Assembled inference = assembled(Mode::Inference);
+  const Assembly inference = assembled(Mode::Inference);
   EXPECT_EQ(kinds(inference.program, Phase::Forward), Kinds{OpKind::MatMul});
   EXPECT_EQ(inference.find(y), inference.program.nodes()[0].outputs[0]);
 }
@@ -165,7 +170,7 @@ TEST_F(AssembleTest, BatchSizeReachesEveryShape) {
   d.outputs = {{"y", y}};
   train_with(std::make_shared<optimizers::SGD>(0.1f));
   for (std::int64_t batch : {1, 2, 4}) {
-    const Assembled a = assembled(Mode::Training, batch);
+    const Assembly a = assembled(Mode::Training, batch);
     EXPECT_EQ(a.program.shape(a.find(x)), (Shape{batch, 3}));
     EXPECT_EQ(a.program.shape(a.find(label)), (Shape{batch, 3}));
     EXPECT_EQ(a.program.shape(a.find(y)), (Shape{batch, 3}));
@@ -174,23 +179,26 @@ TEST_F(AssembleTest, BatchSizeReachesEveryShape) {
   EXPECT_EQ(declared_batch(d), 4);
 }
 
-TEST_F(AssembleTest, OfEquallyFrequentBatchSizesTheLargestCounts) {
-  // The order of names and of declaration does not matter.
+TEST_F(AssembleTest, TheBatchIsTheSmallestDeclaredSize) {
   const Tensor one({{1, 3}}, "one"), seven({{7, 3}}, "seven");
   EXPECT_EQ(declared_batch(d), 0);
   d.inputs = {{"a", one}, {"b", x}};
-  EXPECT_EQ(declared_batch(d), 4);
-  d.inputs = {{"a", x}, {"b", one}};
-  EXPECT_EQ(declared_batch(d), 4);
+  EXPECT_EQ(declared_batch(d), 1);
   d.inputs = {{"a", seven}, {"b", x}};
-  d.labels = {{"c", one}};
-  EXPECT_EQ(declared_batch(d), 7);
-  d.inputs = {{"a", one}, {"b", seven}};
+  EXPECT_EQ(declared_batch(d), 4);
+  d.inputs = {{"a", seven}};
   d.labels = {{"c", x}};
-  EXPECT_EQ(declared_batch(d), 7);
-  // One vote more beats size, wherever it was cast.
+  EXPECT_EQ(declared_batch(d), 4);
   d.label_weights = {{"d", one}};
   EXPECT_EQ(declared_batch(d), 1);
+  // Constants, parameters and what says so have no batch.
+  d.constants = {{"d", one}};
+  EXPECT_EQ(declared_batch(d), 4);
+  d.trained_inputs = {TensorParameter(x)};
+  EXPECT_EQ(declared_batch(d), 7);
+  d.inputs = {{"a", Tensor({{2, 9}}, "", 1)},
+              {"b", Tensor({{3, 3}}, "", std::nullopt)}};
+  EXPECT_EQ(declared_batch(d), 9);
 }
 
 TEST_F(AssembleTest, ParametersWithTheBatchsSizeAreNotBatched) {
@@ -200,7 +208,7 @@ TEST_F(AssembleTest, ParametersWithTheBatchsSizeAreNotBatched) {
   add(g);
   d.inputs = {{"x", square}};
   d.outputs = {{"y", y}};
-  const Assembled a = assembled(Mode::Inference, 2);
+  const Assembly a = assembled(Mode::Inference, 2);
   EXPECT_EQ(a.program.shape(a.find(layer->weights())), (Shape{3, 3}));
   EXPECT_EQ(a.program.shape(a.find(y)), (Shape{2, 3}));
 }
@@ -230,7 +238,7 @@ TEST_F(AssembleTest, GradientsAndUpdatesFollow) {
   d.inputs = {{"x", x}};
   d.labels = {{"label", label}};
   train_with(std::make_shared<optimizers::Adam>());
-  const Assembled a = assembled();
+  const Assembly a = assembled();
   EXPECT_EQ(kinds(a.program, Phase::Update),
             (Kinds{OpKind::AdamUpdate, OpKind::AdamUpdate}));
   ASSERT_EQ(a.trained.size(), 2u);
@@ -239,12 +247,12 @@ TEST_F(AssembleTest, GradientsAndUpdatesFollow) {
     const Node& update = nodes[nodes.size() - 2 + i];
     EXPECT_EQ(update.inputs[0], a.trained[i].value);
     EXPECT_EQ(update.inputs[1], a.trained[i].gradient);
-    EXPECT_EQ(update.name, a.trained[i].tensor.label());
+    EXPECT_EQ(update.name, a.tensor(a.trained[i]).label());
   }
   ASSERT_EQ(a.losses.size(), 1u);
   EXPECT_TRUE(a.depends_on_labels[a.losses[0]]);
   EXPECT_FALSE(a.depends_on_labels[a.result]);
-  const Assembled inference = assembled(Mode::Inference);
+  const Assembly inference = assembled(Mode::Inference);
   EXPECT_TRUE(kinds(inference.program, Phase::Gradient).empty());
   EXPECT_TRUE(kinds(inference.program, Phase::Update).empty());
 }
@@ -256,7 +264,6 @@ TEST_F(AssembleTest, ClippingByNormAddsItsOps) {
   d.inputs = {{"x", x}};
   d.labels = {{"label", label}};
   const auto with = [&](GradientClippingType type) {
-    d.slots.clear();
     train_with(std::make_shared<optimizers::SGD>(
         OptimizerDescriptor{.gradient_clipping_type = type}));
     return kinds(assembled().program, Phase::Update);
@@ -281,9 +288,9 @@ TEST_F(AssembleTest, FrozenAndUnreachedParametersAreNotTrained) {
   d.inputs = {{"x", x}};
   d.labels = {{"label", label}};
   train_with(std::make_shared<optimizers::SGD>(0.1f));
-  const Assembled a = assembled();
+  const Assembly a = assembled();
   ASSERT_EQ(a.trained.size(), 1u);
-  EXPECT_EQ(a.trained[0].tensor, second->weights());
+  EXPECT_EQ(a.tensor(a.trained[0]), second->weights());
 }
 
 TEST_F(AssembleTest, NobodysResultsAreDropped) {
@@ -309,7 +316,9 @@ TEST_F(AssembleTest, CompilingRunsEveryStage) {
   d.labels = {{"label", label}};
   train_with(std::make_shared<optimizers::SGD>(0.1f, 0.9f));
   const auto context = make_null_context();
-  const Compilation c = compile_graph(d, context->target(), {}, 4);
+  const Compilation c =
+      compile_graph(std::make_shared<const MergedGraph>(merge_graphs(d).graph),
+                    context->target(), {}, 4);
   EXPECT_EQ(c.step.order.size(), c.training->lowered.units.size());
   EXPECT_EQ(c.phases.order.size(), c.training->lowered.units.size());
   EXPECT_EQ(c.inference_plan.order.size(), c.inference.lowered.units.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The memory planner: exact plans of small inputs, the invariants on random
-// lifetimes, and the checker on plans corrupted by hand.
+// The memory planner: exact plans of small inputs, and the invariants on random
+// lifetimes.
 #include "compiler/memory_plan.h"
 
 #include <gtest/gtest.h>
@@ -9,6 +9,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <random>
+
+#include "compiler/place_in_time.h"
 
 namespace traingraph {
 namespace {
@@ -23,10 +25,44 @@ std::size_t aligned(std::size_t bytes, std::size_t alignment) {
   return bytes;
 }
 
+/// Every invariant by brute force; shares no code with the planner.
+void expect_sound(const Lifetimes& lifetimes, const MemoryPlan& plan,
+                  std::size_t alignment) {
+  ASSERT_EQ(plan.offsets.size(), lifetimes.size());
+  std::size_t sum = 0, peak = 0;
+  for (std::size_t i = 0; i < lifetimes.size(); ++i) {
+    const Lifetime& a = lifetimes[i];
+    const std::size_t bytes = aligned(a.bytes, alignment);
+    sum += bytes;
+    ASSERT_EQ(plan.offsets[i] % alignment, 0u) << "buffer " << i;
+    if (a.bytes == 0) {
+      ASSERT_EQ(plan.offsets[i], 0u) << "buffer " << i;
+      continue;
+    }
+    ASSERT_LE(plan.offsets[i] + bytes, plan.arena_bytes) << "buffer " << i;
+    std::size_t live = 0;  // where `a` starts
+    for (std::size_t j = 0; j < lifetimes.size(); ++j) {
+      const Lifetime& b = lifetimes[j];
+      if (b.first <= a.first && a.first <= b.last) {
+        live += aligned(b.bytes, alignment);
+      }
+      if (j <= i || b.bytes == 0) continue;
+      if (a.last < b.first || b.last < a.first) continue;
+      ASSERT_TRUE(plan.offsets[i] + a.bytes <= plan.offsets[j] ||
+                  plan.offsets[j] + b.bytes <= plan.offsets[i])
+          << "buffers " << i << " and " << j;
+    }
+    peak = std::max(peak, live);
+  }
+  ASSERT_EQ(plan.live_peak_bytes, peak);
+  ASSERT_GE(plan.arena_bytes, peak);
+  ASSERT_LE(plan.arena_bytes, sum);
+}
+
 MemoryPlan plan_and_check(const Lifetimes& lifetimes,
                           std::size_t alignment = kAlignment) {
   MemoryPlan plan = plan_memory(lifetimes, alignment);
-  EXPECT_EQ(check_plan(lifetimes, plan, alignment), "");
+  expect_sound(lifetimes, plan, alignment);
   return plan;
 }
 
@@ -89,7 +125,7 @@ TEST(MemoryPlan, WithoutReuseEveryBufferHasItsOwnBytes) {
   EXPECT_EQ(plan.offsets, (Offsets{0, 0, 64, 192}));
   EXPECT_EQ(plan.arena_bytes, 256u);
   EXPECT_EQ(plan.live_peak_bytes, 128u);
-  EXPECT_EQ(check_plan(lifetimes, plan, kAlignment), "");
+  expect_sound(lifetimes, plan, kAlignment);
 }
 
 /// The smallest arena, by trying every order with lowest-fit placement.
@@ -147,40 +183,6 @@ Lifetimes random_lifetimes(std::mt19937& random, int count, int length) {
   return result;
 }
 
-/// Every invariant by brute force; shares no code with planner or checker.
-void expect_sound(const Lifetimes& lifetimes, const MemoryPlan& plan,
-                  std::size_t alignment) {
-  ASSERT_EQ(plan.offsets.size(), lifetimes.size());
-  std::size_t sum = 0, peak = 0;
-  for (std::size_t i = 0; i < lifetimes.size(); ++i) {
-    const Lifetime& a = lifetimes[i];
-    const std::size_t bytes = aligned(a.bytes, alignment);
-    sum += bytes;
-    ASSERT_EQ(plan.offsets[i] % alignment, 0u) << "buffer " << i;
-    if (a.bytes == 0) {
-      ASSERT_EQ(plan.offsets[i], 0u) << "buffer " << i;
-      continue;
-    }
-    ASSERT_LE(plan.offsets[i] + bytes, plan.arena_bytes) << "buffer " << i;
-    std::size_t live = 0;  // where `a` starts
-    for (std::size_t j = 0; j < lifetimes.size(); ++j) {
-      const Lifetime& b = lifetimes[j];
-      if (b.first <= a.first && a.first <= b.last) {
-        live += aligned(b.bytes, alignment);
-      }
-      if (j <= i || b.bytes == 0) continue;
-      if (a.last < b.first || b.last < a.first) continue;
-      ASSERT_TRUE(plan.offsets[i] + a.bytes <= plan.offsets[j] ||
-                  plan.offsets[j] + b.bytes <= plan.offsets[i])
-          << "buffers " << i << " and " << j;
-    }
-    peak = std::max(peak, live);
-  }
-  ASSERT_EQ(plan.live_peak_bytes, peak);
-  ASSERT_GE(plan.arena_bytes, peak);
-  ASSERT_LE(plan.arena_bytes, sum);
-}
-
 TEST(MemoryPlanProperty, RandomLifetimesNeverOverlap) {
   SCOPED_TRACE(testing::Message() << "TRAINGRAPH_SEED=" << seed());
   std::mt19937 random(seed());
@@ -195,7 +197,6 @@ TEST(MemoryPlanProperty, RandomLifetimesNeverOverlap) {
     const MemoryPlan plan = plan_memory(lifetimes, alignment);
     expect_sound(lifetimes, plan, alignment);
     ASSERT_FALSE(HasFatalFailure());
-    ASSERT_EQ(check_plan(lifetimes, plan, alignment), "");
   }
 }
 
@@ -243,72 +244,33 @@ TEST(MemoryPlan, LargePlanIsDeterministicTightAndQuick) {
   EXPECT_LT(seconds.count(), 2.0);
 }
 
-class CorruptedPlan : public testing::Test {
- protected:
-  std::string check() const { return check_plan(lifetimes_, plan_, 64); }
-
-  Lifetimes lifetimes_{{64, 0, 2}, {100, 1, 3}, {64, 2, 4}, {0, 0, 4}};
-  MemoryPlan plan_ = plan_memory(lifetimes_, 64);
-};
-
-TEST_F(CorruptedPlan, UntouchedIsSound) { EXPECT_EQ(check(), ""); }
-
-TEST_F(CorruptedPlan, SameOffset) {
-  plan_.offsets[1] = plan_.offsets[0];
-  EXPECT_NE(check().find("buffers 0 and 1"), std::string::npos) << check();
+TEST(MemoryPlan, ThousandsOfBuffersArePlannedTightAndQuick) {
+  std::mt19937 random(1);
+  const Lifetimes lifetimes = training_step(50000, random);  // 200,000 buffers
+  const auto start = std::chrono::steady_clock::now();
+  const MemoryPlan plan = plan_memory(lifetimes, kAlignment);
+  const std::chrono::duration<double> seconds =
+      std::chrono::steady_clock::now() - start;
+  EXPECT_LE(plan.arena_bytes, plan.live_peak_bytes * 1.05);
+  EXPECT_LT(seconds.count(), 10.0);  // 0.3 s; in the order of size it is hours
 }
 
-TEST_F(CorruptedPlan, PartialOverlapFromBelowAndAbove) {
-  plan_.arena_bytes = 1024;
-  plan_.offsets = {0, 256, 320, 0};
-  EXPECT_NE(check().find("[256, 356) and [320, 384)"), std::string::npos)
-      << check();
-  plan_.offsets = {320, 256, 0, 0};
-  EXPECT_NE(check().find("[256, 356) and [320, 384)"), std::string::npos)
-      << check();
-}
-
-TEST_F(CorruptedPlan, EveryOverlapOfTwoLiveBuffersIsFound) {
-  for (std::size_t at = 0; at <= 128; at += 64) {
-    plan_.arena_bytes = 1024;
-    plan_.offsets = {512, at, 64, 0};
-    const bool overlaps = at <= 64;  // 1 takes two slots, 2 the slot at 64
-    EXPECT_EQ(!check().empty(), overlaps) << "offset " << at << check();
+TEST(PlaceInTime, RandomLifetimesNeverOverlap) {
+  SCOPED_TRACE(testing::Message() << "TRAINGRAPH_SEED=" << seed());
+  std::mt19937 random(seed());
+  for (int round = 0; round < 1000; ++round) {
+    SCOPED_TRACE(testing::Message() << "round " << round);
+    const int count = 1 + static_cast<int>(random() % 60);
+    Lifetimes lifetimes = random_lifetimes(random, count, 40);
+    for (Lifetime& l : lifetimes) l.bytes = aligned(l.bytes + 1, 64);
+    MemoryPlan plan;
+    const bool is_forwards = round % 2 == 0;  // no better one is looked for
+    plan.arena_bytes =
+        place_in_time(lifetimes, is_forwards ? SIZE_MAX : 0, plan.offsets);
+    plan.live_peak_bytes = plan_memory(lifetimes, 64).live_peak_bytes;
+    expect_sound(lifetimes, plan, 64);
+    ASSERT_FALSE(HasFatalFailure());
   }
-}
-
-TEST_F(CorruptedPlan, Misaligned) {
-  plan_.arena_bytes = 4096;
-  plan_.offsets[2] = 1000;
-  EXPECT_NE(check().find("not a multiple of 64"), std::string::npos);
-}
-
-TEST_F(CorruptedPlan, OutsideOfTheArena) {
-  plan_.arena_bytes -= 64;
-  EXPECT_NE(check().find("outside of the arena"), std::string::npos);
-  plan_.arena_bytes += 64;
-  plan_.offsets[0] = SIZE_MAX - 63;
-  EXPECT_NE(check().find("outside of the arena"), std::string::npos);
-}
-
-TEST_F(CorruptedPlan, WrongNumberOfOffsets) {
-  plan_.offsets.pop_back();
-  EXPECT_NE(check().find("3 offsets: expected 4"), std::string::npos);
-}
-
-TEST_F(CorruptedPlan, EmptyBufferElsewhere) {
-  plan_.offsets[3] = 64;
-  EXPECT_NE(check().find("empty buffer 3"), std::string::npos);
-}
-
-TEST_F(CorruptedPlan, WrongLivePeak) {
-  plan_.live_peak_bytes -= 64;
-  EXPECT_NE(check().find("live peak"), std::string::npos);
-}
-
-TEST_F(CorruptedPlan, ReversedLifetime) {
-  lifetimes_[0] = {64, 2, 0};
-  EXPECT_NE(check().find("before its start"), std::string::npos);
 }
 
 }  // namespace

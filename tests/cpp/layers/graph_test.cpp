@@ -43,9 +43,10 @@ std::string fingerprint(const Graph& graph) {
     text += value.name + std::to_string(static_cast<int>(value.role)) + "\n";
   }
   text += std::to_string(state.records.size()) + " " +
+          std::to_string(state.tensors.size()) + " " +
           std::to_string(state.value_of.size()) + " " +
           std::to_string(state.labels.size()) + " " +
-          std::to_string(state.num_unlabelled.size()) + " " +
+          std::to_string(state.last_label_number.size()) + " " +
           std::to_string(state.promoted.size()) + " " +
           std::to_string(state.num_random_streams) + " " +
           std::to_string(state.random_state) + " " +
@@ -78,7 +79,7 @@ TEST(Graph, AddsNodesInOrder) {
   EXPECT_EQ(program.value(weights).role, Role::Variable);
   const ValueId source = graph.state()->value_of.at(x.tensor_id());
   EXPECT_EQ(program.value(source).role, Role::Input);
-  EXPECT_EQ(program.value(source).tensor, x.state());
+  EXPECT_EQ(graph.state()->tensors[program.value(source).tensor], x);
 }
 
 TEST(Graph, CopiesAreTheSameGraph) {

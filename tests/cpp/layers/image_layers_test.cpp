@@ -133,22 +133,6 @@ TEST(ConvolutionLayer, TakesMlComputesShapes) {
 
 // A batch as large as the channels must not look like the batch in the shapes
 // that reshape weights: those have -1 on axis 0.
-TEST(ConvolutionLayer, ShapesOfWeightsDoNotDependOnTheBatch) {
-  auto descriptor =
-      ConvolutionDescriptor::transposed({.kernel_sizes = {3, 3},
-                                         .input_feature_channel_count = 4,
-                                         .output_feature_channel_count = 4,
-                                         .group_count = 2});
-  Graph graph;
-  graph.node(std::make_shared<Convolution>(
-                 descriptor, WeightOptions{.weights = input({1, 8, 3, 3})}),
-             input({4, 4, 5, 5}));
-  for (const Node& node : graph.state()->program.nodes()) {
-    if (node.op->kind != OpKind::Reshape) continue;
-    EXPECT_EQ(std::get<ShapeAttrs>(node.attrs).shape[0], -1);
-  }
-}
-
 TEST(ConvolutionLayer, RefusesBadDescriptorsAndParameters) {
   const auto bad = [](auto change) {
     auto descriptor = conv({3, 3}, {1, 1}, Same);

@@ -29,13 +29,14 @@ Tensor random(Shape shape) {
 }
 
 /// Contents of all inputs and variables, from their tensors.
-RefValues givens(const Program& program) {
+RefValues givens(const GraphState& graph) {
+  const Program& program = graph.program;
   RefValues values;
   for (ValueId id = 0; id < static_cast<ValueId>(program.values().size());
        ++id) {
     const Value& value = program.value(id);
     if (value.role == Role::Result) continue;
-    values[id] = contents(Tensor(value.tensor));
+    values[id] = contents(graph.tensors[value.tensor]);
     values[id].shape = value.desc.shape;
   }
   return values;
@@ -45,7 +46,7 @@ RefTensor value_after(const LayerPtr& layer, const Tensor& x) {
   Graph graph;
   const Tensor y = graph.node(layer, x);
   const Program& program = graph.state()->program;
-  return evaluate_program(program, givens(program))
+  return evaluate_program(program, givens(*graph.state()))
       .at(graph.state()->value_of.at(y.tensor_id()));
 }
 
@@ -178,7 +179,7 @@ TEST(LayerValues, L2NormPoolingAndItsGradientAtZero) {
       OpKind::Fill, FillAttrs{.shape = y.shape(), .value = 10}, {});
   const GradientMap gradients = differentiate(
       program, {.seeds = {{out, seed}}, .wanted = {in}, .stopped = {}});
-  const RefValues all = evaluate_program(program, givens(program));
+  const RefValues all = evaluate_program(program, givens(*graph.state()));
   expect_equal(all.at(out), {.shape = {1, 1, 1, 2}, .data = {5, 0}});
   // g x / y, and 0 where y is 0.
   expect_equal(all.at(gradients.at(in)),

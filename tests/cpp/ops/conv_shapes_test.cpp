@@ -151,15 +151,6 @@ TEST_F(Convolution, GradientsRefuseABadShapeAttribute) {
       {"shape", "(2, 3, -1, 8)"}));
 }
 
-TEST_F(Convolution, OnlyTheInputGradientHoldsTheBatch) {
-  Attributes attrs = Convolution2dGradientAttrs{.shape = {8, 3, 4, 4}};
-  op_def(kInputGradient).set_batch(attrs, 8, 2);
-  EXPECT_EQ(std::get<Convolution2dGradientAttrs>(attrs).shape,
-            (Shape{2, 3, 4, 4}));
-  EXPECT_EQ(op_def(kForward).set_batch, nullptr);
-  EXPECT_EQ(op_def(kWeightsGradient).set_batch, nullptr);
-}
-
 TEST_F(Convolution, GradientIsTwoConvolutionsAndASum) {
   const Convolution2dAttrs attrs{.strides = {2, 1},
                                  .dilation_rates = {1, 2},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Cases of activations, comparison, selection, conversion, constants and
-// dropout. arithmetic_cases.cpp has the arithmetic.
-#include "ops/arithmetic_cases.h"
+// dropout. elementwise_arithmetic_cases.cpp has the arithmetic.
+#include "ops/elementwise_arithmetic_cases.h"
 
 namespace traingraph::testing {
 namespace {

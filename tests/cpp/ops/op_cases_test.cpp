@@ -299,6 +299,7 @@ TEST(OpCasesTable, ChecksEveryGradientThereIs) {
     std::set<int> checked, given;
     for (const OpCase& op_case : cases_of(op)) {
       checked.insert(op_case.gradients.begin(), op_case.gradients.end());
+      if (op_def(op).no_gradient == NoGradient::Missing) continue;
       std::vector<int> floats;
       for (std::size_t i = 0; i < op_case.inputs.size(); ++i) {
         const CaseInput& input = op_case.inputs[i];

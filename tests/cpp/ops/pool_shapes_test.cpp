@@ -117,12 +117,5 @@ TEST_F(Pooling, AveragePoolingIsDifferentiableTwice) {
             attrs_of_producer<AveragePool2dAttrs>(y));
 }
 
-TEST_F(Pooling, AveragePoolingGradientHoldsTheBatch) {
-  Attributes attrs = AveragePool2dGradientAttrs{.shape = {8, 3, 4, 4}};
-  op_def(OpKind::AveragePool2dGradient).set_batch(attrs, 8, 2);
-  EXPECT_EQ(std::get<AveragePool2dGradientAttrs>(attrs).shape,
-            (Shape{2, 3, 4, 4}));
-}
-
 }  // namespace
 }  // namespace traingraph

@@ -46,12 +46,6 @@ std::string message_of(OpKind op, Attributes attrs, std::vector<Input> inputs) {
   return "nothing was thrown";
 }
 
-Attributes with_batch(OpKind op, Attributes attrs, std::int64_t from,
-                      std::int64_t to) {
-  op_def(op).set_batch(attrs, from, to);
-  return attrs;
-}
-
 TEST(Registry, HoldsEveryRowOfTheTable) {
   ASSERT_EQ(op_defs().size(), static_cast<std::size_t>(kNumOps));
   for (const OpDef& op : op_defs()) {
@@ -343,20 +337,6 @@ TEST(Layout, PadChecksWhatItMirrors) {
 }
 
 // Batch replacement.
-
-TEST(SetBatch, ReplacesTheBatchOfShapeAttributes) {
-  EXPECT_EQ(with_batch(OpKind::Reshape, ShapeAttrs{{8, -1}}, 8, 3),
-            Attributes(ShapeAttrs{{3, -1}}));
-  EXPECT_EQ(with_batch(OpKind::Reshape, ShapeAttrs{{-1, 8}}, 8, 3),
-            Attributes(ShapeAttrs{{-1, 8}}));
-  EXPECT_EQ(with_batch(OpKind::BroadcastTo, ShapeAttrs{{8, 8}}, 8, 3),
-            Attributes(ShapeAttrs{{3, 8}}));
-  EXPECT_EQ(with_batch(OpKind::Fill, FillAttrs{.shape = {4}}, 8, 3),
-            Attributes(FillAttrs{.shape = {4}}));
-  EXPECT_EQ(with_batch(OpKind::Slice, SliceAttrs{{0, 1}, {8, 8}, {}}, 8, 3),
-            Attributes(SliceAttrs{{0, 1}, {3, 8}, {}}));
-  EXPECT_EQ(op_def(OpKind::Split).set_batch, nullptr);
-}
 
 }  // namespace
 }  // namespace traingraph

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Groups of arenas: tensors that come late, and arenas that nobody needs.
-#include "runtime/arena.h"
+#include "runtime/memory/arena.h"
 
 #include <gtest/gtest.h>
 
-#include "runtime/null_backend.h"
+#include "runtime/device/null_backend.h"
+#include "support/token_device.h"
 #include "support/training.h"
 
 namespace traingraph {
@@ -12,23 +13,26 @@ namespace {
 
 using namespace testing;
 
-class ArenaGroupTest : public ::testing::Test {
+/// On a device whose memory the host sees, and on one without.
+class ArenaGroupTest : public ::testing::TestWithParam<bool> {
  protected:
   std::shared_ptr<ArenaStorage> place(const Tensor& tensor) {
     return group.place(tensor.state());
   }
   static Floats values_at(const ArenaStorage& storage) {
     Floats values(storage.bytes / sizeof(float));
-    std::memcpy(values.data(), storage.locate().host(), storage.bytes);
+    storage.context->download(storage.locate(),
+                              std::as_writable_bytes(std::span(values)));
     return values;
   }
   const Floats data = random_floats(32, 1), other = random_floats(32, 2);
   Tensor a{{{32}}, view(data), "a"}, b{{{32}}, "b"};
   Tensor late{{{32}}, view(data), "late"};
-  ArenaGroup group{make_null_context(), "parameters"};
+  ArenaGroup group{GetParam() ? make_null_context() : token_context(),
+                   "parameters"};
 };
 
-TEST_F(ArenaGroupTest, WhatComesBeforeTheAllocationSharesIt) {
+TEST_P(ArenaGroupTest, WhatComesBeforeTheAllocationSharesIt) {
   const auto at_a = place(a), at_b = place(b);
   EXPECT_EQ(at_a->arena, at_b->arena);
   EXPECT_EQ(group.arenas().size(), 1u);
@@ -38,7 +42,7 @@ TEST_F(ArenaGroupTest, WhatComesBeforeTheAllocationSharesIt) {
   EXPECT_EQ(values_at(*at_b), other);
 }
 
-TEST_F(ArenaGroupTest, WhatComesAfterItStartsAnotherArena) {
+TEST_P(ArenaGroupTest, WhatComesAfterItStartsAnotherArena) {
   const auto at_a = place(a);
   EXPECT_EQ(values_at(*at_a), data);
   const auto at_late = place(late);
@@ -54,7 +58,7 @@ TEST_F(ArenaGroupTest, WhatComesAfterItStartsAnotherArena) {
   EXPECT_EQ(allocated, group.size_bytes());
 }
 
-TEST_F(ArenaGroupTest, UnusedArenasGo) {
+TEST_P(ArenaGroupTest, UnusedArenasGo) {
   auto at_a = place(a);
   at_a->locate();
   const auto at_late = place(late);
@@ -65,6 +69,8 @@ TEST_F(ArenaGroupTest, UnusedArenasGo) {
   ASSERT_EQ(group.arenas().size(), 1u);
   EXPECT_TRUE(group.contains(*at_late->arena));
 }
+
+INSTANTIATE_TEST_SUITE_P(Views, ArenaGroupTest, ::testing::Bool());
 
 }  // namespace
 }  // namespace traingraph

@@ -8,8 +8,8 @@
 #include <future>
 #include <thread>
 
+#include "runtime/device/queue_thread.h"
 #include "runtime/null_device.h"
-#include "runtime/queue_thread.h"
 
 namespace traingraph {
 namespace {

@@ -3,7 +3,7 @@
 // pass for what was in them.
 #include <gtest/gtest.h>
 
-#include "runtime/verifying_context.h"
+#include "runtime/device/verifying_context.h"
 #include "runtime/wrapped_device.h"
 
 namespace traingraph {
@@ -14,7 +14,7 @@ using namespace testing;
 class DeviceMemory : public NullDevice {
  protected:
   TrainingGraph train(const std::shared_ptr<DeviceContext>& on) {
-    return net.train(sgd(0.1f), {}, device_of(on));
+    return net.train(sgd(0.1f), {}, Device(on));
   }
   std::shared_ptr<WrappedContext> context = std::make_shared<WrappedContext>();
   Linear net{4, 3, 5, 1, "a"};
@@ -64,6 +64,19 @@ TEST_F(DeviceMemory, AReferenceHasAllItsMemoryOrNone) {
     t.execute(net.inputs, net.labels).wait();
   }
   verifying->drain();  // the thread that lets go of it last must not be its own
+}
+
+TEST_F(DeviceMemory, AnArenaHasTheHostsDataOrIsNotThere) {
+  context->has_views = false;
+  TrainingGraph t = train(context);
+  const Floats w = host(net.w()), b = host(net.b());
+  for (int n = 1; n < 3; ++n) {  // the uploads of w and of b
+    context->fail("upload", n);
+    EXPECT_THROW(t.execute(net.inputs, net.labels), OutOfMemoryError);
+  }
+  t.execute(net.inputs, net.labels).wait();
+  EXPECT_EQ(read(net.w()), w);
+  EXPECT_EQ(read(net.b()), b);
 }
 
 TEST_F(DeviceMemory, GradientsEndWithTheArenaTheyWereIn) {

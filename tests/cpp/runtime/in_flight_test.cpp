@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "runtime/null_device.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 namespace traingraph {
 namespace {

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "runtime/null_backend.h"
+#include "runtime/device/null_backend.h"
 #include "support/training.h"
 
 namespace traingraph::testing {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/assemble.h"
+#include "compiler/merge.h"
 #include "support/reference.h"
 #include "support/training.h"
 
@@ -217,15 +218,8 @@ class ReferenceSteps {
     d.inputs = {{"x", net.x}};
     d.labels = {{"label", net.label}};
     d.outputs = {{"y", net.y}};
-    d.rates = rates_;
-    d.random_state = random_state_;
-    for (const Tensor& p : trainable_parameters(d)) {
-      auto& slots = d.slots[p.tensor_id()];
-      for (auto name : optimizer_->slots()) {
-        slots.emplace_back(p.descriptor(), std::string(name));
-      }
-    }
-    assembled_ = assemble(d, Mode::Training, kBatch);
+    merged_ = merge_graphs(d);
+    assembled_ = assemble(merged_.graph, Mode::Training, kBatch);
     const Program& program = assembled_.program;
     for (ValueId id = 0; id < static_cast<ValueId>(program.values().size());
          ++id) {
@@ -244,14 +238,15 @@ class ReferenceSteps {
     set(net_.x, x);
     set(net_.label, label);
     const float clips = optimizer_->applies_gradient_clipping() ? 1 : 0;
-    set(rates_,
+    set(merged_.graph.rates,
         {optimizer_->learning_rate(), optimizer_->corrected_rate(), clips, 0});
-    set(random_state_, {0, 0, static_cast<float>(num_steps_++), 0});
+    set(merged_.graph.random_state,
+        {0, 0, static_cast<float>(num_steps_++), 0});
     values_ = evaluate_program(assembled_.program, std::move(values_));
   }
 
   Doubles operator()(const Tensor& tensor) const {
-    return values_.at(assembled_.find(tensor)).data;
+    return values_.at(assembled_.find(merged_.objects.find(tensor))).data;
   }
   double loss() const {
     double sum = 0;
@@ -261,6 +256,9 @@ class ReferenceSteps {
 
  private:
   void set(const Tensor& tensor, const Floats& contents) {
+    set(merged_.objects.find(tensor), contents);
+  }
+  void set(TensorIndex tensor, const Floats& contents) {
     const ValueId id = assembled_.find(tensor);
     if (id == kNoValue) return;
     values_[id] = {assembled_.program.shape(id),
@@ -269,9 +267,8 @@ class ReferenceSteps {
 
   const RandomNetwork& net_;
   OptimizerPtr optimizer_;
-  Tensor rates_{{{4}}, "rates"};
-  Tensor random_state_{{{4}, DataType::Int32}, "random_state"};
   int num_steps_ = 0;
+  Merged merged_;
   Assembled assembled_;
   RefValues values_;
 };

@@ -8,7 +8,7 @@
 #include <atomic>
 #include <cerrno>
 
-#include "runtime/queue_thread.h"
+#include "runtime/device/queue_thread.h"
 #include "support/training.h"
 
 namespace {

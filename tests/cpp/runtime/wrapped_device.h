@@ -46,12 +46,16 @@ class WrappedContext final : public DeviceContext {
   const Target& target() const override { return target_; }
   std::shared_ptr<DeviceBuffer> allocate(std::size_t bytes,
                                          std::string_view label) override {
-    if (label.find(failing_) != label.npos && countdown_ > 0 &&
-        --countdown_ == 0) {
-      throw OutOfMemoryError(
-          ErrorInfo{.op = "allocate", .what = "a test wants this to fail"});
-    }
+    may_fail(label);
     return inner_->allocate(bytes, label);
+  }
+  std::shared_ptr<StagingBuffer> allocate_staging(
+      std::size_t bytes, std::string_view label) override {
+    may_fail(label);
+    return inner_->allocate_staging(bytes, label);
+  }
+  std::byte* host_view(Location at) const override {
+    return has_views ? inner_->host_view(at) : nullptr;
   }
   std::unique_ptr<BoundUnits> bind(
       const LoweredProgram& program, std::span<const UnitId> units,
@@ -72,19 +76,21 @@ class WrappedContext final : public DeviceContext {
   /// From the next compile on.
   void make_greedy(std::int64_t batch) { target_.greedy_batch = batch; }
 
+  bool has_views = true;
+
  private:
+  void may_fail(std::string_view label) {
+    if (label.find(failing_) != label.npos && countdown_ > 0 &&
+        --countdown_ == 0) {
+      throw OutOfMemoryError(
+          ErrorInfo{.op = "allocate", .what = "a test wants this to fail"});
+    }
+  }
+
   const std::shared_ptr<DeviceContext> inner_ = Device::null().context();
   WrappedTarget target_{inner_->target()};
   std::string failing_;
   int countdown_ = 0;
 };
-
-/// A device that the library itself does not know.
-inline Device device_of(std::shared_ptr<DeviceContext> context) {
-  Device device = Device::null();
-  const_cast<std::shared_ptr<DeviceContext>&>(device.context()) =
-      std::move(context);
-  return device;
-}
 
 }  // namespace traingraph::testing

@@ -20,41 +20,6 @@ std::size_t flat_index(const Shape& shape, const Shape& position) {
   return static_cast<std::size_t>(index);
 }
 
-template <class T>
-RefTensor read_host(const TensorDescriptor& desc, const std::byte* bytes) {
-  RefTensor tensor = zeros(desc.shape);
-  for (std::size_t i = 0; i < tensor.data.size(); ++i) {
-    T element;
-    std::memcpy(&element, bytes + i * sizeof(T), sizeof(T));
-    tensor.data[i] = static_cast<double>(element);
-  }
-  return tensor;
-}
-
-RefTensor constant_of(const Value& value) {
-  if (value.tensor == nullptr || value.tensor->data.bytes == nullptr) {
-    throw InternalError("the reference has no contents of \"" + value.name +
-                        "\"");
-  }
-  const std::byte* bytes = value.tensor->data.bytes;
-  switch (value.desc.data_type) {
-    case DataType::Float32:
-      return read_host<float>(value.desc, bytes);
-    case DataType::Int32:
-      return read_host<std::int32_t>(value.desc, bytes);
-    case DataType::Int64:
-      return read_host<std::int64_t>(value.desc, bytes);
-    case DataType::Int8:
-      return read_host<std::int8_t>(value.desc, bytes);
-    case DataType::UInt8:
-    case DataType::Boolean:
-      return read_host<std::uint8_t>(value.desc, bytes);
-    default:
-      throw InternalError("the reference does not read " +
-                          value.desc.to_string());
-  }
-}
-
 double dot(const RefTensor& x, const RefTensor& y) {
   if (x.shape != y.shape) {
     throw InternalError("a seed of shape " + y.shape.to_string() +
@@ -119,7 +84,8 @@ RefValues evaluate_program(const Program& program, RefValues values) {
     RefTensors inputs;
     for (ValueId id : node.inputs) {
       if (id != kNoValue && !values.contains(id)) {
-        values[id] = constant_of(program.value(id));
+        throw InternalError("the reference has no contents of \"" +
+                            program.value(id).name + "\"");
       }
       inputs.push_back(id == kNoValue ? RefTensor{} : values.at(id));
     }

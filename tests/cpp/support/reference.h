@@ -36,9 +36,8 @@ inline RefTensor zeros(const Shape& shape) { return filled(shape, 0); }
 RefTensors evaluate(OpKind op, const Attributes& attrs, RefTensors& inputs);
 RefTensors evaluate(const Node& node, RefTensors& inputs);
 
-/// All nodes in order, from given inputs and variables; constants are read
-/// from the program when they are not given. Returns every value; variables
-/// hold what they were left with.
+/// All nodes in order, from given contents of what no node makes. Returns all
+/// values; variables as they are afterwards.
 RefValues evaluate_program(const Program& program, RefValues values);
 
 /// d sum(seed * result) / d input by central differences.

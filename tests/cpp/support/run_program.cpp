@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "graph/tensor_state.h"
-#include "runtime/backend.h"
+#include "runtime/device/backend.h"
 #include "traingraph/error.h"
 
 namespace traingraph::testing {
@@ -22,14 +22,21 @@ struct Work : Submission {
   std::exception_ptr error;
 };
 
+std::shared_ptr<DeviceContext> require_context(DeviceType type) {
+  auto device = find_device_context(type);
+  if (device == nullptr) throw DeviceError(unavailable_reason(type));
+  return device;
+}
+
 }  // namespace
 
 ProgramRun::ProgramRun(const Program& program, std::vector<ValueId> kept,
                        DeviceType device)
-    : program_(program),
-      kept_(std::move(kept)),
-      device_(find_device_context(device)) {
-  if (device_ == nullptr) throw DeviceError(unavailable_reason(device));
+    : ProgramRun(program, std::move(kept), require_context(device)) {}
+
+ProgramRun::ProgramRun(const Program& program, std::vector<ValueId> kept,
+                       std::shared_ptr<DeviceContext> device)
+    : program_(program), kept_(std::move(kept)), device_(std::move(device)) {
   lowered_ = device_->target().lower(program, {.kept = kept_});
   const std::size_t before =
       std::max(kGuardBytes, device_->target().alignment());
@@ -37,17 +44,11 @@ ProgramRun::ProgramRun(const Program& program, std::vector<ValueId> kept,
     const auto& buffer = buffers_.emplace_back(
         device_->allocate(before + storage.bytes + kGuardBytes, storage.name));
     own_.push_back({buffer.get(), before});
-    std::fill_n(buffer->host(), buffer->size_bytes(), kGuard);
-    std::fill_n(own_.back().host(), storage.bytes, kPoison);
+    std::vector<std::byte> start(buffer->size_bytes(), kGuard);
+    std::fill_n(start.begin() + before, storage.bytes, kPoison);
+    device_->upload(start, {buffer.get(), 0});
   }
   place_ = own_;
-  for (std::size_t id = 0; id < program.values().size(); ++id) {
-    const Value& value = program.values()[id];
-    if (value.role == Role::Constant && value.tensor != nullptr) {
-      const HostData& data = value.tensor->data;
-      set_bytes(static_cast<ValueId>(id), {data.bytes, data.size});
-    }
-  }
 }
 
 void ProgramRun::set_bytes(ValueId value, std::span<const std::byte> contents) {
@@ -61,7 +62,7 @@ void ProgramRun::set_bytes(ValueId value, std::span<const std::byte> contents) {
          .expected = std::to_string(lowered_.storages[storage].bytes),
          .got = std::to_string(contents.size())});
   }
-  std::copy(contents.begin(), contents.end(), own_[storage].host());
+  device_->upload(contents, own_[storage]);
 }
 
 void ProgramRun::run(bool in_place) {
@@ -101,26 +102,29 @@ void ProgramRun::place_storages(bool in_place) {
   }
 }
 
-std::span<const std::byte> ProgramRun::contents(ValueId value) const {
+std::vector<std::byte> ProgramRun::contents(ValueId value) const {
   const StorageId storage = lowered_.storage_of.at(value);
   if (storage < 0) {
     throw InternalError({.op = "get",
                          .node = program_.value(value).name,
                          .what = "the value has no plain storage"});
   }
-  return {place_[storage].host(), lowered_.storages[storage].bytes};
+  std::vector<std::byte> bytes(lowered_.storages[storage].bytes);
+  device_->download(place_[storage], bytes);
+  return bytes;
 }
 
 bool ProgramRun::has_intact_guards() const {
-  const auto is_guard = [](std::byte b) { return b == kGuard; };
+  const auto is_guard = [&](Location at, std::size_t size) {
+    std::vector<std::byte> bytes(size);
+    device_->download(at, bytes);
+    return std::ranges::all_of(bytes, [](std::byte b) { return b == kGuard; });
+  };
   for (std::size_t s = 0; s < own_.size(); ++s) {
-    const std::byte* start = buffers_[s]->host();
-    const std::byte* begin = own_[s].host();
-    const std::byte* end = begin + lowered_.storages[s].bytes;
-    if (!std::all_of(start, begin, is_guard) ||
-        !std::all_of(end, end + kGuardBytes, is_guard)) {
-      return false;
-    }
+    const auto& [buffer, before] = own_[s];
+    const std::size_t end = before + lowered_.storages[s].bytes;
+    if (!is_guard({buffer, 0}, before)) return false;
+    if (!is_guard({buffer, end}, kGuardBytes)) return false;
   }
   return true;
 }

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "compiler/target.h"
-#include "runtime/device_context.h"
+#include "runtime/device/device_context.h"
 #include "support/test_device.h"
 
 namespace traingraph::testing {
@@ -21,6 +21,8 @@ class ProgramRun {
   /// `program` outlives the run; it need not compute anything (Null).
   explicit ProgramRun(const Program& program, std::vector<ValueId> kept = {},
                       DeviceType device = test_device_type());
+  ProgramRun(const Program& program, std::vector<ValueId> kept,
+             std::shared_ptr<DeviceContext> device);
 
   /// Contents of an input or variable. Throws ShapeError on a wrong size.
   void set_bytes(ValueId value, std::span<const std::byte> contents);
@@ -36,7 +38,7 @@ class ProgramRun {
   /// Plain contents of a kept value or variable.
   template <class T = float>
   std::vector<T> get(ValueId value) const {
-    const std::span<const std::byte> bytes = contents(value);
+    const std::vector<std::byte> bytes = contents(value);
     std::vector<T> result(bytes.size() / sizeof(T));
     std::memcpy(result.data(), bytes.data(), bytes.size());
     return result;
@@ -51,7 +53,7 @@ class ProgramRun {
  private:
   bool is_free_after(StorageId storage, std::size_t unit) const;
   void place_storages(bool in_place);
-  std::span<const std::byte> contents(ValueId value) const;
+  std::vector<std::byte> contents(ValueId value) const;
 
   const Program& program_;
   std::vector<ValueId> kept_;

@@ -7,10 +7,16 @@
 #include <stdexcept>
 #include <string>
 
-#include "runtime/device_context.h"
+#include "runtime/device/device_context.h"
+#include "support/token_device.h"
 
 namespace traingraph::testing {
 namespace {
+
+std::string device_name() {
+  const char* name = std::getenv("TRAINGRAPH_TEST_DEVICE");
+  return name ? name : "cpu";
+}
 
 class SkipWithoutDevice : public ::testing::Environment {
   void SetUp() override {
@@ -26,13 +32,19 @@ const auto* const skip_without_device =
 }  // namespace
 
 DeviceType test_device_type() {
-  const char* name = std::getenv("TRAINGRAPH_TEST_DEVICE");
-  const std::string device = name ? name : "cpu";
-  if (device == "cpu") return DeviceType::CPU;
+  const std::string device = device_name();
+  if (device == "cpu" || device == "token") return DeviceType::CPU;
   if (device == "gpu") return DeviceType::GPU;
   if (device == "null") return DeviceType::Null;
   throw std::invalid_argument("TRAINGRAPH_TEST_DEVICE is " + device);
 }
+
+Device test_device() {
+  if (!has_host_views()) return Device(token_context());
+  return Device(test_device_type());
+}
+
+bool has_host_views() { return device_name() != "token"; }
 
 Device other_device() { return computes() ? Device::null() : Device::cpu(); }
 

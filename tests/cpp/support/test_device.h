@@ -9,10 +9,11 @@
 
 namespace traingraph::testing {
 
-/// TRAINGRAPH_TEST_DEVICE: cpu, the default, gpu or null. Where a machine lacks
-/// it, all tests of the process are skipped.
+/// TRAINGRAPH_TEST_DEVICE: cpu, the default, gpu, null or token
+/// (token_device.h). Where a machine lacks it, all tests of the process are
+/// skipped.
 DeviceType test_device_type();
-inline Device test_device() { return Device(test_device_type()); }
+Device test_device();
 
 /// Another one, which is here wherever tests run.
 Device other_device();
@@ -20,6 +21,9 @@ Device other_device();
 /// The null device runs everything but kernels: results stay zero and updates
 /// change nothing. What tests expect is that, there.
 inline bool computes() { return test_device_type() != DeviceType::Null; }
+
+/// Can the host address the test device's memory?
+bool has_host_views();
 
 /// Storage takes a multiple of so many bytes on the test device.
 std::size_t device_alignment();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Cases of every unary and binary arithmetic operation, in the forms of
 // broadcasting.
-#include "ops/arithmetic_cases.h"
+#include "ops/elementwise_arithmetic_cases.h"
 
 namespace traingraph::testing {
 namespace {

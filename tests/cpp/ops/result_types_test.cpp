@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// Which data types results have. No op takes bfloat16 yet, but the rules say
+// already what would follow it and what would stay float32: they are asked
+// directly, past the schema that refuses such inputs.
+#include <gtest/gtest.h>
+
+#include "ops/case_program.h"
+#include "ops/registry.h"
+#include "ops/shape_rules.h"
+
+namespace traingraph::testing {
+namespace {
+
+/// Of result `r`; `inputs` are the types of the inputs.
+DataType expected_type(const OpCase& c, std::size_t r,
+                       const std::vector<DataType>& inputs) {
+  switch (c.op) {
+    case OpKind::Compare:
+      return DataType::Boolean;
+    case OpKind::Cast:
+      return std::get<CastAttrs>(c.attrs).data_type;
+    case OpKind::Fill:
+      return std::get<FillAttrs>(c.attrs).data_type;
+    case OpKind::Loss:
+    case OpKind::SquaredNorm:
+    case OpKind::ClipScale:
+      return DataType::Float32;
+    case OpKind::BatchNorm:
+    case OpKind::BatchNormGradient:
+      return r == 0 ? inputs[0] : DataType::Float32;
+    case OpKind::Select:
+      return inputs[1];
+    default:
+      return inputs[0];
+  }
+}
+
+TEST(ResultTypes, FollowTheirInputUnlessTheOpSaysOtherwise) {
+  int num_checked = 0;
+  for (const OpCase& c : op_cases()) {
+    if (c.op == OpKind::Reduce) continue;  // looks at the type itself
+    SCOPED_TRACE(describe(c));
+    CaseProgram built = build(c);
+    std::vector<DataType> types;
+    for (ValueId id : built.inputs) {
+      types.push_back(DataType::Float32);
+      if (id == kNoValue) continue;
+      TensorDescriptor& desc = built.program.value(id).desc;
+      const bool is_float = desc.data_type == DataType::Float32;
+      if (is_float) desc.data_type = DataType::BFloat16;
+      types.back() = desc.data_type;
+    }
+    const OpDef& op = op_def(c.op);
+    ShapeContext context(built.program, op, c.attrs, built.inputs, op.name);
+    op.shape_rule(context);
+    const auto results = context.take_results();
+    for (std::size_t r = 0; r < results.size(); ++r) {
+      if (results[r].is_opaque) continue;
+      ASSERT_EQ(results[r].desc.data_type, expected_type(c, r, types));
+      ++num_checked;
+    }
+  }
+  EXPECT_GT(num_checked, 500);
+}
+
+/// A gradient rule's program with one input.
+class OneInput : public GradContext {
+ public:
+  explicit OneInput(TensorDescriptor desc)
+      : x(program_.add_value(Role::Input, desc, "x")) {}
+
+  const Node& node() const override { return node_; }
+  Program& program() override { return program_; }
+  bool wants(int) const override { return true; }
+  ValueId result_gradient(int) const override { return kNoValue; }
+  void set(int, ValueId) override {}
+
+ private:
+  Program program_;
+  Node node_;
+
+ public:
+  const ValueId x;
+};
+
+TEST(ResultTypes, WhatGradientsAreFilledWithHasTheTypeOfItsModel) {
+  OneInput ctx({{4, 3}, DataType::Int32});
+  const auto desc = [&](ValueId id) { return ctx.program().desc(id); };
+  EXPECT_EQ(desc(grad::fill_like(ctx, ctx.x, 2)), desc(ctx.x));
+  EXPECT_EQ(desc(grad::scalar_like(ctx, ctx.x, 2)),
+            (TensorDescriptor{{1}, DataType::Int32}));
+  EXPECT_EQ(grad::cast(ctx, ctx.x, DataType::Int32), ctx.x);
+  EXPECT_EQ(desc(grad::cast(ctx, ctx.x, DataType::Float32)),
+            (TensorDescriptor{{4, 3}, DataType::Float32}));
+}
+
+}  // namespace
+}  // namespace traingraph::testing

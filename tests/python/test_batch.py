@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""Which axis of a tensor follows the batch size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import traingraph as tg
+
+if TYPE_CHECKING:
+    from conftest import Classifier
+
+
+def test_the_batch_axis_is_declared() -> None:
+    x = tg.Tensor((6, 8, 4), name="x", batch_axis=1)  # (time, batch, features)
+    table = tg.Tensor((8, 4), name="table", batch_axis=None)
+    assert (x.batch_axis, table.batch_axis) == (1, None)
+    assert tg.Tensor((6, 8), batch_axis=-1).batch_axis == 1
+    graph = tg.Graph()
+    total = graph.node(tg.layers.Reduction("sum", 0), table)
+    y = graph.node(tg.layers.Arithmetic("add"), [x, total])
+    inference = tg.InferenceGraph([graph])
+    inference.add_inputs({"x": x, "table": table})
+    inference.add_outputs({"y": y})
+    inference.compile(device="cpu")
+    five = np.zeros((6, 5, 4), np.float32)
+    ones = np.ones((8, 4), np.float32)
+    run = inference.execute({"x": five, "table": ones}, batch_size=5).result()
+    np.testing.assert_array_equal(run.output("y"), np.full((6, 5, 4), 8, np.float32))
+    whole = np.zeros((6, 8, 4), np.float32)
+    with pytest.raises(tg.ShapeError, match=r"expected \(6, 5, 4\)"):
+        inference.execute({"x": whole, "table": ones}, batch_size=5)
+    with pytest.raises(tg.InvalidArgument, match="batch axis"):
+        tg.Tensor((6, 8), batch_axis=2)
+
+
+def test_reading_after_a_smaller_batch_gives_samples_and_zeros() -> None:
+    x = tg.Tensor((2, 4, 3), name="x", batch_axis=1)
+    graph = tg.Graph()
+    y = graph.node(tg.layers.Arithmetic("add"), [x, x])
+    inference = tg.InferenceGraph([graph])
+    inference.add_inputs({"x": x})
+    inference.add_outputs({"y": y})
+    inference.compile(device="cpu")
+    data = np.arange(12, dtype=np.float32).reshape(2, 2, 3)
+    inference.execute({"x": data}, batch_size=2).result()
+    read = y.numpy()
+    np.testing.assert_array_equal(read[:, :2], 2 * data)
+    np.testing.assert_array_equal(read[:, 2:], 0)
+
+
+def test_gradients_are_set_in_their_shape(classifier: Classifier) -> None:
+    training = classifier.training
+    weights = training.parameters[0]
+    classifier.forward()
+    training.execute_gradient().wait()
+    before = training.gradient_data(weights)
+    training.set_gradient_data(weights, 2 * before)
+    np.testing.assert_array_equal(training.gradient_data(weights), 2 * before)
+    with pytest.raises(tg.ShapeError, match="wrong shape"):
+        training.set_gradient_data(weights, before.T.copy())
+    with pytest.raises(tg.DTypeError):
+        training.set_gradient_data(weights, before.astype(np.float64))
