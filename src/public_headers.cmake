@@ -31,6 +31,7 @@ target_sources(traingraph PUBLIC
     "${header_dir}/losses.h"
     "${header_dir}/memory.h"
     "${header_dir}/op_attrs.h"
+    "${header_dir}/op_attrs_gather.h"
     "${header_dir}/op_attrs_more.h"
     "${header_dir}/op_info.h"
     "${header_dir}/ops.inc"

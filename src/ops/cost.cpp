@@ -64,6 +64,8 @@ double estimate_flops(const Program& program, const Node& node) {
     case OpKind::Slice:
     case OpKind::SliceGradient:
     case OpKind::Pad:
+    case OpKind::Gather:
+    case OpKind::Embedding:
       return 0;  // they only move
     default: {
       double largest = node.outputs.empty() ? 0 : elements(result);
@@ -76,19 +78,27 @@ double estimate_flops(const Program& program, const Node& node) {
   }
 }
 
+/// Of input 0 the op reads only what its indices name.
+bool reads_what_is_named(const Node& node) {
+  return node.op->kind == OpKind::Gather || node.op->kind == OpKind::Embedding;
+}
+
 }  // namespace
 
 NodeCost estimate_cost(const Program& program, const Node& node) {
   NodeCost cost;
   cost.flops = estimate_flops(program, node);
-  for (const auto* list : {&node.inputs, &node.outputs}) {
-    for (ValueId value : *list) {
-      if (value == kNoValue || program.value(value).is_opaque) continue;
-      const TensorDescriptor& desc = program.desc(value);
-      cost.bytes +=
-          elements(desc.shape) * static_cast<double>(size_of(desc.data_type));
-    }
+  const auto count = [&](ValueId value) {
+    if (value == kNoValue || program.value(value).is_opaque) return;
+    const TensorDescriptor& desc = program.desc(value);
+    cost.bytes +=
+        elements(desc.shape) * static_cast<double>(size_of(desc.data_type));
+  };
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const bool is_named = i == 0 && reads_what_is_named(node);
+    count(is_named ? node.outputs[0] : node.inputs[i]);
   }
+  for (ValueId value : node.outputs) count(value);
   return cost;
 }
 

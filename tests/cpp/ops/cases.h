@@ -85,6 +85,7 @@ void add_pool_cases(OpCases& cases, Random& random);
 void add_norm_cases(OpCases& cases, Random& random);
 void add_reduce_cases(OpCases& cases, Random& random);
 void add_layout_cases(OpCases& cases, Random& random);
+void add_gather_cases(OpCases& cases, Random& random);
 void add_loss_cases(OpCases& cases, Random& random);
 void add_update_cases(OpCases& cases, Random& random);
 
