@@ -16,7 +16,9 @@
 #include "traingraph/layers/convolution.h"      // IWYU pragma: export
 #include "traingraph/layers/dropout.h"          // IWYU pragma: export
 #include "traingraph/layers/elementwise.h"      // IWYU pragma: export
+#include "traingraph/layers/embedding.h"        // IWYU pragma: export
 #include "traingraph/layers/fully_connected.h"  // IWYU pragma: export
+#include "traingraph/layers/gather.h"           // IWYU pragma: export
 #include "traingraph/layers/layout.h"           // IWYU pragma: export
 #include "traingraph/layers/matmul.h"           // IWYU pragma: export
 #include "traingraph/layers/normalization.h"    // IWYU pragma: export

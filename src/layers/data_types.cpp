@@ -48,6 +48,20 @@ TRAINGRAPH_TAKES(Split, Split)
 TRAINGRAPH_TAKES(Transpose, Transpose)
 #undef TRAINGRAPH_TAKES
 
+bool Gather::supports_data_type(DataType type, const Device& device) {
+  return takes(OpKind::Gather, type, device, /*num_sources=*/2);
+}
+
+bool Scatter::supports_data_type(DataType type, const Device& device) {
+  return takes(OpKind::Scatter, type, device, /*num_sources=*/3);
+}
+
+bool Embedding::supports_data_type(DataType type, const Device& device) {
+  constexpr int kIndices = 1;  // the op's first input are the weights
+  const DataTypes types = input_def(op_def(OpKind::Embedding), kIndices).types;
+  return (types & bit(type)) != 0 && device.computes_in(type);
+}
+
 bool Selection::supports_data_type(DataType type, const Device& device) {
   return takes(OpKind::Select, type, device, /*num_sources=*/3);
 }
