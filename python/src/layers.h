@@ -12,6 +12,7 @@ namespace traingraph::python {
 
 void bind_window_layers(py::module_& m);    // pooling
 void bind_weighted_layers(py::module_& m);  // convolution, dense, norm, matmul
+void bind_gather_layers(py::module_& m);    // gather, scatter, embedding
 
 using OptionalPair = std::optional<Pair>;
 inline constexpr Pair kOnes{1, 1};

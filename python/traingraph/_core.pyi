@@ -48,10 +48,13 @@ __all__: list[str] = [
     "DeviceType",
     "Dropout",
     "ELU",
+    "Embedding",
+    "EmbeddingDescriptor",
     "Execution",
     "ExecutionResult",
     "FullyConnected",
     "GELU",
+    "Gather",
     "GradientClippingType",
     "Graph",
     "HardShrink",
@@ -99,6 +102,7 @@ __all__: list[str] = [
     "Reshape",
     "SELU",
     "SGD",
+    "Scatter",
     "Selection",
     "Sigmoid",
     "SigmoidCrossEntropy",
@@ -1573,6 +1577,123 @@ class MatMul(Layer):
     @property
     def descriptor(self) -> MatMulDescriptor: ...
 
+class Gather(Layer):
+    """
+    Sources `source` and `indices` (int32 or int64): the elements of the source that the indices name along axis `dimension`.
+
+    Indices of the source's rank name one element each (numpy.take_along_axis), indices of one axis whole slices (numpy.take): source (N, C, W), dimension 1, indices (M) give (N, M, W). They are 0 to size - 1. InvalidArgument names the tensor, the element and the range: from the call for data, from the execution for what the graph computes; there a GPU, which cannot, makes the result NaN.
+    """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
+    def __init__(self, dimension: int, *, label: str = "") -> None: ...
+    @property
+    def dimension(self) -> int: ...
+
+class Scatter(Layer):
+    """
+    Sources `source`, `indices` (int32 or int64) and `copy_from`: a copy of copy_from in which the elements that the indices name along axis `dimension` are those of the source ("none") or have them added ("sum").
+
+    Indices are as Gather's; the source has the shape of what Gather would take from copy_from. Where several sources meet, "none" keeps the last of them; "sum" adds them up in their order on the CPU, in any order on the GPU.
+    """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
+    def __init__(
+        self,
+        dimension: int,
+        reduction_type: ReductionType | str = "none",
+        *,
+        label: str = "",
+    ) -> None: ...
+    @property
+    def dimension(self) -> int: ...
+    @property
+    def reduction_type(self) -> ReductionType: ...
+
+class EmbeddingDescriptor:
+    """
+    embedding_count rows of embedding_dimension numbers.
+
+    padding_index: a row whose gradient is zero; it starts as zeros where the layer creates the weights. maximum_norm: rows that training looks up and whose norm of order p_norm (2; math.inf too) is larger are scaled to it, where they are stored, before they are read; no gradient passes that change, and inference scales what it reads. scales_gradient_by_frequency: the gradient of a row is divided by how often the execution looked it up. Raises InvalidArgument.
+    """
+
+    __hash__: typing.ClassVar[None]  # type: ignore[assignment]
+    def __copy__(self) -> EmbeddingDescriptor: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __init__(
+        self,
+        embedding_count: int,
+        embedding_dimension: int,
+        padding_index: int | None = None,
+        maximum_norm: float | None = None,
+        p_norm: float = 2.0,
+        scales_gradient_by_frequency: bool = False,
+    ) -> None: ...
+    @property
+    def embedding_count(self) -> int: ...
+    @property
+    def embedding_dimension(self) -> int: ...
+    @property
+    def maximum_norm(self) -> float | None: ...
+    @property
+    def p_norm(self) -> float: ...
+    @property
+    def padding_index(self) -> int | None: ...
+    @property
+    def scales_gradient_by_frequency(self) -> bool: ...
+
+class Embedding(Layer):
+    """
+    (S) -> (S, embedding_dimension) for indices, int32 or int64, of any shape S of up to 7 axes; see Gather for those out of range.
+
+    Weights are (embedding_count, embedding_dimension), have axes of size 1 besides, or are any other shape of as many elements, which costs a copy a step and excludes maximum_norm. Those not given are created: N(0, 1), or as `initializer` says. The options are EmbeddingDescriptor's. Raises InvalidArgument, ShapeError or DTypeError.
+    """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
+    @typing.overload
+    def __init__(
+        self,
+        descriptor: EmbeddingDescriptor,
+        weights: Tensor | ArrayLike | None = None,
+        *,
+        initializer: RandomInitializerType | str | None = None,
+        label: str = "",
+    ) -> None: ...
+    @typing.overload
+    def __init__(
+        self,
+        embedding_count: int,
+        embedding_dimension: int,
+        padding_index: int | None = None,
+        maximum_norm: float | None = None,
+        p_norm: float = 2.0,
+        scales_gradient_by_frequency: bool = False,
+        *,
+        weights: Tensor | ArrayLike | None = None,
+        initializer: RandomInitializerType | str | None = None,
+        label: str = "",
+    ) -> None: ...
+    @property
+    def descriptor(self) -> EmbeddingDescriptor: ...
+    @property
+    def weights(self) -> Tensor: ...
+    @property
+    def weights_parameter(self) -> TensorParameter: ...
+
 class LossDescriptor:
     def __copy__(self) -> LossDescriptor: ...
     def __init__(
@@ -2396,6 +2517,34 @@ class Graph:
         """
         Appends one `dropout` op. Raises ShapeError, DTypeError or InvalidArgument.
         """
+    def embedding(
+        self,
+        weights: Tensor,
+        indices: Tensor,
+        *,
+        padding_index: int = -1,
+        maximum_norm: float = 0.0,
+        p_norm: float = 2.0,
+        scales_gradient_by_frequency: bool = False,
+        training: bool = True,
+        name: str = "",
+    ) -> Tensor:
+        """
+        Appends one `embedding` op. Writes its inputs weights. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def embedding_gradient(
+        self,
+        gradient: Tensor,
+        indices: Tensor,
+        *,
+        padding_index: int = -1,
+        scales_gradient_by_frequency: bool = False,
+        shape: collections.abc.Sequence[int] | int = (),
+        name: str = "",
+    ) -> Tensor:
+        """
+        Appends one `embedding_gradient` op. Raises ShapeError, DTypeError or InvalidArgument.
+        """
     def fill(
         self,
         *,
@@ -2406,6 +2555,10 @@ class Graph:
     ) -> Tensor:
         """
         Appends one `fill` op. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def gather(self, dimension: int, source: Tensor, indices: Tensor) -> Tensor:
+        """
+        The elements of `source` that `indices` name; see layers.Gather.
         """
     def logical_not(self, x: Tensor, *, name: str = "") -> Tensor:
         """
@@ -2587,6 +2740,23 @@ class Graph:
     ) -> None:
         """
         Appends one `rmsprop_update` op. Writes its inputs parameter square_average momentum gradient_average. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def scatter(
+        self,
+        dimension: int,
+        source: Tensor,
+        indices: Tensor,
+        copy_from: Tensor,
+        reduction_type: ReductionType | str = "none",
+    ) -> Tensor:
+        """
+        A copy of `copy_from` with those of `source` where `indices` name; see layers.Scatter.
+        """
+    def scatter_gradient(
+        self, gradient: Tensor, indices: Tensor, *, axis: int = 1, name: str = ""
+    ) -> Tensor:
+        """
+        Appends one `scatter_gradient` op. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def select(
         self, sources: collections.abc.Sequence[Tensor], condition: Tensor
