@@ -32,6 +32,8 @@ target_sources(traingraph PUBLIC
     "${header_dir}/memory.h"
     "${header_dir}/op_attrs.h"
     "${header_dir}/op_attrs_more.h"
+    "${header_dir}/op_attrs_rnn.h"
+    "${header_dir}/op_field.h"
     "${header_dir}/op_info.h"
     "${header_dir}/ops.inc"
     "${header_dir}/optimizers.h"

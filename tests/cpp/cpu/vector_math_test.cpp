@@ -77,6 +77,22 @@ TEST(VectorMath, LogarithmIsWithinItsBound) {
   EXPECT_TRUE(std::isnan(fast_log1p_unit(NAN)));
 }
 
+TEST(VectorMath, SigmoidIsWithinItsBound) {
+  expect_within(3, -87, kInfinity, fast_sigmoid,
+                [](double x) { return 1 / (1 + std::exp(-x)); });
+  EXPECT_EQ(fast_sigmoid(kInfinity), 1);
+  EXPECT_EQ(fast_sigmoid(-kInfinity), 0);
+  EXPECT_TRUE(std::isnan(fast_sigmoid(NAN)));
+}
+
+TEST(VectorMath, HyperbolicTangentIsWithinItsBound) {
+  expect_within(2, -kInfinity, kInfinity, fast_tanh,
+                [](double x) { return std::tanh(x); });
+  EXPECT_EQ(fast_tanh(kInfinity), 1);
+  EXPECT_EQ(fast_tanh(-kInfinity), -1);
+  EXPECT_TRUE(std::isnan(fast_tanh(NAN)));
+}
+
 TEST(VectorMath, RoundingIsExact) {
   for_floats(-kInfinity, kInfinity, [](float x) {
     ASSERT_EQ(fast_round(x), std::nearbyint(x)) << x;

@@ -84,6 +84,7 @@ void add_conv_cases(OpCases& cases, Random& random);
 void add_pool_cases(OpCases& cases, Random& random);
 void add_norm_cases(OpCases& cases, Random& random);
 void add_reduce_cases(OpCases& cases, Random& random);
+void add_rnn_cases(OpCases& cases, Random& random);
 void add_layout_cases(OpCases& cases, Random& random);
 void add_loss_cases(OpCases& cases, Random& random);
 void add_update_cases(OpCases& cases, Random& random);

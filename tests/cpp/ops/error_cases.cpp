@@ -26,6 +26,7 @@ std::vector<ErrorCase> shape_errors() {
   const AveragePool2dGradientAttrs from_average{
       .kernel_sizes = {2, 2}, .strides = {2, 2}, .shape = {2, 4, 8, 8}};
   const LossAttrs softmax_loss{.type = LossType::SoftmaxCrossEntropy};
+  const ErrorInput gates{{2, 3, 20}}, recurrent{{20, 5}}, state{{3, 5}};
   const ErrorInput rates{{4}};
   return {
       {ActivationGradient, ActivationAttrs{}, {x, other}},
@@ -52,6 +53,19 @@ std::vector<ErrorCase> shape_errors() {
       {Convolution2dInputGradient, to_image, {{{2, 6, 6}}, {{6, 4, 3, 3}}}},
       {Convolution2dWeightsGradient, to_weights, {image, image}},
       {Convolution2dWeightsGradient, to_weights, {{{2, 6, 6, 6}}, x}},
+      {Lstm, LstmAttrs{}, {x, recurrent}},
+      {Lstm, LstmAttrs{}, {gates, state}},
+      {Lstm, LstmAttrs{}, {gates, {{5, 20}}}},
+      {Lstm, LstmAttrs{}, {{{2, 3, 16}}, recurrent}},
+      {Lstm, LstmAttrs{}, {gates, recurrent, {{2, 5}}}},
+      {Lstm, LstmAttrs{}, {gates, recurrent, state, {{3, 4}}}},
+      {Lstm, LstmAttrs{}, {gates, recurrent, kAbsent, kAbsent, {{4, 5}}}},
+      {Lstm, LstmAttrs{}, {gates, recurrent, kAbsent, kAbsent, kAbsent, {{5}}}},
+      {Lstm,
+       LstmAttrs{},
+       {gates, recurrent, kAbsent, kAbsent, kAbsent, kAbsent, int32({2})}},
+      {LstmGradient, LstmAttrs{}, {gates, state, kAbsent, recurrent}},
+      {LstmGradient, LstmAttrs{}, {gates, {{2, 3, 5}}, {{2, 3, 4}}, recurrent}},
       {MaxPool2d, pool, {x}},
       {MaxPool2d, pool, {{{2, 4, 1, 8}}}},
       {MaxPool2d,
@@ -114,6 +128,7 @@ std::vector<ErrorCase> shape_errors() {
 std::vector<ErrorCase> attribute_errors() {
   using enum OpKind;
   using Operation = ArithmeticOperation;
+  const ErrorInput gates{{2, 3, 20}}, recurrent{{20, 5}};
   const ErrorInput x{{2, 3}}, image{{2, 4, 8, 8}}, weights{{6, 4, 3, 3}};
   const ErrorInput rates{{4}}, channels{{3}};
   const auto update = [&](OpKind op, const Attributes& attrs) {
@@ -180,6 +195,13 @@ std::vector<ErrorCase> attribute_errors() {
       {Reduce, ReduceAttrs{ReductionType::ArgMax, {0, 1}}, {x}},
       {Reduce, ReduceAttrs{ReductionType::ArgMin, {}}, {x}},
       {BroadcastTo, ShapeAttrs{{0, 3}}, {x}},
+      {Lstm,
+       LstmAttrs{.cell_gate_activation = static_cast<ActivationType>(99)},
+       {gates, recurrent}},
+      {Lstm, LstmAttrs{.activation_b = kNaN}, {gates, recurrent}},
+      {LstmGradient,
+       LstmAttrs{.forget_gate_a = kInfinity},
+       {gates, {{2, 3, 5}}, kAbsent, recurrent}},
       {Transpose, TransposeAttrs{{0}}, {x}},
       {Transpose, TransposeAttrs{{0, 0}}, {x}},
       {Transpose, TransposeAttrs{{0, 2}}, {x}},
