@@ -21,6 +21,7 @@ target_sources(traingraph PUBLIC
     "${header_dir}/layers/elementwise.h"
     "${header_dir}/layers/fully_connected.h"
     "${header_dir}/layers/layout.h"
+    "${header_dir}/layers/lstm.h"
     "${header_dir}/layers/matmul.h"
     "${header_dir}/layers/normalization.h"
     "${header_dir}/layers/padding.h"

@@ -18,6 +18,7 @@
 #include "traingraph/layers/elementwise.h"      // IWYU pragma: export
 #include "traingraph/layers/fully_connected.h"  // IWYU pragma: export
 #include "traingraph/layers/layout.h"           // IWYU pragma: export
+#include "traingraph/layers/lstm.h"             // IWYU pragma: export
 #include "traingraph/layers/matmul.h"           // IWYU pragma: export
 #include "traingraph/layers/normalization.h"    // IWYU pragma: export
 #include "traingraph/layers/padding.h"          // IWYU pragma: export
