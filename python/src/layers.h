@@ -10,8 +10,9 @@
 
 namespace traingraph::python {
 
-void bind_window_layers(py::module_& m);    // pooling
-void bind_weighted_layers(py::module_& m);  // convolution, dense, norm, matmul
+void bind_window_layers(py::module_& m);     // pooling
+void bind_weighted_layers(py::module_& m);   // convolution, dense, norm, matmul
+void bind_recurrent_layers(py::module_& m);  // lstm
 
 using OptionalPair = std::optional<Pair>;
 inline constexpr Pair kOnes{1, 1};

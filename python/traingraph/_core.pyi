@@ -61,6 +61,9 @@ __all__: list[str] = [
     "Huber",
     "InferenceGraph",
     "L2NormPooling",
+    "LSTM",
+    "LSTMDescriptor",
+    "LSTMResultMode",
     "Layer",
     "LayerTime",
     "LeakyReLU",
@@ -100,6 +103,7 @@ __all__: list[str] = [
     "SELU",
     "SGD",
     "Selection",
+    "SequenceDescriptor",
     "Sigmoid",
     "SigmoidCrossEntropy",
     "Slice",
@@ -281,6 +285,11 @@ class SoftmaxOperation(enum.IntEnum):
     log_softmax = 1
     def __str__(self) -> str: ...
 
+class LSTMResultMode(enum.IntEnum):
+    output = 0
+    output_and_states = 1
+    def __str__(self) -> str: ...
+
 class RegularizationType(enum.IntEnum):
     none = 0
     l1 = 1
@@ -330,6 +339,16 @@ class TensorDescriptor:
         """
         (batch_size, feature_channel_count, height, width).
         """
+    @staticmethod
+    def sequences(
+        shape: collections.abc.Sequence[int] | int,
+        sequence_lengths: collections.abc.Sequence[int],
+        sorted_sequences: bool = True,
+        data_type: DataType | DTypeLike = DataType.float32,
+    ) -> SequenceDescriptor:
+        """
+        ML Compute's name of SequenceDescriptor.
+        """
     def __copy__(self) -> TensorDescriptor: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -340,6 +359,11 @@ class TensorDescriptor:
     ) -> None: ...
     def __repr__(self) -> str: ...
     @property
+    def batch_size_per_sequence_step(self) -> list[int] | None:
+        """
+        Of a SequenceDescriptor; else None.
+        """
+    @property
     def data_type(self) -> DataType: ...
     @property
     def dimension_count(self) -> int:
@@ -347,7 +371,17 @@ class TensorDescriptor:
         Number of axes.
         """
     @property
+    def sequence_lengths(self) -> list[int] | None:
+        """
+        Of a SequenceDescriptor; else None.
+        """
+    @property
     def shape(self) -> tuple[int, ...]: ...
+    @property
+    def sorted_sequences(self) -> bool:
+        """
+        Of a SequenceDescriptor; else False.
+        """
     @property
     def stride(self) -> tuple[int, ...]:
         """
@@ -355,6 +389,32 @@ class TensorDescriptor:
         """
     @property
     def tensor_allocation_size_in_bytes(self) -> int: ...
+
+class SequenceDescriptor(TensorDescriptor):
+    """
+    Sequences (batch, time, features) and how long each of them is.
+
+    sorted_sequences says that no length is above the one before. Raises ShapeError unless there is a length for each sequence and all fit; InvalidArgument for lengths below 1 and for some that are not sorted.
+    """
+    def __copy__(self) -> SequenceDescriptor: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __init__(
+        self,
+        shape: collections.abc.Sequence[int] | int,
+        sequence_lengths: collections.abc.Sequence[int],
+        sorted_sequences: bool = True,
+        data_type: DataType | DTypeLike = DataType.float32,
+    ) -> None: ...
+    @property
+    def batch_size_per_sequence_step(self) -> list[int]:
+        """
+        Entry t: the sequences that have a step t.
+        """
+    @property
+    def sequence_lengths(self) -> list[int]: ...
+    @property
+    def sorted_sequences(self) -> bool: ...
 
 class Device:
     """
@@ -463,6 +523,33 @@ class Tensor:
     ) -> Tensor:
         """
         A tensor of shape (batch_size, feature_channel_count, height, width).
+        """
+    @staticmethod
+    def sequence(
+        sequence_length: int,
+        feature_channel_count: int,
+        batch_size: int,
+        *,
+        data: ArrayLike | None = None,
+        random_initializer: RandomInitializerType | str | None = None,
+        label: str = "",
+    ) -> Tensor:
+        """
+        Sequences of one length: (batch_size, sequence_length, feature_channel_count).
+        """
+    @staticmethod
+    def sequences(
+        sequence_lengths: collections.abc.Sequence[int],
+        sorted_sequences: bool,
+        feature_channel_count: int,
+        batch_size: int | None = None,
+        *,
+        data: ArrayLike | None = None,
+        random_initializer: RandomInitializerType | str | None = None,
+        label: str = "",
+    ) -> Tensor:
+        """
+        Sequences of these lengths; the longest gives the time. batch_size, if given, is their number.
         """
     def __dlpack__(self, **kwargs: Any) -> Any: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
@@ -1573,6 +1660,142 @@ class MatMul(Layer):
     @property
     def descriptor(self) -> MatMulDescriptor: ...
 
+class LSTMDescriptor:
+    """
+    Sizes are features: of each step, and of each layer and direction.
+    """
+
+    __hash__: typing.ClassVar[None]  # type: ignore[assignment]
+    def __copy__(self) -> LSTMDescriptor: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        layer_count: int = 1,
+        uses_biases: bool = True,
+        batch_first: bool = True,
+        is_bidirectional: bool = False,
+        returns_sequences: bool = True,
+        dropout: float = 0.0,
+        result_mode: LSTMResultMode | str = "output",
+    ) -> None: ...
+    @property
+    def batch_first(self) -> bool:
+        """
+        Sequences are (batch, time, features), else (time, batch, features).
+        """
+    @property
+    def dropout(self) -> float:
+        """
+        Of the outputs of all layers but the last, in training.
+        """
+    @property
+    def hidden_size(self) -> int: ...
+    @property
+    def input_size(self) -> int: ...
+    @property
+    def is_bidirectional(self) -> bool: ...
+    @property
+    def layer_count(self) -> int: ...
+    @property
+    def result_mode(self) -> LSTMResultMode: ...
+    @property
+    def returns_sequences(self) -> bool:
+        """
+        False: the output is the last hidden state.
+        """
+    @property
+    def uses_biases(self) -> bool: ...
+
+class LSTM(Layer):
+    """
+    Long short-term memory over sequences.
+
+    Sources: x (batch, time, input_size), the initial hidden state and the initial cell if wanted, each (layers, directions, batch, hidden), and last, found by its type, int32 lengths (batch) of the sequences, in any order. Beyond a length the output is zero, and the backward direction begins there.
+
+    Results: the output (batch, time, directions * hidden), with one step when returns_sequences is off; with output_and_states also the last hidden states and the last cells (layers, directions, batch, hidden).
+
+    Weights are lists: for each layer of the forward direction, then of the backward one, either a tensor per gate, input, forget, cell and output, or one with all four. input_weights (hidden, in), hidden_weights (hidden, hidden), peephole_weights and biases (hidden), or four times as many rows. Those not given are created, with `initializer` (Glorot uniform) and zeros; peepholes are not. Activations are of the four gates, and of the cell. Raises InvalidArgument, ShapeError or DTypeError.
+    """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
+    @typing.overload
+    def __init__(
+        self,
+        descriptor: LSTMDescriptor,
+        input_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        hidden_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        peephole_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        *,
+        gate_activations: collections.abc.Sequence[
+            ActivationType | str | ActivationDescriptor
+        ]
+        | None = None,
+        output_result_activation: ActivationType
+        | str
+        | ActivationDescriptor
+        | None = None,
+        initializer: RandomInitializerType | str | None = None,
+        label: str = "",
+    ) -> None: ...
+    @typing.overload
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        layer_count: int = 1,
+        uses_biases: bool = True,
+        batch_first: bool = True,
+        is_bidirectional: bool = False,
+        returns_sequences: bool = True,
+        dropout: float = 0.0,
+        result_mode: LSTMResultMode | str = "output",
+        input_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        hidden_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        peephole_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        *,
+        gate_activations: collections.abc.Sequence[
+            ActivationType | str | ActivationDescriptor
+        ]
+        | None = None,
+        output_result_activation: ActivationType
+        | str
+        | ActivationDescriptor
+        | None = None,
+        initializer: RandomInitializerType | str | None = None,
+        label: str = "",
+    ) -> None: ...
+    @property
+    def biases(self) -> list[Tensor] | None: ...
+    @property
+    def biases_parameters(self) -> list[TensorParameter] | None: ...
+    @property
+    def descriptor(self) -> LSTMDescriptor: ...
+    @property
+    def gate_activations(self) -> list[ActivationDescriptor]: ...
+    @property
+    def hidden_weights(self) -> list[Tensor]: ...
+    @property
+    def hidden_weights_parameters(self) -> list[TensorParameter]: ...
+    @property
+    def input_weights(self) -> list[Tensor]: ...
+    @property
+    def input_weights_parameters(self) -> list[TensorParameter]: ...
+    @property
+    def output_result_activation(self) -> ActivationDescriptor: ...
+    @property
+    def peephole_weights(self) -> list[Tensor] | None: ...
+    @property
+    def peephole_weights_parameters(self) -> list[TensorParameter] | None: ...
+
 class LossDescriptor:
     def __copy__(self) -> LossDescriptor: ...
     def __init__(
@@ -2447,6 +2670,79 @@ class Graph:
     ) -> Tensor:
         """
         Appends one `loss_gradient` op. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def lstm(
+        self,
+        x: Tensor,
+        recurrent_weights: Tensor,
+        initial_state: Tensor | None = None,
+        initial_cell: Tensor | None = None,
+        peephole: Tensor | None = None,
+        mask: Tensor | None = None,
+        lengths: Tensor | None = None,
+        *,
+        reverse: bool = False,
+        forget_gate_last: bool = False,
+        output_peephole_reads_new_cell: bool = False,
+        input_gate_activation: ActivationType | str = "sigmoid",
+        input_gate_a: float = 1.0,
+        input_gate_b: float = 1.0,
+        forget_gate_activation: ActivationType | str = "sigmoid",
+        forget_gate_a: float = 1.0,
+        forget_gate_b: float = 1.0,
+        cell_gate_activation: ActivationType | str = "tanh",
+        cell_gate_a: float = 1.0,
+        cell_gate_b: float = 1.0,
+        output_gate_activation: ActivationType | str = "sigmoid",
+        output_gate_a: float = 1.0,
+        output_gate_b: float = 1.0,
+        activation: ActivationType | str = "tanh",
+        activation_a: float = 1.0,
+        activation_b: float = 1.0,
+        name: str = "",
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """
+        Appends one `lstm` op. Results: hidden cells gates last_hidden last_cell. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def lstm_gradient(
+        self,
+        gates: Tensor,
+        cells: Tensor,
+        hidden: Tensor | None,
+        recurrent_weights: Tensor,
+        initial_state: Tensor | None = None,
+        initial_cell: Tensor | None = None,
+        peephole: Tensor | None = None,
+        mask: Tensor | None = None,
+        lengths: Tensor | None = None,
+        hidden_gradient: Tensor | None = None,
+        cells_gradient: Tensor | None = None,
+        gates_gradient: Tensor | None = None,
+        last_hidden_gradient: Tensor | None = None,
+        last_cell_gradient: Tensor | None = None,
+        *,
+        reverse: bool = False,
+        forget_gate_last: bool = False,
+        output_peephole_reads_new_cell: bool = False,
+        input_gate_activation: ActivationType | str = "sigmoid",
+        input_gate_a: float = 1.0,
+        input_gate_b: float = 1.0,
+        forget_gate_activation: ActivationType | str = "sigmoid",
+        forget_gate_a: float = 1.0,
+        forget_gate_b: float = 1.0,
+        cell_gate_activation: ActivationType | str = "tanh",
+        cell_gate_a: float = 1.0,
+        cell_gate_b: float = 1.0,
+        output_gate_activation: ActivationType | str = "sigmoid",
+        output_gate_a: float = 1.0,
+        output_gate_b: float = 1.0,
+        activation: ActivationType | str = "tanh",
+        activation_a: float = 1.0,
+        activation_b: float = 1.0,
+        name: str = "",
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """
+        Appends one `lstm_gradient` op. Results: dx drecurrent_weights dpeephole dinitial_state dinitial_cell dmask. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def matmul(
         self,

@@ -15,7 +15,7 @@ import pytest
 
 pytest.importorskip("onnx", reason="onnx ships the cases")
 
-from . import onnx_elementwise, onnx_layout, onnx_network
+from . import onnx_elementwise, onnx_layout, onnx_network, onnx_recurrent
 from .onnx_import import (
     Importer,
     all_cases,
@@ -25,7 +25,7 @@ from .onnx_import import (
 )
 
 # Importing a family registers its operations.
-FAMILIES = (onnx_elementwise, onnx_layout, onnx_network)
+FAMILIES = (onnx_elementwise, onnx_layout, onnx_network, onnx_recurrent)
 
 # ONNX's own runner compares with rtol 1e-3, atol 1e-7. Sums of up to 75
 # float32 products in another order differ by some 1e-6 in size, hence the
