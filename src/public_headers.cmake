@@ -26,6 +26,7 @@ target_sources(traingraph PUBLIC
     "${header_dir}/layers/padding.h"
     "${header_dir}/layers/pooling.h"
     "${header_dir}/layers/reduction.h"
+    "${header_dir}/layers/sample_normalization.h"
     "${header_dir}/layers/softmax.h"
     "${header_dir}/layers/weights.h"
     "${header_dir}/losses.h"

@@ -221,6 +221,33 @@ std::vector<Row> math_rows() {
                 c.fixed({3})});
        },
        on(0)},
+      {"sample_norm",
+       [](Case& c) {
+         c.add(SampleNorm, SampleNormAttrs{.groups = 3},
+               {c.in({c.n, 6, 2}), c.variable({6}), kNoValue, c.variable({3}),
+                c.variable({3})});
+       },
+       on(0)},
+      {"sample_norm_of_sequences",
+       [](Case& c) {
+         c.add(SampleNorm, SampleNormAttrs{.axis = 2},
+               {c.in({4, c.n, 3}, 1), c.variable({3}), c.variable({3})});
+       },
+       on(1)},
+      refuses(
+          "sample_norm_of_the_batch",
+          [](Case& c) {
+            c.add(SampleNorm, SampleNormAttrs{}, {c.in({2, c.n}, 1)});
+          },
+          "no samples on axis 1"),
+      {"sample_norm_gradient",
+       [](Case& c) {
+         const ValueId x = c.in({c.n, 3});
+         const auto y = c.program.append(SampleNorm, SampleNormAttrs{}, {x});
+         c.add(SampleNormGradient, SampleNormAttrs{},
+               {c.in({c.n, 3}), x, kNoValue, y[1], y[2]});
+       },
+       on(0)},
       {"softmax",
        [](Case& c) { c.add(Softmax, SoftmaxAttrs{}, {c.in({c.n, 3})}); },
        on(0)},

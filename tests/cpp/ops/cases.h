@@ -83,6 +83,7 @@ void add_matmul_cases(OpCases& cases, Random& random);
 void add_conv_cases(OpCases& cases, Random& random);
 void add_pool_cases(OpCases& cases, Random& random);
 void add_norm_cases(OpCases& cases, Random& random);
+void add_sample_norm_cases(OpCases& cases, Random& random);
 void add_reduce_cases(OpCases& cases, Random& random);
 void add_layout_cases(OpCases& cases, Random& random);
 void add_loss_cases(OpCases& cases, Random& random);

@@ -27,6 +27,8 @@ DataType expected_type(const OpCase& c, std::size_t r,
       return DataType::Float32;
     case OpKind::BatchNorm:
     case OpKind::BatchNormGradient:
+    case OpKind::SampleNorm:
+    case OpKind::SampleNormGradient:
       return r == 0 ? inputs[0] : DataType::Float32;
     case OpKind::Select:
       return inputs[1];
