@@ -122,7 +122,8 @@ struct Kernel {
     Products sums;
     if (needs_sums) sums = merge_products(plan, totals, c);
     const double measured = backward.is_training ? sums.difference / n : 0;
-    const double rest = from_center(mean[c], backward.center[c], measured);
+    const double rest =
+        from_center(mean[c], backward.center[c], measured, 1 / inverse);
     const double product = sums.product - rest * sums.gradient;
     if (dgamma) dgamma[c] = static_cast<float>(product * inverse);
     if (dbeta) dbeta[c] = static_cast<float>(sums.gradient);

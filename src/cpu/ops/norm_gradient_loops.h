@@ -21,12 +21,14 @@ inline float round_center(float mean) {
 }
 
 /// From center to mean. `measured` is where differences add up to nothing: the
-/// mean of the batch in all its digits, if that is the mean that was given.
-inline double from_center(float mean, float center, double measured) {
+/// mean of the batch in all its digits, and in those that differences lose, if
+/// that is the mean that was given.
+inline double from_center(float mean, float center, double measured,
+                          double deviation) {
   constexpr double kRounding = 4 * std::numeric_limits<float>::epsilon();
   const double given = static_cast<double>(mean) - center;
   const bool is_batch_mean =
-      std::fabs(measured - given) <= kRounding * std::fabs(mean);
+      std::fabs(measured - given) <= kRounding * (std::fabs(mean) + deviation);
   return is_batch_mean ? measured : given;
 }
 

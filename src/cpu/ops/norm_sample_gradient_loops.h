@@ -51,8 +51,9 @@ struct RowGradient {
       : center(near) {
     const double share = 1 / static_cast<double>(n);
     const double scale = 1 / std::sqrt(static_cast<double>(variance) + epsilon);
-    apart = is_training ? from_center(mean, center, sums.difference * share)
-                        : static_cast<double>(mean) - center;
+    apart = is_training
+                ? from_center(mean, center, sums.difference * share, 1 / scale)
+                : static_cast<double>(mean) - center;
     inverse = static_cast<float>(scale);
     shift = static_cast<float>(-apart * scale);
     if (!is_training) return;

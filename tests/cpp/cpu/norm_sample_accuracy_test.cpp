@@ -156,6 +156,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Data{"instance", {8, 16, 30, 31}, 1, 16, 1e4f, 1},
                       Data{"instance_small", {9, 5, 3, 3}, 1, 5, 10, 1},
                       Data{"instance_million", {1, 2, 1000, 1000}, 1, 2, 3, 1},
+                      Data{"instance_mean_0", {1, 2, 1000, 1000}, 1, 2, 0, 1},
                       Data{"group", {8, 32, 14, 14}, 1, 4, 10, 1},
                       Data{"group_constant", {3, 12, 9, 9}, 1, 3, 0.7f, 0},
                       Data{"group_large", {1, 4, 300, 301}, 1, 2, 1e4f, 1},
