@@ -11,10 +11,20 @@
 namespace traingraph::python {
 
 void bind_window_layers(py::module_& m);    // pooling
-void bind_weighted_layers(py::module_& m);  // convolution, dense, norm, matmul
+void bind_weighted_layers(py::module_& m);  // convolution, dense, matmul
+void bind_normalization_layers(py::module_& m);
 
 using OptionalPair = std::optional<Pair>;
 inline constexpr Pair kOnes{1, 1};
+
+/// None instead of an empty handle.
+inline std::optional<Tensor> optional(const Tensor& tensor) {
+  return tensor ? std::optional(tensor) : std::nullopt;
+}
+inline std::optional<TensorParameter> optional(
+    const TensorParameter& parameter) {
+  return parameter ? std::optional(parameter) : std::nullopt;
+}
 
 /// Calls def(the keywords that both window descriptors end with).
 template <class Def>

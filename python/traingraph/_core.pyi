@@ -54,14 +54,17 @@ __all__: list[str] = [
     "GELU",
     "GradientClippingType",
     "Graph",
+    "GroupNormalization",
     "HardShrink",
     "HardSigmoid",
     "HardSwish",
     "Hinge",
     "Huber",
     "InferenceGraph",
+    "InstanceNormalization",
     "L2NormPooling",
     "Layer",
+    "LayerNormalization",
     "LayerTime",
     "LeakyReLU",
     "Linear",
@@ -76,6 +79,7 @@ __all__: list[str] = [
     "MeanAbsoluteError",
     "MeanSquaredError",
     "MemoryReport",
+    "NormalizationLayer",
     "OP_NAMES",
     "Optimizer",
     "OptimizerDescriptor",
@@ -1492,50 +1496,6 @@ class FullyConnected(WeightedLayer):
     @property
     def descriptor(self) -> ConvolutionDescriptor: ...
 
-class BatchNormalization(Layer):
-    """
-    gamma (x - mean) / sqrt(variance + epsilon) + beta per channel (axis 1).
-
-    Tensors are (C) or (1, C, 1, 1). None given: all are created. Some given: mean and variance are created when missing, beta and gamma are left out.
-    """
-    @staticmethod
-    def supports_data_type(
-        data_type: DataType | DTypeLike, device: Device | DeviceType | str
-    ) -> bool:
-        """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
-        """
-    def __init__(
-        self,
-        feature_channel_count: int,
-        mean: Tensor | ArrayLike | None = None,
-        variance: Tensor | ArrayLike | None = None,
-        beta: Tensor | ArrayLike | None = None,
-        gamma: Tensor | ArrayLike | None = None,
-        variance_epsilon: float = 1e-05,
-        momentum: float = 0.99,
-        *,
-        label: str = "",
-    ) -> None: ...
-    @property
-    def beta(self) -> Tensor | None: ...
-    @property
-    def beta_parameter(self) -> TensorParameter | None: ...
-    @property
-    def feature_channel_count(self) -> int: ...
-    @property
-    def gamma(self) -> Tensor | None: ...
-    @property
-    def gamma_parameter(self) -> TensorParameter | None: ...
-    @property
-    def mean(self) -> Tensor: ...
-    @property
-    def momentum(self) -> float: ...
-    @property
-    def variance(self) -> Tensor: ...
-    @property
-    def variance_epsilon(self) -> float: ...
-
 class MatMulDescriptor:
     def __copy__(self) -> MatMulDescriptor: ...
     def __init__(
@@ -1572,6 +1532,150 @@ class MatMul(Layer):
     ) -> None: ...
     @property
     def descriptor(self) -> MatMulDescriptor: ...
+
+class NormalizationLayer(Layer):
+    """
+    gamma (x - mean) / sqrt(variance + epsilon) + beta, where each class says what mean and biased variance are of.
+    """
+    @property
+    def beta(self) -> Tensor | None: ...
+    @property
+    def beta_parameter(self) -> TensorParameter | None: ...
+    @property
+    def gamma(self) -> Tensor | None: ...
+    @property
+    def gamma_parameter(self) -> TensorParameter | None: ...
+    @property
+    def variance_epsilon(self) -> float: ...
+
+class BatchNormalization(NormalizationLayer):
+    """
+    gamma (x - mean) / sqrt(variance + epsilon) + beta per channel (axis 1).
+
+    Tensors are (C) or (1, C, 1, 1). None given: all are created. Some given: mean and variance are created when missing, beta and gamma are left out.
+    """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
+    def __init__(
+        self,
+        feature_channel_count: int,
+        mean: Tensor | ArrayLike | None = None,
+        variance: Tensor | ArrayLike | None = None,
+        beta: Tensor | ArrayLike | None = None,
+        gamma: Tensor | ArrayLike | None = None,
+        variance_epsilon: float = 1e-05,
+        momentum: float = 0.99,
+        *,
+        label: str = "",
+    ) -> None: ...
+    @property
+    def feature_channel_count(self) -> int: ...
+    @property
+    def mean(self) -> Tensor: ...
+    @property
+    def momentum(self) -> float: ...
+    @property
+    def variance(self) -> Tensor: ...
+
+class InstanceNormalization(NormalizationLayer):
+    """
+    Each channel (axis 1) of each sample has its own mean and variance, over all axes behind.
+
+    Tensors are (C) or (1, C, 1, 1). None given: beta and gamma are created, unless uses_parameters is false. Some given: there are no others, but for a missing mean or variance beside the other one.
+
+    With mean and variance training moves them: running = momentum * running + (1 - momentum) * the mean over the samples, of unbiased variances; inference uses them. Without, momentum has no effect. Raises InvalidArgument, ShapeError or DTypeError.
+    """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
+    def __init__(
+        self,
+        feature_channel_count: int,
+        beta: Tensor | ArrayLike | None = None,
+        gamma: Tensor | ArrayLike | None = None,
+        variance_epsilon: float = 1e-05,
+        momentum: float = 0.99,
+        *,
+        mean: Tensor | ArrayLike | None = None,
+        variance: Tensor | ArrayLike | None = None,
+        uses_parameters: bool = True,
+        label: str = "",
+    ) -> None: ...
+    @property
+    def feature_channel_count(self) -> int: ...
+    @property
+    def mean(self) -> Tensor | None: ...
+    @property
+    def momentum(self) -> float: ...
+    @property
+    def variance(self) -> Tensor | None: ...
+
+class GroupNormalization(NormalizationLayer):
+    """
+    Each of group_count equal parts of the channels (axis 1) of each sample has its own mean and variance, over its channels and all axes behind.
+
+    beta and gamma are (C) or (1, C, 1, 1). None given: both are created, unless uses_parameters is false. One given: there is no other. Raises InvalidArgument, ShapeError or DTypeError.
+    """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
+    def __init__(
+        self,
+        feature_channel_count: int,
+        group_count: int,
+        beta: Tensor | ArrayLike | None = None,
+        gamma: Tensor | ArrayLike | None = None,
+        variance_epsilon: float = 1e-05,
+        *,
+        uses_parameters: bool = True,
+        label: str = "",
+    ) -> None: ...
+    @property
+    def feature_channel_count(self) -> int: ...
+    @property
+    def group_count(self) -> int: ...
+
+class LayerNormalization(NormalizationLayer):
+    """
+    Mean and variance over the last axes, which have the sizes of normalized_shape, or over `axes` of these sizes; all other axes are samples.
+
+    beta and gamma have the normalized shape, with or without sizes of 1 before it up to four axes, or as many elements in one axis. None given: both are created, unless uses_parameters is false. One given: there is no other. Axes that are not the last ones cost a transposition before and after. Raises InvalidArgument, ShapeError or DTypeError.
+    """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
+    def __init__(
+        self,
+        normalized_shape: collections.abc.Sequence[int] | int,
+        beta: Tensor | ArrayLike | None = None,
+        gamma: Tensor | ArrayLike | None = None,
+        variance_epsilon: float = 1e-05,
+        *,
+        axes: collections.abc.Sequence[int] | int = (),
+        uses_parameters: bool = True,
+        label: str = "",
+    ) -> None: ...
+    @property
+    def axes(self) -> tuple[int, ...]: ...
+    @property
+    def normalized_shape(self) -> tuple[int, ...]: ...
 
 class LossDescriptor:
     def __copy__(self) -> LossDescriptor: ...
@@ -2587,6 +2691,42 @@ class Graph:
     ) -> None:
         """
         Appends one `rmsprop_update` op. Writes its inputs parameter square_average momentum gradient_average. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def sample_norm(
+        self,
+        x: Tensor,
+        gamma: Tensor | None = None,
+        beta: Tensor | None = None,
+        running_mean: Tensor | None = None,
+        running_variance: Tensor | None = None,
+        *,
+        axis: int = 1,
+        groups: int = 0,
+        epsilon: float = 1e-05,
+        momentum: float = 0.99,
+        training: bool = True,
+        name: str = "",
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """
+        Appends one `sample_norm` op. Writes its inputs running_mean running_variance. Results: y mean variance. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def sample_norm_gradient(
+        self,
+        gradient: Tensor,
+        x: Tensor,
+        gamma: Tensor | None,
+        mean: Tensor,
+        variance: Tensor,
+        *,
+        axis: int = 1,
+        groups: int = 0,
+        epsilon: float = 1e-05,
+        momentum: float = 0.99,
+        training: bool = True,
+        name: str = "",
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """
+        Appends one `sample_norm_gradient` op. Results: dx dgamma dbeta. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def select(
         self, sources: collections.abc.Sequence[Tensor], condition: Tensor
