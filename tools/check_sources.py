@@ -22,7 +22,7 @@ EMULATOR_TESTS = ("emulator", "metal")
 # Family x of ops is x.* or x_<part>.* in each of these folders ...
 FAMILIES = (
     "elementwise", "matmul", "conv", "pool", "norm", "reduce", "layout", "loss",
-    "update",
+    "attention", "update",
 )  # fmt: skip
 # ... besides what serves several families.
 SHARED: dict[str, set[str]] = {

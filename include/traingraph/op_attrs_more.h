@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Attribute structs of the norm, reduce, layout, loss and update families.
+// Attribute structs of the norm, reduce, layout, loss, attention and update
+// families.
 // Include op_attrs.h instead.
 #pragma once
 
@@ -93,6 +94,20 @@ struct LossAttrs {
                     TRAINGRAPH_FIELD(delta))
 };
 
+/// Scores are multiplied by `scale`; 0: by 1 / sqrt(width of a head). Weights
+/// are dropped with probability `dropout`, as DropoutAttrs says for the tensor
+/// (N, heads, L, S).
+struct AttentionAttrs {
+  std::int64_t head_count = 1;
+  float scale = 0;
+  float dropout = 0;
+  std::int64_t seed = 0;    // 0: the platform's
+  std::int64_t stream = 0;  // distinct per dropout of a graph
+  TRAINGRAPH_FIELDS(AttentionAttrs, TRAINGRAPH_FIELD(head_count),
+                    TRAINGRAPH_FIELD(scale), TRAINGRAPH_FIELD(dropout),
+                    TRAINGRAPH_FIELD(seed), TRAINGRAPH_FIELD(stream))
+};
+
 /// What every update does to the raw gradient first: clip by value (when the
 /// run-time switch is on), rescale, regularise.
 #define TRAINGRAPH_UPDATE_MEMBERS                                    \
@@ -157,8 +172,8 @@ using Attributes =
                  AveragePool2dAttrs, AveragePool2dGradientAttrs, BatchNormAttrs,
                  SoftmaxAttrs, ReduceAttrs, ShapeAttrs, TransposeAttrs,
                  AxisAttrs, SplitAttrs, SliceAttrs, SliceGradientAttrs,
-                 PadAttrs, LossAttrs, SgdUpdateAttrs, AdamUpdateAttrs,
-                 RmspropUpdateAttrs, ClipScaleAttrs>;
+                 PadAttrs, LossAttrs, AttentionAttrs, SgdUpdateAttrs,
+                 AdamUpdateAttrs, RmspropUpdateAttrs, ClipScaleAttrs>;
 
 /// One entry per row of ops.inc.
 enum class OpKind : std::int32_t {

@@ -54,6 +54,16 @@ double estimate_flops(const Program& program, const Node& node) {
     case OpKind::AveragePool2d:
       return elements(result) *
              window(std::get<AveragePool2dAttrs>(node.attrs).kernel_sizes);
+    // Scores and their product with the values; the gradient recomputes the
+    // scores and has two products for each of the forward op's.
+    case OpKind::Attention:
+      return elements(result) * 2 * static_cast<double>(input(1)[1]) *
+             (1 + static_cast<double>(input(0)[2]) /
+                      static_cast<double>(input(2)[2]));
+    case OpKind::AttentionGradient:
+      return elements(result) * 2 * static_cast<double>(input(2)[1]) *
+             (3 + 2 * static_cast<double>(input(3)[2]) /
+                      static_cast<double>(input(1)[2]));
     case OpKind::Fill:
     case OpKind::Cast:
     case OpKind::BroadcastTo:

@@ -27,6 +27,8 @@ std::vector<ErrorCase> shape_errors() {
       .kernel_sizes = {2, 2}, .strides = {2, 2}, .shape = {2, 4, 8, 8}};
   const LossAttrs softmax_loss{.type = LossType::SoftmaxCrossEntropy};
   const ErrorInput rates{{4}};
+  const AttentionAttrs two_heads{.head_count = 2};
+  const ErrorInput query{{2, 5, 4}}, key{{2, 7, 4}}, value{{2, 7, 6}};
   return {
       {ActivationGradient, ActivationAttrs{}, {x, other}},
       {Binary, ArithmeticAttrs{}, {x, other}},
@@ -93,6 +95,23 @@ std::vector<ErrorCase> shape_errors() {
        LossAttrs{.reduction = ReductionType::None},
        {{{1}}, x, x}},
       {LossGradient, LossAttrs{}, {{{1}}, x, other}},
+      {Attention, two_heads, {query, key, {{3, 7}}}},
+      {Attention, two_heads, {query, {{3, 7, 4}}, value}},
+      {Attention, two_heads, {query, {{2, 7, 6}}, value}},
+      {Attention, two_heads, {query, key, {{2, 8, 6}}}},
+      {Attention, two_heads, {{{2, 5, 3}}, {{2, 7, 3}}, value}},
+      {Attention, two_heads, {query, key, {{2, 7, 5}}}},
+      {Attention, two_heads, {query, key, value, boolean({2, 5})}},
+      {Attention, two_heads, {query, key, value, kAbsent, {{5, 7}}}},
+      {Attention, two_heads, {query, key, value, kAbsent, {{2, 5, 7}}}},
+      {Attention, two_heads, {query, key, value, kAbsent, boolean({1, 7, 5})}},
+      {Attention, two_heads, {query, key, value, kAbsent, kAbsent, int32({2})}},
+      {AttentionGradient,
+       two_heads,
+       {query, query, key, value, {{2, 5, 6}}, {{2, 2, 5}}}},
+      {AttentionGradient,
+       two_heads,
+       {{{2, 5, 6}}, query, key, value, {{2, 5, 6}}, {{2, 5, 2}}}},
       {SgdUpdate, SgdUpdateAttrs{}, {x, other, kAbsent, rates}},
       {SgdUpdate, SgdUpdateAttrs{}, {x, x, other, rates}},
       {SgdUpdate, SgdUpdateAttrs{}, {x, x, kAbsent, {{3}}}},
@@ -126,6 +145,9 @@ std::vector<ErrorCase> attribute_errors() {
   };
   const auto loss = [&](const LossAttrs& attrs) {
     return ErrorCase{Loss, attrs, {x, x}};
+  };
+  const auto attention = [&](const AttentionAttrs& attrs) {
+    return ErrorCase{Attention, attrs, {{{2, 5, 4}}, {{2, 7, 4}}, {{2, 7, 6}}}};
   };
   const auto conv = [&](const Convolution2dAttrs& attrs) {
     return ErrorCase{Convolution2d, attrs, {image, weights}};
@@ -207,6 +229,21 @@ std::vector<ErrorCase> attribute_errors() {
       loss({.epsilon = -1}),
       loss({.delta = 0}),
       {LossGradient, LossAttrs{.delta = -1}, {{{1}}, x, x}},
+      attention({.head_count = 0}),
+      attention({.head_count = -2}),
+      attention({.scale = -1}),
+      attention({.scale = kInfinity}),
+      attention({.dropout = 1}),
+      attention({.dropout = kNaN}),
+      attention({.dropout = 0.5f}),  // without random numbers
+      {AttentionGradient,
+       AttentionAttrs{.scale = kNaN},
+       {{{2, 5, 4}},
+        {{2, 5, 4}},
+        {{2, 7, 4}},
+        {{2, 7, 4}},
+        {{2, 5, 4}},
+        {{2, 1, 5}}}},
       update(SgdUpdate, SgdUpdateAttrs{.gradient_rescale = kNaN}),
       update(SgdUpdate, SgdUpdateAttrs{.clips_by_value = true,
                                        .gradient_clip_min = 1,
@@ -237,6 +274,12 @@ std::vector<ErrorCase> type_errors() {
       {Reduce, ReduceAttrs{ReductionType::Max, {}}, {boolean({2})}},
       {Concatenate, AxisAttrs{0}, {x, int32({2, 3})}},
       {LogicalNot, NoAttrs{}, {x}},
+      {Attention,
+       AttentionAttrs{},
+       {{{2, 5, 4}}, {{2, 7, 4}}, {{2, 7, 6}}, {{2, 7}}}},
+      {Attention,
+       AttentionAttrs{},
+       {{{2, 5, 4}}, {{2, 7, 4}}, {{2, 7, 6}}, kAbsent, int32({1, 5, 7})}},
       {SquaredNorm, NoAttrs{}, {int32({2})}},
   };
 }
