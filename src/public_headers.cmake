@@ -16,6 +16,7 @@ target_sources(traingraph PUBLIC
     "${header_dir}/layer.h"
     "${header_dir}/layers.h"
     "${header_dir}/layers/activation.h"
+    "${header_dir}/layers/attention.h"
     "${header_dir}/layers/convolution.h"
     "${header_dir}/layers/dropout.h"
     "${header_dir}/layers/elementwise.h"

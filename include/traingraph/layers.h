@@ -13,6 +13,7 @@
 #pragma once
 
 #include "traingraph/layers/activation.h"       // IWYU pragma: export
+#include "traingraph/layers/attention.h"        // IWYU pragma: export
 #include "traingraph/layers/convolution.h"      // IWYU pragma: export
 #include "traingraph/layers/dropout.h"          // IWYU pragma: export
 #include "traingraph/layers/elementwise.h"      // IWYU pragma: export

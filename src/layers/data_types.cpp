@@ -48,6 +48,11 @@ TRAINGRAPH_TAKES(Split, Split)
 TRAINGRAPH_TAKES(Transpose, Transpose)
 #undef TRAINGRAPH_TAKES
 
+bool MultiheadAttention::supports_data_type(DataType type,
+                                            const Device& device) {
+  return takes(OpKind::Attention, type, device, /*num_sources=*/5);
+}
+
 bool Selection::supports_data_type(DataType type, const Device& device) {
   return takes(OpKind::Select, type, device, /*num_sources=*/3);
 }
