@@ -288,11 +288,12 @@ void bind_layers(py::module_& m) {
   bind_reduction(m);
   bind_window_layers(m);
   bind_weighted_layers(m);
+  bind_attention_layers(m);
   using namespace layers;
   bind_data_types<Layer, Activation, Arithmetic, BatchNormalization, Comparison,
                   Concatenation, Convolution, Dropout, FullyConnected, MatMul,
-                  layers::Padding, Pooling, Reduction, Reshape, Selection,
-                  Slice, Softmax, Split, Transpose>();
+                  MultiheadAttention, layers::Padding, Pooling, Reduction,
+                  Reshape, Selection, Slice, Softmax, Split, Transpose>();
 }
 
 }  // namespace traingraph::python

@@ -10,6 +10,7 @@
 
 namespace traingraph::python {
 
+void bind_attention_layers(py::module_& m);
 void bind_window_layers(py::module_& m);    // pooling
 void bind_weighted_layers(py::module_& m);  // convolution, dense, norm, matmul
 

@@ -76,6 +76,8 @@ __all__: list[str] = [
     "MeanAbsoluteError",
     "MeanSquaredError",
     "MemoryReport",
+    "MultiheadAttention",
+    "MultiheadAttentionDescriptor",
     "OP_NAMES",
     "Optimizer",
     "OptimizerDescriptor",
@@ -1573,6 +1575,121 @@ class MatMul(Layer):
     @property
     def descriptor(self) -> MatMulDescriptor: ...
 
+class MultiheadAttentionDescriptor:
+    """
+    key_dimension and value_dimension are widths of all heads together, after the projections; None: model_dimension. Both are multiples of head_count.
+    """
+
+    __hash__: typing.ClassVar[None]  # type: ignore[assignment]
+    def __copy__(self) -> MultiheadAttentionDescriptor: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __init__(
+        self,
+        model_dimension: int,
+        head_count: int,
+        key_dimension: int | None = None,
+        value_dimension: int | None = None,
+        dropout: float = 0.0,
+        has_biases: bool = True,
+        has_attention_biases: bool = False,
+        adds_zero_attention: bool = False,
+    ) -> None: ...
+    @property
+    def adds_zero_attention(self) -> bool: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def has_attention_biases(self) -> bool: ...
+    @property
+    def has_biases(self) -> bool: ...
+    @property
+    def head_count(self) -> int: ...
+    @property
+    def key_dimension(self) -> int: ...
+    @property
+    def model_dimension(self) -> int: ...
+    @property
+    def value_dimension(self) -> int: ...
+
+class MultiheadAttention(Layer):
+    """
+    Sources query (N, L, E), key (N, S, in), value (N, S, in), then masks; result (N, L, E).
+
+    Softmax of scaled products of the projected queries and keys, per head, times the projected values; then the output projection. Masks are told apart by their rank: a key mask (N, S), Boolean; an attention mask (1, L, S) or (N * head_count, L, S), Boolean or float and added. True is masked out; a query that sees no key has attention 0. Declare a mask (1, L, S) with batch_axis=None.
+
+    weights: query (K, E), key (K, in), value (V, in), output (E, V), or with the same bytes (1, head_count, K / head_count, E) ... (1, 1, E, V); biases of K, K, V and E elements; attention_biases of K and V. Those not given are created, weights with `initializer` (Glorot uniform) for sources of key_source_dimension and value_source_dimension (0: model_dimension), biases with zeros. Seed 0 is the platform's. Raises InvalidArgument, ShapeError or DTypeError.
+    """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
+    @typing.overload
+    def __init__(
+        self,
+        descriptor: MultiheadAttentionDescriptor,
+        weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        attention_biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        *,
+        initializer: RandomInitializerType | str | None = None,
+        key_source_dimension: int = 0,
+        value_source_dimension: int = 0,
+        seed: int = 0,
+        label: str = "",
+    ) -> None: ...
+    @typing.overload
+    def __init__(
+        self,
+        model_dimension: int,
+        head_count: int,
+        key_dimension: int | None = None,
+        value_dimension: int | None = None,
+        dropout: float = 0.0,
+        has_biases: bool = True,
+        has_attention_biases: bool = False,
+        adds_zero_attention: bool = False,
+        weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        attention_biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        *,
+        initializer: RandomInitializerType | str | None = None,
+        key_source_dimension: int = 0,
+        value_source_dimension: int = 0,
+        seed: int = 0,
+        label: str = "",
+    ) -> None: ...
+    @property
+    def attention_biases(self) -> list[Tensor] | None:
+        """
+        Key, value.
+        """
+    @property
+    def attention_biases_parameters(self) -> list[TensorParameter] | None:
+        """
+        They are trained; ML Compute's are not: set is_updatable to False for that.
+        """
+    @property
+    def biases(self) -> list[Tensor] | None:
+        """
+        The same.
+        """
+    @property
+    def biases_parameters(self) -> list[TensorParameter] | None: ...
+    @property
+    def descriptor(self) -> MultiheadAttentionDescriptor: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def weights(self) -> list[Tensor]:
+        """
+        Query, key, value, output.
+        """
+    @property
+    def weights_parameters(self) -> list[TensorParameter]: ...
+
 class LossDescriptor:
     def __copy__(self) -> LossDescriptor: ...
     def __init__(
@@ -2224,6 +2341,48 @@ class Graph:
     ) -> None:
         """
         Appends one `adam_update` op. Writes its inputs parameter momentum velocity maximum_velocity. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def attention(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_mask: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        random_state: Tensor | None = None,
+        *,
+        head_count: int = 1,
+        scale: float = 0.0,
+        dropout: float = 0.0,
+        seed: int = 0,
+        stream: int = 0,
+        name: str = "",
+    ) -> tuple[Tensor, Tensor]:
+        """
+        Appends one `attention` op. Results: output log_sum. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def attention_gradient(
+        self,
+        gradient: Tensor,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        output: Tensor,
+        log_sum: Tensor,
+        key_mask: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        random_state: Tensor | None = None,
+        log_sum_gradient: Tensor | None = None,
+        *,
+        head_count: int = 1,
+        scale: float = 0.0,
+        dropout: float = 0.0,
+        seed: int = 0,
+        stream: int = 0,
+        name: str = "",
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """
+        Appends one `attention_gradient` op. Results: dquery dkey dvalue dmask. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def average_pool_2d(
         self,
