@@ -216,3 +216,34 @@ def test_errors() -> None:
         tg.Graph().node(
             attention(8, 2), [tg.Tensor((2, 3, n), name=str(n)) for n in (8, 8, 6)]
         )
+
+
+def test_gradient_op_drops_what_its_forward_op_dropped(
+    rng: np.random.Generator, sources: list[Array]
+) -> None:
+    graph = tg.Graph()
+    q, k, v, g = (
+        tg.Tensor(x.shape, name=name)
+        for x, name in zip([*sources, sources[0]], "qkvg", strict=True)
+    )
+    state = tg.Tensor((4,), "int32", name="state", batch_axis=None)
+    options: dict[str, Any] = {"random_state": state, "head_count": 2, "dropout": 0.5}
+    # Each attention of a graph draws its own numbers.
+    first, _ = graph.attention(q, k, v, **options)
+    y, log_sum = graph.attention(q, k, v, **options)
+    _, _, dv, _ = graph.attention_gradient(g, q, k, v, y, log_sum, **options)
+    inference = tg.TrainingGraph([graph])
+    inputs = {"q": q, "k": k, "v": v, "g": g, "state": state}
+    inference.add_inputs(inputs)
+    inference.add_outputs({"first": first, "y": y, "dv": dv})
+    inference.compile("cpu")
+    gradient = random(rng, N, L, WIDTH)
+    values = [*sources, gradient, np.arange(1, 5, dtype=np.int32)]
+    result = inference.execute_forward(dict(zip(inputs, values, strict=True))).result()
+    assert not np.allclose(result.output("first"), result.output("y"))
+    # y is linear in v.
+    np.testing.assert_allclose(
+        np.sum(gradient * result.output("y")),
+        np.sum(sources[2] * result.output("dv")),
+        rtol=1e-4,
+    )
