@@ -6,6 +6,7 @@
 #include <pybind11/stl.h>
 
 #include <cmath>
+#include <type_traits>
 
 #include "bindings.h"
 #include "signature.h"
@@ -25,41 +26,84 @@ py::object known(double number) {
   return py::float_(number);
 }
 
+/// Makes dicts of the same keys. A report of a large graph has a million
+/// entries, so a key is one Python string, made once.
+template <std::size_t N>
+class Record {
+ public:
+  explicit Record(const char* const (&keys)[N]) {
+    for (std::size_t i = 0; i < N; ++i) {
+      // Never freed: the interpreter may end before static objects do.
+      keys_[i] = PyUnicode_InternFromString(keys[i]);
+      if (keys_[i] == nullptr) throw py::error_already_set();
+    }
+  }
+
+  template <class... Values>
+    requires(sizeof...(Values) == N)
+  py::dict operator()(const Values&... values) const {
+    py::dict dict;
+    std::size_t i = 0;
+    (set(dict, keys_[i++], to_object(values)), ...);
+    return dict;
+  }
+
+ private:
+  template <class Value>
+  static py::object to_object(const Value& value) {
+    if constexpr (std::is_base_of_v<py::object, Value>) {
+      return value;
+    } else {
+      return py::cast(value);
+    }
+  }
+  static void set(const py::dict& dict, PyObject* key,
+                  const py::object& value) {
+    if (PyDict_SetItem(dict.ptr(), key, value.ptr()) != 0) {
+      throw py::error_already_set();
+    }
+  }
+
+  PyObject* keys_[N];
+};
+
 py::dict to_dict(const LayerCost& cost) {
-  return py::dict("flops"_a = cost.flops, "bytes"_a = cost.bytes,
-                  "seconds"_a = cost.seconds,
-                  "limit_seconds"_a = known(cost.limit_seconds),
-                  "share"_a = known(cost.share()));
+  static const Record record(
+      {"flops", "bytes", "seconds", "limit_seconds", "share"});
+  return record(cost.flops, cost.bytes, cost.seconds, known(cost.limit_seconds),
+                known(cost.share()));
 }
 
 py::dict to_dict(const LayerRow& row) {
-  return py::dict(
-      "layer"_a = row.layer, "ops"_a = row.ops, "parameters"_a = row.parameters,
-      "fused_group"_a = row.fused_group, "fused"_a = row.fused,
-      "layout"_a = row.layout, "reorders"_a = row.reorders,
-      "forward"_a = to_dict(row.forward), "gradient"_a = to_dict(row.gradient),
-      "update"_a = to_dict(row.update), "cost"_a = to_dict(row.cost()));
+  static const Record record({"layer", "ops", "parameters", "fused_group",
+                              "fused", "layout", "reorders", "forward",
+                              "gradient", "update", "cost"});
+  return record(row.layer, row.ops, row.parameters, row.fused_group, row.fused,
+                row.layout, row.reorders, to_dict(row.forward),
+                to_dict(row.gradient), to_dict(row.update),
+                to_dict(row.cost()));
 }
 
 py::dict to_dict(const UnitSpan& unit) {
-  return py::dict("name"_a = unit.name, "ops"_a = unit.ops,
-                  "phase"_a = unit.phase, "rows"_a = unit.rows,
-                  "is_reorder"_a = unit.is_reorder, "layout"_a = unit.layout,
-                  "flops"_a = unit.cost.flops, "bytes"_a = unit.cost.bytes,
-                  "seconds"_a = unit.cost.seconds,
-                  "share"_a = known(unit.cost.share()), "start"_a = unit.start);
+  static const Record record({"name", "ops", "phase", "rows", "is_reorder",
+                              "layout", "flops", "bytes", "seconds", "share",
+                              "start"});
+  return record(unit.name, unit.ops, unit.phase, unit.rows, unit.is_reorder,
+                unit.layout, unit.cost.flops, unit.cost.bytes,
+                unit.cost.seconds, known(unit.cost.share()), unit.start);
 }
 
 py::dict to_dict(const MemorySpan& span) {
-  return py::dict("name"_a = span.name, "role"_a = span.role,
-                  "offset"_a = span.offset, "bytes"_a = span.bytes,
-                  "first"_a = span.first, "last"_a = span.last);
+  static const Record record(
+      {"name", "role", "offset", "bytes", "first", "last"});
+  return record(span.name, span.role, span.offset, span.bytes, span.first,
+                span.last);
 }
 
 template <class Item>
 py::list to_list(const std::vector<Item>& items) {
-  py::list list;
-  for (const Item& item : items) list.append(to_dict(item));
+  py::list list(items.size());
+  for (std::size_t i = 0; i < items.size(); ++i) list[i] = to_dict(items[i]);
   return list;
 }
 
@@ -76,14 +120,31 @@ py::object python_class(const char* name) {
   return py::module_::import("traingraph._insight").attr(name);
 }
 
+/// While a million dicts are made that refer to none but each other, there is
+/// nothing to collect, and looking for it takes a third of the time.
+class PausedCollection {
+ public:
+  PausedCollection() : was_enabled_(PyGC_Disable() != 0) {}
+  ~PausedCollection() {
+    if (was_enabled_) PyGC_Enable();
+  }
+  PausedCollection(const PausedCollection&) = delete;
+  PausedCollection& operator=(const PausedCollection&) = delete;
+
+ private:
+  const bool was_enabled_;
+};
+
 ReportObject report(const CompiledGraph& self) {
   const Report report = without_gil([&] { return self.report(); });
+  const PausedCollection paused;
   return ReportObject(python_class("Report")(
       tables_of(report), to_list(report.memory), py::int_(report.arena_bytes)));
 }
 
 ProfileObject profile(const CompiledGraph& self) {
   const Profile profile = without_gil([&] { return self.profile(); });
+  const PausedCollection paused;
   return ProfileObject(python_class("Profile")(tables_of(profile),
                                                known(profile.peaks.flops),
                                                known(profile.peaks.bandwidth)));

@@ -2,7 +2,9 @@
 #include "compiler/plan_check.h"
 
 #include <algorithm>
+#include <span>
 #include <sstream>
+#include <utility>
 
 #include "compiler/arena_contents.h"
 #include "graph/op_def.h"
@@ -90,18 +92,15 @@ class Replay {
   StorageId storage_of(ValueId value) const {
     return value == kNoValue ? -1 : lowered_.storage_of[value];
   }
-  std::vector<ByteRange> freed_after(std::size_t position) const {
-    return position < plan_.freed_after.size() ? plan_.freed_after[position]
-                                               : std::vector<ByteRange>();
+  std::span<const ByteRange> freed_after(std::size_t position) const {
+    if (position >= plan_.freed_after.size()) return {};
+    return plan_.freed_after[position];
   }
-  /// Everything a unit touches, once.
-  std::vector<StorageId> touched(const Unit& unit) const {
-    std::vector<StorageId> all = unit.reads;
-    all.insert(all.end(), unit.writes.begin(), unit.writes.end());
-    all.insert(all.end(), unit.scratch.begin(), unit.scratch.end());
-    std::ranges::sort(all);
-    all.erase(std::ranges::unique(all).begin(), all.end());
-    return all;
+  template <class Action>
+  static void for_each_touched(const Unit& unit, const Action& action) {
+    for (const auto* list : {&unit.reads, &unit.writes, &unit.scratch}) {
+      for (const StorageId id : *list) action(id);
+    }
   }
 
   // --- before the replay ---
@@ -155,7 +154,7 @@ class Replay {
     }
     std::vector<bool> is_touched(lowered_.storages.size(), false);
     for (const Unit& unit : lowered_.units) {
-      for (const StorageId id : touched(unit)) is_touched[id] = true;
+      for_each_touched(unit, [&](StorageId id) { is_touched[id] = true; });
     }
     for (StorageId id = 0; id < static_cast<StorageId>(is_touched.size());
          ++id) {
@@ -230,10 +229,11 @@ class Replay {
   /// run in the program's order.
   void find_expected_writers() {
     std::vector<UnitId> writer(lowered_.storages.size(), kNever);
-    expected_.resize(lowered_.units.size());
-    for (UnitId id = 0; id < static_cast<UnitId>(expected_.size()); ++id) {
+    first_expected_.resize(lowered_.units.size());
+    for (UnitId id = 0; id < static_cast<UnitId>(lowered_.units.size()); ++id) {
       const Unit& unit = lowered_.units[id];
-      for (const StorageId s : unit.reads) expected_[id].push_back(writer[s]);
+      first_expected_[id] = expected_.size();
+      for (const StorageId s : unit.reads) expected_.push_back(writer[s]);
       for (const StorageId s : unit.writes) writer[s] = id;
     }
     expected_last_ = std::move(writer);
@@ -251,9 +251,14 @@ class Replay {
 
   bool check_apart(UnitId id) {
     const Unit& touching = lowered_.units[id];
-    std::vector<StorageId> args = touched(touching);
-    std::erase_if(args, [&](StorageId s) { return !is_in_arena(s); });
-    std::ranges::sort(args, {}, [&](StorageId s) { return begin(s); });
+    auto& args = in_arena_;
+    args.clear();
+    for_each_touched(touching, [&](StorageId s) {
+      if (is_in_arena(s)) args.push_back(s);
+    });
+    std::ranges::sort(args, {},
+                      [&](StorageId s) { return std::pair(begin(s), s); });
+    args.erase(std::ranges::unique(args).begin(), args.end());
     // Two that may share have the same bytes, so what overlaps the first of
     // them overlaps the second, too.
     std::size_t num_sharing = 0;
@@ -274,10 +279,11 @@ class Replay {
     const Unit& reader = lowered_.units[id];
     for (std::size_t i = 0; i < reader.reads.size(); ++i) {
       const StorageId s = reader.reads[i];
-      if (last_writer_[s] != expected_[id][i]) {
+      const UnitId expected = expected_[first_expected_[id] + i];
+      if (last_writer_[s] != expected) {
         return fail(unit(id) + " reads " + storage(s) + " as " +
                     written_by(last_writer_[s]) + " left it: expected " +
-                    written_by(expected_[id][i]));
+                    written_by(expected));
       }
       if (!is_in_arena(s)) continue;
       if (last_writer_[s] == kNever) {
@@ -311,9 +317,8 @@ class Replay {
       for (const StorageId s : *list) {
         last_writer_[s] = id;
         if (!is_in_arena(s)) continue;
-        if (!overwrite(unit(id) + " writes " + storage(s), s, begin(s),
-                       end(s))) {
-          return false;
+        if (const auto other = read_by_host(begin(s), end(s), s)) {
+          return fail(unit(id) + " writes " + storage(s) + over(*other));
         }
         contents_.put(s, begin(s), end(s));
       }
@@ -321,21 +326,22 @@ class Replay {
     return true;
   }
 
-  bool overwrite(const std::string& who, StorageId by, std::size_t begin,
-                 std::size_t end) {
-    const auto other = contents_.find(
+  /// A storage other than `by` that the host reads, with any of these bytes.
+  std::optional<StorageId> read_by_host(std::size_t begin, std::size_t end,
+                                        StorageId by) const {
+    return contents_.find(
         begin, end, [&](StorageId s) { return s != by && is_exclusive_[s]; });
-    if (!other) return true;
-    return fail(who + " over " + storage(*other) + ", which the host reads");
+  }
+  std::string over(StorageId other) const {
+    return " over " + storage(other) + ", which the host reads";
   }
 
   /// A debug option fills freed ranges with NaN.
   bool free(UnitId after, const ByteRange& range) {
     const std::size_t end = range.offset + range.bytes;
-    if (!overwrite(message("after ", unit(after), " [", range.offset, ", ", end,
-                           ") is freed"),
-                   /*by=*/-1, range.offset, end)) {
-      return false;
+    if (const auto other = read_by_host(range.offset, end, /*by=*/-1)) {
+      return fail(message("after ", unit(after), " [", range.offset, ", ", end,
+                          ") is freed", over(*other)));
     }
     contents_.forget(range.offset, end);
     return true;
@@ -360,9 +366,11 @@ class Replay {
   ArenaContents contents_;
   std::vector<StorageId> exclusive_;  // what the host reads
   std::vector<bool> is_exclusive_;
-  std::vector<std::vector<UnitId>> expected_;  // by unit, as its reads
-  std::vector<UnitId> expected_last_;          // by storage
-  std::vector<UnitId> last_writer_;            // by storage
+  std::vector<StorageId> in_arena_;          // of the unit that is checked
+  std::vector<UnitId> expected_;             // unit by unit, as its reads
+  std::vector<std::size_t> first_expected_;  // by unit
+  std::vector<UnitId> expected_last_;        // by storage
+  std::vector<UnitId> last_writer_;          // by storage
 };
 
 }  // namespace

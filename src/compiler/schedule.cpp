@@ -2,7 +2,7 @@
 #include "compiler/schedule.h"
 
 #include <algorithm>
-#include <unordered_set>
+#include <vector>
 
 namespace traingraph {
 namespace {
@@ -20,19 +20,21 @@ class UpdateDependencies {
       for (StorageId s : program.units[id].writes) writers[s].push_back(id);
       for (StorageId s : program.units[id].reads) readers[s].push_back(id);
     }
+    std::vector<UnitId> before;
     for (UnitId id = 0; id < num_units; ++id) {
       const Unit& unit = program.units[id];
       if (unit.phase != Phase::Update) continue;
-      std::unordered_set<UnitId> before;
+      before.clear();
       for (StorageId s : unit.reads) add_earlier(writers[s], id, before);
       for (StorageId s : unit.writes) {
         add_earlier(writers[s], id, before);
         add_earlier(readers[s], id, before);
       }
+      std::ranges::sort(before);
+      before.erase(std::ranges::unique(before).begin(), before.end());
       missing_[id] = static_cast<int>(before.size());
       for (UnitId other : before) followers_[other].push_back(id);
     }
-    for (auto& list : followers_) std::ranges::sort(list);
   }
 
   int missing(UnitId update) const { return missing_[update]; }
@@ -47,9 +49,9 @@ class UpdateDependencies {
 
  private:
   static void add_earlier(const std::vector<UnitId>& units, UnitId id,
-                          std::unordered_set<UnitId>& before) {
+                          std::vector<UnitId>& before) {
     for (UnitId other : units) {
-      if (other < id) before.insert(other);
+      if (other < id) before.push_back(other);
     }
   }
 

@@ -2,6 +2,8 @@
 // oneDNN's side of the border: descriptors, errors, bound primitives.
 #include "cpu/dnnl_support.h"
 
+#include <algorithm>
+
 #include "cpu/primitive_threads.h"
 #include "traingraph/error.h"
 
@@ -66,6 +68,18 @@ dnnl::memory::desc plain_desc(const Shape& shape, DataType type) {
   return {dims, to_dnnl(type), strides};
 }
 
+bool PlainDescs::Less::operator()(const TensorDescriptor& a,
+                                  const TensorDescriptor& b) const {
+  if (a.data_type != b.data_type) return a.data_type < b.data_type;
+  return std::ranges::lexicographical_compare(a.shape, b.shape);
+}
+
+const dnnl::memory::desc& PlainDescs::of(const TensorDescriptor& tensor) {
+  const auto [it, is_new] = descs_.try_emplace(tensor);
+  if (is_new) it->second = plain_desc(tensor.shape, tensor.data_type);
+  return it->second;
+}
+
 bool same_layout(const dnnl::memory::desc& a, const dnnl::memory::desc& b) {
   if (a == b) return true;
   if (!is_strided(a) || !is_strided(b) || is_padded(a) || is_padded(b) ||
@@ -81,6 +95,16 @@ bool same_layout(const dnnl::memory::desc& a, const dnnl::memory::desc& b) {
   return true;
 }
 
+bool is_plain(const dnnl::memory::desc& layout) {
+  if (!is_strided(layout) || is_padded(layout)) return false;
+  const auto dims = layout.get_dims(), strides = layout.get_strides();
+  std::int64_t expected = 1;
+  for (std::size_t i = dims.size(); i-- > 0; expected *= dims[i]) {
+    if (dims[i] != 1 && strides[i] != expected) return false;
+  }
+  return true;
+}
+
 bool is_padded(const dnnl::memory::desc& layout) {
   return layout.get_dims() != layout.get_padded_dims();
 }
@@ -89,6 +113,13 @@ dnnl::primitive_attr user_scratchpad() {
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   return attr;
+}
+
+std::size_t scratchpad_bytes(const dnnl::primitive_desc_base& primitive) {
+  // scratchpad_desc() would copy a kilobyte for each node.
+  const auto* desc = dnnl_primitive_desc_query_md(
+      primitive.get(), dnnl_query_scratchpad_md, /*index=*/0);
+  return desc == nullptr ? 0 : dnnl_memory_desc_get_size(desc);
 }
 
 BoundPrimitive::BoundPrimitive(const dnnl::primitive& primitive,

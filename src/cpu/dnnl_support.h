@@ -5,6 +5,7 @@
 
 #include <dnnl.hpp>
 #include <functional>
+#include <map>
 #include <new>
 #include <span>
 #include <utility>
@@ -22,9 +23,24 @@ dnnl::memory::data_type to_dnnl(DataType type);
 /// Row-major descriptor of `shape` (rank 0 becomes (1)).
 dnnl::memory::desc plain_desc(const Shape& shape, DataType type);
 
+/// plain_desc() of many tensors: equal ones share one object, which takes about
+/// a kilobyte.
+class PlainDescs {
+ public:
+  const dnnl::memory::desc& of(const TensorDescriptor& tensor);
+
+ private:
+  struct Less {
+    bool operator()(const TensorDescriptor& a, const TensorDescriptor& b) const;
+  };
+  std::map<TensorDescriptor, dnnl::memory::desc, Less> descs_;
+};
+
 /// Do both place every element at the same offset? Unlike ==, strides of axes
 /// with one element do not count.
 bool same_layout(const dnnl::memory::desc& a, const dnnl::memory::desc& b);
+/// Is it row-major, without gaps?
+bool is_plain(const dnnl::memory::desc& layout);
 /// Are there bytes that belong to no element (channels rounded up to a block)?
 /// oneDNN wants zeros there.
 bool is_padded(const dnnl::memory::desc& layout);
@@ -38,6 +54,9 @@ auto translate_errors(const char* op, const std::string& node, F&& f)
 
 /// Scratchpad attribute that every primitive uses: the planner owns the bytes.
 dnnl::primitive_attr user_scratchpad();
+
+/// Bytes that a primitive made with user_scratchpad() asks for.
+std::size_t scratchpad_bytes(const dnnl::primitive_desc_base& primitive);
 
 /// A primitive with its arguments fixed; calling it allocates nothing.
 class BoundPrimitive {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "cpu/instruction_set.h"
+
 namespace traingraph::cpu {
 namespace {
 
@@ -184,6 +186,12 @@ Readers find_readers(const Program& program) {
 std::vector<NodeId> find_fusions(const Program& program, const Readers& readers,
                                  const std::vector<bool>& is_kept) {
   return FusionSearch(program, readers, is_kept).run();
+}
+
+std::optional<Eltwise> find_next_post_op(const NodeLowering& lowering) {
+  const ActivationAttrs* activation = lowering.next_activation();
+  if (activation == nullptr || !has_avx2()) return {};
+  return find_post_op(*activation);
 }
 
 std::optional<Eltwise> find_post_op(const ActivationAttrs& attrs) {

@@ -28,10 +28,6 @@ memory::desc plain_like(const memory::desc& layout) {
   return {dims, layout.get_data_type(), strides};
 }
 
-bool is_plain(const memory::desc& layout) {
-  return same_layout(layout, plain_like(layout));
-}
-
 }  // namespace
 
 KernelFactory bind_primitive(const dnnl::primitive_desc_base& primitive,
@@ -52,7 +48,7 @@ Lowering::Lowering(const Program& program, const LowerOptions& options,
                    const CpuTarget& target, int num_threads)
     : program_(program), target_(target), num_threads_(num_threads) {
   const std::size_t n = program.values().size();
-  states_.resize(n);
+  states_.assign(n, {});  // an empty layout, too, is one allocation
   lowered_.storage_of.assign(n, -1);
   is_used_.assign(n, false);
   is_kept_.assign(n, false);
@@ -128,7 +124,7 @@ std::string Lowering::layout_text(ValueId value,
   return cpu::layout_text(layout, is_weights);
 }
 
-memory::desc Lowering::layout(ValueId value) const {
+memory::desc Lowering::layout(ValueId value) {
   const memory::desc& produced = states_[value].produced;
   return has_dims_of(produced, plain(value)) ? produced : plain(value);
 }

@@ -5,6 +5,7 @@
 // (value, layout).
 #pragma once
 
+#include <any>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -66,7 +67,7 @@ class NodeLowering {
   /// The layout that input `i` has now (plain unless its producer chose one).
   dnnl::memory::desc layout(int input) const;
   /// Plain row-major layout of a descriptor.
-  static dnnl::memory::desc plain(const TensorDescriptor& desc);
+  const dnnl::memory::desc& plain(const TensorDescriptor& desc) const;
 
   // Arguments, in the order in which the kernel factory gets them. Each call
   // returns the argument's index.
@@ -93,6 +94,16 @@ class NodeLowering {
   /// input is brought to plain layout first.
   void alias(int result, int input);
 
+  /// What nodes of this op and key have in common: make() of the first one.
+  /// The key must hold all that make() looks at.
+  template <class Make>
+  auto shared(std::span<const std::int64_t> key, Make make) -> const
+      decltype(make())& {
+    std::any& slot = shared_slot(key);
+    if (!slot.has_value()) slot = make();
+    return std::any_cast<const decltype(make())&>(slot);
+  }
+
   /// Ends the lowering of this node.
   void emit(KernelFactory bind);
 
@@ -100,6 +111,7 @@ class NodeLowering {
   ValueId input_value(int input) const;
   ValueId result_value(int result) const;
   int write_value(ValueId value, const dnnl::memory::desc& layout);
+  std::any& shared_slot(std::span<const std::int64_t> key);
 
   /// The unit that is being built, shared by the nodes that it computes.
   struct Draft {

@@ -9,8 +9,11 @@
 // nodes of its phase or later ones, so that each phase can run by itself.
 #pragma once
 
+#include <any>
+#include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cpu/lowering.h"
@@ -35,15 +38,18 @@ class Lowering {
   void forward(ValueId value, ValueId other) { forwarded_[value] = other; }
   /// What is read for `value`: itself, unless a fusion forwarded it.
   ValueId forwarded(ValueId value) const { return forwarded_[value]; }
-  dnnl::memory::desc plain(ValueId value) const {
-    return NodeLowering::plain(program_.desc(value));
+  const dnnl::memory::desc& plain(ValueId value) {
+    return plain(program_.desc(value));
+  }
+  const dnnl::memory::desc& plain(const TensorDescriptor& desc) {
+    return plain_.of(desc);
   }
   /// The name of a layout of this value, for reports.
   std::string layout_text(ValueId value,
                           const dnnl::memory::desc& layout) const;
   /// The layout that its producer gave it; plain when that has other axes (a
   /// grouped weight gradient has five).
-  dnnl::memory::desc layout(ValueId value) const;
+  dnnl::memory::desc layout(ValueId value);
   /// Storage that holds `value` in `layout`, for node `user`; a reorder in the
   /// user's phase makes it if it does not exist yet.
   StorageId in_layout(ValueId value, const dnnl::memory::desc& layout,
@@ -58,6 +64,9 @@ class Lowering {
     return states_[value].produced;
   }
   StorageId add_storage(std::size_t bytes, std::string name);
+  std::any& shared(std::vector<std::int64_t> key) {
+    return shared_[std::move(key)];
+  }
   void add_alias(ValueId value, StorageId storage, Phase phase);
   void add_unit(Unit unit) { lowered_.units.push_back(std::move(unit)); }
   void bump_version(ValueId value) { ++states_[value].version; }
@@ -93,6 +102,8 @@ class Lowering {
   const CpuTarget& target_;
   int num_threads_;
   LoweredProgram lowered_;
+  PlainDescs plain_;
+  std::map<std::vector<std::int64_t>, std::any> shared_;
   std::vector<State> states_;
   std::vector<bool> is_used_, is_kept_, is_mutated_;
   std::vector<std::vector<NodeId>> readers_;  // by value

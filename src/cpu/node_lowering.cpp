@@ -5,6 +5,7 @@
 
 #include "cpu/lowering_walk.h"
 #include "cpu/parallel.h"
+#include "cpu/primitive_threads.h"
 
 namespace traingraph::cpu {
 
@@ -104,8 +105,8 @@ memory::desc NodeLowering::layout(int input) const {
   return lowering_->layout(input_value(input));
 }
 
-memory::desc NodeLowering::plain(const TensorDescriptor& desc) {
-  return plain_desc(desc.shape, desc.data_type);
+const memory::desc& NodeLowering::plain(const TensorDescriptor& desc) const {
+  return lowering_->plain(desc);
 }
 
 int NodeLowering::read(int input) {
@@ -162,6 +163,14 @@ int NodeLowering::read_opaque(int input, OpKind maker, std::size_t bytes) {
 
 memory::desc NodeLowering::opaque_layout(int input) const {
   return lowering_->opaque_layout(input_value(input));
+}
+
+std::any& NodeLowering::shared_slot(std::span<const std::int64_t> key) {
+  // Primitives are made for a number of threads.
+  std::vector<std::int64_t> whole{static_cast<std::int64_t>(node().op->kind),
+                                  PrimitiveThreads::count()};
+  whole.insert(whole.end(), key.begin(), key.end());
+  return lowering_->shared(std::move(whole));
 }
 
 int NodeLowering::scratch(std::size_t bytes) {
@@ -223,10 +232,10 @@ void NodeLowering::emit(KernelFactory bind) {
 void add_scratchpad(NodeLowering& lowering,
                     const dnnl::primitive_desc_base& primitive,
                     std::vector<PrimitiveArg>& args) {
-  const memory::desc scratchpad = primitive.scratchpad_desc();
-  if (scratchpad.get_size() == 0) return;
-  args.push_back({DNNL_ARG_SCRATCHPAD, scratchpad,
-                  lowering.scratch(scratchpad.get_size())});
+  const std::size_t bytes = scratchpad_bytes(primitive);
+  if (bytes == 0) return;
+  args.push_back({DNNL_ARG_SCRATCHPAD, primitive.scratchpad_desc(),
+                  lowering.scratch(bytes)});
 }
 
 void emit_primitive(NodeLowering& lowering,

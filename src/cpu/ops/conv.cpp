@@ -115,7 +115,7 @@ void lower_convolution_2d(NodeLowering& lowering) {
                                 lowering.input_desc(0), lowering.input_desc(1),
                                 lowering.result_desc());
   const memory::desc bias = lowering.has(2)
-                                ? NodeLowering::plain(lowering.input_desc(2))
+                                ? lowering.plain(lowering.input_desc(2))
                                 : memory::desc();
   const Forward primitive = describe_fused(
       lowering, user_scratchpad(), [&](const auto& attr, bool allow_empty) {

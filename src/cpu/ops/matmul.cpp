@@ -2,6 +2,7 @@
 // Matrix products: one oneDNN primitive. Transposes are strides, broadcast
 // leading axes have size 1, alpha is a post-op.
 #include <algorithm>
+#include <bit>
 
 #include "cpu/fusion.h"
 
@@ -83,9 +84,22 @@ memory::desc describe(Matrices m, DataType type) {
   return {m.dims, to_dnnl(type), m.strides};
 }
 
-}  // namespace
+memory::desc describe_bias(const Matrices& z, DataType type) {
+  memory::dims dims(z.dims.size(), 1), strides(z.dims.size(), z.dims.back());
+  dims.back() = z.dims.back();
+  strides.back() = 1;
+  return {dims, to_dnnl(type), strides};
+}
 
-void lower_matmul(NodeLowering& lowering) {
+/// What products of equal operands share: large networks have many.
+struct Product {
+  memory::desc x, y, z, bias = {};
+  int bias_arg = 0;
+  WithPostOp<dnnl::matmul::primitive_desc> matmul = {};
+};
+
+Product make_product(const NodeLowering& lowering,
+                     const std::optional<Eltwise>& activation) {
   const auto& attrs = lowering.attrs<MatMulAttrs>();
   const int rank = lowering.result_shape().rank();
   Matrices x = view(lowering.input_shape(0), rank, attrs.transposes_x);
@@ -93,13 +107,11 @@ void lower_matmul(NodeLowering& lowering) {
   Matrices z = view(lowering.result_shape(), rank, /*is_transposed=*/false);
   simplify(x, y, z);
 
-  memory::desc bias;
+  Product product{.x = describe(x, lowering.input_desc(0).data_type),
+                  .y = describe(y, lowering.input_desc(1).data_type),
+                  .z = describe(z, lowering.result_desc().data_type)};
   if (lowering.has(2)) {
-    memory::dims dims(z.dims.size(), 1), strides(z.dims.size(), z.dims.back());
-    dims.back() = z.dims.back();
-    strides.back() = 1;
-    bias =
-        memory::desc(dims, to_dnnl(lowering.input_desc(2).data_type), strides);
+    product.bias = describe_bias(z, lowering.input_desc(2).data_type);
   }
   // oneDNN adds its bias before post-ops, but alpha does not scale ours: then
   // the bias becomes a post-op too.
@@ -108,30 +120,65 @@ void lower_matmul(NodeLowering& lowering) {
   if (is_scaled) {
     dnnl::post_ops ops;
     ops.append_eltwise(dnnl::algorithm::eltwise_linear, attrs.alpha, 0);
-    if (lowering.has(2)) ops.append_binary(dnnl::algorithm::binary_add, bias);
+    if (lowering.has(2)) {
+      ops.append_binary(dnnl::algorithm::binary_add, product.bias);
+    }
     attr.set_post_ops(ops);
   }
-  const auto x_desc = describe(x, lowering.input_desc(0).data_type),
-             y_desc = describe(y, lowering.input_desc(1).data_type),
-             z_desc = describe(z, lowering.result_desc().data_type);
-  using Primitive = dnnl::matmul::primitive_desc;
-  const auto own_bias = is_scaled ? memory::desc() : bias;
-  const Primitive primitive =
-      describe_fused(lowering, attr, [&](const auto& with, bool allow_empty) {
-        return Primitive(engine(), x_desc, y_desc, own_bias, z_desc, with,
-                         allow_empty);
+  product.bias_arg = is_scaled
+                         ? DNNL_ARG_ATTR_MULTIPLE_POST_OP(1) | DNNL_ARG_SRC_1
+                         : DNNL_ARG_BIAS;
+  const auto own_bias = is_scaled ? memory::desc() : product.bias;
+  product.matmul =
+      describe_with(activation, attr, [&](const auto& with, bool allow_empty) {
+        return dnnl::matmul::primitive_desc(engine(), product.x, product.y,
+                                            own_bias, product.z, with,
+                                            allow_empty);
       });
+  return product;
+}
 
-  std::vector<PrimitiveArg> args{{DNNL_ARG_SRC, x_desc, lowering.read(0)},
-                                 {DNNL_ARG_WEIGHTS, y_desc, lowering.read(1)}};
-  if (lowering.has(2)) {
-    const int bias_arg =
-        is_scaled ? DNNL_ARG_ATTR_MULTIPLE_POST_OP(1) | DNNL_ARG_SRC_1
-                  : DNNL_ARG_BIAS;
-    args.push_back({bias_arg, bias, lowering.read(2)});
+/// All that make_product() looks at.
+std::vector<std::int64_t> key_of(const NodeLowering& lowering,
+                                 const std::optional<Eltwise>& activation) {
+  const auto& attrs = lowering.attrs<MatMulAttrs>();
+  std::vector<std::int64_t> key{attrs.transposes_x, attrs.transposes_y,
+                                std::bit_cast<std::int32_t>(attrs.alpha),
+                                lowering.has(2), activation.has_value()};
+  if (activation) {
+    key.insert(key.end(), {static_cast<std::int64_t>(activation->algorithm),
+                           std::bit_cast<std::int32_t>(activation->alpha),
+                           std::bit_cast<std::int32_t>(activation->beta)});
   }
-  args.push_back({DNNL_ARG_DST, z_desc, lowering.write(0)});
-  emit_primitive(lowering, primitive, std::move(args));
+  const auto add = [&](const TensorDescriptor& tensor) {
+    key.push_back(static_cast<std::int64_t>(tensor.data_type));
+    key.push_back(tensor.shape.rank());
+    key.insert(key.end(), tensor.shape.begin(), tensor.shape.end());
+  };
+  add(lowering.input_desc(0));
+  add(lowering.input_desc(1));
+  if (lowering.has(2)) add(lowering.input_desc(2));
+  add(lowering.result_desc());
+  return key;
+}
+
+}  // namespace
+
+void lower_matmul(NodeLowering& lowering) {
+  const auto activation = find_next_post_op(lowering);
+  const Product& product = lowering.shared(key_of(lowering, activation), [&] {
+    return make_product(lowering, activation);
+  });
+  if (product.matmul.is_fused) lowering.fuse_activation();
+
+  std::vector<PrimitiveArg> args{
+      {DNNL_ARG_SRC, product.x, lowering.read(0)},
+      {DNNL_ARG_WEIGHTS, product.y, lowering.read(1)}};
+  if (lowering.has(2)) {
+    args.push_back({product.bias_arg, product.bias, lowering.read(2)});
+  }
+  args.push_back({DNNL_ARG_DST, product.z, lowering.write(0)});
+  emit_primitive(lowering, product.matmul.primitive, std::move(args));
 }
 
 }  // namespace traingraph::cpu

@@ -102,7 +102,7 @@ memory::desc layout_like(const memory::desc& like,
       return {to_dims(desc.shape), to_dnnl(desc.data_type), each};
     }
   }
-  return NodeLowering::plain(desc);
+  return plain_desc(desc.shape, desc.data_type);
 }
 
 void emit_average(NodeLowering& lowering, const Forward& primitive) {
