@@ -38,6 +38,17 @@ class Norm:
 
 
 @dataclass(frozen=True)
+class LSTM:
+    """(N, T, in) -> (N, hidden): the last state; gates input, forget, cell, output.
+
+    One bias: the second one that some systems have stays at zero.
+    """
+
+    fan_in: int
+    hidden: int
+
+
+@dataclass(frozen=True)
 class ReLU:
     pass
 
@@ -80,7 +91,7 @@ class Workload:
         return [value for layer in self.layers for value in _values_of(layer, random)]
 
     def data(self) -> tuple[np.ndarray, np.ndarray]:
-        """Made-up images and classes of one batch."""
+        """Made-up images, or sequences, and classes of one batch."""
         random = np.random.default_rng(1)
         shape = (self.batch, *self.sample)
         images = random.standard_normal(shape, dtype=np.float32)
@@ -98,6 +109,9 @@ def _values_of(layer: object, random: np.random.Generator) -> list[np.ndarray]:
         case Conv(fan_in, fan_out, kernel, _, bias):
             weights = uniform(fan_out, fan_in, kernel, kernel)
             return [weights, np.zeros(fan_out, np.float32)] if bias else [weights]
+        case LSTM(fan_in, hidden):
+            weights = [uniform(4 * hidden, fan_in), uniform(4 * hidden, hidden)]
+            return [*weights, np.zeros(4 * hidden, np.float32)]
         case Norm(channels):
             return [np.ones(channels, np.float32), np.zeros(channels, np.float32)]
         case Residual(body, shortcut):
@@ -161,5 +175,11 @@ WORKLOADS = {
         sample=(3, 32, 32),
         batch=32,
         block=4,
+    ),
+    "lstm": Workload(
+        (LSTM(128, 256), Dense(256, 10)),
+        sample=(64, 128),
+        batch=32,
+        block=10,
     ),
 }

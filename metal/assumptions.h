@@ -20,6 +20,14 @@ inline constexpr bool kArgReductionPicksFirstOfTies = true;
 /// MPSGraph's rint rounds halves to even; its round does not.
 inline constexpr bool kRintRoundsHalfToEven = true;
 
+/// MPSGraph's LSTM and its gradients are as documented, where they can say what
+/// a node does; else, and without this, steps are composed of plain ops.
+inline constexpr bool kMpsLstmIsReliable = true;
+
+/// Its gradients read the source only for those of the input weights, which
+/// ours never passes. It gets another tensor of the same shape.
+inline constexpr bool kLstmGradientIgnoresTheSource = true;
+
 /// Buffers of a placement heap lie at heap base + offset for the host too.
 /// Checked whenever a heap is made.
 inline constexpr bool kHeapIsContiguousForHost = true;

@@ -50,7 +50,7 @@ class GraphBuilder {
   int num_inputs() const { return static_cast<int>(node().inputs.size()); }
   bool has(int input) const;
   T input(int input) const { return tensors_.at(node().inputs[input]); }
-  /// What dropout keeps, a Boolean.
+  /// What dropout keeps, a Boolean; of attention its weights.
   T mask() const { return masks_.at(node_); }
   const TensorDescriptor& input_desc(int i) const;
   const TensorDescriptor& result_desc(int r = 0) const;

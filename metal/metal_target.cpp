@@ -77,6 +77,18 @@ std::string reason_of_convolution(const GpuLimits& limits,
   }
 }
 
+/// The scores of all heads are one tensor inside an executable.
+std::string reason_of_attention(const Target& target, const GpuLimits& limits,
+                                const Program& program, const Node& node) {
+  const auto* attrs = std::get_if<AttentionAttrs>(&node.attrs);
+  if (!attrs) return {};
+  const int query = node.op->kind == OpKind::Attention ? 0 : 1;
+  const Shape& queries = program.shape(node.inputs[query]);
+  const Shape& keys = program.shape(node.inputs[query + 1]);
+  const Shape scores{queries[0] * attrs->head_count, queries[1], keys[1]};
+  return reason_of(target, limits, {.shape = scores});
+}
+
 /// Gives storage to everything that crosses a unit's border.
 class Lowering {
  public:
@@ -175,7 +187,9 @@ std::string MetalTarget::reason_unsupported(const Program& program,
       if (!reason.empty()) return reason;
     }
   }
-  return reason_of_convolution(limits_, program, node);
+  std::string reason = reason_of_convolution(limits_, program, node);
+  if (!reason.empty()) return reason;
+  return reason_of_attention(*this, limits_, program, node);
 }
 
 LoweredProgram MetalTarget::lower(const Program& program,

@@ -2,6 +2,8 @@
 #include "metal/partition.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "graph/op_def.h"
 #include "ops/cost.h"
@@ -16,6 +18,45 @@ void add_once(std::vector<ValueId>& list, ValueId value) {
 bool drops(const Node& node) {
   const auto* dropout = std::get_if<DropoutAttrs>(&node.attrs);
   return dropout && dropout->rate != 0;
+}
+
+/// The input with the numbers that a mask is made of; -1: the node takes none.
+int random_state_input(const Node& node) {
+  switch (node.op->kind) {
+    case OpKind::Dropout:
+      return 1;
+    case OpKind::Attention:
+      return 5;
+    case OpKind::AttentionGradient:
+      return 8;
+    default:
+      return -1;
+  }
+}
+
+/// The mask that the node needs, if any.
+std::optional<Mask> mask_of(const Program& program, NodeId id) {
+  const Node& node = program.node(id);
+  const auto make = [&](const DropoutAttrs& attrs, const Shape& shape) {
+    return Mask{attrs,
+                {shape, DataType::Boolean},
+                node.inputs[random_state_input(node)],
+                {id}};
+  };
+  if (drops(node)) {
+    return make(std::get<DropoutAttrs>(node.attrs),
+                program.shape(node.outputs[0]));
+  }
+  const auto* attention = std::get_if<AttentionAttrs>(&node.attrs);
+  if (!attention || attention->dropout == 0) return std::nullopt;
+  // Its weights, (N * heads, L, S).
+  const int query = node.op->kind == OpKind::Attention ? 0 : 1;
+  const Shape& queries = program.shape(node.inputs[query]);
+  const Shape& keys = program.shape(node.inputs[query + 1]);
+  return make({.rate = attention->dropout,
+               .seed = attention->seed,
+               .stream = attention->stream},
+              {queries[0] * attention->head_count, queries[1], keys[1]});
 }
 
 /// Nodes that can run although the values of `may_be_absent` were not given
@@ -90,17 +131,15 @@ class Cutter {
 };
 
 void add_mask(const Program& program, NodeId id, std::vector<Mask>& masks) {
-  const Node& node = program.node(id);
-  const auto& attrs = std::get<DropoutAttrs>(node.attrs);
-  const TensorDescriptor desc{program.shape(node.outputs[0]),
-                              DataType::Boolean};
+  auto wanted = mask_of(program, id);
+  if (!wanted) return;
   for (Mask& mask : masks) {
-    if (mask.attrs != attrs || mask.random_state != node.inputs[1]) continue;
-    if (mask.desc != desc) continue;
+    if (mask.attrs != wanted->attrs || mask.desc != wanted->desc) continue;
+    if (mask.random_state != wanted->random_state) continue;
     mask.nodes.push_back(id);
     return;
   }
-  masks.push_back({attrs, desc, node.inputs[1], {id}});
+  masks.push_back(*std::move(wanted));
 }
 
 class Borders {
@@ -143,18 +182,18 @@ class Borders {
     for (NodeId id : unit.nodes) {
       const Node& node = program_.node(id);
       // A graph knows the mask, not the numbers that it is made of.
-      const bool has_mask =
-          unit.engine == Engine::Graph && node.op->kind == OpKind::Dropout;
+      const int random_state =
+          unit.engine == Engine::Graph ? random_state_input(node) : -1;
       const int num_inputs = static_cast<int>(node.inputs.size());
       for (int i = 0; i < num_inputs; ++i) {
         const ValueId value = node.inputs[i];
         if (value == kNoValue || program_.value(value).is_opaque) continue;
-        if (has_mask && i == 1) continue;
+        if (i == random_state) continue;
         if (!is_inside[value]) unit.feeds.push_back(value);
         is_inside[value] = true;
         if (mutates(node, i)) add_once(unit.updated, value);
       }
-      if (has_mask && drops(node)) add_mask(program_, id, unit.masks);
+      if (random_state >= 0) add_mask(program_, id, unit.masks);
       for (ValueId value : node.outputs) {
         if (program_.value(value).is_opaque) continue;
         is_inside[value] = true;

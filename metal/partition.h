@@ -24,9 +24,9 @@ enum class Engine {
 Engine engine_of(const Program& program, const Node& node,
                  const GpuLimits& limits);
 
-/// Which elements dropout keeps, a Boolean tensor: a kernel makes it before the
-/// executable runs. Nodes that drop the same elements (forward and gradient)
-/// share it.
+/// Which elements dropout, or attention's dropout, keeps, a Boolean tensor: a
+/// kernel makes it before the executable runs. Nodes that drop the same
+/// elements (forward and gradient) share it.
 struct Mask {
   DropoutAttrs attrs;
   TensorDescriptor desc;

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 from workloads import (
+    LSTM,
     Conv,
     Dense,
     Flatten,
@@ -45,6 +46,8 @@ def _apply_one(layer: object, x: jax.Array, values: list, running: list) -> jax.
                 dimension_numbers=("NHWC", "HWIO", "NHWC"),
             )
             return x + values.pop(0) if bias else x
+        case LSTM(_, hidden):
+            return _last_state(x, hidden, *(values.pop(0) for _ in range(3)))
         case Norm():
             mean, variance = x.mean((0, 1, 2)), x.var((0, 1, 2))
             running += [mean, variance]
@@ -63,6 +66,25 @@ def _apply_one(layer: object, x: jax.Array, values: list, running: list) -> jax.
             main = _apply(body, x, values, running)
             return jax.nn.relu(main + _apply(shortcut, x, values, running))
     raise TypeError(layer)
+
+
+def _last_state(
+    x: jax.Array,
+    hidden: int,
+    weights: jax.Array,
+    recurrent: jax.Array,
+    bias: jax.Array,
+) -> jax.Array:
+    projected = (x @ weights + bias).swapaxes(0, 1)
+
+    def step(state: tuple, u: jax.Array) -> tuple:
+        h, c = state
+        i, f, g, o = jnp.split(u + h @ recurrent, 4, axis=1)
+        c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+        return (jax.nn.sigmoid(o) * jnp.tanh(c), c), None
+
+    zeros = jnp.zeros((len(x), hidden))
+    return lax.scan(step, (zeros, zeros), projected)[0][0]
 
 
 def _own_layout(value: np.ndarray) -> jax.Array:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 from workloads import (
+    LSTM,
     Conv,
     Dense,
     Flatten,
@@ -30,6 +31,18 @@ class ResidualModule(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return torch.relu(self.body(x) + self.shortcut(x))
+
+
+class LastState(nn.Module):
+    """The last hidden state of an LSTM whose second bias stays at zero."""
+
+    def __init__(self, fan_in: int, hidden: int) -> None:
+        super().__init__()
+        self.lstm = nn.LSTM(fan_in, hidden, batch_first=True)
+        self.lstm.bias_hh_l0.requires_grad_(requires_grad=False).zero_()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.lstm(x)[1][0][0]
 
 
 class Mean(nn.Module):
@@ -56,6 +69,8 @@ def _module(layer: object) -> nn.Module:
             return nn.Linear(fan_in, fan_out)
         case Conv(fan_in, fan_out, kernel, stride, bias):
             return SameConv(fan_in, fan_out, kernel, stride, bias=bias)
+        case LSTM(fan_in, hidden):
+            return LastState(fan_in, hidden)
         case Norm(channels):
             return nn.BatchNorm2d(channels, momentum=0.1)
         case ReLU():
@@ -79,16 +94,14 @@ def steps(workload: Workload, variant: str) -> Callable[[], float]:
     if workload.threads:
         torch.set_num_threads(workload.threads)
     model = _sequence(workload.layers)
+    parameters = [p for p in model.parameters() if p.requires_grad]
     with torch.no_grad():
-        for parameter, value in zip(
-            model.parameters(), workload.first_values(), strict=True
-        ):
+        for parameter, value in zip(parameters, workload.first_values(), strict=True):
             parameter.copy_(torch.from_numpy(value))
     images, classes = map(torch.from_numpy, workload.data())
     if "channels-last" in variant:
         model = model.to(memory_format=torch.channels_last)
         images = images.to(memory_format=torch.channels_last)
-    parameters = list(model.parameters())
     if workload.optimizer == "adam":
         optimizer = torch.optim.Adam(parameters, 1e-3, fused=True)
     else:

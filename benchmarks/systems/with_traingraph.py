@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from workloads import (
+    LSTM,
     Conv,
     Dense,
     Flatten,
@@ -48,6 +49,17 @@ def _add_one(graph: tg.Graph, layer: object, x: tg.Tensor, values: list) -> tg.T
                 uses_biases=bias,
             )
             return graph.node(conv, x)
+        case LSTM(fan_in, hidden):
+            weights, hidden_weights, biases = (values.pop(0) for _ in range(3))
+            lstm = tg.layers.LSTM(
+                fan_in,
+                hidden,
+                returns_sequences=False,
+                input_weights=[weights],
+                hidden_weights=[hidden_weights],
+                biases=[biases],
+            )
+            return graph.reshape((x.shape[0], hidden), graph.node(lstm, x))
         case Norm(channels):
             gamma, beta = values.pop(0), values.pop(0)
             norm = tg.layers.BatchNormalization(

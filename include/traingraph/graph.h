@@ -57,6 +57,14 @@ class TRAINGRAPH_API Graph {
                             std::int64_t dimension);
   /// sources = {x, y}: x where `condition` is true, else y.
   Tensor select(std::vector<Tensor> sources, const Tensor& condition);
+  /// The elements of `source` that `indices` name; see layers::Gather.
+  Tensor gather(std::int64_t dimension, const Tensor& source,
+                const Tensor& indices);
+  /// A copy of `copy_from` with those of `source` where `indices` name; see
+  /// layers::Scatter.
+  Tensor scatter(std::int64_t dimension, const Tensor& source,
+                 const Tensor& indices, const Tensor& copy_from,
+                 ReductionType reduction_type = ReductionType::None);
 
   /// Every layer once, in the order of its first node.
   std::vector<LayerPtr> layers() const;

@@ -68,7 +68,7 @@ class TRAINGRAPH_API Layer {
   explicit Layer(std::string class_name);
   /// The layer holds `tensor` as its `word` ("weights"). Names it "label.word",
   /// now and when the label changes, unless the user or another layer named it.
-  void name_tensor(const Tensor& tensor, const char* word);
+  void name_tensor(const Tensor& tensor, std::string word);
 
  private:
   friend class Graph;
@@ -78,7 +78,7 @@ class TRAINGRAPH_API Layer {
   std::string class_name_;
   mutable std::string label_;
   bool has_own_label_ = false;
-  std::vector<std::pair<Tensor, const char*>> tensors_;
+  std::vector<std::pair<Tensor, std::string>> tensors_;
   mutable std::atomic<std::optional<DeviceType>> device_type_{std::nullopt};
   /// The one graph that may have this layer as nodes; set by its first node.
   mutable std::weak_ptr<GraphState> graph_;

@@ -12,15 +12,20 @@
 // name the layer.
 #pragma once
 
-#include "traingraph/layers/activation.h"       // IWYU pragma: export
-#include "traingraph/layers/convolution.h"      // IWYU pragma: export
-#include "traingraph/layers/dropout.h"          // IWYU pragma: export
-#include "traingraph/layers/elementwise.h"      // IWYU pragma: export
-#include "traingraph/layers/fully_connected.h"  // IWYU pragma: export
-#include "traingraph/layers/layout.h"           // IWYU pragma: export
-#include "traingraph/layers/matmul.h"           // IWYU pragma: export
-#include "traingraph/layers/normalization.h"    // IWYU pragma: export
-#include "traingraph/layers/padding.h"          // IWYU pragma: export
-#include "traingraph/layers/pooling.h"          // IWYU pragma: export
-#include "traingraph/layers/reduction.h"        // IWYU pragma: export
-#include "traingraph/layers/softmax.h"          // IWYU pragma: export
+#include "traingraph/layers/activation.h"            // IWYU pragma: export
+#include "traingraph/layers/attention.h"             // IWYU pragma: export
+#include "traingraph/layers/convolution.h"           // IWYU pragma: export
+#include "traingraph/layers/dropout.h"               // IWYU pragma: export
+#include "traingraph/layers/elementwise.h"           // IWYU pragma: export
+#include "traingraph/layers/embedding.h"             // IWYU pragma: export
+#include "traingraph/layers/fully_connected.h"       // IWYU pragma: export
+#include "traingraph/layers/gather.h"                // IWYU pragma: export
+#include "traingraph/layers/layout.h"                // IWYU pragma: export
+#include "traingraph/layers/lstm.h"                  // IWYU pragma: export
+#include "traingraph/layers/matmul.h"                // IWYU pragma: export
+#include "traingraph/layers/normalization.h"         // IWYU pragma: export
+#include "traingraph/layers/padding.h"               // IWYU pragma: export
+#include "traingraph/layers/pooling.h"               // IWYU pragma: export
+#include "traingraph/layers/reduction.h"             // IWYU pragma: export
+#include "traingraph/layers/sample_normalization.h"  // IWYU pragma: export
+#include "traingraph/layers/softmax.h"               // IWYU pragma: export

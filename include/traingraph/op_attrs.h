@@ -9,30 +9,15 @@
 #include <variant>
 
 #include "traingraph/enums.h"
+#include "traingraph/op_field.h"  // IWYU pragma: export
 #include "traingraph/types.h"
 
 namespace traingraph {
-
-/// Name and member pointer of one attribute.
-template <class Struct, class Member>
-struct Field {
-  const char* name;
-  Member Struct::* member;
-};
 
 /// (height, width) or (y, x).
 using Pair = std::array<std::int64_t, 2>;
 /// (top, bottom, left, right).
 using Padding = std::array<std::int64_t, 4>;
-
-#define TRAINGRAPH_FIELDS(Struct, ...)            \
-  bool operator==(const Struct&) const = default; \
-  static constexpr auto fields() {                \
-    using Self = Struct;                          \
-    return std::tuple{__VA_ARGS__};               \
-  }
-#define TRAINGRAPH_FIELD(member) \
-  Field { #member, &Self::member }
 
 struct NoAttrs {
   bool operator==(const NoAttrs&) const = default;

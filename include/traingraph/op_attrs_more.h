@@ -4,6 +4,9 @@
 #pragma once
 
 #include "traingraph/op_attrs.h"
+#include "traingraph/op_attrs_attention.h"  // IWYU pragma: export
+#include "traingraph/op_attrs_gather.h"     // IWYU pragma: export
+#include "traingraph/op_attrs_rnn.h"        // IWYU pragma: export
 
 namespace traingraph {
 
@@ -14,6 +17,25 @@ struct BatchNormAttrs {
   float momentum = 0.99f;
   bool training = true;
   TRAINGRAPH_FIELDS(BatchNormAttrs, TRAINGRAPH_FIELD(epsilon),
+                    TRAINGRAPH_FIELD(momentum), TRAINGRAPH_FIELD(training))
+};
+
+/// Statistics of every sample by itself, the axes before `axis` being samples.
+/// No groups: over `axis` and all behind; scale and shift have the shape of
+/// these (layer normalization). Else each of so many equal parts of `axis`,
+/// with the axes behind, has its own; scale and shift are one for each element
+/// of `axis` (group and, with a group each, instance normalization). Running
+/// statistics, one for each group, move as those of BatchNormAttrs by the mean
+/// over the samples, and only where they are given are they used when not
+/// training.
+struct SampleNormAttrs {
+  std::int64_t axis = 1;
+  std::int64_t groups = 0;
+  float epsilon = 1e-5f;
+  float momentum = 0.99f;
+  bool training = true;
+  TRAINGRAPH_FIELDS(SampleNormAttrs, TRAINGRAPH_FIELD(axis),
+                    TRAINGRAPH_FIELD(groups), TRAINGRAPH_FIELD(epsilon),
                     TRAINGRAPH_FIELD(momentum), TRAINGRAPH_FIELD(training))
 };
 
@@ -150,15 +172,15 @@ struct ClipScaleAttrs {
 #undef TRAINGRAPH_UPDATE_FIELDS
 
 /// Any op's attributes.
-using Attributes =
-    std::variant<NoAttrs, ActivationAttrs, ArithmeticAttrs, CompareAttrs,
-                 CastAttrs, FillAttrs, DropoutAttrs, MatMulAttrs,
-                 Convolution2dAttrs, Convolution2dGradientAttrs, Pool2dAttrs,
-                 AveragePool2dAttrs, AveragePool2dGradientAttrs, BatchNormAttrs,
-                 SoftmaxAttrs, ReduceAttrs, ShapeAttrs, TransposeAttrs,
-                 AxisAttrs, SplitAttrs, SliceAttrs, SliceGradientAttrs,
-                 PadAttrs, LossAttrs, SgdUpdateAttrs, AdamUpdateAttrs,
-                 RmspropUpdateAttrs, ClipScaleAttrs>;
+using Attributes = std::variant<
+    NoAttrs, ActivationAttrs, ArithmeticAttrs, CompareAttrs, CastAttrs,
+    FillAttrs, DropoutAttrs, MatMulAttrs, Convolution2dAttrs,
+    Convolution2dGradientAttrs, Pool2dAttrs, AveragePool2dAttrs,
+    AveragePool2dGradientAttrs, BatchNormAttrs, SampleNormAttrs, SoftmaxAttrs,
+    ReduceAttrs, ShapeAttrs, LstmAttrs, TransposeAttrs, AxisAttrs, SplitAttrs,
+    SliceAttrs, SliceGradientAttrs, PadAttrs, ScatterAttrs, EmbeddingAttrs,
+    EmbeddingGradientAttrs, LossAttrs, AttentionAttrs, SgdUpdateAttrs,
+    AdamUpdateAttrs, RmspropUpdateAttrs, ClipScaleAttrs>;
 
 /// One entry per row of ops.inc.
 enum class OpKind : std::int32_t {

@@ -71,6 +71,15 @@ class TRAINGRAPH_API Tensor {
                        std::string label = {},
                        std::optional<int> batch_axis = 0);
 
+  /// Sequences, which remember their lengths; without data, with a copy of it,
+  /// or random as random().
+  static Tensor sequences(const SequenceDescriptor& descriptor,
+                          std::string label = {});
+  static Tensor sequences(const SequenceDescriptor& descriptor,
+                          const TensorData& data, std::string label = {});
+  static Tensor sequences(const SequenceDescriptor& descriptor,
+                          RandomInitializerType type, std::string label = {});
+
   explicit operator bool() const { return state_ != nullptr; }
   bool operator==(const Tensor& other) const = default;
 
@@ -78,6 +87,8 @@ class TRAINGRAPH_API Tensor {
   std::uint64_t tensor_id() const;
   const TensorDescriptor& descriptor() const&;
   TensorDescriptor descriptor() const&& { return descriptor(); }
+  /// What sequences() was given; empty for other tensors.
+  std::optional<SequenceDescriptor> sequence_descriptor() const;
   const Shape& shape() const& { return descriptor().shape; }
   Shape shape() const&& { return descriptor().shape; }
   DataType data_type() const { return descriptor().data_type; }

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "traingraph/export.h"
 
@@ -95,6 +96,31 @@ struct TRAINGRAPH_API TensorDescriptor {
   static TensorDescriptor convolution_biases(
       std::int64_t feature_channel_count,
       DataType data_type = DataType::Float32);
+};
+
+/// Sequences (batch, time, features) and how long each of them is.
+struct TRAINGRAPH_API SequenceDescriptor : TensorDescriptor {
+  /// Throws ShapeError unless there is a length for each sample and all of them
+  /// fit; InvalidArgument for lengths below 1, and for some that rise when they
+  /// are said to be sorted.
+  SequenceDescriptor(Shape shape, std::vector<std::int64_t> sequence_lengths,
+                     bool sorted_sequences = true,
+                     DataType data_type = DataType::Float32);
+  /// As many sequences as lengths; the longest gives the time.
+  static SequenceDescriptor of_lengths(
+      std::vector<std::int64_t> sequence_lengths, bool sorted_sequences,
+      std::int64_t feature_channel_count);
+  /// All of one length.
+  static SequenceDescriptor of_length(std::int64_t sequence_length,
+                                      std::int64_t feature_channel_count,
+                                      std::int64_t batch_size);
+
+  std::vector<std::int64_t> sequence_lengths;
+  bool sorted_sequences = true;  // no length is above the one before
+
+  /// Entry t: the sequences that have a step t.
+  std::vector<std::int64_t> batch_size_per_sequence_step() const;
+  bool operator==(const SequenceDescriptor& other) const = default;
 };
 
 }  // namespace traingraph

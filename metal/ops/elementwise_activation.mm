@@ -4,7 +4,7 @@
 // computed, so neither may overflow.
 #include <numbers>
 
-#import "metal/graph_builder.h"
+#import "metal/ops/elementwise_activation.h"
 
 namespace traingraph::metal {
 namespace {
@@ -62,8 +62,21 @@ T gelu_tanh_slope(GraphBuilder& b, T x) {
   return b.mul(b.add(b.add(t, 1.0), bend), 0.5);
 }
 
-T value(GraphBuilder& b, T x) {
-  const auto& attrs = b.attrs<ActivationAttrs>();
+DataType type_of(const GraphBuilder& b) { return b.result_desc().data_type; }
+
+/// 1 or `negative`.
+T step(GraphBuilder& b, T x, double negative) {
+  return b.select(b.greater(x, 0.0), 1.0, negative, type_of(b));
+}
+
+/// high inside the condition, 0 outside.
+T gate(GraphBuilder& b, T condition, double high = 1) {
+  return b.select(condition, high, 0.0, type_of(b));
+}
+
+}  // namespace
+
+T activation_value(GraphBuilder& b, const ActivationAttrs& attrs, T x) {
   const double alpha = attrs.a, beta = attrs.b;
   switch (attrs.type) {
     case None:
@@ -115,21 +128,7 @@ T value(GraphBuilder& b, T x) {
   return x;
 }
 
-DataType type_of(const GraphBuilder& b) { return b.result_desc().data_type; }
-
-/// 1 or `negative`.
-T step(GraphBuilder& b, T x, double negative) {
-  return b.select(b.greater(x, 0.0), 1.0, negative, type_of(b));
-}
-
-/// high inside the condition, 0 outside.
-T gate(GraphBuilder& b, T condition, double high = 1) {
-  return b.select(condition, high, 0.0, type_of(b));
-}
-
-/// The derivative by x; only for types that are not constant there.
-T slope(GraphBuilder& b, T x) {
-  const auto& attrs = b.attrs<ActivationAttrs>();
+T activation_slope(GraphBuilder& b, const ActivationAttrs& attrs, T x) {
   const double alpha = attrs.a, beta = attrs.b;
   switch (attrs.type) {
     case None:
@@ -190,12 +189,13 @@ T slope(GraphBuilder& b, T x) {
   return b.scalar(1, type_of(b));
 }
 
-}  // namespace
-
-void lower_activation(GraphBuilder& b) { b.set(value(b, b.input(0))); }
+void lower_activation(GraphBuilder& b) {
+  b.set(activation_value(b, b.attrs<ActivationAttrs>(), b.input(0)));
+}
 
 void lower_activation_gradient(GraphBuilder& b) {
-  b.set(b.mul(b.input(0), slope(b, b.input(1))));
+  const auto& attrs = b.attrs<ActivationAttrs>();
+  b.set(b.mul(b.input(0), activation_slope(b, attrs, b.input(1))));
 }
 
 }  // namespace traingraph::metal

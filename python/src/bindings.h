@@ -187,6 +187,9 @@ class Handle : public BoundClass<Type, Bases...,
 };
 
 /// Methods of CompiledGraph that are a topic of their own.
+void bind_sequence_descriptor(py::module_& m,
+                              BoundClass<TensorDescriptor>& base);
+void bind_sequence_tensors(Handle<Tensor>& tensor);
 void bind_insight(Handle<CompiledGraph, Graph>& graph);
 
 }  // namespace traingraph::python

@@ -96,7 +96,30 @@ void bind_graph(py::module_& m) {
           py::arg("source"), py::arg("split_section_lengths"),
           whole("dimension"), "Parts of these lengths.")
       .def("select", &Graph::select, py::arg("sources"), py::arg("condition"),
-           "sources = [x, y]: x where `condition` is true, else y.");
+           "sources = [x, y]: x where `condition` is true, else y.")
+      .def(
+          "gather",
+          [](Graph& self, std::int64_t dimension, const Tensor& source,
+             const Tensor& indices) {
+            return without_gil(
+                [&] { return self.gather(dimension, source, indices); });
+          },
+          whole("dimension"), py::arg("source"), py::arg("indices"),
+          "The elements of `source` that `indices` name; see layers.Gather.")
+      .def(
+          "scatter",
+          [](Graph& self, std::int64_t dimension, const Tensor& source,
+             const Tensor& indices, const Tensor& copy_from,
+             ReductionType reduction_type) {
+            return without_gil([&] {
+              return self.scatter(dimension, source, indices, copy_from,
+                                  reduction_type);
+            });
+          },
+          whole("dimension"), py::arg("source"), py::arg("indices"),
+          py::arg("copy_from"), py::arg("reduction_type") = "none",
+          "A copy of `copy_from` with those of `source` where `indices` name; "
+          "see layers.Scatter.");
   graph
       .def_property_readonly("layers", &layers_of,
                              "Every layer once, in the order of its first "

@@ -288,11 +288,17 @@ void bind_layers(py::module_& m) {
   bind_reduction(m);
   bind_window_layers(m);
   bind_weighted_layers(m);
+  bind_gather_layers(m);
+  bind_recurrent_layers(m);
+  bind_attention_layers(m);
+  bind_normalization_layers(m);
   using namespace layers;
-  bind_data_types<Layer, Activation, Arithmetic, BatchNormalization, Comparison,
-                  Concatenation, Convolution, Dropout, FullyConnected, MatMul,
-                  layers::Padding, Pooling, Reduction, Reshape, Selection,
-                  Slice, Softmax, Split, Transpose>();
+  bind_data_types<
+      Layer, Activation, Arithmetic, BatchNormalization, Comparison,
+      Concatenation, Convolution, Dropout, Embedding, FullyConnected, Gather,
+      GroupNormalization, InstanceNormalization, LayerNormalization, LSTM,
+      MatMul, MultiheadAttention, layers::Padding, Pooling, Reduction, Reshape,
+      Scatter, Selection, Slice, Softmax, Split, Transpose>();
 }
 
 }  // namespace traingraph::python

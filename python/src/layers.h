@@ -10,11 +10,24 @@
 
 namespace traingraph::python {
 
-void bind_window_layers(py::module_& m);    // pooling
-void bind_weighted_layers(py::module_& m);  // convolution, dense, norm, matmul
+void bind_attention_layers(py::module_& m);
+void bind_gather_layers(py::module_& m);  // gather, scatter, embedding
+void bind_normalization_layers(py::module_& m);
+void bind_recurrent_layers(py::module_& m);  // lstm
+void bind_weighted_layers(py::module_& m);   // convolution, dense, matmul
+void bind_window_layers(py::module_& m);     // pooling
 
 using OptionalPair = std::optional<Pair>;
 inline constexpr Pair kOnes{1, 1};
+
+/// None instead of an empty handle.
+inline std::optional<Tensor> optional(const Tensor& tensor) {
+  return tensor ? std::optional(tensor) : std::nullopt;
+}
+inline std::optional<TensorParameter> optional(
+    const TensorParameter& parameter) {
+  return parameter ? std::optional(parameter) : std::nullopt;
+}
 
 /// Calls def(the keywords that both window descriptors end with).
 template <class Def>

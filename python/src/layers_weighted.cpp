@@ -19,14 +19,6 @@ WeightOptions weight_options(const Given& weights, const Given& biases,
           .uses_biases = uses_biases};
 }
 
-/// None instead of an empty handle.
-std::optional<Tensor> optional(const Tensor& tensor) {
-  return tensor ? std::optional(tensor) : std::nullopt;
-}
-std::optional<TensorParameter> optional(const TensorParameter& parameter) {
-  return parameter ? std::optional(parameter) : std::nullopt;
-}
-
 Descriptor make_descriptor(Pair kernel_sizes, std::int64_t in, std::int64_t out,
                            std::int64_t group_count, Pair strides,
                            Pair dilation_rates, PaddingPolicy policy,
@@ -213,52 +205,6 @@ void bind_fully_connected(py::module_& m) {
       .def_property_readonly("descriptor", &Class::descriptor);
 }
 
-void bind_normalization(py::module_& m) {
-  using Class = layers::BatchNormalization;
-  BoundClass<Class, Layer, std::shared_ptr<Class>>(
-      m, "BatchNormalization",
-      "gamma (x - mean) / sqrt(variance + epsilon) + beta per channel (axis "
-      "1).\n\nTensors are (C) or (1, C, 1, 1). None given: all are created. "
-      "Some given: mean and variance are created when missing, beta and gamma "
-      "are left out.")
-      .def(py::init([](std::int64_t channels, const Given& mean,
-                       const Given& variance, const Given& beta,
-                       const Given& gamma, float epsilon, float momentum,
-                       const std::string& label) {
-             return make_layer<Class>(
-                 label, channels,
-                 BatchNormalizationOptions{
-                     .mean = to_tensor(mean, "mean"),
-                     .variance = to_tensor(variance, "variance"),
-                     .beta = to_tensor(beta, "beta"),
-                     .gamma = to_tensor(gamma, "gamma"),
-                     .variance_epsilon = epsilon,
-                     .momentum = momentum});
-           }),
-           whole("feature_channel_count"), py::arg("mean") = py::none(),
-           py::arg("variance") = py::none(), py::arg("beta") = py::none(),
-           py::arg("gamma") = py::none(), py::arg("variance_epsilon") = 1e-5,
-           py::arg("momentum") = 0.99, py::kw_only(), py::arg("label") = "")
-      .def_property_readonly("feature_channel_count",
-                             &Class::feature_channel_count)
-      .def_property_readonly("mean",
-                             [](const Class& self) { return self.mean(); })
-      .def_property_readonly("variance",
-                             [](const Class& self) { return self.variance(); })
-      .def_property_readonly(
-          "beta", [](const Class& self) { return optional(self.beta()); })
-      .def_property_readonly(
-          "gamma", [](const Class& self) { return optional(self.gamma()); })
-      .def_property_readonly(
-          "beta_parameter",
-          [](const Class& self) { return optional(self.beta_parameter()); })
-      .def_property_readonly(
-          "gamma_parameter",
-          [](const Class& self) { return optional(self.gamma_parameter()); })
-      .def_property_readonly("variance_epsilon", &Class::variance_epsilon)
-      .def_property_readonly("momentum", &Class::momentum);
-}
-
 void bind_matmul(py::module_& m) {
   using Descriptor = MatMulDescriptor;
   BoundClass<Descriptor>(m, "MatMulDescriptor")
@@ -298,7 +244,6 @@ void bind_weighted_layers(py::module_& m) {
   bind_weighted_base(m);
   bind_convolution(m);
   bind_fully_connected(m);
-  bind_normalization(m);
   bind_matmul(m);
 }
 

@@ -236,11 +236,10 @@ void bind_tensor_class(py::module_& m) {
           TRAINGRAPH_TENSOR_ARGUMENTS,
           "A tensor of shape (batch_size, feature_channel_count, height, "
           "width).");
+  bind_sequence_tensors(tensor);
   tensor
       .def_property_readonly("tensor_id", never_waits(&Tensor::tensor_id),
                              "Unique in the process.")
-      .def_property_readonly(
-          "descriptor", [](const Tensor& self) { return self.descriptor(); })
       .def_property_readonly("shape",
                              [](const Tensor& self) { return self.shape(); })
       .def_property_readonly(

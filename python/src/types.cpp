@@ -71,10 +71,12 @@ void bind_data_type(py::module_& m) {
 
 void bind_descriptor(py::module_& m) {
   using Self = TensorDescriptor;
-  BoundClass<Self>(m, "TensorDescriptor",
-                   "Shape and element type of a dense, row-major tensor.\n\n"
-                   "Images are NCHW, sequences (batch, time, features); axis "
-                   "0 is the batch.")
+  BoundClass<Self> descriptor(
+      m, "TensorDescriptor",
+      "Shape and element type of a dense, row-major tensor.\n\n"
+      "Images are NCHW, sequences (batch, time, features); axis 0 is the "
+      "batch.");
+  descriptor
       .def(py::init([](Shape shape, DataType data_type) {
              return Self{shape, data_type};
            }),
@@ -119,6 +121,7 @@ void bind_descriptor(py::module_& m) {
       .def("__repr__", [](const Self& self) {
         return "TensorDescriptor(" + self.to_string() + ")";
       });
+  bind_sequence_descriptor(m, descriptor);
 }
 
 }  // namespace

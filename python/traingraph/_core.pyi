@@ -48,20 +48,29 @@ __all__: list[str] = [
     "DeviceType",
     "Dropout",
     "ELU",
+    "Embedding",
+    "EmbeddingDescriptor",
     "Execution",
     "ExecutionResult",
     "FullyConnected",
     "GELU",
+    "Gather",
     "GradientClippingType",
     "Graph",
+    "GroupNormalization",
     "HardShrink",
     "HardSigmoid",
     "HardSwish",
     "Hinge",
     "Huber",
     "InferenceGraph",
+    "InstanceNormalization",
     "L2NormPooling",
+    "LSTM",
+    "LSTMDescriptor",
+    "LSTMResultMode",
     "Layer",
+    "LayerNormalization",
     "LayerTime",
     "LeakyReLU",
     "Linear",
@@ -76,6 +85,9 @@ __all__: list[str] = [
     "MeanAbsoluteError",
     "MeanSquaredError",
     "MemoryReport",
+    "MultiheadAttention",
+    "MultiheadAttentionDescriptor",
+    "NormalizationLayer",
     "OP_NAMES",
     "Optimizer",
     "OptimizerDescriptor",
@@ -99,7 +111,9 @@ __all__: list[str] = [
     "Reshape",
     "SELU",
     "SGD",
+    "Scatter",
     "Selection",
+    "SequenceDescriptor",
     "Sigmoid",
     "SigmoidCrossEntropy",
     "Slice",
@@ -281,6 +295,11 @@ class SoftmaxOperation(enum.IntEnum):
     log_softmax = 1
     def __str__(self) -> str: ...
 
+class LSTMResultMode(enum.IntEnum):
+    output = 0
+    output_and_states = 1
+    def __str__(self) -> str: ...
+
 class RegularizationType(enum.IntEnum):
     none = 0
     l1 = 1
@@ -330,6 +349,16 @@ class TensorDescriptor:
         """
         (batch_size, feature_channel_count, height, width).
         """
+    @staticmethod
+    def sequences(
+        shape: collections.abc.Sequence[int] | int,
+        sequence_lengths: collections.abc.Sequence[int],
+        sorted_sequences: bool = True,
+        data_type: DataType | DTypeLike = DataType.float32,
+    ) -> SequenceDescriptor:
+        """
+        ML Compute's name of SequenceDescriptor.
+        """
     def __copy__(self) -> TensorDescriptor: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -340,6 +369,11 @@ class TensorDescriptor:
     ) -> None: ...
     def __repr__(self) -> str: ...
     @property
+    def batch_size_per_sequence_step(self) -> list[int] | None:
+        """
+        Of a SequenceDescriptor; else None.
+        """
+    @property
     def data_type(self) -> DataType: ...
     @property
     def dimension_count(self) -> int:
@@ -347,7 +381,17 @@ class TensorDescriptor:
         Number of axes.
         """
     @property
+    def sequence_lengths(self) -> list[int] | None:
+        """
+        Of a SequenceDescriptor; else None.
+        """
+    @property
     def shape(self) -> tuple[int, ...]: ...
+    @property
+    def sorted_sequences(self) -> bool:
+        """
+        Of a SequenceDescriptor; else False.
+        """
     @property
     def stride(self) -> tuple[int, ...]:
         """
@@ -355,6 +399,32 @@ class TensorDescriptor:
         """
     @property
     def tensor_allocation_size_in_bytes(self) -> int: ...
+
+class SequenceDescriptor(TensorDescriptor):
+    """
+    Sequences (batch, time, features) and how long each of them is.
+
+    sorted_sequences says that no length is above the one before. Raises ShapeError unless there is a length for each sequence and all fit; InvalidArgument for lengths below 1 and for some that are not sorted.
+    """
+    def __copy__(self) -> SequenceDescriptor: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __init__(
+        self,
+        shape: collections.abc.Sequence[int] | int,
+        sequence_lengths: collections.abc.Sequence[int],
+        sorted_sequences: bool = True,
+        data_type: DataType | DTypeLike = DataType.float32,
+    ) -> None: ...
+    @property
+    def batch_size_per_sequence_step(self) -> list[int]:
+        """
+        Entry t: the sequences that have a step t.
+        """
+    @property
+    def sequence_lengths(self) -> list[int]: ...
+    @property
+    def sorted_sequences(self) -> bool: ...
 
 class Device:
     """
@@ -463,6 +533,33 @@ class Tensor:
     ) -> Tensor:
         """
         A tensor of shape (batch_size, feature_channel_count, height, width).
+        """
+    @staticmethod
+    def sequence(
+        sequence_length: int,
+        feature_channel_count: int,
+        batch_size: int,
+        *,
+        data: ArrayLike | None = None,
+        random_initializer: RandomInitializerType | str | None = None,
+        label: str = "",
+    ) -> Tensor:
+        """
+        Sequences of one length: (batch_size, sequence_length, feature_channel_count).
+        """
+    @staticmethod
+    def sequences(
+        sequence_lengths: collections.abc.Sequence[int],
+        sorted_sequences: bool,
+        feature_channel_count: int,
+        batch_size: int | None = None,
+        *,
+        data: ArrayLike | None = None,
+        random_initializer: RandomInitializerType | str | None = None,
+        label: str = "",
+    ) -> Tensor:
+        """
+        Sequences of these lengths; the longest gives the time. batch_size, if given, is their number.
         """
     def __dlpack__(self, **kwargs: Any) -> Any: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
@@ -1492,50 +1589,6 @@ class FullyConnected(WeightedLayer):
     @property
     def descriptor(self) -> ConvolutionDescriptor: ...
 
-class BatchNormalization(Layer):
-    """
-    gamma (x - mean) / sqrt(variance + epsilon) + beta per channel (axis 1).
-
-    Tensors are (C) or (1, C, 1, 1). None given: all are created. Some given: mean and variance are created when missing, beta and gamma are left out.
-    """
-    @staticmethod
-    def supports_data_type(
-        data_type: DataType | DTypeLike, device: Device | DeviceType | str
-    ) -> bool:
-        """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
-        """
-    def __init__(
-        self,
-        feature_channel_count: int,
-        mean: Tensor | ArrayLike | None = None,
-        variance: Tensor | ArrayLike | None = None,
-        beta: Tensor | ArrayLike | None = None,
-        gamma: Tensor | ArrayLike | None = None,
-        variance_epsilon: float = 1e-05,
-        momentum: float = 0.99,
-        *,
-        label: str = "",
-    ) -> None: ...
-    @property
-    def beta(self) -> Tensor | None: ...
-    @property
-    def beta_parameter(self) -> TensorParameter | None: ...
-    @property
-    def feature_channel_count(self) -> int: ...
-    @property
-    def gamma(self) -> Tensor | None: ...
-    @property
-    def gamma_parameter(self) -> TensorParameter | None: ...
-    @property
-    def mean(self) -> Tensor: ...
-    @property
-    def momentum(self) -> float: ...
-    @property
-    def variance(self) -> Tensor: ...
-    @property
-    def variance_epsilon(self) -> float: ...
-
 class MatMulDescriptor:
     def __copy__(self) -> MatMulDescriptor: ...
     def __init__(
@@ -1572,6 +1625,518 @@ class MatMul(Layer):
     ) -> None: ...
     @property
     def descriptor(self) -> MatMulDescriptor: ...
+
+class Gather(Layer):
+    """
+    Sources `source` and `indices` (int32 or int64): the elements of the source that the indices name along axis `dimension`.
+
+    Indices of the source's rank name one element each (numpy.take_along_axis), indices of one axis whole slices (numpy.take): source (N, C, W), dimension 1, indices (M) give (N, M, W). They are 0 to size - 1. InvalidArgument names the tensor, the element and the range: from the call for data, from the execution for what the graph computes; there a GPU, which cannot, makes the result NaN.
+    """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
+    def __init__(self, dimension: int, *, label: str = "") -> None: ...
+    @property
+    def dimension(self) -> int: ...
+
+class Scatter(Layer):
+    """
+    Sources `source`, `indices` (int32 or int64) and `copy_from`: a copy of copy_from in which the elements that the indices name along axis `dimension` are those of the source ("none") or have them added ("sum").
+
+    Indices are as Gather's; the source has the shape of what Gather would take from copy_from. Where several sources meet, "none" keeps the last of them; "sum" adds them up in their order on the CPU, in any order on the GPU.
+    """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
+    def __init__(
+        self,
+        dimension: int,
+        reduction_type: ReductionType | str = "none",
+        *,
+        label: str = "",
+    ) -> None: ...
+    @property
+    def dimension(self) -> int: ...
+    @property
+    def reduction_type(self) -> ReductionType: ...
+
+class EmbeddingDescriptor:
+    """
+    embedding_count rows of embedding_dimension numbers.
+
+    padding_index: a row whose gradient is zero; it starts as zeros where the layer creates the weights. maximum_norm: rows that training looks up and whose norm of order p_norm (2; math.inf too) is larger are scaled to it, where they are stored, before they are read; no gradient passes that change, and inference scales what it reads. scales_gradient_by_frequency: the gradient of a row is divided by how often the execution looked it up. Raises InvalidArgument.
+    """
+
+    __hash__: typing.ClassVar[None]  # type: ignore[assignment]
+    def __copy__(self) -> EmbeddingDescriptor: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __init__(
+        self,
+        embedding_count: int,
+        embedding_dimension: int,
+        padding_index: int | None = None,
+        maximum_norm: float | None = None,
+        p_norm: float = 2.0,
+        scales_gradient_by_frequency: bool = False,
+    ) -> None: ...
+    @property
+    def embedding_count(self) -> int: ...
+    @property
+    def embedding_dimension(self) -> int: ...
+    @property
+    def maximum_norm(self) -> float | None: ...
+    @property
+    def p_norm(self) -> float: ...
+    @property
+    def padding_index(self) -> int | None: ...
+    @property
+    def scales_gradient_by_frequency(self) -> bool: ...
+
+class Embedding(Layer):
+    """
+    (S) -> (S, embedding_dimension) for indices, int32 or int64, of any shape S of up to 7 axes; see Gather for those out of range.
+
+    Weights are (embedding_count, embedding_dimension), have axes of size 1 besides, or are any other shape of as many elements, which costs a copy a step and excludes maximum_norm. Those not given are created: N(0, 1), or as `initializer` says. The options are EmbeddingDescriptor's. Raises InvalidArgument, ShapeError or DTypeError.
+    """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
+    @typing.overload
+    def __init__(
+        self,
+        descriptor: EmbeddingDescriptor,
+        weights: Tensor | ArrayLike | None = None,
+        *,
+        initializer: RandomInitializerType | str | None = None,
+        label: str = "",
+    ) -> None: ...
+    @typing.overload
+    def __init__(
+        self,
+        embedding_count: int,
+        embedding_dimension: int,
+        padding_index: int | None = None,
+        maximum_norm: float | None = None,
+        p_norm: float = 2.0,
+        scales_gradient_by_frequency: bool = False,
+        *,
+        weights: Tensor | ArrayLike | None = None,
+        initializer: RandomInitializerType | str | None = None,
+        label: str = "",
+    ) -> None: ...
+    @property
+    def descriptor(self) -> EmbeddingDescriptor: ...
+    @property
+    def weights(self) -> Tensor: ...
+    @property
+    def weights_parameter(self) -> TensorParameter: ...
+
+class LSTMDescriptor:
+    """
+    Sizes are features: of each step, and of each layer and direction.
+    """
+
+    __hash__: typing.ClassVar[None]  # type: ignore[assignment]
+    def __copy__(self) -> LSTMDescriptor: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        layer_count: int = 1,
+        uses_biases: bool = True,
+        batch_first: bool = True,
+        is_bidirectional: bool = False,
+        returns_sequences: bool = True,
+        dropout: float = 0.0,
+        result_mode: LSTMResultMode | str = "output",
+    ) -> None: ...
+    @property
+    def batch_first(self) -> bool:
+        """
+        Sequences are (batch, time, features), else (time, batch, features).
+        """
+    @property
+    def dropout(self) -> float:
+        """
+        Of the outputs of all layers but the last, in training.
+        """
+    @property
+    def hidden_size(self) -> int: ...
+    @property
+    def input_size(self) -> int: ...
+    @property
+    def is_bidirectional(self) -> bool: ...
+    @property
+    def layer_count(self) -> int: ...
+    @property
+    def result_mode(self) -> LSTMResultMode: ...
+    @property
+    def returns_sequences(self) -> bool:
+        """
+        False: the output is the last hidden state.
+        """
+    @property
+    def uses_biases(self) -> bool: ...
+
+class LSTM(Layer):
+    """
+    Long short-term memory over sequences.
+
+    Sources: x (batch, time, input_size), the initial hidden state and the initial cell if wanted, each (layers, directions, batch, hidden), and last, found by its type, int32 lengths (batch) of the sequences, in any order. Beyond a length the output is zero, and the backward direction begins there.
+
+    Results: the output (batch, time, directions * hidden), with one step when returns_sequences is off; with output_and_states also the last hidden states and the last cells (layers, directions, batch, hidden).
+
+    Weights are lists: for each layer of the forward direction, then of the backward one, either a tensor per gate, input, forget, cell and output, or one with all four. input_weights (hidden, in), hidden_weights (hidden, hidden), peephole_weights and biases (hidden), or four times as many rows. Those not given are created, with `initializer` (Glorot uniform) and zeros; peepholes are not. Activations are of the four gates, and of the cell. Raises InvalidArgument, ShapeError or DTypeError.
+    """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
+    @typing.overload
+    def __init__(
+        self,
+        descriptor: LSTMDescriptor,
+        input_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        hidden_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        peephole_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        *,
+        gate_activations: collections.abc.Sequence[
+            ActivationType | str | ActivationDescriptor
+        ]
+        | None = None,
+        output_result_activation: ActivationType
+        | str
+        | ActivationDescriptor
+        | None = None,
+        initializer: RandomInitializerType | str | None = None,
+        label: str = "",
+    ) -> None: ...
+    @typing.overload
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        layer_count: int = 1,
+        uses_biases: bool = True,
+        batch_first: bool = True,
+        is_bidirectional: bool = False,
+        returns_sequences: bool = True,
+        dropout: float = 0.0,
+        result_mode: LSTMResultMode | str = "output",
+        input_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        hidden_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        peephole_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        *,
+        gate_activations: collections.abc.Sequence[
+            ActivationType | str | ActivationDescriptor
+        ]
+        | None = None,
+        output_result_activation: ActivationType
+        | str
+        | ActivationDescriptor
+        | None = None,
+        initializer: RandomInitializerType | str | None = None,
+        label: str = "",
+    ) -> None: ...
+    @property
+    def biases(self) -> list[Tensor] | None: ...
+    @property
+    def biases_parameters(self) -> list[TensorParameter] | None: ...
+    @property
+    def descriptor(self) -> LSTMDescriptor: ...
+    @property
+    def gate_activations(self) -> list[ActivationDescriptor]: ...
+    @property
+    def hidden_weights(self) -> list[Tensor]: ...
+    @property
+    def hidden_weights_parameters(self) -> list[TensorParameter]: ...
+    @property
+    def input_weights(self) -> list[Tensor]: ...
+    @property
+    def input_weights_parameters(self) -> list[TensorParameter]: ...
+    @property
+    def output_result_activation(self) -> ActivationDescriptor: ...
+    @property
+    def peephole_weights(self) -> list[Tensor] | None: ...
+    @property
+    def peephole_weights_parameters(self) -> list[TensorParameter] | None: ...
+
+class MultiheadAttentionDescriptor:
+    """
+    key_dimension and value_dimension are widths of all heads together, after the projections; None: model_dimension. Both are multiples of head_count.
+    """
+
+    __hash__: typing.ClassVar[None]  # type: ignore[assignment]
+    def __copy__(self) -> MultiheadAttentionDescriptor: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __init__(
+        self,
+        model_dimension: int,
+        head_count: int,
+        key_dimension: int | None = None,
+        value_dimension: int | None = None,
+        dropout: float = 0.0,
+        has_biases: bool = True,
+        has_attention_biases: bool = False,
+        adds_zero_attention: bool = False,
+    ) -> None: ...
+    @property
+    def adds_zero_attention(self) -> bool: ...
+    @property
+    def dropout(self) -> float: ...
+    @property
+    def has_attention_biases(self) -> bool: ...
+    @property
+    def has_biases(self) -> bool: ...
+    @property
+    def head_count(self) -> int: ...
+    @property
+    def key_dimension(self) -> int: ...
+    @property
+    def model_dimension(self) -> int: ...
+    @property
+    def value_dimension(self) -> int: ...
+
+class MultiheadAttention(Layer):
+    """
+    Sources query (N, L, E), key (N, S, in), value (N, S, in), then masks; result (N, L, E).
+
+    Softmax of scaled products of the projected queries and keys, per head, times the projected values; then the output projection. Masks are told apart by their rank: a key mask (N, S), Boolean; an attention mask (1, L, S) or (N * head_count, L, S), Boolean or float and added. True is masked out; a query that sees no key has attention 0. Declare a mask (1, L, S) with batch_axis=None.
+
+    weights: query (K, E), key (K, in), value (V, in), output (E, V), or with the same bytes (1, head_count, K / head_count, E) ... (1, 1, E, V); biases of K, K, V and E elements; attention_biases of K and V. Those not given are created, weights with `initializer` (Glorot uniform) for sources of key_source_dimension and value_source_dimension (0: model_dimension), biases with zeros. Seed 0 is the platform's. Raises InvalidArgument, ShapeError or DTypeError.
+    """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
+    @typing.overload
+    def __init__(
+        self,
+        descriptor: MultiheadAttentionDescriptor,
+        weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        attention_biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        *,
+        initializer: RandomInitializerType | str | None = None,
+        key_source_dimension: int = 0,
+        value_source_dimension: int = 0,
+        seed: int = 0,
+        label: str = "",
+    ) -> None: ...
+    @typing.overload
+    def __init__(
+        self,
+        model_dimension: int,
+        head_count: int,
+        key_dimension: int | None = None,
+        value_dimension: int | None = None,
+        dropout: float = 0.0,
+        has_biases: bool = True,
+        has_attention_biases: bool = False,
+        adds_zero_attention: bool = False,
+        weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        attention_biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        *,
+        initializer: RandomInitializerType | str | None = None,
+        key_source_dimension: int = 0,
+        value_source_dimension: int = 0,
+        seed: int = 0,
+        label: str = "",
+    ) -> None: ...
+    @property
+    def attention_biases(self) -> list[Tensor] | None:
+        """
+        Key, value.
+        """
+    @property
+    def attention_biases_parameters(self) -> list[TensorParameter] | None:
+        """
+        They are trained; ML Compute's are not: set is_updatable to False for that.
+        """
+    @property
+    def biases(self) -> list[Tensor] | None:
+        """
+        The same.
+        """
+    @property
+    def biases_parameters(self) -> list[TensorParameter] | None: ...
+    @property
+    def descriptor(self) -> MultiheadAttentionDescriptor: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def weights(self) -> list[Tensor]:
+        """
+        Query, key, value, output.
+        """
+    @property
+    def weights_parameters(self) -> list[TensorParameter]: ...
+
+class NormalizationLayer(Layer):
+    """
+    gamma (x - mean) / sqrt(variance + epsilon) + beta, where each class says what mean and biased variance are of.
+    """
+    @property
+    def beta(self) -> Tensor | None: ...
+    @property
+    def beta_parameter(self) -> TensorParameter | None: ...
+    @property
+    def gamma(self) -> Tensor | None: ...
+    @property
+    def gamma_parameter(self) -> TensorParameter | None: ...
+    @property
+    def variance_epsilon(self) -> float: ...
+
+class BatchNormalization(NormalizationLayer):
+    """
+    gamma (x - mean) / sqrt(variance + epsilon) + beta per channel (axis 1).
+
+    Tensors are (C) or (1, C, 1, 1). None given: all are created. Some given: mean and variance are created when missing, beta and gamma are left out.
+    """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
+    def __init__(
+        self,
+        feature_channel_count: int,
+        mean: Tensor | ArrayLike | None = None,
+        variance: Tensor | ArrayLike | None = None,
+        beta: Tensor | ArrayLike | None = None,
+        gamma: Tensor | ArrayLike | None = None,
+        variance_epsilon: float = 1e-05,
+        momentum: float = 0.99,
+        *,
+        label: str = "",
+    ) -> None: ...
+    @property
+    def feature_channel_count(self) -> int: ...
+    @property
+    def mean(self) -> Tensor: ...
+    @property
+    def momentum(self) -> float: ...
+    @property
+    def variance(self) -> Tensor: ...
+
+class InstanceNormalization(NormalizationLayer):
+    """
+    Each channel (axis 1) of each sample has its own mean and variance, over all axes behind.
+
+    Tensors are (C) or (1, C, 1, 1). None given: beta and gamma are created, unless uses_parameters is false. Some given: there are no others, but for a missing mean or variance beside the other one.
+
+    With mean and variance training moves them: running = momentum * running + (1 - momentum) * the mean over the samples, of unbiased variances; inference uses them. Without, momentum has no effect. Raises InvalidArgument, ShapeError or DTypeError.
+    """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
+    def __init__(
+        self,
+        feature_channel_count: int,
+        beta: Tensor | ArrayLike | None = None,
+        gamma: Tensor | ArrayLike | None = None,
+        variance_epsilon: float = 1e-05,
+        momentum: float = 0.99,
+        *,
+        mean: Tensor | ArrayLike | None = None,
+        variance: Tensor | ArrayLike | None = None,
+        uses_parameters: bool = True,
+        label: str = "",
+    ) -> None: ...
+    @property
+    def feature_channel_count(self) -> int: ...
+    @property
+    def mean(self) -> Tensor | None: ...
+    @property
+    def momentum(self) -> float: ...
+    @property
+    def variance(self) -> Tensor | None: ...
+
+class GroupNormalization(NormalizationLayer):
+    """
+    Each of group_count equal parts of the channels (axis 1) of each sample has its own mean and variance, over its channels and all axes behind.
+
+    beta and gamma are (C) or (1, C, 1, 1). None given: both are created, unless uses_parameters is false. One given: there is no other. Raises InvalidArgument, ShapeError or DTypeError.
+    """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
+    def __init__(
+        self,
+        feature_channel_count: int,
+        group_count: int,
+        beta: Tensor | ArrayLike | None = None,
+        gamma: Tensor | ArrayLike | None = None,
+        variance_epsilon: float = 1e-05,
+        *,
+        uses_parameters: bool = True,
+        label: str = "",
+    ) -> None: ...
+    @property
+    def feature_channel_count(self) -> int: ...
+    @property
+    def group_count(self) -> int: ...
+
+class LayerNormalization(NormalizationLayer):
+    """
+    Mean and variance over the last axes, which have the sizes of normalized_shape, or over `axes` of these sizes; all other axes are samples.
+
+    beta and gamma have the normalized shape, with or without sizes of 1 before it up to four axes, or as many elements in one axis. None given: both are created, unless uses_parameters is false. One given: there is no other. Axes that are not the last ones cost a transposition before and after. Raises InvalidArgument, ShapeError or DTypeError.
+    """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
+    def __init__(
+        self,
+        normalized_shape: collections.abc.Sequence[int] | int,
+        beta: Tensor | ArrayLike | None = None,
+        gamma: Tensor | ArrayLike | None = None,
+        variance_epsilon: float = 1e-05,
+        *,
+        axes: collections.abc.Sequence[int] | int = (),
+        uses_parameters: bool = True,
+        label: str = "",
+    ) -> None: ...
+    @property
+    def axes(self) -> tuple[int, ...]: ...
+    @property
+    def normalized_shape(self) -> tuple[int, ...]: ...
 
 class LossDescriptor:
     def __copy__(self) -> LossDescriptor: ...
@@ -2225,6 +2790,48 @@ class Graph:
         """
         Appends one `adam_update` op. Writes its inputs parameter momentum velocity maximum_velocity. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
         """
+    def attention(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_mask: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        random_state: Tensor | None = None,
+        *,
+        head_count: int = 1,
+        scale: float = 0.0,
+        dropout: float = 0.0,
+        seed: int = 0,
+        stream: int = 0,
+        name: str = "",
+    ) -> tuple[Tensor, Tensor]:
+        """
+        Appends one `attention` op. Results: output log_sum. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def attention_gradient(
+        self,
+        gradient: Tensor,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        output: Tensor,
+        log_sum: Tensor,
+        key_mask: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        random_state: Tensor | None = None,
+        log_sum_gradient: Tensor | None = None,
+        *,
+        head_count: int = 1,
+        scale: float = 0.0,
+        dropout: float = 0.0,
+        seed: int = 0,
+        stream: int = 0,
+        name: str = "",
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """
+        Appends one `attention_gradient` op. Results: dquery dkey dvalue dmask. Raises ShapeError, DTypeError or InvalidArgument.
+        """
     def average_pool_2d(
         self,
         x: Tensor,
@@ -2396,6 +3003,34 @@ class Graph:
         """
         Appends one `dropout` op. Raises ShapeError, DTypeError or InvalidArgument.
         """
+    def embedding(
+        self,
+        weights: Tensor,
+        indices: Tensor,
+        *,
+        padding_index: int = -1,
+        maximum_norm: float = 0.0,
+        p_norm: float = 2.0,
+        scales_gradient_by_frequency: bool = False,
+        training: bool = True,
+        name: str = "",
+    ) -> Tensor:
+        """
+        Appends one `embedding` op. Writes its inputs weights. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def embedding_gradient(
+        self,
+        gradient: Tensor,
+        indices: Tensor,
+        *,
+        padding_index: int = -1,
+        scales_gradient_by_frequency: bool = False,
+        shape: collections.abc.Sequence[int] | int = (),
+        name: str = "",
+    ) -> Tensor:
+        """
+        Appends one `embedding_gradient` op. Raises ShapeError, DTypeError or InvalidArgument.
+        """
     def fill(
         self,
         *,
@@ -2406,6 +3041,10 @@ class Graph:
     ) -> Tensor:
         """
         Appends one `fill` op. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def gather(self, dimension: int, source: Tensor, indices: Tensor) -> Tensor:
+        """
+        The elements of `source` that `indices` name; see layers.Gather.
         """
     def logical_not(self, x: Tensor, *, name: str = "") -> Tensor:
         """
@@ -2447,6 +3086,79 @@ class Graph:
     ) -> Tensor:
         """
         Appends one `loss_gradient` op. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def lstm(
+        self,
+        x: Tensor,
+        recurrent_weights: Tensor,
+        initial_state: Tensor | None = None,
+        initial_cell: Tensor | None = None,
+        peephole: Tensor | None = None,
+        mask: Tensor | None = None,
+        lengths: Tensor | None = None,
+        *,
+        reverse: bool = False,
+        forget_gate_last: bool = False,
+        output_peephole_reads_new_cell: bool = False,
+        input_gate_activation: ActivationType | str = "sigmoid",
+        input_gate_a: float = 1.0,
+        input_gate_b: float = 1.0,
+        forget_gate_activation: ActivationType | str = "sigmoid",
+        forget_gate_a: float = 1.0,
+        forget_gate_b: float = 1.0,
+        cell_gate_activation: ActivationType | str = "tanh",
+        cell_gate_a: float = 1.0,
+        cell_gate_b: float = 1.0,
+        output_gate_activation: ActivationType | str = "sigmoid",
+        output_gate_a: float = 1.0,
+        output_gate_b: float = 1.0,
+        activation: ActivationType | str = "tanh",
+        activation_a: float = 1.0,
+        activation_b: float = 1.0,
+        name: str = "",
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """
+        Appends one `lstm` op. Results: hidden cells gates last_hidden last_cell. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def lstm_gradient(
+        self,
+        gates: Tensor,
+        cells: Tensor,
+        hidden: Tensor | None,
+        recurrent_weights: Tensor,
+        initial_state: Tensor | None = None,
+        initial_cell: Tensor | None = None,
+        peephole: Tensor | None = None,
+        mask: Tensor | None = None,
+        lengths: Tensor | None = None,
+        hidden_gradient: Tensor | None = None,
+        cells_gradient: Tensor | None = None,
+        gates_gradient: Tensor | None = None,
+        last_hidden_gradient: Tensor | None = None,
+        last_cell_gradient: Tensor | None = None,
+        *,
+        reverse: bool = False,
+        forget_gate_last: bool = False,
+        output_peephole_reads_new_cell: bool = False,
+        input_gate_activation: ActivationType | str = "sigmoid",
+        input_gate_a: float = 1.0,
+        input_gate_b: float = 1.0,
+        forget_gate_activation: ActivationType | str = "sigmoid",
+        forget_gate_a: float = 1.0,
+        forget_gate_b: float = 1.0,
+        cell_gate_activation: ActivationType | str = "tanh",
+        cell_gate_a: float = 1.0,
+        cell_gate_b: float = 1.0,
+        output_gate_activation: ActivationType | str = "sigmoid",
+        output_gate_a: float = 1.0,
+        output_gate_b: float = 1.0,
+        activation: ActivationType | str = "tanh",
+        activation_a: float = 1.0,
+        activation_b: float = 1.0,
+        name: str = "",
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """
+        Appends one `lstm_gradient` op. Results: dx drecurrent_weights dpeephole dinitial_state dinitial_cell dmask. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def matmul(
         self,
@@ -2587,6 +3299,59 @@ class Graph:
     ) -> None:
         """
         Appends one `rmsprop_update` op. Writes its inputs parameter square_average momentum gradient_average. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def sample_norm(
+        self,
+        x: Tensor,
+        gamma: Tensor | None = None,
+        beta: Tensor | None = None,
+        running_mean: Tensor | None = None,
+        running_variance: Tensor | None = None,
+        *,
+        axis: int = 1,
+        groups: int = 0,
+        epsilon: float = 1e-05,
+        momentum: float = 0.99,
+        training: bool = True,
+        name: str = "",
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """
+        Appends one `sample_norm` op. Writes its inputs running_mean running_variance. Results: y mean variance. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def sample_norm_gradient(
+        self,
+        gradient: Tensor,
+        x: Tensor,
+        gamma: Tensor | None,
+        mean: Tensor,
+        variance: Tensor,
+        *,
+        axis: int = 1,
+        groups: int = 0,
+        epsilon: float = 1e-05,
+        momentum: float = 0.99,
+        training: bool = True,
+        name: str = "",
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """
+        Appends one `sample_norm_gradient` op. Results: dx dgamma dbeta. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def scatter(
+        self,
+        dimension: int,
+        source: Tensor,
+        indices: Tensor,
+        copy_from: Tensor,
+        reduction_type: ReductionType | str = "none",
+    ) -> Tensor:
+        """
+        A copy of `copy_from` with those of `source` where `indices` name; see layers.Scatter.
+        """
+    def scatter_gradient(
+        self, gradient: Tensor, indices: Tensor, *, axis: int = 1, name: str = ""
+    ) -> Tensor:
+        """
+        Appends one `scatter_gradient` op. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def select(
         self, sources: collections.abc.Sequence[Tensor], condition: Tensor

@@ -98,9 +98,7 @@ class Merger {
       inputs.push_back(input == kNoValue ? kNoValue : import(source, input));
     }
     Attributes attrs = node.attrs;
-    if (auto* dropout = std::get_if<DropoutAttrs>(&attrs)) {
-      dropout->stream = next_stream_++;
-    }
+    give_stream(attrs, node.op->kind, inputs);
     const int layer = node.layer < 0 ? -1 : node.layer + first_record;
     program().position = {node.phase, layer, node.name};
     const auto outputs = program().append(node.op->kind, std::move(attrs),
@@ -110,6 +108,29 @@ class Merger {
       const Value& value = source.program.value(node.outputs[i]);
       if (value.tensor == kNoTensor) continue;
       into_.name_value(outputs[i], source.tensors[value.tensor]);
+    }
+  }
+
+  /// Streams of random numbers are distinct over all graph objects. A gradient
+  /// that is a node of the graph drops what its forward node dropped.
+  void give_stream(Attributes& attrs, OpKind op,
+                   const std::vector<ValueId>& inputs) {
+    if (auto* dropout = std::get_if<DropoutAttrs>(&attrs)) {
+      dropout->stream = next_stream_++;
+    }
+    auto* attention = std::get_if<AttentionAttrs>(&attrs);
+    if (!attention || attention->dropout == 0) return;
+    if (op == OpKind::Attention) {
+      attention->stream = next_stream_++;
+      return;
+    }
+    for (ValueId input : inputs) {
+      const NodeId maker = input < 0 ? -1 : program().value(input).producer;
+      if (maker < 0 || program().node(maker).op->kind != OpKind::Attention) {
+        continue;
+      }
+      attention->stream =
+          std::get<AttentionAttrs>(program().node(maker).attrs).stream;
     }
   }
 

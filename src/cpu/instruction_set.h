@@ -4,7 +4,13 @@
 // one that oneDNN uses, so ONEDNN_MAX_CPU_ISA limits both.
 #pragma once
 
+#include <type_traits>
+
 namespace traingraph::cpu {
+
+/// Floats of a vector, known when compiling.
+template <int kFloats>
+using VectorWidth = std::integral_constant<int, kFloats>;
 
 #if defined(__x86_64__) && defined(__GNUC__)
 enum class InstructionSet { Baseline, Avx2, Avx512 };
@@ -43,6 +49,29 @@ void vectorized(F&& f) {
       return f();
   }
 }
+
+/// f(VectorWidth<...>()) in the same way, for code that is written in vectors.
+template <class F>
+void vectorized_by_width(F&& f) {
+  const auto run = [&]<int kFloats>(VectorWidth<kFloats> width) {
+    const auto body = [&] { f(width); };
+    if constexpr (kFloats == 16) {
+      detail::run_avx512(body);
+    } else if constexpr (kFloats == 8) {
+      detail::run_avx2(body);
+    } else {
+      body();
+    }
+  };
+  switch (instruction_set()) {
+    case InstructionSet::Avx512:
+      return run(VectorWidth<16>());
+    case InstructionSet::Avx2:
+      return run(VectorWidth<8>());
+    case InstructionSet::Baseline:
+      return run(VectorWidth<4>());
+  }
+}
 #else
 inline bool has_avx2() { return true; }  // nothing to do without
 
@@ -50,6 +79,11 @@ inline bool has_avx2() { return true; }  // nothing to do without
 template <class F>
 void vectorized(F&& f) {
   f();
+}
+
+template <class F>
+void vectorized_by_width(F&& f) {
+  f(VectorWidth<4>());
 }
 #endif
 

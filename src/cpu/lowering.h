@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "cpu/cpu_target.h"
@@ -42,6 +43,8 @@ class NodeLowering {
   bool has(int input) const;
   const TensorDescriptor& input_desc(int input) const;
   const TensorDescriptor& result_desc(int result = 0) const;
+  /// Of the tensor that input `i` is, for messages.
+  const std::string& input_name(int input) const;
   const Shape& input_shape(int input) const { return input_desc(input).shape; }
   const Shape& result_shape(int r = 0) const { return result_desc(r).shape; }
   /// False when neither a node nor the host reads this result.
@@ -90,6 +93,8 @@ class NodeLowering {
   void may_run_in_place(int result, int input);
   /// The same for two arguments of the unit, of any of its nodes.
   void may_overwrite(int output_arg, int input_arg);
+  /// Are two arguments the same memory?
+  bool share_storage(int arg, int other_arg) const;
   /// Result `r` is input `i` seen with another shape; no unit is emitted. The
   /// input is brought to plain layout first.
   void alias(int result, int input);

@@ -93,6 +93,10 @@ const TensorDescriptor& NodeLowering::input_desc(int input) const {
   return lowering_->program().desc(input_value(input));
 }
 
+const std::string& NodeLowering::input_name(int input) const {
+  return lowering_->program().value(node().inputs[input]).name;
+}
+
 const TensorDescriptor& NodeLowering::result_desc(int result) const {
   return lowering_->program().desc(result_value(result));
 }
@@ -190,6 +194,10 @@ void NodeLowering::may_overwrite(int output_arg, int input_arg) {
   const StorageId source = draft_->unit.args[input_arg];
   if (lowering_->is_persistent(source)) return;
   draft_->unit.in_place.push_back({output, source});
+}
+
+bool NodeLowering::share_storage(int arg, int other_arg) const {
+  return draft_->unit.args[arg] == draft_->unit.args[other_arg];
 }
 
 void NodeLowering::alias(int result, int input) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "cpu/instruction_set.h"
 #include "cpu/team/team.h"
@@ -64,6 +65,24 @@ void parallel_for(std::int64_t n, std::int64_t grain, F&& f,
         (*static_cast<decltype(&run_share)>(context))(index, count);
       },
       const_cast<void*>(static_cast<const void*>(&run_share)));
+}
+
+/// Calls f(i) for all i in [0, count), side by side where there are threads for
+/// it. For workers that take tasks from a common list, each with memory of its
+/// own: a worker may come late, or run after the others on one thread.
+template <class F>
+void run_workers(int count, F&& f) {
+  const Team::Position& here = Team::here();
+  if (!here.team || here.is_in_share || count == 1) {
+    for (int i = 0; i < count; ++i) f(i);
+    return;
+  }
+  here.team->run(
+      count,
+      [](void* context, int index, int) {
+        (*static_cast<std::remove_reference_t<F>*>(context))(index);
+      },
+      const_cast<void*>(static_cast<const void*>(&f)));
 }
 
 }  // namespace traingraph::cpu

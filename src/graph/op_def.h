@@ -35,6 +35,7 @@ struct InputDef {
   bool is_variadic = false;  // only the last input; takes one or more values
   bool is_mutated = false;   // the op writes it; it must be a Variable
   bool is_opaque = false;    // may be opaque; its rule calls require_state()
+  bool is_index = false;     // names positions; see OpDef::num_positions
 };
 
 /// What a shape rule sees. It reads inputs and attributes and adds one result
@@ -144,6 +145,10 @@ struct OpDef {
   void (*gradient_rule)(GradContext&) = nullptr;
   /// Declared by each op without a gradient rule; the registry checks.
   NoGradient no_gradient = NoGradient::Undeclared;
+  /// How many positions there are for inputs that are `is_index`: their
+  /// elements are 0 to n - 1. Data of the host is checked before it gets to a
+  /// device (runtime/execution/index_inputs.h), the rest by the device.
+  std::int64_t (*num_positions)(const Program&, const Node&) = nullptr;
   /// Turns the training form into the inference form (dropout, batch norm).
   void (*inference_form)(Attributes&) = nullptr;
   /// Does this node write its `is_mutated` inputs? Null: always.

@@ -42,6 +42,7 @@ struct TensorState {
   std::uint64_t id = 0;
   bool is_result = false;  // of a node: its value cannot be set
   TensorDescriptor desc;
+  std::optional<SequenceDescriptor> sequences;
   /// Of user gradients it is what compile() finds.
   std::atomic<std::optional<int>> batch_axis{std::nullopt};
   std::string label;

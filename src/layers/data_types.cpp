@@ -37,6 +37,10 @@ TRAINGRAPH_TAKES(Concatenation, Concatenate)
 TRAINGRAPH_TAKES(Convolution, Convolution2d)
 TRAINGRAPH_TAKES(Dropout, Dropout)
 TRAINGRAPH_TAKES(FullyConnected, MatMul)
+TRAINGRAPH_TAKES(LSTM, Lstm)
+TRAINGRAPH_TAKES(GroupNormalization, SampleNorm)
+TRAINGRAPH_TAKES(InstanceNormalization, SampleNorm)
+TRAINGRAPH_TAKES(LayerNormalization, SampleNorm)
 TRAINGRAPH_TAKES(MatMul, MatMul)
 TRAINGRAPH_TAKES(Padding, Pad)
 TRAINGRAPH_TAKES(Pooling, MaxPool2d)
@@ -47,6 +51,25 @@ TRAINGRAPH_TAKES(Softmax, Softmax)
 TRAINGRAPH_TAKES(Split, Split)
 TRAINGRAPH_TAKES(Transpose, Transpose)
 #undef TRAINGRAPH_TAKES
+
+bool Gather::supports_data_type(DataType type, const Device& device) {
+  return takes(OpKind::Gather, type, device, /*num_sources=*/2);
+}
+
+bool Scatter::supports_data_type(DataType type, const Device& device) {
+  return takes(OpKind::Scatter, type, device, /*num_sources=*/3);
+}
+
+bool Embedding::supports_data_type(DataType type, const Device& device) {
+  constexpr int kIndices = 1;  // the op's first input are the weights
+  const DataTypes types = input_def(op_def(OpKind::Embedding), kIndices).types;
+  return (types & bit(type)) != 0 && device.computes_in(type);
+}
+
+bool MultiheadAttention::supports_data_type(DataType type,
+                                            const Device& device) {
+  return takes(OpKind::Attention, type, device, /*num_sources=*/5);
+}
 
 bool Selection::supports_data_type(DataType type, const Device& device) {
   return takes(OpKind::Select, type, device, /*num_sources=*/3);

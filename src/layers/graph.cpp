@@ -13,6 +13,7 @@
 #include "ops/registry.h"
 #include "traingraph/error.h"
 #include "traingraph/layers/elementwise.h"
+#include "traingraph/layers/gather.h"
 #include "traingraph/layers/layout.h"
 
 namespace traingraph {
@@ -239,6 +240,18 @@ std::vector<Tensor> Graph::split(const Tensor& source,
 Tensor Graph::select(std::vector<Tensor> sources, const Tensor& condition) {
   sources.insert(sources.begin(), condition);
   return node(std::make_shared<layers::Selection>(), std::move(sources));
+}
+
+Tensor Graph::gather(std::int64_t dimension, const Tensor& source,
+                     const Tensor& indices) {
+  return node(std::make_shared<layers::Gather>(dimension), {source, indices});
+}
+
+Tensor Graph::scatter(std::int64_t dimension, const Tensor& source,
+                      const Tensor& indices, const Tensor& copy_from,
+                      ReductionType reduction_type) {
+  return node(std::make_shared<layers::Scatter>(dimension, reduction_type),
+              {source, indices, copy_from});
 }
 
 std::vector<LayerPtr> Graph::layers() const {

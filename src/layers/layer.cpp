@@ -35,8 +35,8 @@ void Layer::set_label(std::string label) {
   LayerNames::name_tensors(*this, /*is_in_graph=*/false);
 }
 
-void Layer::name_tensor(const Tensor& tensor, const char* word) {
-  tensors_.emplace_back(tensor, word);
+void Layer::name_tensor(const Tensor& tensor, std::string word) {
+  tensors_.emplace_back(tensor, std::move(word));
   LayerNames::name_tensors(*this, /*is_in_graph=*/false);
 }
 

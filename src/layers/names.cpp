@@ -37,8 +37,8 @@ std::string numbered(const std::string& base, int number) {
   return number == 1 ? base : base + "_" + std::to_string(number);
 }
 
-std::string what_of(const char* word, const std::string& place) {
-  return std::string(word) + " of " + place;
+std::string what_of(const std::string& word, const std::string& place) {
+  return word + " of " + place;
 }
 
 std::string place_of(const std::string& prefix, std::size_t node,

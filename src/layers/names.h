@@ -67,7 +67,7 @@ struct LayerNames {
   struct Tensors {
     std::string name;
     std::uint64_t tensor = 0;
-    const char* word = nullptr;
+    std::string word;
     bool follows = false;  // the layer's label
   };
   static std::vector<Tensors> tensors_of(const Layer& layer,

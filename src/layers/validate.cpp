@@ -89,9 +89,10 @@ void require_parameter(const char* op, const char* what, const Tensor& tensor,
     return;
   }
   std::string expected;
-  for (const Shape& shape : shapes) {
+  for (const Shape* shape = shapes.begin(); shape != shapes.end(); ++shape) {
+    if (std::find(shapes.begin(), shape, *shape) != shape) continue;
     if (!expected.empty()) expected += " or ";
-    expected += shape.to_string();
+    expected += shape->to_string();
   }
   throw ShapeError({.op = op,
                     .node = tensor.label(),

@@ -48,12 +48,27 @@ double estimate_flops(const Program& program, const Node& node) {
       return 2 * elements(input(0)) * taps(input(1));
     case OpKind::Convolution2dWeightsGradient:
       return 2 * elements(input(0)) * taps(result);
+    // One recurrent product per step; the gradient has that of the weights too.
+    case OpKind::Lstm:
+      return 2 * elements(input(0)) * static_cast<double>(input(1)[1]);
+    case OpKind::LstmGradient:
+      return 4 * elements(input(0)) * static_cast<double>(input(3)[1]);
     case OpKind::MaxPool2d:
       return elements(result) *
              window(std::get<Pool2dAttrs>(node.attrs).kernel_sizes);
     case OpKind::AveragePool2d:
       return elements(result) *
              window(std::get<AveragePool2dAttrs>(node.attrs).kernel_sizes);
+    // Scores and their product with the values; the gradient recomputes the
+    // scores and has two products for each of the forward op's.
+    case OpKind::Attention:
+      return elements(result) * 2 * static_cast<double>(input(1)[1]) *
+             (1 + static_cast<double>(input(0)[2]) /
+                      static_cast<double>(input(2)[2]));
+    case OpKind::AttentionGradient:
+      return elements(result) * 2 * static_cast<double>(input(2)[1]) *
+             (3 + 2 * static_cast<double>(input(3)[2]) /
+                      static_cast<double>(input(1)[2]));
     case OpKind::Fill:
     case OpKind::Cast:
     case OpKind::BroadcastTo:
@@ -64,6 +79,8 @@ double estimate_flops(const Program& program, const Node& node) {
     case OpKind::Slice:
     case OpKind::SliceGradient:
     case OpKind::Pad:
+    case OpKind::Gather:
+    case OpKind::Embedding:
       return 0;  // they only move
     default: {
       double largest = node.outputs.empty() ? 0 : elements(result);
@@ -76,19 +93,27 @@ double estimate_flops(const Program& program, const Node& node) {
   }
 }
 
+/// Of input 0 the op reads only what its indices name.
+bool reads_what_is_named(const Node& node) {
+  return node.op->kind == OpKind::Gather || node.op->kind == OpKind::Embedding;
+}
+
 }  // namespace
 
 NodeCost estimate_cost(const Program& program, const Node& node) {
   NodeCost cost;
   cost.flops = estimate_flops(program, node);
-  for (const auto* list : {&node.inputs, &node.outputs}) {
-    for (ValueId value : *list) {
-      if (value == kNoValue || program.value(value).is_opaque) continue;
-      const TensorDescriptor& desc = program.desc(value);
-      cost.bytes +=
-          elements(desc.shape) * static_cast<double>(size_of(desc.data_type));
-    }
+  const auto count = [&](ValueId value) {
+    if (value == kNoValue || program.value(value).is_opaque) return;
+    const TensorDescriptor& desc = program.desc(value);
+    cost.bytes +=
+        elements(desc.shape) * static_cast<double>(size_of(desc.data_type));
+  };
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const bool is_named = i == 0 && reads_what_is_named(node);
+    count(is_named ? node.outputs[0] : node.inputs[i]);
   }
+  for (ValueId value : node.outputs) count(value);
   return cost;
 }
 

@@ -194,6 +194,34 @@ std::string gradients_of_two() {
   return shapes_of(gradients);
 }
 
+/// Of a source that is multiplied by its weights already: does it matter which
+/// tensor is passed as source? The Metal device passes the gates.
+std::string gradients_without_source() {
+  const auto run = [](bool passes_gates) {
+    Lstm lstm;
+    lstm.source = lstm.lab.input(kBias, {1, 1, 4});
+    lstm.weight = lstm.bias = nil;
+    [lstm.descriptor.get() setProduceCell:YES];
+    [lstm.descriptor.get() setTraining:YES];
+    NSArray<MPSGraphTensor*>* results = lstm.forward();
+    T gates = [results objectAtIndex:2];
+    NSArray<MPSGraphTensor*>* gradients = [lstm.lab.graph()
+        LSTMGradientsWithSourceTensor:passes_gates ? gates : lstm.source
+                      recurrentWeight:lstm.recurrent
+                       sourceGradient:lstm.lab.input({1}, {1, 1, 1})
+                               zState:gates
+                        cellOutputFwd:[results objectAtIndex:1]
+                          inputWeight:nil
+                                 bias:nil
+                            initState:lstm.state
+                             initCell:lstm.cell
+                           descriptor:lstm.descriptor.get()
+                                 name:@"gradients"];
+    return lstm.lab.run([gradients objectAtIndex:0]);
+  };
+  return explain(run(true), {{"the source is not read", run(false)}});
+}
+
 }  // namespace
 
 std::vector<Probe> lstm_probes() {
@@ -227,6 +255,9 @@ std::vector<Probe> lstm_probes() {
             "LSTM gradients of two directions (source, R, W, bias) have "
             "shapes",
             gradients_of_two),
+      probe("lstm_gradients_source",
+            "LSTM gradients without input weights read the source",
+            gradients_without_source),
   };
 }
 

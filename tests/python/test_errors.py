@@ -292,6 +292,8 @@ def test_integers_are_not_cut_from_floats() -> None:
         lambda: tg.layers.Convolution(2, 2, 3, group_count=cut),
         lambda: tg.layers.MaxPooling(2, stride=cut),
         lambda: tg.layers.BatchNormalization(cut),
+        lambda: tg.layers.GroupNormalization(4, cut),
+        lambda: tg.layers.LayerNormalization((4, cut)),
         lambda: tg.layers.ConvolutionDescriptor.depthwise(3, 2, cut),
         lambda: tg.TensorDescriptor.image(cut, 2, 2, 2),
     ]

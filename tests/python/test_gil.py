@@ -26,7 +26,7 @@ FORKED = """
         "ExecutionResult": {"loss", "has_loss", "execution_time", "layer_times",
                             "result", "outputs", "output", "losses"},
         "Tensor": {"tensor_id", "descriptor", "shape", "data_type", "image",
-                   "batch_axis"},
+                   "batch_axis", "sequence", "sequences"},
         "TensorData": {"immutable", "bytes", "length", "is_immutable"},
         "TensorParameter": {"tensor"},
     }
@@ -52,6 +52,8 @@ FORKED = """
         "concatenate": ([x, x],),
         "split": (x, 2, 1),
         "select": ([x, x], x),
+        "gather": (0, x, x),
+        "scatter": (0, x, x, x),
         "source_tensors": (dense,),
         "result_tensors": (dense,),
         "add_inputs": ({"x": x},),

@@ -172,6 +172,49 @@ def test_batch_normalization() -> None:
     assert plain.gamma_parameter is None
 
 
+def test_instance_normalization() -> None:
+    layer = tg.layers.InstanceNormalization(3)
+    assert layer.feature_channel_count == 3
+    assert layer.momentum == pytest.approx(0.99)
+    assert layer.variance_epsilon == pytest.approx(1e-5)
+    assert layer.mean is None
+    assert layer.statistics == []
+    assert len(layer.parameters) == 2
+    running = tg.layers.InstanceNormalization(
+        3, np.zeros(3, np.float32), mean=np.zeros((1, 3, 1, 1), np.float32)
+    )
+    assert running.gamma is None
+    assert running.statistics == [running.mean, running.variance]
+    assert tg.Graph().node(running, tg.Tensor((2, 3, 4))).shape == (2, 3, 4)
+
+
+def test_group_normalization() -> None:
+    layer = tg.layers.GroupNormalization(6, 3, variance_epsilon=0.5)
+    assert (layer.feature_channel_count, layer.group_count) == (6, 3)
+    assert layer.variance_epsilon == 0.5
+    assert tg.Graph().node(layer, tg.Tensor((2, 6, 4, 4))).shape == (2, 6, 4, 4)
+    bare = tg.layers.GroupNormalization(6, 3, uses_parameters=False)
+    assert bare.beta is None
+    assert bare.gamma_parameter is None
+    with pytest.raises(tg.InvalidArgument, match="a divisor of 6 channels, got 4"):
+        tg.layers.GroupNormalization(6, 4)
+
+
+def test_layer_normalization() -> None:
+    layer = tg.layers.LayerNormalization(5)
+    assert layer.normalized_shape == (5,)
+    assert layer.axes == ()
+    assert layer.gamma is not None
+    assert layer.gamma.shape == (5,)
+    x = tg.Tensor((2, 3, 4, 5))
+    assert tg.Graph().node(layer, x).shape == x.shape
+    channels = tg.layers.LayerNormalization((3,), axes=1)
+    assert channels.axes == (1,)
+    assert tg.Graph().node(channels, x).shape == x.shape
+    with pytest.raises(tg.ShapeError, match="as the last axes"):
+        tg.Graph().node(tg.layers.LayerNormalization((3, 5)), x)
+
+
 @pytest.mark.parametrize(
     "make",
     [

@@ -144,6 +144,7 @@ CPP_ONLY = {
         "floats",
         "has_data",  # Tensor.data is None
         "random",  # Tensor(random_initializer=)
+        "sequence_descriptor",  # Tensor.descriptor is one
         "state",
     },
     "Execution": {"get", "wait_for"},  # result(), wait(timeout)

@@ -37,6 +37,7 @@ ENUMS = [
     tg.RandomInitializerType,
     tg.ReductionType,
     tg.RegularizationType,
+    tg.LSTMResultMode,
     tg.SoftmaxOperation,
 ]
 

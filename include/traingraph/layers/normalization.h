@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Batch normalization.
+// What all normalizations share, and batch normalization. Those of single
+// samples are in sample_normalization.h.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "traingraph/layer.h"
@@ -21,6 +23,34 @@ struct BatchNormalizationOptions {
 
 namespace layers {
 
+/// y = gamma (x - mean) / sqrt(variance + epsilon) + beta, where each class
+/// says what mean and biased variance are of. variance_epsilon > 0.
+class TRAINGRAPH_API NormalizationLayer : public Layer {
+ public:
+  /// Empty without beta or gamma, which is as if they were 0 and 1.
+  const Tensor& beta() const& { return beta_.tensor_or_none(); }
+  Tensor beta() const&& { return beta_.tensor_or_none(); }
+  const Tensor& gamma() const& { return gamma_.tensor_or_none(); }
+  Tensor gamma() const&& { return gamma_.tensor_or_none(); }
+  TensorParameter beta_parameter() const { return beta_; }
+  TensorParameter gamma_parameter() const { return gamma_; }
+  float variance_epsilon() const { return variance_epsilon_; }
+
+  /// Beta, then gamma.
+  std::vector<TensorParameter> parameters() const override;
+
+ protected:
+  NormalizationLayer(std::string class_name, float variance_epsilon);
+  /// Makes parameters of what is given.
+  void set_parameters(const Tensor& beta, const Tensor& gamma);
+  /// Makes new ones.
+  void create_parameters(const Shape& shape);
+
+ private:
+  TensorParameter beta_, gamma_;
+  float variance_epsilon_;
+};
+
 /// y = gamma (x - mean) / sqrt(variance + epsilon) + beta per channel (axis 1,
 /// C channels) of (N, C, ...).
 ///
@@ -28,7 +58,7 @@ namespace layers {
 /// moves the running ones: running = momentum * running + (1 - momentum) *
 /// batch, with the unbiased variance. Inference uses the running ones.
 /// variance_epsilon > 0; momentum in [0, 1].
-class TRAINGRAPH_API BatchNormalization : public Layer {
+class TRAINGRAPH_API BatchNormalization : public NormalizationLayer {
  public:
   explicit BatchNormalization(std::int64_t feature_channel_count,
                               const BatchNormalizationOptions& options = {});
@@ -38,18 +68,8 @@ class TRAINGRAPH_API BatchNormalization : public Layer {
   Tensor mean() const&& { return mean_; }
   const Tensor& variance() const& { return variance_; }
   Tensor variance() const&& { return variance_; }
-  /// Empty without beta or gamma.
-  const Tensor& beta() const& { return beta_.tensor_or_none(); }
-  Tensor beta() const&& { return beta_.tensor_or_none(); }
-  const Tensor& gamma() const& { return gamma_.tensor_or_none(); }
-  Tensor gamma() const&& { return gamma_.tensor_or_none(); }
-  TensorParameter beta_parameter() const { return beta_; }
-  TensorParameter gamma_parameter() const { return gamma_; }
-  float variance_epsilon() const { return variance_epsilon_; }
   float momentum() const { return momentum_; }
 
-  /// Beta, then gamma.
-  std::vector<TensorParameter> parameters() const override;
   /// Mean, then variance.
   std::vector<Tensor> statistics() const override { return {mean_, variance_}; }
   /// See Layer.
@@ -59,8 +79,7 @@ class TRAINGRAPH_API BatchNormalization : public Layer {
  private:
   std::int64_t channels_;
   Tensor mean_, variance_;
-  TensorParameter beta_, gamma_;
-  float variance_epsilon_, momentum_;
+  float momentum_;
 };
 
 }  // namespace layers

@@ -114,9 +114,8 @@ void lower_convolution_2d(NodeLowering& lowering) {
   const Convolution convolution(lowering.attrs<Convolution2dAttrs>(),
                                 lowering.input_desc(0), lowering.input_desc(1),
                                 lowering.result_desc());
-  const memory::desc bias = lowering.has(2)
-                                ? lowering.plain(lowering.input_desc(2))
-                                : memory::desc();
+  const memory::desc bias =
+      lowering.has(2) ? lowering.plain(lowering.input_desc(2)) : memory::desc();
   const Forward primitive = describe_fused(
       lowering, user_scratchpad(), [&](const auto& attr, bool allow_empty) {
         return convolution.forward(bias, attr, allow_empty);

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "cpu/fusion.h"
+#include "cpu/ops/elementwise_rows.h"
 #include "cpu/vector_math.h"
 
 namespace traingraph::cpu {
@@ -150,12 +151,27 @@ struct GeluMap {
     constexpr float kScale = static_cast<float>(1 / std::numbers::sqrt2);
     return std::max(x, kGeluEnd) * 0.5f * std::erfc(-x * kScale);
   }
+  float slope(float x) const {
+    constexpr float kScale = static_cast<float>(1 / std::numbers::sqrt2);
+    constexpr float kDensity = 0.3989422804014327f;  // 1 / sqrt(2 pi)
+    x = clamp(x, kGeluEnd, -kGeluEnd);
+    return 0.5f * std::erfc(-x * kScale) +
+           x * kDensity * fast_exp(-0.5f * x * x);
+  }
 };
 struct GeluTanhMap {
+  static constexpr float kScale = 0.7978845608028654f;  // sqrt(2 / pi)
+  static constexpr float kCubic = kScale * 0.044715f;
   float value(float x) const {
-    constexpr float kScale = 0.7978845608028654f;  // sqrt(2 / pi)
-    const float inner = x * (kScale + kScale * 0.044715f * x * x);
+    const float inner = x * (kScale + kCubic * x * x);
     return std::max(x, kGeluEnd) * 0.5f * (1 + std::tanh(inner));
+  }
+  float slope(float x) const {
+    x = clamp(x, kGeluEnd, -kGeluEnd);
+    const float square = x * x;
+    const float t = std::tanh(x * (kScale + kCubic * square));
+    return 0.5f * (1 + t) +
+           0.5f * x * (1 - t * t) * (kScale + 3 * kCubic * square);
   }
 };
 struct ClampMap {
@@ -210,9 +226,11 @@ void with_function(const ActivationAttrs& attrs, Use use) {
       return use(ClampMap{a, b}, kCheapGrain);
     case None:
       return use(Identity{}, kCheapGrain);
+    // Ops have oneDNN's, see find_eltwise().
     case GELU:
+      return use(GeluMap{}, kCostlyGrain);
     case GELUTanh:
-      break;  // oneDNN's, see find_eltwise()
+      return use(GeluTanhMap{}, kCostlyGrain);
   }
   throw InternalError({.op = "activation",
                        .what = "no loop for this type",
@@ -282,6 +300,20 @@ void lower_activation_gradient(NodeLowering& lowering) {
     lower_zip(lowering, grain, layout, [function](float gradient, float x) {
       return gradient * function.slope(x);
     });
+  });
+}
+
+void activate_row(const ActivationAttrs& attrs, const float* x, float* y,
+                  std::int64_t n) {
+  with_function(attrs, [&](auto function, std::int64_t) {
+    for (std::int64_t i = 0; i < n; ++i) y[i] = function.value(x[i]);
+  });
+}
+
+void slope_of_row(const ActivationAttrs& attrs, const float* x, float* slope,
+                  std::int64_t n) {
+  with_function(attrs, [&](auto function, std::int64_t) {
+    for (std::int64_t i = 0; i < n; ++i) slope[i] = function.slope(x[i]);
   });
 }
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The gradient of batch normalisation, along with those of the ReLU behind it
 // and a sum of two gradients that arrive there (fusion.h).
-#include <bit>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include "cpu/ops/norm_gradient_loops.h"
@@ -13,24 +11,6 @@ namespace traingraph::cpu {
 namespace {
 
 using dnnl::memory;
-
-/// Near the mean, to 18 bits: then differences from it are exact, and their
-/// last bits as random as those of x. An error that is always the same would
-/// show in a sum of millions.
-float round_center(float mean) {
-  const auto bits = std::bit_cast<std::uint32_t>(mean);
-  return std::bit_cast<float>((bits + 0x20u) & ~0x3fu);
-}
-
-/// From center to mean. `measured` is where differences add up to nothing: the
-/// mean of the batch in all its digits, if that is the mean that was given.
-double from_center(float mean, float center, double measured) {
-  constexpr double kRounding = 4 * std::numeric_limits<float>::epsilon();
-  const double given = static_cast<double>(mean) - center;
-  const bool is_batch_mean =
-      std::fabs(measured - given) <= kRounding * std::fabs(mean);
-  return is_batch_mean ? measured : given;
-}
 
 /// The nodes of the unit: the last one is the norm's gradient.
 struct Chain {
@@ -142,7 +122,8 @@ struct Kernel {
     Products sums;
     if (needs_sums) sums = merge_products(plan, totals, c);
     const double measured = backward.is_training ? sums.difference / n : 0;
-    const double rest = from_center(mean[c], backward.center[c], measured);
+    const double rest =
+        from_center(mean[c], backward.center[c], measured, 1 / inverse);
     const double product = sums.product - rest * sums.gradient;
     if (dgamma) dgamma[c] = static_cast<float>(product * inverse);
     if (dbeta) dbeta[c] = static_cast<float>(sums.gradient);

@@ -4,9 +4,33 @@
 // the norm, and a sum of two: then both are computed along.
 #pragma once
 
+#include <bit>
+#include <cmath>
+#include <limits>
+
 #include "cpu/ops/norm_loops.h"
 
 namespace traingraph::cpu {
+
+/// Near the mean, to 18 bits: then differences from it are exact, and their
+/// last bits as random as those of x. An error that is always the same would
+/// show in a sum of millions.
+inline float round_center(float mean) {
+  const auto bits = std::bit_cast<std::uint32_t>(mean);
+  return std::bit_cast<float>((bits + 0x20u) & ~0x3fu);
+}
+
+/// From center to mean. `measured` is where differences add up to nothing: the
+/// mean of the batch in all its digits, and in those that differences lose, if
+/// that is the mean that was given.
+inline double from_center(float mean, float center, double measured,
+                          double deviation) {
+  constexpr double kRounding = 4 * std::numeric_limits<float>::epsilon();
+  const double given = static_cast<double>(mean) - center;
+  const bool is_batch_mean =
+      std::fabs(measured - given) <= kRounding * (std::fabs(mean) + deviation);
+  return is_batch_mean ? measured : given;
+}
 
 /// What arrives at the norm's result: gradient, or (gradient + more) * slope.
 template <class T>

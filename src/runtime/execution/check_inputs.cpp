@@ -118,6 +118,10 @@ void Inputs::check_input(const char* call, const NamedData& item, Input& input,
                   .hint = "Leave it out, or do not link the graphs."});
   }
   check_data(call, item, input.tensor, batch);
+  if (!input.positions) return;
+  const TensorDescriptor desc = at_batch(input.tensor, batch, batch_);
+  require_in_range(call, item.name, desc, {item.data.bytes, desc.size_bytes()},
+                   input.positions);
 }
 
 /// Names of bind_and_write_data are those of `named`, or else the declared.

@@ -8,10 +8,12 @@
 namespace traingraph {
 namespace {
 
-std::string names_of(const MergedGraph::Names& outputs) {
+std::string expected_names(const OutputPlan& plan) {
   std::string names;
-  for (const auto& [name, tensor] : outputs) {
-    names += (names.empty() ? "\"" : ", \"") + name + "\"";
+  for (const OutputPlan::Entry& entry : plan.outputs) {
+    names += names.empty() ? "one of \"" : ", \"";
+    names += entry.name;
+    names += '"';
   }
   return names.empty() ? "no names" : names;
 }
@@ -23,13 +25,18 @@ const OutputPlan::Entry& require_computed(const char* call,
   const auto it =
       std::ranges::find(plan.outputs, item.name, &OutputPlan::Entry::name);
   if (it != plan.outputs.end()) return *it;
+  const bool is_declared = std::ranges::any_of(
+      graph.outputs,
+      [&](const auto& output) { return output.first == item.name; });
   throw InvalidArgument(
       ErrorInfo{.op = call,
                 .node = std::string(item.name),
                 .what = "this call computes no such output",
-                .expected = "one of " + names_of(graph.outputs),
+                .expected = expected_names(plan),
                 .got = "\"" + std::string(item.name) + "\"",
-                .hint = "Declare it with add_outputs."});
+                .hint = is_declared ? "Give it to the call that computes it: "
+                                      "layers' outputs to the forward pass."
+                                    : "Declare it with add_outputs."});
 }
 
 void require_descriptor(const char* call, const NamedData& item,

@@ -83,6 +83,7 @@ void Inputs::collect(const Compilation& main, const UserObjects& objects) {
     if (before != undeclared_before.end()) keep_bound(input, *before);
   }
   add_constants(main, objects);
+  add_positions();
   input_of_.clear();
   for (auto& [name, input] : declared_) {
     input_of_.emplace(input.tensor.state().get(), &input);
@@ -127,6 +128,16 @@ void Inputs::add_constants(const Compilation& main,
   add(main.inference.assembled);
 }
 
+void Inputs::add_positions() {
+  const auto ranges = find_index_inputs(graph_->program);
+  const auto add = [&](Input& input) {
+    const auto range = ranges.find(input.index);
+    if (range != ranges.end()) input.positions = range->second;
+  };
+  for (auto& [name, input] : declared_) add(input);
+  for (Input& input : undeclared_) add(input);
+}
+
 void Inputs::notice_host_data() {
   const auto notice = [&](Input& input) {
     const std::uint64_t version = input.tensor.state()->version.load();
@@ -135,6 +146,7 @@ void Inputs::notice_host_data() {
     input.is_kept = false;
     input.bound_batch = std::max<std::int64_t>(batch_, 1);
     input.is_on_device = false;
+    input.is_in_range = false;
   };
   for (auto& [name, input] : declared_) notice(input);
   for (Input& input : undeclared_) notice(input);
@@ -163,9 +175,33 @@ void Inputs::bind(DataList data, const TensorMap& named, std::int64_t batch) {
                 bytes_of(input.tensor, batch));
     const bool is_batched = input.tensor.batch_axis().has_value();
     input.is_kept = true;
+    input.is_in_range = true;  // check_bound() has looked
     input.bound_batch = is_batched ? batch : std::max<std::int64_t>(batch_, 1);
     input.is_on_device = false;
   }
+}
+
+/// Data of a call and of bind_and_write_data() is looked at when it is given;
+/// what Tensor::set_data() has set, once, here.
+void Inputs::require_bound_in_range(const char* call, Input& input) {
+  const bool is_elsewhere = input.source || input.is_fed || input.is_variable;
+  if (!input.positions || input.is_in_range || is_elsewhere) return;
+  const TensorDescriptor desc = at_batch(
+      input.tensor, std::max<std::int64_t>(input.bound_batch, 1), batch_);
+  const std::string name =
+      input.name.empty() ? input.tensor.label() : input.name;
+  const auto require = [&](const HostData& data) {
+    const std::size_t bytes = std::min(data.size, desc.size_bytes());
+    require_in_range(call, name, desc, {data.bytes, bytes}, input.positions);
+  };
+  if (input.is_kept) {
+    require(input.kept);
+  } else {
+    const TensorState& tensor = *input.tensor.state();
+    std::scoped_lock lock(tensor.mutex);
+    require(tensor.data);
+  }
+  input.is_in_range = true;
 }
 
 bool Inputs::is_given(const Input& input, bool skips_writing) const {
@@ -174,11 +210,16 @@ bool Inputs::is_given(const Input& input, bool skips_writing) const {
 
 void Inputs::require_data(const Call& call, bool skips_writing,
                           std::int64_t batch) {
-  for_each_read(call.segment, [&](const Input& input) {
+  for_each_read(call.segment, [&](Input& input) {
     const bool is_there = is_given(input, skips_writing) || input.source ||
                           input.is_fed || input.is_constant ||
                           serves(input, batch);
-    if (is_there) return;
+    if (is_there) {
+      if (!is_given(input, skips_writing)) {
+        require_bound_in_range(call.name, input);
+      }
+      return;
+    }
     const bool is_gradient = input.kind == Input::Kind::UserGradient;
     const std::string name = is_gradient ? input.tensor.label() : input.name;
     throw InvalidArgument(ErrorInfo{

@@ -15,6 +15,7 @@
 #include "graph/tensor_state.h"
 #include "runtime/execution/call.h"
 #include "runtime/execution/host_writer.h"
+#include "runtime/execution/index_inputs.h"
 
 namespace traingraph {
 
@@ -43,6 +44,9 @@ struct Input {
   std::int64_t bound_batch = 0;  // samples; 0: nothing is bound
   /// The device holds what is bound, not what some call gave.
   bool is_on_device = false;
+  /// What its elements may be, and whether those of what is bound are.
+  IndexRange positions;
+  bool is_in_range = false;
 
   std::uint64_t last_call = 0;     // that gave data for it
   std::uint64_t written_call = 0;  // that wrote what is bound to the device
@@ -92,6 +96,7 @@ class Inputs {
   void add_declared(const MergedGraph::Names& names, Input::Kind kind,
                     const Compilation& main, const UserObjects& objects);
   void add_constants(const Compilation& main, const UserObjects& objects);
+  void add_positions();
   Input* find(std::string_view name, Input::Kind kind);
   Input* find_bound(std::string_view name, const TensorMap& named);
   void check_list(const char* call, DataList data, Input::Kind kind,
@@ -103,6 +108,7 @@ class Inputs {
   Input& check_bound(const NamedData& item, const TensorMap& named,
                      std::int64_t batch);
   bool is_given(const Input& input, bool skips_writing) const;
+  void require_bound_in_range(const char* call, Input& input);
   void require_data(const Call& call, bool skips_writing, std::int64_t batch);
   void write_list(HostWriter& writer, DataList data, Input::Kind kind,
                   std::int64_t batch);

@@ -74,6 +74,8 @@ EXPECT_VALUE(layers::BatchNormalization, mean());
 EXPECT_VALUE(layers::BatchNormalization, variance());
 EXPECT_VALUE(layers::BatchNormalization, beta());
 EXPECT_VALUE(layers::BatchNormalization, gamma());
+EXPECT_VALUE(layers::Embedding, descriptor());
+EXPECT_VALUE(layers::Embedding, weights());
 EXPECT_VALUE(layers::Reshape, shape());
 EXPECT_VALUE(layers::Transpose, dimensions());
 EXPECT_VALUE(layers::Slice, start());

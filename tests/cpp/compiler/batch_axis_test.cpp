@@ -21,6 +21,8 @@ using namespace testing;
 std::vector<Row> rows() {
   std::vector<Row> all = math_rows();
   for (const Row& row : layout_and_loss_rows()) all.push_back(row);
+  for (const Row& row : gather_rows()) all.push_back(row);
+  for (const Row& row : attention_rows()) all.push_back(row);
   return all;
 }
 

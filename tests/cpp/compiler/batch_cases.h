@@ -62,5 +62,7 @@ inline Row refuses(const char* name, std::function<void(Case&)> build,
 // One function per file.
 std::vector<Row> math_rows();
 std::vector<Row> layout_and_loss_rows();
+std::vector<Row> gather_rows();
+std::vector<Row> attention_rows();
 
 }  // namespace traingraph::testing

@@ -102,6 +102,36 @@ std::vector<Row> math_rows() {
                {c.in({c.n, 4}), c.fixed({4}, DataType::Int32)});
        },
        on(0)},
+      {"lstm",
+       [](Case& c) {
+         c.add(Lstm, LstmAttrs{},
+               {c.in({3, c.n, 8}, 1), c.variable({8, 2}), c.in({c.n, 2}),
+                kNoValue, c.variable({8}), kNoValue,
+                c.in({c.n}, 0, DataType::Int32)});
+       },
+       on(1)},
+      refuses(
+          "lstm_over_samples",
+          [](Case& c) {
+            c.add(Lstm, LstmAttrs{}, {c.in({c.n, 3, 8}), c.variable({8, 2})});
+          },
+          "no samples on axis 0"),
+      refuses(
+          "lstm_with_a_fixed_state",
+          [](Case& c) {
+            c.add(
+                Lstm, LstmAttrs{},
+                {c.in({3, c.n, 8}, 1), c.variable({8, 2}), c.fixed({c.n, 2})});
+          },
+          "does not vary with the batch"),
+      {"lstm_gradient",
+       [](Case& c) {
+         c.add(LstmGradient, LstmAttrs{},
+               {c.in({3, c.n, 8}, 1), c.in({3, c.n, 2}, 1),
+                c.in({3, c.n, 2}, 1), c.variable({8, 2}), c.in({c.n, 2}),
+                kNoValue, kNoValue, kNoValue, kNoValue, c.in({3, c.n, 2}, 1)});
+       },
+       on(1)},
       {"matmul_rows",
        [](Case& c) {
          c.add(MatMul, MatMulAttrs{}, {c.in({c.n, 3}), c.variable({3, 6})});
@@ -219,6 +249,33 @@ std::vector<Row> math_rows() {
          c.add(BatchNormGradient, BatchNormAttrs{},
                {c.in({c.n, 3}), c.in({c.n, 3}), kNoValue, c.fixed({3}),
                 c.fixed({3})});
+       },
+       on(0)},
+      {"sample_norm",
+       [](Case& c) {
+         c.add(SampleNorm, SampleNormAttrs{.groups = 3},
+               {c.in({c.n, 6, 2}), c.variable({6}), kNoValue, c.variable({3}),
+                c.variable({3})});
+       },
+       on(0)},
+      {"sample_norm_of_sequences",
+       [](Case& c) {
+         c.add(SampleNorm, SampleNormAttrs{.axis = 2},
+               {c.in({4, c.n, 3}, 1), c.variable({3}), c.variable({3})});
+       },
+       on(1)},
+      refuses(
+          "sample_norm_of_the_batch",
+          [](Case& c) {
+            c.add(SampleNorm, SampleNormAttrs{}, {c.in({2, c.n}, 1)});
+          },
+          "no samples on axis 1"),
+      {"sample_norm_gradient",
+       [](Case& c) {
+         const ValueId x = c.in({c.n, 3});
+         const auto y = c.program.append(SampleNorm, SampleNormAttrs{}, {x});
+         c.add(SampleNormGradient, SampleNormAttrs{},
+               {c.in({c.n, 3}), x, kNoValue, y[1], y[2]});
        },
        on(0)},
       {"softmax",

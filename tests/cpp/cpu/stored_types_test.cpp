@@ -15,6 +15,7 @@
 #include "cpu/ops/loss_class_loops.h"
 #include "cpu/ops/norm_gradient_loops.h"
 #include "cpu/ops/norm_loops.h"
+#include "cpu/ops/norm_sample_gradient_loops.h"
 #include "cpu/ops/norm_softmax_loops.h"
 #include "cpu/ops/reduce_loops.h"
 #include "cpu/ops/update_loops.h"
@@ -294,6 +295,40 @@ TEST_F(StoredNorm, GradientSumsWhatIsKept) {
     EXPECT_NEAR(sums.gradient, gradient[c], 1e-7 * magnitude);
     EXPECT_NEAR(sums.product, product[c], 1e-7 * magnitude);
   }
+}
+
+TEST(StoredTypes, RowsOfANormAreRoundedOnce) {
+  constexpr std::int64_t kSize = 333;
+  const Halves x = random_halves(kSize, 3), g = random_halves(kSize, 0, 2);
+  double mean = 0, variance = 0, gradient = 0, product = 0;
+  for (Half each : x) mean += each / double{kSize};
+  for (Half each : x) variance += std::pow(each - mean, 2) / kSize;
+  const double inverse = 1 / std::sqrt(variance);
+  for (std::int64_t i = 0; i < kSize; ++i) {
+    gradient += g[i] / double{kSize};
+    product += g[i] * (x[i] - mean) * inverse / kSize;
+  }
+  Halves y(kSize), dx(kSize);
+  const SamplePlan plan(SampleView({kSize}, {.axis = 0}), true);
+  const SampleMoments moments = measure_piece(x.data(), kSize);
+  SampleAffine<Half>{.x = x.data(), .y = y.data()}.run(
+      plan, 0, {moments.mean, moments.variance(), 0}, 0, kSize);
+  const auto near = static_cast<float>(mean);
+  const RowGradient row(sum_products(g.data(), x.data(), nullptr, near, kSize),
+                        near, kSize, near, static_cast<float>(variance), 0,
+                        /*is_training=*/true);
+  Doubles products(kSize), gradients(kSize), exact_y, exact_dx;
+  ColumnSums(kSize, products.data(), gradients.data())
+      .add_row(SampleElements<Half>{g.data(), x.data(), dx.data()}, row,
+               nullptr);
+  for (std::int64_t i = 0; i < kSize; ++i) {
+    exact_y.push_back((x[i] - mean) * inverse);
+    exact_dx.push_back(inverse * (g[i] - gradient - exact_y[i] * product));
+    EXPECT_NEAR(products[i], g[i] * exact_y[i], 1e-6 * (1 + std::abs(g[i])));
+    EXPECT_EQ(gradients[i], static_cast<float>(g[i]));
+  }
+  expect_rounded_once(y, exact_y, /*floor=*/1e-6);
+  expect_rounded_once(dx, exact_dx, /*floor=*/1e-6);
 }
 
 // The parameter keeps all its digits, however few the gradient has.

@@ -63,6 +63,16 @@ TEST(VectorMath, ExponentialIsWithinItsBound) {
   EXPECT_TRUE(std::isnan(fast_exp(NAN)));
 }
 
+TEST(VectorMath, ExponentialBelowIsWithinItsBound) {
+  expect_within(1, -87, 88, fast_exp_below,
+                [](double x) { return std::exp(x); });
+  EXPECT_EQ(fast_exp_below(0), 1);
+  EXPECT_LT(fast_exp_below(-87.5f), 1.2e-38f);
+  EXPECT_EQ(fast_exp_below(-88), 0);
+  EXPECT_EQ(fast_exp_below(-kInfinity), 0);
+  EXPECT_TRUE(std::isnan(fast_exp_below(NAN)));
+}
+
 TEST(VectorMath, ExponentialMinusOneIsWithinItsBound) {
   expect_within(4, -110, 88.72f, fast_expm1,
                 [](double x) { return std::expm1(x); });
@@ -75,6 +85,22 @@ TEST(VectorMath, LogarithmIsWithinItsBound) {
   expect_within(2, 0, 1, fast_log1p_unit,
                 [](double x) { return std::log1p(x); });
   EXPECT_TRUE(std::isnan(fast_log1p_unit(NAN)));
+}
+
+TEST(VectorMath, SigmoidIsWithinItsBound) {
+  expect_within(3, -87, kInfinity, fast_sigmoid,
+                [](double x) { return 1 / (1 + std::exp(-x)); });
+  EXPECT_EQ(fast_sigmoid(kInfinity), 1);
+  EXPECT_EQ(fast_sigmoid(-kInfinity), 0);
+  EXPECT_TRUE(std::isnan(fast_sigmoid(NAN)));
+}
+
+TEST(VectorMath, HyperbolicTangentIsWithinItsBound) {
+  expect_within(2, -kInfinity, kInfinity, fast_tanh,
+                [](double x) { return std::tanh(x); });
+  EXPECT_EQ(fast_tanh(kInfinity), 1);
+  EXPECT_EQ(fast_tanh(-kInfinity), -1);
+  EXPECT_TRUE(std::isnan(fast_tanh(NAN)));
 }
 
 TEST(VectorMath, RoundingIsExact) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "metal/lowering_support.h"
+#include "ops/norm_sample.h"
 
 namespace traingraph::testing {
 namespace {
@@ -87,6 +88,46 @@ TEST(BatchNorm, KnowsEveryRank) {
     const std::vector<Operand> back{g, x, gamma, mean, variance};
     expect_devices_agree(OpKind::BatchNorm, forward);
     expect_devices_agree(OpKind::BatchNormGradient, back);
+  }
+}
+
+TEST(SampleNorm, KeepsASmallVarianceAroundALargeMean) {
+  const SampleNormAttrs by_element{.epsilon = 1e-7f};
+  const SampleNormAttrs by_group{.groups = 1, .epsilon = 1e-7f};
+  const Operand x{{2, 4}, {4096, 4097, 4096, 4097, -9, -7, -9, -7}};
+  for (const SampleNormAttrs& attrs : {by_element, by_group}) {
+    const Operand gamma{{4}, {1, 1, 2, 2}}, beta{{4}, {0, 0, 1, 1}};
+    const auto y = run_on_gpu(OpKind::SampleNorm, attrs, {x, gamma, beta});
+    expect_alike(y, {-1, 1, -1, 3, -1, 1, -1, 3}, 1e-5);
+  }
+}
+
+TEST(SampleNorm, KnowsEveryRank) {
+  for (int rank = 1; rank <= 8; ++rank) {
+    for (int axis = 0; axis < rank; ++axis) {
+      SCOPED_TRACE(std::to_string(rank) + " " + std::to_string(axis));
+      Shape shape = Shape::filled(rank, 2);
+      shape[axis] = 4;
+      const Operand x{shape, {1, 5, -2, 0.5, 3, -4, 2.5}};
+      const Operand g{shape, {1, -1, 0.5, 2, -3}};
+      for (std::int64_t groups : {0, 2}) {
+        const SampleNormAttrs attrs{.axis = axis, .groups = groups};
+        const Operand gamma{sample_parameters_shape(shape, attrs), {1, 2, 3}};
+        const Shape rows = sample_statistics_shape(shape, attrs);
+        const Operand mean{rows, {0.5, 1, -1}}, variance{rows, {2, 1, 4}};
+        const auto expect_devices_agree = [&](OpKind op, const auto& operands) {
+          const Results cpu = run_op_on(DeviceType::CPU, op, attrs, operands);
+          const Results gpu = run_op_on(DeviceType::GPU, op, attrs, operands);
+          for (std::size_t r = 0; r < cpu.size(); ++r) {
+            expect_alike(gpu.at(r), cpu[r], 1e-5);
+          }
+        };
+        expect_devices_agree(OpKind::SampleNorm,
+                             std::vector<Operand>{x, gamma, gamma});
+        expect_devices_agree(OpKind::SampleNormGradient,
+                             std::vector<Operand>{g, x, gamma, mean, variance});
+      }
+    }
   }
 }
 

@@ -147,6 +147,30 @@ TEST_F(Partition, OtherStreamsAndShapesHaveMasksOfTheirOwn) {
   EXPECT_EQ(units[0].masks.size(), 3u);
 }
 
+TEST_F(Partition, AttentionSharesAMaskOfItsWeightsWithItsGradient) {
+  const AttentionAttrs attrs{.head_count = 2, .dropout = 0.5f, .stream = 9};
+  const ValueId query = value(Role::Input, {3, 4, 6}, "query"),
+                key = value(Role::Input, {3, 5, 6}, "key");
+  begin(Phase::Forward);
+  program.position.layer = -1;
+  const auto results = program.append(
+      OpKind::Attention, attrs, {query, key, key, kNoValue, kNoValue, state});
+  begin(Phase::Gradient);
+  const auto gradients =
+      program.append(OpKind::AttentionGradient, attrs,
+                     {results[0], query, key, key, results[0], results[1],
+                      kNoValue, kNoValue, state});
+  const auto units = cut({.kept = gradients, .joins_phases = true});
+  ASSERT_EQ(units.size(), 1u);
+  ASSERT_EQ(units[0].masks.size(), 2u);  // and that of the dropout
+  const Mask& mask = units[0].masks[1];
+  EXPECT_EQ(mask.attrs, (DropoutAttrs{.rate = 0.5f, .seed = 0, .stream = 9}));
+  EXPECT_EQ(mask.desc, (TensorDescriptor{{6, 4, 5}, DataType::Boolean}));
+  EXPECT_EQ(mask.random_state, state);
+  EXPECT_EQ(mask.nodes.size(), 2u);
+  EXPECT_EQ(std::ranges::count(units[0].feeds, state), 0);
+}
+
 /// Which engine runs each unit.
 std::vector<Engine> engines_of(const std::vector<GpuUnit>& units) {
   std::vector<Engine> engines;

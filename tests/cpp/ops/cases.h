@@ -83,9 +83,13 @@ void add_matmul_cases(OpCases& cases, Random& random);
 void add_conv_cases(OpCases& cases, Random& random);
 void add_pool_cases(OpCases& cases, Random& random);
 void add_norm_cases(OpCases& cases, Random& random);
+void add_sample_norm_cases(OpCases& cases, Random& random);
 void add_reduce_cases(OpCases& cases, Random& random);
+void add_rnn_cases(OpCases& cases, Random& random);
 void add_layout_cases(OpCases& cases, Random& random);
+void add_gather_cases(OpCases& cases, Random& random);
 void add_loss_cases(OpCases& cases, Random& random);
+void add_attention_cases(OpCases& cases, Random& random);
 void add_update_cases(OpCases& cases, Random& random);
 
 /// All of them. The seed is TRAINGRAPH_TEST_SEED when that is set.

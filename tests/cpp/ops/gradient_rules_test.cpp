@@ -200,6 +200,28 @@ TEST(GradientRules, BatchNorm) {
   }
 }
 
+TEST(GradientRules, SampleNorm) {
+  const RefTensor x = tensor({2, 4, 2, 3}, 1);
+  const RefTensors grouped{x, tensor({4}, 2), tensor({4}, 3)};
+  const RefTensors layer{x, tensor({2, 3}, 2), tensor({2, 3}, 3)};
+  const RefTensors running{x, grouped[1], grouped[2], tensor({2}, 4),
+                           positive({2}, 5)};
+  for (bool training : {true, false}) {
+    const SampleNormAttrs by_group{
+        .groups = 2, .epsilon = 0.1f, .training = training};
+    const SampleNormAttrs by_element{
+        .axis = 2, .epsilon = 0.1f, .training = training};
+    check_gradients(OpKind::SampleNorm, by_group, grouped, {0, 1, 2});
+    check_gradients(OpKind::SampleNorm, by_group, running, {0, 1, 2});
+    check_gradients(OpKind::SampleNorm, by_element, layer, {0, 1, 2});
+    check_gradients(OpKind::SampleNorm, by_element, {x}, {0});
+    for (int statistic : {1, 2}) {
+      check_gradients(OpKind::SampleNorm, by_group, grouped, {0}, statistic);
+      check_gradients(OpKind::SampleNorm, by_element, layer, {0}, statistic);
+    }
+  }
+}
+
 TEST(GradientRules, Softmax) {
   for (auto operation :
        {SoftmaxOperation::Softmax, SoftmaxOperation::LogSoftmax}) {

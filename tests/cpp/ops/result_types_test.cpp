@@ -27,7 +27,12 @@ DataType expected_type(const OpCase& c, std::size_t r,
       return DataType::Float32;
     case OpKind::BatchNorm:
     case OpKind::BatchNormGradient:
+    case OpKind::SampleNorm:
+    case OpKind::SampleNormGradient:
+    case OpKind::Attention:
       return r == 0 ? inputs[0] : DataType::Float32;
+    case OpKind::AttentionGradient:
+      return r < 3 ? inputs[1] : DataType::Float32;
     case OpKind::Select:
       return inputs[1];
     default:

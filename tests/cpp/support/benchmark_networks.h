@@ -11,7 +11,7 @@
 namespace traingraph::testing {
 
 inline constexpr std::array kBenchmarkNetworks{
-    "mlp-tiny", "mlp-small", "mlp-large", "cnn-mnist", "resnet-cifar"};
+    "mlp-tiny", "mlp-small", "mlp-large", "cnn-mnist", "resnet-cifar", "lstm"};
 
 /// One of them, with made-up data of one batch.
 class BenchmarkNetwork {
@@ -41,6 +41,14 @@ class BenchmarkNetwork {
           std::make_shared<layers::Reduction>(ReductionType::Mean, Shape{2, 3}),
           y);
       y = dense(flat(y), 10);
+    } else if (name == "lstm") {
+      start({32, 64, 128});
+      y = dense(flat(graph.node(std::make_shared<layers::LSTM>(
+                                    LSTMDescriptor{.input_size = 128,
+                                                   .hidden_size = 256,
+                                                   .returns_sequences = false}),
+                                image)),
+                10);
     } else {
       throw std::invalid_argument("no network is called " + name);
     }

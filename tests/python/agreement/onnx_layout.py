@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""ONNX operations that move elements."""
+"""ONNX operations that move elements, or look them up."""
 
 from __future__ import annotations
 
@@ -108,3 +108,26 @@ def pad(node: Node) -> tg.Tensor:
         after=after,
         value=float(node.constant_or(2, 0.0)),
     )
+
+
+@maps("Gather")
+def gather(node: Node) -> tg.Tensor:
+    x, indices = node.tensors()
+    axis = node.attribute("axis", 0) % len(x.shape)
+    named = node.constant(1).shape
+    slices = node.graph.gather(axis, x, node.reshaped(indices, (-1,)))
+    return node.reshaped(slices, (*x.shape[:axis], *named, *x.shape[axis + 1 :]))
+
+
+@maps("GatherElements")
+def gather_elements(node: Node) -> tg.Tensor:
+    x, indices = node.tensors()
+    return node.graph.gather(node.attribute("axis", 0), x, indices)
+
+
+@maps("Scatter", "ScatterElements")
+def scatter_elements(node: Node) -> tg.Tensor:
+    data, indices, updates = node.tensors()
+    reduction = {"none": "none", "add": "sum"}[node.attribute("reduction", "none")]
+    axis = node.attribute("axis", 0)
+    return node.graph.scatter(axis, updates, indices, data, reduction)

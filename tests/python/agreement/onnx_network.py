@@ -224,6 +224,37 @@ def batch_normalization(node: Node) -> tg.Tensor:
     return node.layer(layer, x)
 
 
+@maps("InstanceNormalization", "GroupNormalization")
+def group_normalization(node: Node) -> tg.Tensor:
+    x = node.tensor()
+    options = {
+        "gamma": node.constant(1),
+        "beta": node.constant(2),
+        "variance_epsilon": node.attribute("epsilon", 1e-5),
+    }
+    if node.op_type == "InstanceNormalization":
+        return node.layer(tg.layers.InstanceNormalization(x.shape[1], **options), x)
+    groups = node.attribute("num_groups")
+    return node.layer(tg.layers.GroupNormalization(x.shape[1], groups, **options), x)
+
+
+@maps("LayerNormalization")
+def layer_normalization(node: Node) -> list[tg.Tensor]:
+    x = node.tensor()
+    axis = node.attribute("axis", -1) % len(x.shape)
+    epsilon = node.attribute("epsilon", 1e-5)
+    layer = tg.layers.LayerNormalization(
+        x.shape[axis:],
+        gamma=node.constant(1),
+        beta=node.constant(2),
+        variance_epsilon=epsilon,
+    )
+    _, mean, variance = node.graph.sample_norm(x, axis=axis)
+    shifted = node.graph.activation(variance, type="linear", a=1.0, b=epsilon)
+    inverse = node.graph.unary(shifted, operation="rsqrt")
+    return [node.layer(layer, x), mean, inverse]
+
+
 @maps("Softmax", "LogSoftmax")
 def softmax(node: Node) -> tg.Tensor:
     operation = "softmax" if node.op_type == "Softmax" else "log_softmax"

@@ -261,3 +261,80 @@ def test_batch_normalization(rng: np.random.Generator, rank: int) -> None:
         (layer.variance.numpy(), running[1]),
     ):
         np.testing.assert_allclose(own, as_numpy(other), **TOLERANCE)
+
+
+Normalization = tuple[dict[str, Any], tuple[int, ...], tuple[int, ...] | None]
+# name: options, shape of the source, axes as PyTorch would have them
+NORMALIZATIONS: dict[str, Normalization] = {
+    "instance of sequences": ({}, (3, 4, 9), None),
+    "instance of images": ({}, (3, 4, 5, 6), None),
+    "groups of vectors": ({"group_count": 2}, (5, 4), None),
+    "groups of images": ({"group_count": 2}, (3, 4, 5, 6), None),
+    "one group": ({"group_count": 1}, (2, 4, 17), None),
+    "layer": ({"normalized_shape": 33}, (4, 3, 33), None),
+    "layer of images": ({"normalized_shape": (3, 5, 6)}, (4, 3, 5, 6), None),
+    "layer of channels": ({"normalized_shape": 3, "axes": 1}, (4, 3, 5, 6), (0, 2, 3, 1)),
+    "layer of two axes": (
+        {"normalized_shape": (5, 3), "axes": (2, -3)},
+        (4, 3, 5, 6),
+        (0, 3, 2, 1),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NORMALIZATIONS)
+@pytest.mark.parametrize("parameters", ["both", "gamma", "none"])
+def test_sample_normalization(
+    rng: np.random.Generator, name: str, parameters: str
+) -> None:
+    options, shape, axes = NORMALIZATIONS[name]
+    normalized = options.get("normalized_shape", shape[1])
+    size = (normalized,) if isinstance(normalized, int) else normalized
+    gamma, beta = random(rng, *size), random(rng, *size)
+    given = {
+        "both": {"gamma": gamma, "beta": beta},
+        "gamma": {"gamma": gamma},
+        "none": {"uses_parameters": False},
+    }[parameters]
+    layer: Any
+    if "normalized_shape" in options:
+        layer = Layers.LayerNormalization(variance_epsilon=1e-3, **options, **given)
+    elif "group_count" in options:
+        layer = Layers.GroupNormalization(4, variance_epsilon=1e-3, **options, **given)
+    else:
+        layer = Layers.InstanceNormalization(4, variance_epsilon=1e-3, **given)
+    x = 3 + random(rng, *shape)
+    ours = Gradients(
+        [x], lambda graph, s: graph.node(layer, s), lambda s: random(rng, *s)
+    )
+    source, scale, shift = (as_torch(a, with_gradient=True) for a in (x, gamma, beta))
+    pair = scale if "gamma" in given else None, shift if "beta" in given else None
+    if "normalized_shape" in options:
+        there = axes or tuple(range(len(shape)))
+        moved = F.layer_norm(source.permute(there), size, *pair, 1e-3)
+        result = moved.permute(tuple(np.argsort(there)))
+    elif "group_count" in options:
+        result = F.group_norm(source, options["group_count"], *pair, 1e-3)
+    else:
+        result = F.instance_norm(source, None, None, *pair, True, 0.1, 1e-3)
+    result.backward(as_torch(ours.gradient))
+    np.testing.assert_allclose(ours.result, as_numpy(result), **TOLERANCE)
+    np.testing.assert_allclose(ours.of_sources[0], as_numpy(source.grad), **TOLERANCE)
+    for parameter, other in ((layer.gamma, scale), (layer.beta, shift)):
+        if parameter is not None:
+            np.testing.assert_allclose(
+                ours.of(parameter), as_numpy(other.grad), **TOLERANCE
+            )
+
+
+def test_running_statistics_of_instances(rng: np.random.Generator) -> None:
+    mean, variance = random(rng, 4), np.exp(random(rng, 4))
+    layer = Layers.InstanceNormalization(4, momentum=0.8, mean=mean, variance=variance)
+    x = 3 + random(rng, 5, 4, 7)
+    Gradients([x], lambda graph, s: graph.node(layer, s), lambda s: random(rng, *s))
+    running = as_torch(mean), as_torch(variance)
+    F.instance_norm(as_torch(x), *running, None, None, True, 1 - 0.8)
+    np.testing.assert_allclose(layer.mean.numpy(), as_numpy(running[0]), **TOLERANCE)
+    np.testing.assert_allclose(
+        layer.variance.numpy(), as_numpy(running[1]), **TOLERANCE
+    )

@@ -20,6 +20,7 @@
 #import <MetalPerformanceShadersGraph/MPSGraphOperation.h>
 #import <MetalPerformanceShadersGraph/MPSGraphOptimizerOps.h>
 #import <MetalPerformanceShadersGraph/MPSGraphPoolingOps.h>
+#import <MetalPerformanceShadersGraph/MPSGraphRNNOps.h>
 #import <MetalPerformanceShadersGraph/MPSGraphRandomOps.h>
 #import <MetalPerformanceShadersGraph/MPSGraphReductionOps.h>
 #import <MetalPerformanceShadersGraph/MPSGraphResizeOps.h>

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// Multi-head attention.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "traingraph/enums.h"
+#include "traingraph/layer.h"
+
+namespace traingraph {
+
+/// Checked by the layer: InvalidArgument.
+struct TRAINGRAPH_API MultiheadAttentionDescriptor {
+  /// Width of queries and of the result; required.
+  std::int64_t model_dimension = 0;
+  /// Required; divides the key and the value dimension.
+  std::int64_t head_count = 0;
+  /// Width of all heads of the projected queries and keys, and of the projected
+  /// values; 0: model_dimension.
+  std::int64_t key_dimension = 0;
+  std::int64_t value_dimension = 0;
+  /// Probability with which a weight is dropped in training, in [0, 1).
+  float dropout = 0;
+  bool has_biases = true;
+  /// One more key and value that all samples have, as parameters.
+  bool has_attention_biases = false;
+  /// One more key and value of zeros.
+  bool adds_zero_attention = false;
+
+  /// With defaults that depend on other fields filled in. Throws
+  /// InvalidArgument naming the first bad field.
+  MultiheadAttentionDescriptor resolved() const;
+  bool operator==(const MultiheadAttentionDescriptor&) const = default;
+};
+
+/// Lists are of query, key, value and output, or empty. Weights that are not
+/// given are created from the platform's seed, with `initializer` (Glorot
+/// uniform), biases of both kinds with zeros.
+struct MultiheadAttentionOptions {
+  std::vector<Tensor> weights = {};
+  std::vector<Tensor> biases = {};
+  /// Of key and value.
+  std::vector<Tensor> attention_biases = {};
+  std::optional<RandomInitializerType> initializer = std::nullopt;
+  /// Widths of the key and value sources, for weights that are created; 0:
+  /// model_dimension. Weights that are given say it themselves.
+  std::int64_t key_source_dimension = 0;
+  std::int64_t value_source_dimension = 0;
+  /// Of dropout; 0: the platform's.
+  std::int64_t seed = 0;
+};
+
+namespace layers {
+
+/// Sources query (N, L, E), key (N, S, in) and value (N, S, in), with E the
+/// model dimension, then masks; result (N, L, E). With K and V the key and
+/// value dimension, heads as columns of the projections, and d = K /
+/// head_count:
+///   q = query Wq^T + bq (K),  k = key Wk^T + bk (K),  v = value Wv^T + bv (V)
+///   A = softmax(q k^T / sqrt(d) + mask) per head
+///   y = dropout(A) v, heads side by side, times Wo^T + bo
+///
+/// Masks are told apart by their rank. A key mask (N, S) is Boolean. An
+/// attention mask is (1, L, S), or (N * head_count, L, S) with the heads of a
+/// sample side by side: Boolean, or float and added. True is masked out. The
+/// keys that attention biases and zero attention add are never masked. A query
+/// whose keys are all masked out has attention 0, so that its result is bo.
+///
+/// Weights are (K, E), (K, in), (V, in) and (E, V), or with the same bytes
+/// (1, head_count, K / head_count, E) and so on, and (1, 1, E, V). Biases have
+/// K, K, V and E elements in any shape, attention biases K and V.
+class TRAINGRAPH_API MultiheadAttention : public Layer {
+ public:
+  explicit MultiheadAttention(MultiheadAttentionDescriptor descriptor,
+                              const MultiheadAttentionOptions& options = {});
+
+  /// As resolved().
+  MultiheadAttentionDescriptor descriptor() const { return descriptor_; }
+  std::int64_t seed() const { return seed_; }
+  /// Query, key, value, output.
+  std::vector<Tensor> weights() const { return tensors_of(weights_); }
+  /// The same, or empty.
+  std::vector<Tensor> biases() const { return tensors_of(biases_); }
+  /// Key, value; or empty.
+  std::vector<Tensor> attention_biases() const {
+    return tensors_of(attention_biases_);
+  }
+  std::vector<TensorParameter> weights_parameters() const { return weights_; }
+  std::vector<TensorParameter> biases_parameters() const { return biases_; }
+  /// They are trained; ML Compute keeps them as they are:
+  /// set_updatable(false).
+  std::vector<TensorParameter> attention_biases_parameters() const {
+    return attention_biases_;
+  }
+
+  /// Weights, biases, attention biases.
+  std::vector<TensorParameter> parameters() const override;
+  /// See Layer.
+  static bool supports_data_type(DataType type, const Device& device);
+  void lower(LayerBuilder& builder) const override;
+
+ private:
+  static std::vector<Tensor> tensors_of(
+      const std::vector<TensorParameter>& parameters);
+  void set_weights(const MultiheadAttentionOptions& options);
+  void set_biases(const MultiheadAttentionOptions& options);
+
+  MultiheadAttentionDescriptor descriptor_;
+  std::int64_t seed_;
+  std::vector<TensorParameter> weights_, biases_, attention_biases_;
+};
+
+}  // namespace layers
+}  // namespace traingraph

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// LSTM: long short-term memory over sequences.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "traingraph/layers/activation.h"
+
+namespace traingraph {
+
+struct TRAINGRAPH_API LSTMDescriptor {
+  std::int64_t input_size = 0;   // features per step
+  std::int64_t hidden_size = 0;  // of each layer and direction
+  std::int64_t layer_count = 1;
+  bool uses_biases = true;
+  /// Sequences are (batch, time, features), else (time, batch, features).
+  bool batch_first = true;
+  /// A second direction reads each sequence from its end; features of the
+  /// forward direction come first.
+  bool is_bidirectional = false;
+  /// Off: the output has one step, the last hidden state of each direction.
+  bool returns_sequences = true;
+  /// Of the outputs of all layers but the last, in training.
+  float dropout = 0;
+  LSTMResultMode result_mode = LSTMResultMode::Output;
+
+  std::int64_t num_directions() const { return is_bidirectional ? 2 : 1; }
+  /// Throws InvalidArgument.
+  void validate() const;
+  bool operator==(const LSTMDescriptor&) const = default;
+};
+
+/// Parameters of an LSTM: for each layer, of each direction, either one tensor
+/// per gate or one with all four, in the order input, forget ("hidden"), cell,
+/// output. All layers of the forward direction come first, then all of the
+/// backward direction. `in` is input_size for the first layer, hidden_size
+/// times the number of directions for the others.
+///
+///   input_weights     (hidden, in)      or (4 * hidden, in)
+///   hidden_weights    (hidden, hidden)  or (4 * hidden, hidden)
+///   peephole_weights  (hidden)          or (4 * hidden)
+///   biases            (hidden)          or (4 * hidden)
+///
+/// Other shapes with as many elements hold the same bytes, such as (1, hidden *
+/// in). Weights that are not given are created from the platform's seed, with
+/// `initializer` (Glorot uniform, gate by gate); biases with zeros.
+struct LSTMOptions {
+  std::vector<Tensor> input_weights = {};
+  std::vector<Tensor> hidden_weights = {};
+  std::vector<Tensor> peephole_weights = {};  // empty: no peepholes
+  std::vector<Tensor> biases = {};
+  /// Input, forget, cell and output gate. Default: sigmoid, sigmoid, tanh,
+  /// sigmoid.
+  std::vector<ActivationDescriptor> gate_activations = {};
+  /// Of the cell. Default: tanh.
+  std::optional<ActivationDescriptor> output_result_activation = {};
+  std::optional<RandomInitializerType> initializer = {};
+};
+
+namespace layers {
+
+/// With the W, U, P, b of the gates and * by element:
+///
+///   i = f_i(W_i x + U_i h + P_i * c + b_i), likewise f and g
+///   c = f * c + i * g
+///   o = f_o(W_o x + U_o h + P_o * c + b_o), with the new c
+///   h = o * f_h(c)
+///
+/// Sources: x (batch, time, input_size); then, optionally, the initial hidden
+/// state and the initial cell (zeros), each (layers, directions, batch, hidden)
+/// or (layers * directions, batch, hidden), and last, found by its type, the
+/// lengths of the sequences, Int32 (batch).
+///
+/// A sequence has no steps beyond its length: the output is zero there, and its
+/// backward direction begins at its own end. Lengths may come in any order;
+/// those above `time` count as `time`, those below 0 as 0.
+///
+/// Results: the output (batch, time, directions * hidden), or with
+/// returns_sequences off (batch, 1, directions * hidden); with OutputAndStates
+/// also each sequence's last hidden state and last cell (layers, directions,
+/// batch, hidden).
+class TRAINGRAPH_API LSTM : public Layer {
+ public:
+  explicit LSTM(LSTMDescriptor descriptor, LSTMOptions options = {});
+  LSTM(std::int64_t input_size, std::int64_t hidden_size,
+       std::int64_t layer_count = 1);
+
+  const LSTMDescriptor& descriptor() const& { return descriptor_; }
+  LSTMDescriptor descriptor() const&& { return descriptor_; }
+  std::vector<ActivationDescriptor> gate_activations() const {
+    return gate_activations_;
+  }
+  ActivationDescriptor output_result_activation() const {
+    return output_result_activation_;
+  }
+  /// In the order of LSTMOptions, in as many tensors as were given; one per
+  /// layer and direction when they were created.
+  std::vector<Tensor> input_weights() const;
+  std::vector<Tensor> hidden_weights() const;
+  std::vector<Tensor> peephole_weights() const;
+  std::vector<Tensor> biases() const;
+  /// Handles: set_updatable(false) freezes the layer's own parameter.
+  std::vector<TensorParameter> input_weights_parameters() const;
+  std::vector<TensorParameter> hidden_weights_parameters() const;
+  std::vector<TensorParameter> peephole_weights_parameters() const;
+  std::vector<TensorParameter> biases_parameters() const;
+
+  /// Input weights, hidden weights, peephole weights, biases.
+  std::vector<TensorParameter> parameters() const override;
+  /// See Layer.
+  static bool supports_data_type(DataType type, const Device& device);
+  void lower(LayerBuilder& builder) const override;
+
+ private:
+  using Parameters = std::vector<TensorParameter>;
+
+  LSTMDescriptor descriptor_;
+  std::vector<ActivationDescriptor> gate_activations_;
+  ActivationDescriptor output_result_activation_;
+  Parameters input_weights_, hidden_weights_, peephole_weights_, biases_;
+};
+
+}  // namespace layers
+}  // namespace traingraph

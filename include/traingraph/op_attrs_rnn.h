@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Attributes of the rnn family. Include op_attrs.h instead.
+#pragma once
+
+#include "traingraph/enums.h"
+#include "traingraph/op_field.h"
+
+namespace traingraph {
+
+/// Gate blocks are contiguous on the gate axis, in the order input, forget,
+/// cell, output, or, with `forget_gate_last`, input, cell, forget, output.
+/// `reverse`: from the last step to the first. `a` and `b` are the parameters
+/// of the activation before them; `activation` is that of the cell.
+struct LstmAttrs {
+  bool reverse = false;
+  bool forget_gate_last = false;
+  /// The output gate's peephole reads the step's own cell, else the last one.
+  bool output_peephole_reads_new_cell = false;
+  ActivationType input_gate_activation = ActivationType::Sigmoid;
+  float input_gate_a = 1, input_gate_b = 1;
+  ActivationType forget_gate_activation = ActivationType::Sigmoid;
+  float forget_gate_a = 1, forget_gate_b = 1;
+  ActivationType cell_gate_activation = ActivationType::Tanh;
+  float cell_gate_a = 1, cell_gate_b = 1;
+  ActivationType output_gate_activation = ActivationType::Sigmoid;
+  float output_gate_a = 1, output_gate_b = 1;
+  ActivationType activation = ActivationType::Tanh;
+  float activation_a = 1, activation_b = 1;
+  TRAINGRAPH_FIELDS(
+      LstmAttrs, TRAINGRAPH_FIELD(reverse), TRAINGRAPH_FIELD(forget_gate_last),
+      TRAINGRAPH_FIELD(output_peephole_reads_new_cell),
+      TRAINGRAPH_FIELD(input_gate_activation), TRAINGRAPH_FIELD(input_gate_a),
+      TRAINGRAPH_FIELD(input_gate_b), TRAINGRAPH_FIELD(forget_gate_activation),
+      TRAINGRAPH_FIELD(forget_gate_a), TRAINGRAPH_FIELD(forget_gate_b),
+      TRAINGRAPH_FIELD(cell_gate_activation), TRAINGRAPH_FIELD(cell_gate_a),
+      TRAINGRAPH_FIELD(cell_gate_b), TRAINGRAPH_FIELD(output_gate_activation),
+      TRAINGRAPH_FIELD(output_gate_a), TRAINGRAPH_FIELD(output_gate_b),
+      TRAINGRAPH_FIELD(activation), TRAINGRAPH_FIELD(activation_a),
+      TRAINGRAPH_FIELD(activation_b))
+};
+
+}  // namespace traingraph

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// Indices of the gather family on the GPU, where no kernel can raise an error:
+// positions that a graph computes outside of a tensor read and write inside of
+// it, and what depends on them is NaN.
+#pragma once
+
+#import "metal/graph_builder.h"
+
+namespace traingraph::metal {
+
+struct Positions {
+  T at;         // Int32, all inside
+  T is_inside;  // Boolean: they were
+};
+
+/// Input `input`, viewed with this shape, as positions 0 to `count` - 1.
+Positions positions(GraphBuilder& b, int input, const Shape& shape,
+                    std::int64_t count);
+/// `x`, but NaN where positions were outside; `is_inside` broadcasts to it.
+T nan_outside(GraphBuilder& b, T x, T is_inside);
+/// `x`, but NaN everywhere unless all positions, of this shape, were inside.
+T nan_unless_all(GraphBuilder& b, T x, T is_inside, const Shape& shape);
+
+/// Rows of (n, width) by positions (k): (k, width).
+T gather_rows(GraphBuilder& b, T table, T at);
+/// Rows (k, width) added up by positions (k): `shape`, (n, width).
+T add_rows(GraphBuilder& b, T rows, T at, const Shape& shape);
+/// `table` with rows (k, width) at positions (k).
+T set_rows(GraphBuilder& b, T table, T rows, T at);
+
+}  // namespace traingraph::metal

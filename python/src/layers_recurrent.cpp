@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+// LSTM and its descriptor.
+#include "arrays.h"
+#include "layers.h"
+#include "traingraph/layers.h"
+
+namespace traingraph::python {
+namespace {
+
+using Descriptor = LSTMDescriptor;
+using Given = std::optional<std::vector<TensorOrArray>>;
+
+/// An activation by its type has the type's own parameters.
+using ActivationLike = std::variant<ActivationType, ActivationDescriptor>;
+
+ActivationDescriptor to_activation(const ActivationLike& activation) {
+  return std::visit([](const auto& held) { return ActivationDescriptor(held); },
+                    activation);
+}
+
+std::vector<Tensor> to_tensors(const Given& given, const char* what) {
+  std::vector<Tensor> tensors;
+  if (!given) return tensors;
+  for (const TensorOrArray& each : *given) {
+    tensors.push_back(to_tensor(each, what));
+  }
+  return tensors;
+}
+
+void bind_descriptor(py::module_& m) {
+  BoundClass<Descriptor>(m, "LSTMDescriptor",
+                         "Sizes are features: of each step, and of each layer "
+                         "and direction.")
+      .def(py::init([](std::int64_t input_size, std::int64_t hidden_size,
+                       std::int64_t layer_count, bool uses_biases,
+                       bool batch_first, bool is_bidirectional,
+                       bool returns_sequences, float dropout,
+                       LSTMResultMode result_mode) {
+             const Descriptor descriptor{.input_size = input_size,
+                                         .hidden_size = hidden_size,
+                                         .layer_count = layer_count,
+                                         .uses_biases = uses_biases,
+                                         .batch_first = batch_first,
+                                         .is_bidirectional = is_bidirectional,
+                                         .returns_sequences = returns_sequences,
+                                         .dropout = dropout,
+                                         .result_mode = result_mode};
+             descriptor.validate();
+             return descriptor;
+           }),
+           whole("input_size"), whole("hidden_size"), whole("layer_count") = 1,
+           py::arg("uses_biases") = true, py::arg("batch_first") = true,
+           py::arg("is_bidirectional") = false,
+           py::arg("returns_sequences") = true, py::arg("dropout") = 0.0,
+           py::arg("result_mode") = "output")
+      .def_readonly("input_size", &Descriptor::input_size)
+      .def_readonly("hidden_size", &Descriptor::hidden_size)
+      .def_readonly("layer_count", &Descriptor::layer_count)
+      .def_readonly("uses_biases", &Descriptor::uses_biases)
+      .def_readonly("batch_first", &Descriptor::batch_first,
+                    "Sequences are (batch, time, features), else (time, batch, "
+                    "features).")
+      .def_readonly("is_bidirectional", &Descriptor::is_bidirectional)
+      .def_readonly("returns_sequences", &Descriptor::returns_sequences,
+                    "False: the output is the last hidden state.")
+      .def_readonly("dropout", &Descriptor::dropout,
+                    "Of the outputs of all layers but the last, in training.")
+      .def_readonly("result_mode", &Descriptor::result_mode)
+      .def("__eq__",
+           [](const Descriptor& self, const py::object& other) {
+             return py::isinstance<Descriptor>(other) &&
+                    self == other.cast<const Descriptor&>();
+           })
+      .def("__copy__", [](const Descriptor& self) { return Descriptor(self); })
+      .attr("__hash__") = py::none();
+}
+
+// The tail of both constructors.
+#define TRAINGRAPH_LSTM_PARAMETERS                                       \
+  const Given &input_weights, const Given &hidden_weights,               \
+      const Given &biases, const Given &peephole_weights,                \
+      const std::optional<std::vector<ActivationLike>>&gate_activations, \
+      const std::optional<ActivationLike>&output_result_activation,      \
+      std::optional<RandomInitializerType> initializer,                  \
+      const std::string &label
+#define TRAINGRAPH_LSTM_ARGUMENTS                                         \
+  py::arg("input_weights") = py::none(),                                  \
+  py::arg("hidden_weights") = py::none(), py::arg("biases") = py::none(), \
+  py::arg("peephole_weights") = py::none(), py::kw_only(),                \
+  py::arg("gate_activations") = py::none(),                               \
+  py::arg("output_result_activation") = py::none(),                       \
+  py::arg("initializer") = py::none(), py::arg("label") = ""
+#define TRAINGRAPH_LSTM_OPTIONS                                         \
+  make_options(input_weights, hidden_weights, biases, peephole_weights, \
+               gate_activations, output_result_activation, initializer)
+
+LSTMOptions make_options(
+    const Given& input_weights, const Given& hidden_weights,
+    const Given& biases, const Given& peephole_weights,
+    const std::optional<std::vector<ActivationLike>>& gate_activations,
+    const std::optional<ActivationLike>& output_result_activation,
+    std::optional<RandomInitializerType> initializer) {
+  LSTMOptions options{
+      .input_weights = to_tensors(input_weights, "input_weights"),
+      .hidden_weights = to_tensors(hidden_weights, "hidden_weights"),
+      .peephole_weights = to_tensors(peephole_weights, "peephole_weights"),
+      .biases = to_tensors(biases, "biases"),
+      .initializer = initializer};
+  if (gate_activations) {
+    for (const ActivationLike& each : *gate_activations) {
+      options.gate_activations.push_back(to_activation(each));
+    }
+  }
+  if (output_result_activation) {
+    options.output_result_activation = to_activation(*output_result_activation);
+  }
+  return options;
+}
+
+/// None instead of an empty list.
+template <class Value>
+std::optional<std::vector<Value>> optional(std::vector<Value> list) {
+  if (list.empty()) return {};
+  return list;
+}
+
+}  // namespace
+
+void bind_recurrent_layers(py::module_& m) {
+  bind_descriptor(m);
+  using Class = layers::LSTM;
+  BoundClass<Class, Layer, std::shared_ptr<Class>>(
+      m, "LSTM",
+      "Long short-term memory over sequences.\n\n"
+      "Sources: x (batch, time, input_size), the initial hidden state and the "
+      "initial cell if wanted, each (layers, directions, batch, hidden), and "
+      "last, found by its type, int32 lengths (batch) of the sequences, in any "
+      "order. Beyond a length the output is zero, and the backward direction "
+      "begins there.\n\n"
+      "Results: the output (batch, time, directions * hidden), with one step "
+      "when returns_sequences is off; with output_and_states also the last "
+      "hidden states and the last cells (layers, directions, batch, "
+      "hidden).\n\n"
+      "Weights are lists: for each layer of the forward direction, then of the "
+      "backward one, either a tensor per gate, input, forget, cell and output, "
+      "or one with all four. input_weights (hidden, in), hidden_weights "
+      "(hidden, hidden), peephole_weights and biases (hidden), or four times "
+      "as many rows. Those not given are created, with `initializer` (Glorot "
+      "uniform) and zeros; peepholes are not. Activations are of the four "
+      "gates, and of the cell. Raises InvalidArgument, ShapeError or "
+      "DTypeError.")
+      .def(py::init(
+               [](const Descriptor& descriptor, TRAINGRAPH_LSTM_PARAMETERS) {
+                 return make_layer<Class>(label, descriptor,
+                                          TRAINGRAPH_LSTM_OPTIONS);
+               }),
+           py::arg("descriptor"), TRAINGRAPH_LSTM_ARGUMENTS)
+      .def(py::init([](std::int64_t input_size, std::int64_t hidden_size,
+                       std::int64_t layer_count, bool uses_biases,
+                       bool batch_first, bool is_bidirectional,
+                       bool returns_sequences, float dropout,
+                       LSTMResultMode result_mode, TRAINGRAPH_LSTM_PARAMETERS) {
+             const Descriptor descriptor{.input_size = input_size,
+                                         .hidden_size = hidden_size,
+                                         .layer_count = layer_count,
+                                         .uses_biases = uses_biases,
+                                         .batch_first = batch_first,
+                                         .is_bidirectional = is_bidirectional,
+                                         .returns_sequences = returns_sequences,
+                                         .dropout = dropout,
+                                         .result_mode = result_mode};
+             return make_layer<Class>(label, descriptor,
+                                      TRAINGRAPH_LSTM_OPTIONS);
+           }),
+           whole("input_size"), whole("hidden_size"), whole("layer_count") = 1,
+           py::arg("uses_biases") = true, py::arg("batch_first") = true,
+           py::arg("is_bidirectional") = false,
+           py::arg("returns_sequences") = true, py::arg("dropout") = 0.0,
+           py::arg("result_mode") = "output", TRAINGRAPH_LSTM_ARGUMENTS)
+      .def_property_readonly(
+          "descriptor", [](const Class& self) { return self.descriptor(); })
+      .def_property_readonly("gate_activations", &Class::gate_activations)
+      .def_property_readonly("output_result_activation",
+                             &Class::output_result_activation)
+      .def_property_readonly("input_weights", &Class::input_weights)
+      .def_property_readonly("hidden_weights", &Class::hidden_weights)
+      .def_property_readonly(
+          "peephole_weights",
+          [](const Class& self) { return optional(self.peephole_weights()); })
+      .def_property_readonly(
+          "biases", [](const Class& self) { return optional(self.biases()); })
+      .def_property_readonly("input_weights_parameters",
+                             &Class::input_weights_parameters)
+      .def_property_readonly("hidden_weights_parameters",
+                             &Class::hidden_weights_parameters)
+      .def_property_readonly(
+          "peephole_weights_parameters",
+          [](const Class& self) {
+            return optional(self.peephole_weights_parameters());
+          })
+      .def_property_readonly("biases_parameters", [](const Class& self) {
+        return optional(self.biases_parameters());
+      });
+}
+
+}  // namespace traingraph::python

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// Tensors of sequences that have lengths of their own.
+#include "arrays.h"
+#include "bindings.h"
+
+namespace traingraph::python {
+namespace {
+
+using Lengths = std::vector<std::int64_t>;
+using AnyDescriptor = Named<"traingraph._core.TensorDescriptor">;
+
+struct Contents {
+  std::optional<ArrayLike> data;
+  std::optional<RandomInitializerType> random_initializer;
+};
+
+Tensor make(const SequenceDescriptor& descriptor, const std::string& label,
+            const Contents& contents) {
+  if (contents.data && contents.random_initializer) {
+    throw InvalidArgument(
+        ErrorInfo{.op = "tensor",
+                  .node = label,
+                  .what = "contents are given more than once",
+                  .expected = "one of data, random_initializer",
+                  .got = "both",
+                  .hint = {}});
+  }
+  if (contents.random_initializer) {
+    return Tensor::sequences(descriptor, *contents.random_initializer, label);
+  }
+  if (!contents.data) return Tensor::sequences(descriptor, label);
+  const Context context{"tensor", label};
+  const py::array array =
+      converted(*contents.data, descriptor.data_type, context);
+  return Tensor::sequences(descriptor, read_only_data(array, context), label);
+}
+
+SequenceDescriptor of_lengths(Lengths lengths, bool sorted,
+                              std::int64_t features,
+                              std::optional<std::int64_t> batch_size) {
+  const auto count = static_cast<std::int64_t>(lengths.size());
+  if (batch_size && *batch_size != count) {
+    throw ShapeError(
+        ErrorInfo{.op = "SequenceDescriptor",
+                  .node = {},
+                  .what = "there are not as many lengths as sequences",
+                  .expected = std::to_string(*batch_size),
+                  .got = std::to_string(count),
+                  .hint = {}});
+  }
+  return SequenceDescriptor::of_lengths(std::move(lengths), sorted, features);
+}
+
+}  // namespace
+
+void bind_sequence_descriptor(py::module_& m,
+                              BoundClass<TensorDescriptor>& base) {
+  using Self = SequenceDescriptor;
+  BoundClass<Self, TensorDescriptor>(
+      m, "SequenceDescriptor",
+      "Sequences (batch, time, features) and how long each of them is.\n\n"
+      "sorted_sequences says that no length is above the one before. Raises "
+      "ShapeError unless there is a length for each sequence and all fit; "
+      "InvalidArgument for lengths below 1 and for some that are not sorted.")
+      .def(py::init<Shape, Lengths, bool, DataType>(), py::arg("shape"),
+           py::arg("sequence_lengths"), py::arg("sorted_sequences") = true,
+           py::arg("data_type") = DataType::Float32)
+      .def_property_readonly(
+          "sequence_lengths",
+          [](const Self& self) { return self.sequence_lengths; })
+      .def_property_readonly(
+          "sorted_sequences",
+          [](const Self& self) { return self.sorted_sequences; })
+      .def_property_readonly("batch_size_per_sequence_step",
+                             &Self::batch_size_per_sequence_step,
+                             "Entry t: the sequences that have a step t.")
+      .def("__eq__",
+           [](const Self& self, const py::object& other) {
+             return py::isinstance<Self>(other) &&
+                    self == other.cast<const Self&>();
+           })
+      .def("__hash__",
+           [](const Self& self) {
+             return py::hash(py::make_tuple(
+                 self.shape, py::tuple(py::cast(self.sequence_lengths))));
+           })
+      .def("__copy__", [](const Self& self) { return Self(self); });
+  base.def_static(
+          "sequences",
+          [](Shape shape, Lengths lengths, bool sorted, DataType type) {
+            return Self(shape, std::move(lengths), sorted, type);
+          },
+          py::arg("shape"), py::arg("sequence_lengths"),
+          py::arg("sorted_sequences") = true,
+          py::arg("data_type") = DataType::Float32,
+          "ML Compute's name of SequenceDescriptor.")
+      .def_property_readonly(
+          "sequence_lengths",
+          [](const TensorDescriptor&) { return std::optional<Lengths>(); },
+          "Of a SequenceDescriptor; else None.")
+      .def_property_readonly(
+          "sorted_sequences", [](const TensorDescriptor&) { return false; },
+          "Of a SequenceDescriptor; else False.")
+      .def_property_readonly(
+          "batch_size_per_sequence_step",
+          [](const TensorDescriptor&) { return std::optional<Lengths>(); },
+          "Of a SequenceDescriptor; else None.");
+}
+
+void bind_sequence_tensors(Handle<Tensor>& tensor) {
+  const auto define = [&](const char* name, auto make_descriptor,
+                          const char* doc, const auto&... arguments) {
+    tensor.def_static(name, make_descriptor, arguments..., py::kw_only(),
+                      py::arg("data") = py::none(),
+                      py::arg("random_initializer") = py::none(),
+                      py::arg("label") = "", doc);
+  };
+  define(
+      "sequence",
+      [](std::int64_t length, std::int64_t features, std::int64_t batch,
+         const std::optional<ArrayLike>& data,
+         std::optional<RandomInitializerType> random,
+         const std::string& label) {
+        return make(SequenceDescriptor::of_length(length, features, batch),
+                    label, {data, random});
+      },
+      "Sequences of one length: (batch_size, sequence_length, "
+      "feature_channel_count).",
+      whole("sequence_length"), whole("feature_channel_count"),
+      whole("batch_size"));
+  define(
+      "sequences",
+      [](Lengths lengths, bool sorted, std::int64_t features,
+         std::optional<std::int64_t> batch,
+         const std::optional<ArrayLike>& data,
+         std::optional<RandomInitializerType> random,
+         const std::string& label) {
+        return make(of_lengths(std::move(lengths), sorted, features, batch),
+                    label, {data, random});
+      },
+      "Sequences of these lengths; the longest gives the time. batch_size, if "
+      "given, is their number.",
+      py::arg("sequence_lengths"), py::arg("sorted_sequences"),
+      whole("feature_channel_count"), py::arg("batch_size") = py::none());
+  tensor.def_property_readonly("descriptor", [](const Tensor& self) {
+    if (auto sequences = self.sequence_descriptor()) {
+      return AnyDescriptor(py::cast(std::move(*sequences)));
+    }
+    return AnyDescriptor(py::cast(self.descriptor()));
+  });
+}
+
+}  // namespace traingraph::python

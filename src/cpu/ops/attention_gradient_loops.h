@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+// The gradient of attention. With weights p = exp(scores - log_sum), and those
+// that dropout left, d = kept p, for output y = d v with gradient g:
+//   dvalue = d^T g
+//   dscores = p (kept (g v^T) - offset),  offset = sum(g y) - dlog_sum
+//   dquery = scale dscores k,  dkey = scale dscores^T q
+// Scores are computed again, tile by tile, with the same bits as in the forward
+// op.
+#pragma once
+
+#include "cpu/ops/attention_tiles.h"
+#include "cpu/vector_math.h"
+
+namespace traingraph::cpu {
+
+template <class T>
+struct AttentionGradientSources : AttentionSources<T> {
+  const T *gradient, *output;
+  const float *log_sum, *log_sum_gradient;  // the last may be null
+};
+
+/// `dmask` may be null.
+template <class T>
+struct AttentionGradients {
+  T *query, *key, *value;
+  float* mask;
+};
+
+template <int kFloats, class T>
+class AttentionBackward {
+ public:
+  AttentionBackward(const AttentionSizes& sizes,
+                    const AttentionGradientSources<T>& in,
+                    const AttentionGradients<T>& out, float* workspace)
+      : sizes_(sizes), in_(in), out_(out), s_(sizes, Workspace(workspace)) {}
+
+  /// `head`: of all samples' ones.
+  void run(std::int64_t head) {
+    head_ = head;
+    sample_ = head / sizes_.heads;
+    find_offsets();
+    const std::int64_t keys = sizes_.keys;
+    for (std::int64_t first = 0; first < keys; first += s_.key_tile) {
+      key_ = first;
+      num_keys_ = std::min(s_.key_tile, keys - first);
+      pack_keys();
+      for (query_ = 0; query_ < sizes_.queries; query_ += kQueryTile) {
+        num_queries_ = std::min(kQueryTile, sizes_.queries - query_);
+        pack_queries();
+        differentiate_scores();
+        add_products();
+      }
+      store_rows(s_.dkey, s_.width_row, num_keys_, sizes_.width, sizes_.scale,
+                 rows(out_.key, keys, sizes_.width).from(key_));
+      store_rows(s_.dvalue, s_.value_row, num_keys_, sizes_.value_width, 1,
+                 rows(out_.value, keys, sizes_.value_width).from(key_));
+    }
+    store_rows(s_.dquery, s_.width_row, sizes_.queries, sizes_.width,
+               sizes_.scale, rows(out_.query, sizes_.queries, sizes_.width));
+  }
+
+ private:
+  template <class U>
+  HeadRows<U> rows(U* tensor, std::int64_t count, std::int64_t width) const {
+    return rows_of(tensor, sizes_, count, width, sample_, head_ % sizes_.heads);
+  }
+
+  void find_offsets() {
+    const std::int64_t width = sizes_.value_width;
+    const auto gradient = rows(in_.gradient, sizes_.queries, width);
+    const auto output = rows(in_.output, sizes_.queries, width);
+    for (std::int64_t i = 0; i < sizes_.queries; ++i) {
+      const T *g = gradient.row(i), *y = output.row(i);
+      double sum = 0;
+#pragma omp simd reduction(+ : sum)
+      for (std::int64_t k = 0; k < width; ++k) {
+        sum += static_cast<double>(g[k]) * static_cast<double>(y[k]);
+      }
+      if (in_.log_sum_gradient) {
+        sum -= in_.log_sum_gradient[head_ * sizes_.queries + i];
+      }
+      s_.offsets[i] = static_cast<float>(sum);
+    }
+  }
+
+  void pack_keys() {
+    const auto key = rows(in_.key, sizes_.keys, sizes_.width).from(key_);
+    const auto value =
+        rows(in_.value, sizes_.keys, sizes_.value_width).from(key_);
+    pack_transposed(key, num_keys_, sizes_.width, s_.keys_transposed);
+    pack_transposed(value, num_keys_, sizes_.value_width, s_.values_transposed);
+    pack_panels(key, num_keys_, sizes_.width, s_.keys);
+  }
+
+  void pack_queries() {
+    const auto query =
+        rows(in_.query, sizes_.queries, sizes_.width).from(query_);
+    const auto gradient =
+        rows(in_.gradient, sizes_.queries, sizes_.value_width).from(query_);
+    pack_rows(query, num_queries_, sizes_.width, s_.queries);
+    pack_panels(query, num_queries_, sizes_.width, s_.query_panels);
+    pack_rows(gradient, num_queries_, sizes_.value_width, s_.gradients);
+    pack_panels(gradient, num_queries_, sizes_.value_width, s_.gradient_panels);
+  }
+
+  /// Fills `weights` with d and `score_gradients` with dscores.
+  void differentiate_scores() {
+    multiply<kFloats>({num_queries_, num_keys_, sizes_.width},
+                      {s_.queries, sizes_.width, 1},
+                      {s_.keys_transposed, kPanel * sizes_.width}, s_.weights,
+                      s_.row, /*adds=*/false);
+    multiply<kFloats>({num_queries_, num_keys_, sizes_.value_width},
+                      {s_.gradients, sizes_.value_width, 1},
+                      {s_.values_transposed, kPanel * sizes_.value_width},
+                      s_.score_gradients, s_.row, /*adds=*/false);
+    for (std::int64_t i = 0; i < num_queries_; ++i) differentiate_row(i);
+  }
+
+  void differentiate_row(std::int64_t i) {
+    const ScoreRow row{sample_, head_, query_ + i};
+    float* p = s_.weights + i * s_.row;
+    float* ds = s_.score_gradients + i * s_.row;
+    finish_scores(sizes_, in_, row, key_, num_keys_, p);
+    const float base = base_of(in_.log_sum[head_ * sizes_.queries + row.query]);
+    const float offset = s_.offsets[row.query];
+    if (in_.dropout) {
+      const float* kept =
+          in_.dropout.draw(row.first(sizes_) + key_, num_keys_, s_.kept);
+#pragma omp simd
+      for (std::int64_t k = 0; k < num_keys_; ++k) {
+        const float weight = fast_exp_below(p[k] - base);
+        p[k] = weight * kept[k];
+        ds[k] = weight * (ds[k] * kept[k] - offset);
+      }
+    } else {
+#pragma omp simd
+      for (std::int64_t k = 0; k < num_keys_; ++k) {
+        p[k] = fast_exp_below(p[k] - base);
+        ds[k] = p[k] * (ds[k] - offset);
+      }
+    }
+    if (!out_.mask) return;
+    std::copy_n(ds, num_keys_, out_.mask + row.first(sizes_) + key_);
+  }
+
+  void add_products() {
+    multiply<kFloats>({num_keys_, sizes_.value_width, num_queries_},
+                      {s_.weights, 1, s_.row},
+                      {s_.gradient_panels, num_queries_ * kPanel}, s_.dvalue,
+                      s_.value_row, /*adds=*/query_ > 0);
+    multiply<kFloats>({num_keys_, sizes_.width, num_queries_},
+                      {s_.score_gradients, 1, s_.row},
+                      {s_.query_panels, num_queries_ * kPanel}, s_.dkey,
+                      s_.width_row, /*adds=*/query_ > 0);
+    multiply<kFloats>({num_queries_, sizes_.width, num_keys_},
+                      {s_.score_gradients, s_.row, 1},
+                      {s_.keys, num_keys_ * kPanel},
+                      s_.dquery + query_ * s_.width_row, s_.width_row,
+                      /*adds=*/key_ > 0);
+  }
+
+  const AttentionSizes& sizes_;
+  const AttentionGradientSources<T>& in_;
+  const AttentionGradients<T>& out_;
+  const AttentionGradientSpace s_;
+  std::int64_t head_ = 0, sample_ = 0;
+  std::int64_t key_ = 0, num_keys_ = 0, query_ = 0, num_queries_ = 0;
+};
+
+}  // namespace traingraph::cpu

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// Indices of the gather family: how they are stored, and the check that no
+// kernel reads or writes outside of a tensor. Data of the host was checked
+// before it came here; this is for what a graph computes.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "cpu/float_types.h"
+#include "cpu/parallel.h"
+#include "traingraph/error.h"
+
+namespace traingraph::cpu {
+
+/// Calls use(I{}) with the C++ type of the indices, input `input`.
+template <class Use>
+void visit_index_type(const NodeLowering& lowering, int input, Use&& use) {
+  const DataType type = lowering.input_desc(input).data_type;
+  if (type == DataType::Int32) return use(std::int32_t{});
+  if (type == DataType::Int64) return use(std::int64_t{});
+  fail_type(lowering, type);
+}
+
+/// The indices of one node.
+struct IndexCheck {
+  std::int64_t count = 0;          // of indices
+  std::int64_t num_positions = 0;  // they are 0 to num_positions - 1
+  std::string op, node, tensor;    // for the message
+
+  IndexCheck(const NodeLowering& lowering, int input,
+             std::int64_t num_positions)
+      : count(lowering.input_shape(input).num_elements()),
+        num_positions(num_positions),
+        op(lowering.node().op->name),
+        node(lowering.node().name),
+        tensor(lowering.input_name(input)) {}
+
+  template <class I>
+  bool is_inside(I index) const {
+    return index >= 0 && static_cast<std::int64_t>(index) < num_positions;
+  }
+
+  /// Throws InvalidArgument for the first one that is outside.
+  template <class I>
+  void require(const I* at) const {
+    std::atomic<bool> is_outside{false};
+    parallel_for(count, kCheapGrain, [&](std::int64_t begin, std::int64_t end) {
+      unsigned found = 0;
+      for (std::int64_t i = begin; i < end; ++i) found |= !is_inside(at[i]);
+      if (found != 0) is_outside.store(true, std::memory_order_relaxed);
+    });
+    if (is_outside.load(std::memory_order_relaxed)) fail(at);
+  }
+
+ private:
+  template <class I>
+  [[noreturn]] void fail(const I* at) const {
+    const I* bad =
+        std::find_if(at, at + count, [&](I i) { return !is_inside(i); });
+    throw InvalidArgument(
+        {.op = op,
+         .node = node,
+         .what = "element " + std::to_string(bad - at) + " of \"" + tensor +
+                 "\" is no position",
+         .expected = "0 to " + std::to_string(num_positions - 1),
+         .got = std::to_string(*bad),
+         .hint = "The graph computes these indices; clamp them."});
+  }
+};
+
+}  // namespace traingraph::cpu

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// How the normalizations of single samples are cut into tasks. Rows, whose
+// elements share their statistics, are contiguous. Many rows: a task is some of
+// them, read while they are in the cache. Few long ones: a task is a piece of a
+// row, or a block of columns. The cut depends on shapes only, never on threads.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cpu/parallel.h"
+#include "ops/norm_sample.h"
+
+namespace traingraph::cpu {
+
+struct SamplePlan {
+  /// Elements whose sums are taken by themselves; they fit the innermost cache.
+  static constexpr std::int64_t kPiece = 4096;
+  static constexpr std::int64_t kEnoughRows = 64;
+
+  explicit SamplePlan(const SampleView& v, bool has_element_parameters)
+      : view(v), is_per_element(has_element_parameters) {}
+
+  std::int64_t rows() const { return view.num_rows(); }
+  std::int64_t length() const { return view.row_length(); }
+  std::int64_t row_grain() const { return grain_of(length()); }
+  /// Do several tasks share a row?
+  bool is_split() const {
+    return rows() < kEnoughRows && length() > 2 * kPiece;
+  }
+  std::int64_t pieces_per_row() const { return divide_up(length(), kPiece); }
+
+  // Of the gradient. Elements of a segment have one scale, unless each has its
+  // own; a run is a piece of a segment.
+  std::int64_t segments() const { return is_per_element ? 1 : view.width; }
+  std::int64_t segment_length() const { return length() / segments(); }
+  std::int64_t runs_per_segment() const {
+    return divide_up(segment_length(), kPiece);
+  }
+  std::int64_t runs_per_row() const { return segments() * runs_per_segment(); }
+
+  // Of the gradients of scale and shift by element, which are sums over rows:
+  // within chunks of rows, and over these. Of long rows by columns.
+  bool is_by_columns() const { return length() > kPiece; }
+  std::int64_t rows_per_chunk() const {
+    const std::int64_t least =
+        std::clamp<std::int64_t>(8 * kPiece / length(), 1, kChunkRows);
+    return std::max(least, divide_up(rows(), kEnoughRows));
+  }
+  std::int64_t num_chunks() const {
+    return divide_up(rows(), rows_per_chunk());
+  }
+
+  static std::int64_t divide_up(std::int64_t a, std::int64_t b) {
+    return (a + b - 1) / b;
+  }
+  /// Tasks of so many elements that are worth a thread.
+  static std::int64_t grain_of(std::int64_t elements) {
+    return std::max<std::int64_t>(1, kCheapGrain / elements);
+  }
+
+  SampleView view;
+  bool is_per_element;
+
+ private:
+  static constexpr std::int64_t kChunkRows = 32;
+};
+
+/// f(index) for `n` tasks of so many elements each.
+template <class F>
+void for_each_task(std::int64_t n, std::int64_t elements, F&& f) {
+  parallel_for(
+      n, SamplePlan::grain_of(elements),
+      [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) f(i);
+      },
+      /*multiple=*/1);
+}
+
+/// The other way round: see norm_kernels.h.
+template <class F>
+void for_each_task_back(std::int64_t n, std::int64_t elements, F&& f) {
+  parallel_for(
+      n, SamplePlan::grain_of(elements),
+      [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = end; i-- > begin;) f(i);
+      },
+      /*multiple=*/1);
+}
+
+}  // namespace traingraph::cpu

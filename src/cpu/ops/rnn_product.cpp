@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include "cpu/ops/rnn_product.h"
+
+#include "cpu/primitive_threads.h"
+
+namespace traingraph::cpu {
+namespace {
+
+using dnnl::memory;
+
+int scratch_of(NodeLowering& lowering,
+               const dnnl::primitive_desc_base& primitive) {
+  const std::size_t bytes = primitive.scratchpad_desc().get_size();
+  return bytes == 0 ? -1 : lowering.scratch(bytes);
+}
+
+void add_scratch(std::vector<BoundPrimitive::Arg>& args,
+                 const dnnl::primitive_desc_base& primitive,
+                 std::span<std::byte* const> at, int scratch) {
+  if (scratch < 0) return;
+  args.push_back(
+      {DNNL_ARG_SCRATCHPAD, primitive.scratchpad_desc(), at[scratch]});
+}
+
+}  // namespace
+
+memory::desc MatrixView::desc(DataType type) const {
+  // Steps that are never taken read as a leading dimension.
+  std::int64_t row_step = row, column_step = column;
+  if (columns == 1) column_step = 1;
+  if (rows == 1) row_step = columns;
+  return {memory::dims{rows, columns}, to_dnnl(type),
+          memory::dims{row_step, column_step}};
+}
+
+StepProduct::StepProduct(NodeLowering& lowering, const MatrixView& x,
+                         const MatrixView& weights, DataType type) {
+  const auto rows = static_cast<double>(x.rows);
+  const auto inner = static_cast<double>(x.columns);
+  const auto columns = static_cast<double>(weights.columns);
+  const NodeCost cost{.flops = 2 * rows * inner * columns};
+  num_threads_ = threads_for(cost, PrimitiveThreads::count());
+  const PrimitiveThreads threads(num_threads_);
+  const memory::desc given = weights.desc(type);
+  const memory::desc any(given.get_dims(), given.get_data_type(),
+                         memory::format_tag::any);
+  const auto z = MatrixView::plain(x.rows, weights.columns);
+  product_ = {engine(), x.desc(type), any, z.desc(DataType::Float32),
+              user_scratchpad()};
+  scratch_ = scratch_of(lowering, product_);
+  const memory::desc packed = product_.weights_desc();
+  if (same_layout(packed, given)) return;
+  pack_ = dnnl::reorder::primitive_desc(engine(), given, engine(), packed,
+                                        user_scratchpad());
+  packed_ = lowering.scratch(packed.get_size());
+  pack_scratch_ = scratch_of(lowering, *pack_);
+}
+
+BoundStepProduct StepProduct::bind(std::span<std::byte* const> at, std::byte* x,
+                                   std::byte* weights, std::byte* z) const {
+  std::byte* const packed = pack_ ? at[packed_] : weights;
+  std::vector<BoundPrimitive::Arg> args{
+      {DNNL_ARG_SRC, product_.src_desc(), x},
+      {DNNL_ARG_WEIGHTS, product_.weights_desc(), packed},
+      {DNNL_ARG_DST, product_.dst_desc(), z}};
+  add_scratch(args, product_, at, scratch_);
+  BoundPrimitive product(dnnl::matmul(product_), num_threads_, args);
+  if (!pack_) return {std::move(product), std::nullopt};
+  args = {{DNNL_ARG_FROM, pack_->src_desc(), weights},
+          {DNNL_ARG_TO, pack_->dst_desc(), packed}};
+  add_scratch(args, *pack_, at, pack_scratch_);
+  return {std::move(product),
+          BoundPrimitive(dnnl::reorder(*pack_), num_threads_, args)};
+}
+
+Product::Product(NodeLowering& lowering, const MatrixView& x,
+                 const MatrixView& y, DataType type)
+    : product_(engine(), x.desc(type), y.desc(type),
+               MatrixView::plain(x.rows, y.columns).desc(type),
+               user_scratchpad()),
+      num_threads_(PrimitiveThreads::count()),
+      scratch_(scratch_of(lowering, product_)) {}
+
+BoundPrimitive Product::bind(std::span<std::byte* const> at, std::byte* x,
+                             std::byte* y, std::byte* z) const {
+  std::vector<BoundPrimitive::Arg> args{
+      {DNNL_ARG_SRC, product_.src_desc(), x},
+      {DNNL_ARG_WEIGHTS, product_.weights_desc(), y},
+      {DNNL_ARG_DST, product_.dst_desc(), z}};
+  add_scratch(args, product_, at, scratch_);
+  return {dnnl::matmul(product_), num_threads_, args};
+}
+
+}  // namespace traingraph::cpu

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// The product that a recurrent kernel makes in every step: the same shapes and
+// weights again and again. One oneDNN primitive, made once; the weights are
+// brought to the layout that it likes once per run.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "cpu/lowering.h"
+
+namespace traingraph::cpu {
+
+/// A matrix in memory: element (i, j) is at i * row + j * column.
+struct MatrixView {
+  std::int64_t rows, columns;
+  std::int64_t row, column;
+
+  static MatrixView plain(std::int64_t rows, std::int64_t columns) {
+    return {rows, columns, columns, 1};
+  }
+  MatrixView transposed() const { return {columns, rows, column, row}; }
+  dnnl::memory::desc desc(DataType type) const;
+};
+
+/// A StepProduct that is bound to addresses.
+class BoundStepProduct {
+ public:
+  BoundStepProduct(BoundPrimitive product, std::optional<BoundPrimitive> pack)
+      : product_(std::move(product)), pack_(std::move(pack)) {}
+  /// Before the first product of a run: the weights may have changed.
+  void pack() const {
+    if (pack_) (*pack_)();
+  }
+  void operator()() const { product_(); }
+  /// The next products multiply the matrix at `x`.
+  void move_x(std::byte* x) { product_.move(0, x); }
+
+ private:
+  BoundPrimitive product_;
+  std::optional<BoundPrimitive> pack_;
+};
+
+/// z = x y with z in float, made for as many threads as one product is worth,
+/// at most those that primitives have now.
+class StepProduct {
+ public:
+  /// Asks for scratch memory.
+  StepProduct(NodeLowering& lowering, const MatrixView& x,
+              const MatrixView& weights, DataType type);
+  BoundStepProduct bind(std::span<std::byte* const> at, std::byte* x,
+                        std::byte* weights, std::byte* z) const;
+
+ private:
+  dnnl::matmul::primitive_desc product_;
+  std::optional<dnnl::reorder::primitive_desc> pack_;
+  int num_threads_ = 1;
+  int packed_ = -1, scratch_ = -1, pack_scratch_ = -1;
+};
+
+/// z = x y once, with the threads that primitives have now.
+class Product {
+ public:
+  Product(NodeLowering& lowering, const MatrixView& x, const MatrixView& y,
+          DataType type);
+  BoundPrimitive bind(std::span<std::byte* const> at, std::byte* x,
+                      std::byte* y, std::byte* z) const;
+
+ private:
+  dnnl::matmul::primitive_desc product_;
+  int num_threads_ = 1;
+  int scratch_ = -1;
+};
+
+}  // namespace traingraph::cpu

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/execution/index_inputs.h"
+
+#include <cstring>
+#include <vector>
+
+#include "graph/op_def.h"
+
+namespace traingraph {
+namespace {
+
+/// Does the op keep every element as it is?
+bool only_rearranges(const Node& node) {
+  return node.op->kind == OpKind::Reshape || node.op->kind == OpKind::Transpose;
+}
+
+/// "(3, 7)"
+std::string position_text(const Shape& shape, std::int64_t element) {
+  Shape position = shape;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    position[axis] = element % shape[axis];
+    element /= shape[axis];
+  }
+  return position.to_string();
+}
+
+template <class I>
+I at(std::span<const std::byte> data, std::size_t i) {
+  I value;  // memory of the host need not be aligned
+  std::memcpy(&value, data.data() + i * sizeof(I), sizeof(I));
+  return value;
+}
+
+template <class I>
+void require_all(const char* call, std::string_view name, const Shape& shape,
+                 std::span<const std::byte> data, const IndexRange& range) {
+  const std::size_t count = data.size() / sizeof(I);
+  const auto is_outside = [&](I index) {
+    return static_cast<unsigned>(index < 0) |
+           static_cast<unsigned>(static_cast<std::int64_t>(index) >=
+                                 range.num_positions);
+  };
+  unsigned found = 0;
+  for (std::size_t i = 0; i < count; ++i) found |= is_outside(at<I>(data, i));
+  if (found == 0) return;
+  std::size_t bad = 0;
+  while (!is_outside(at<I>(data, bad))) ++bad;
+  const auto element = static_cast<std::int64_t>(bad);
+  throw InvalidArgument(ErrorInfo{
+      .op = call,
+      .node = std::string(name),
+      .what = "element " + position_text(shape, element) +
+              " is no position of what \"" + range.reader + "\" reads",
+      .expected = "0 to " + std::to_string(range.num_positions - 1),
+      .got = std::to_string(at<I>(data, bad))});
+}
+
+}  // namespace
+
+std::unordered_map<TensorIndex, IndexRange> find_index_inputs(
+    const Program& program) {
+  std::unordered_map<TensorIndex, IndexRange> ranges;
+  std::vector<TensorIndex> given(program.values().size(), kNoTensor);
+  for (std::size_t v = 0; v < given.size(); ++v) {
+    const Value& value = program.values()[v];
+    if (value.producer < 0) given[v] = value.tensor;
+  }
+  for (const Node& node : program.nodes()) {
+    if (only_rearranges(node)) {
+      given[node.outputs[0]] = given[node.inputs[0]];
+      continue;
+    }
+    if (!node.op->num_positions) continue;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const bool is_index = node.inputs[i] != kNoValue &&
+                            input_def(*node.op, static_cast<int>(i)).is_index;
+      if (!is_index || given[node.inputs[i]] == kNoTensor) continue;
+      IndexRange& range = ranges[given[node.inputs[i]]];
+      const std::int64_t count = node.op->num_positions(program, node);
+      if (range && range.num_positions <= count) continue;
+      range = {count, node.name};
+    }
+  }
+  return ranges;
+}
+
+void require_in_range(const char* call, std::string_view name,
+                      const TensorDescriptor& desc,
+                      std::span<const std::byte> data,
+                      const IndexRange& range) {
+  const auto require = desc.data_type == DataType::Int32
+                           ? require_all<std::int32_t>
+                           : require_all<std::int64_t>;
+  require(call, name, desc.shape, data, range);
+}
+
+}  // namespace traingraph

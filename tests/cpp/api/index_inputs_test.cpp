@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+// Indices that name no position: found on the host before anything runs, when
+// the host gives them; else reported by the device, or NaN.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+
+#include "support/training.h"
+
+namespace traingraph {
+namespace {
+
+using namespace testing;
+
+template <class I>
+TensorData bytes(const std::vector<I>& indices) {
+  return {static_cast<const void*>(indices.data()), indices.size() * sizeof(I)};
+}
+
+template <class I>
+constexpr DataType kTypeOf = sizeof(I) == 4 ? DataType::Int32 : DataType::Int64;
+
+/// Rows of a table of five, for four samples of two indices each.
+template <class I>
+struct Lookup {
+  Lookup() {
+    layer = std::make_shared<layers::Embedding>(
+        EmbeddingDescriptor{.embedding_count = 5, .embedding_dimension = 1},
+        EmbeddingOptions{.weights = Tensor({{5, 1}}, view(rows), "table")});
+    layer->set_label("words");
+    y = graph.node(layer, ids);
+    t.emplace(std::vector{graph});
+    t->add_inputs({{"ids", ids}});
+    t->add_outputs({{"y", y}});
+  }
+  InferenceGraph& compiled() {
+    t->compile(test_device());
+    return *t;
+  }
+  Floats run(const std::vector<I>& indices, std::int64_t batch = 0) {
+    const auto result =
+        t->execute({{"ids", bytes(indices)}}, {}, {}, {.batch_size = batch})
+            .result();
+    return floats_of(result.output("y"));
+  }
+  Floats rows{0, 10, 20, 30, 40};
+  Tensor ids{{{4, 2}, kTypeOf<I>}, "ids"}, y;
+  std::shared_ptr<layers::Embedding> layer;
+  Graph graph;
+  std::optional<InferenceGraph> t;
+};
+
+template <class I>
+class IndexInputs : public ::testing::Test {};
+using IndexTypes = ::testing::Types<std::int32_t, std::int64_t>;
+TYPED_TEST_SUITE(IndexInputs, IndexTypes);
+
+TYPED_TEST(IndexInputs, OfACallAreChecked) {
+  using Ids = std::vector<TypeParam>;
+  Lookup<TypeParam> net;
+  InferenceGraph& t = net.compiled();
+  const Ids too_large{0, 1, 2, 3, 4, 0, 1, 5};
+  ErrorInfo error = error_of<InvalidArgument>(
+      [&] { t.execute({{"ids", bytes(too_large)}}); });
+  EXPECT_EQ(error.op, "execute");
+  EXPECT_EQ(error.node, "ids");
+  EXPECT_EQ(error.expected, "0 to 4");
+  EXPECT_EQ(error.got, "5");
+  EXPECT_NE(error.what.find("(3, 1)"), std::string::npos) << error.what;
+  EXPECT_NE(error.what.find("\"words\""), std::string::npos) << error.what;
+  const Ids negative{0, -1, 2, 3, 4, 0, 1, 0};
+  error =
+      error_of<InvalidArgument>([&] { t.execute({{"ids", bytes(negative)}}); });
+  EXPECT_EQ(error.got, "-1");
+  EXPECT_NE(error.what.find("(0, 1)"), std::string::npos) << error.what;
+  EXPECT_EQ(net.run({4, 1, 2, 3, 4, 0, 1, 1}),
+            computed(Floats{40, 10, 20, 30, 40, 0, 10, 10}));
+}
+
+TYPED_TEST(IndexInputs, ThatDoNotRunAreNotLookedAt) {
+  Lookup<TypeParam> net;
+  net.compiled();
+  EXPECT_EQ(net.run({4, 1, 2, 3, 99, 99, 99, 99}, 2),
+            computed(Floats{40, 10, 20, 30}));
+}
+
+TYPED_TEST(IndexInputs, ThatAreBoundAreChecked) {
+  using Ids = std::vector<TypeParam>;
+  Lookup<TypeParam> net;
+  InferenceGraph& t = net.compiled();
+  const Ids bad{0, 1, 2, 3, 4, 0, 1, 5}, good{4, 3, 2, 1, 0, 0, 0, 0};
+  ErrorInfo error = error_of<InvalidArgument>(
+      [&] { t.bind_and_write_data({{"ids", bytes(bad)}}); });
+  EXPECT_EQ(error.op, "bind_and_write_data");
+  EXPECT_EQ(error.got, "5");
+  t.bind_and_write_data({{"ids", bytes(good)}});
+  const Floats expected = computed(Floats{40, 30, 20, 10, 0, 0, 0, 0});
+  EXPECT_EQ(floats_of(t.execute({}).result().output("y")), expected);
+
+  net.ids.set_data(bytes(bad));
+  for (int i = 0; i < 2; ++i) {
+    error = error_of<InvalidArgument>([&] { t.execute({}); });
+    EXPECT_EQ(error.node, "ids");
+    EXPECT_EQ(error.got, "5");
+  }
+  net.ids.set_data(bytes(good));
+  EXPECT_EQ(floats_of(t.execute({}).result().output("y")), expected);
+}
+
+/// The op with the fewest positions counts.
+TEST(IndexData, IsFollowedThroughReshapes) {
+  Tensor ids({{2, 2}, DataType::Int32}, "ids");
+  const Floats values(15, 1);
+  Tensor small({{3, 1}}, view(values), "small");
+  Tensor large({{5, 3}}, view(values), "large");
+  Graph graph;
+  const Tensor flat = graph.reshape({4}, graph.transpose({1, 0}, ids));
+  graph.gather(0, large, flat);
+  const Tensor y = graph.gather(0, small, flat);
+  InferenceGraph t({graph});
+  t.add_inputs({{"ids", ids}});
+  t.add_outputs({{"y", y}});
+  t.compile(test_device());
+  const std::vector<std::int32_t> bad{0, 2, 3, 1}, good{0, 2, 2, 1};
+  const ErrorInfo error =
+      error_of<InvalidArgument>([&] { t.execute({{"ids", bytes(bad)}}); });
+  EXPECT_EQ(error.expected, "0 to 2");
+  EXPECT_NE(error.what.find("(1, 0)"), std::string::npos) << error.what;
+  EXPECT_EQ(floats_of(t.execute({{"ids", bytes(good)}}).result().output("y")),
+            computed(Floats(4, 1)));
+}
+
+TEST(IndexData, ThatIsConstantIsChecked) {
+  const std::vector<std::int32_t> indices{0, 7};
+  Tensor ids({{2}, DataType::Int32}, bytes(indices), "ids");
+  Tensor x({{4, 3}}, "x");
+  Graph graph;
+  const Tensor y = graph.gather(1, x, ids);
+  InferenceGraph t({graph});
+  t.add_inputs({{"x", x}});
+  t.add_outputs({{"y", y}});
+  t.compile(test_device());
+  const Floats data = random_floats(12, 1);
+  const ErrorInfo error =
+      error_of<InvalidArgument>([&] { t.execute({{"x", view(data)}}); });
+  EXPECT_EQ(error.node, "ids");
+  EXPECT_EQ(error.got, "7");
+}
+
+/// x picks rows of a parameter: what the graph computes, no check can foresee.
+struct Computed {
+  Computed() {
+    const Floats values{1, 2, 3};
+    table = Tensor({{3, 1}}, view(values), "table");
+    const Tensor ids =
+        graph.op(OpKind::Cast, CastAttrs{DataType::Int32}, {x}, "to_int")[0];
+    y = graph.node(
+        std::make_shared<layers::Embedding>(
+            EmbeddingDescriptor{.embedding_count = 3, .embedding_dimension = 1},
+            EmbeddingOptions{.weights = table}),
+        ids);
+    t.emplace(std::vector{graph}, std::make_shared<losses::MeanSquaredError>(),
+              sgd(0.5f));
+    t->add_inputs({{"x", x}}, {{"label", label}});
+    t->add_outputs({{"y", y}});
+    t->compile(test_device());
+  }
+  Execution step(const Floats& indices) {
+    return t->execute({{"x", view(indices)}}, {{"label", view(labels)}});
+  }
+  Tensor x{{{2}}, "x"}, label{{{2, 1}}, "label"}, table, y;
+  Floats labels{0, 0};
+  Graph graph;
+  std::optional<TrainingGraph> t;
+};
+
+TEST(ComputedIndices, OutsideAreReportedOrNaN) {
+  if (!computes()) GTEST_SKIP() << "[  SKIPPED ] nothing is computed";
+  for (const float outside : {3.0f, -1.0f, 1e9f}) {
+    Computed net;
+    const Execution execution = net.step({1, outside});
+    if (test_device_type() == DeviceType::CPU) {
+      const ErrorInfo error =
+          error_of<InvalidArgument>([&] { execution.wait(); });
+      EXPECT_EQ(error.op, "embedding");
+      EXPECT_EQ(error.expected, "0 to 2");
+      EXPECT_NE(error.what.find("to_int"), std::string::npos) << error.what;
+      EXPECT_EQ(read(net.table), (Floats{1, 2, 3}));
+      net.step({0, 2}).wait();  // as if nothing had been
+      EXPECT_EQ(read(net.table), (Floats{0.5f, 2, 1.5f}));
+      continue;
+    }
+    const Floats y = floats_of(execution.result().output("y"));
+    EXPECT_EQ(y[0], 2);
+    EXPECT_TRUE(std::isnan(y[1]));
+    EXPECT_TRUE(std::isnan(execution.result().loss()));
+  }
+}
+
+}  // namespace
+}  // namespace traingraph

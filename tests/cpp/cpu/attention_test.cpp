@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// Attention on the CPU: the same bits on any number of threads, and the random
+// words that are drawn side by side.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <tuple>
+#include <vector>
+
+#include "base/random.h"
+#include "cpu/cpu_context.h"
+#include "cpu/dropout_words.h"
+#include "graph/program.h"
+#include "support/run_program.h"
+
+namespace traingraph::testing {
+namespace {
+
+using Floats = std::vector<float>;
+
+/// Forward and gradient of more queries and keys than tiles, with dropout and a
+/// mask that is trained.
+struct Attention {
+  Attention() {
+    const AttentionAttrs attrs{.head_count = 3, .dropout = 0.2f, .seed = 5};
+    for (const Shape& shape :
+         {Shape{2, 150, 60}, Shape{2, 600, 60}, Shape{2, 600, 30},
+          Shape{1, 150, 600}, Shape{2, 150, 30}}) {
+      inputs.push_back(program.add_value(Role::Input, {shape}, "input"));
+    }
+    state = program.add_value(Role::Input, {{4}, DataType::Int32}, "state");
+    const auto [query, key, value, mask, gradient] =
+        std::tuple(inputs[0], inputs[1], inputs[2], inputs[3], inputs[4]);
+    results = program.append(OpKind::Attention, attrs,
+                             {query, key, value, kNoValue, mask, state});
+    for (ValueId each : program.append(OpKind::AttentionGradient, attrs,
+                                       {gradient, query, key, value, results[0],
+                                        results[1], kNoValue, mask, state})) {
+      results.push_back(each);
+    }
+  }
+
+  std::vector<Floats> run(int threads) const {
+    ProgramRun run(program, results, cpu::make_context(threads));
+    std::mt19937 engine(3);
+    std::normal_distribution<float> normal;
+    for (ValueId id : inputs) {
+      Floats contents(program.shape(id).num_elements());
+      for (float& x : contents) x = normal(engine);
+      run.set(id, contents);
+    }
+    run.set(state, std::vector<std::int32_t>{1, 2, 3, 4});
+    run.run();
+    EXPECT_TRUE(run.has_intact_guards());
+    std::vector<Floats> contents;
+    for (ValueId id : results) contents.push_back(run.get(id));
+    return contents;
+  }
+
+  Program program;
+  std::vector<ValueId> inputs, results;
+  ValueId state = kNoValue;
+};
+
+TEST(CpuAttention, DoesNotDependOnThreads) {
+  const Attention attention;
+  const auto expected = attention.run(1);
+  for (int threads : {2, 3, 7}) {
+    EXPECT_EQ(attention.run(threads), expected) << threads << " threads";
+  }
+}
+
+TEST(CpuAttention, DrawsTheWordsOfDropout) {
+  const std::uint32_t words[] = {11, 12, 13, 14};
+  for (const std::int64_t seed : {std::int64_t{0}, std::int64_t{-7}}) {
+    const auto stream = cpu::DropoutStream::of(seed, 1 << 20, words);
+    // The second group goes beyond 32 bits.
+    for (const std::uint64_t first :
+         {std::uint64_t{40}, (std::uint64_t{1} << 32) - 3}) {
+      float kept[4 * cpu::kDropoutBlocks];
+      cpu::draw_kept(stream, first, 0.3f, 1.5f, kept);
+      for (int i = 0; i < 4 * cpu::kDropoutBlocks; ++i) {
+        const std::uint32_t word = dropout_block(
+            stream.seed, stream.stream, stream.step, first + i / 4)[i % 4];
+        ASSERT_EQ(kept[i], to_unit_float(word) >= 0.3f ? 1.5f : 0) << i;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace traingraph::testing
