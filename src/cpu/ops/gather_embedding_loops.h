@@ -36,18 +36,18 @@ struct MaximumNorm {
     };
     if (p == 2) return std::sqrt(total([](double x) { return x * x; }));
     if (p == 1) return total([](double x) { return std::abs(x); });
-    if (std::isinf(p)) {
-      double largest = 0;
-      for (std::int64_t i = 0; i < width; ++i) {
-        const double x =
-            std::abs(static_cast<double>(static_cast<float>(row[i])));
-        largest = x > largest || std::isnan(x) ? x : largest;
-      }
-      return largest;
+    double largest = 0;
+    for (std::int64_t i = 0; i < width; ++i) {
+      const double x =
+          std::abs(static_cast<double>(static_cast<float>(row[i])));
+      largest = x > largest || std::isnan(x) ? x : largest;
     }
+    // Powers of the elements themselves may be out of the range of double.
+    const bool has_powers = largest > 0 && std::isfinite(largest);
+    if (std::isinf(p) || !has_powers) return largest;
     const double sum =
-        total([&](double x) { return std::pow(std::abs(x), p); });
-    return std::pow(sum, 1 / p);
+        total([&](double x) { return std::pow(std::abs(x) / largest, p); });
+    return largest * std::pow(sum, 1 / p);
   }
 
   /// 1 where nothing is to be done. PyTorch's divisor, with which a row that

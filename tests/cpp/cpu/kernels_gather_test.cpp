@@ -114,6 +114,23 @@ TEST(GatherKernels, LargeElementsAndSlices) {
   }
 }
 
+/// Powers of the elements are not numbers of double; the norm is one of float.
+TEST(GatherKernels, NormsOfHighOrder) {
+  for (const float p : {20.0f, 1000.0f}) {
+    OpRun embedding(
+        OpKind::Embedding,
+        EmbeddingAttrs{.maximum_norm = 1, .p_norm = p, .training = false});
+    embedding.input({3, 2}, {2.5, 0.5, 1e-20, 0, 1e20, 1})
+        .input({3}, {0, 1, 2}, kInt)
+        .run();
+    const Values got = embedding.result();
+    const Values expected{1, 0.2, 1e-20, 0, 1, 1e-20};
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      EXPECT_NEAR(got[i], expected[i], 1e-6 * expected[i]) << p << " " << i;
+    }
+  }
+}
+
 /// Its source is its data: the result must not be written over what is read.
 TEST(GatherKernels, ScatterOfItsOwnData) {
   Program program;
