@@ -71,7 +71,9 @@ struct Window {
 
 template <class T>
 double sum_of(const Window& window, const T* image) {
-  const auto [first, count, step] = window.columns;
+  // No structured binding: clang's OpenMP cannot take one along.
+  const std::int64_t first = window.columns.first, count = window.columns.count,
+                     step = window.columns.step;
   double sum = 0;
   for (std::int64_t i = 0; i < window.rows.count; ++i) {
     const T* row = image +
