@@ -200,11 +200,10 @@ void Lowering::reorder(ValueId value, const Copy& from, const Copy& to,
   unit.layout = layout_text(value, target);
   std::vector<PrimitiveArg> args{{DNNL_ARG_FROM, source, 0},
                                  {DNNL_ARG_TO, target, 1}};
-  const memory::desc scratchpad = primitive.scratchpad_desc();
-  if (scratchpad.get_size() > 0) {
-    unit.scratch = {add_storage(scratchpad.get_size(), "reorder scratchpad")};
+  if (const std::size_t bytes = scratchpad_bytes(primitive); bytes > 0) {
+    unit.scratch = {add_storage(bytes, "reorder scratchpad")};
     unit.args.push_back(unit.scratch[0]);
-    args.push_back({DNNL_ARG_SCRATCHPAD, scratchpad, 2});
+    args.push_back({DNNL_ARG_SCRATCHPAD, primitive.scratchpad_desc(), 2});
   }
   auto code = std::make_unique<CpuUnitCode>();
   code->bind = bind_primitive(primitive, std::move(args));

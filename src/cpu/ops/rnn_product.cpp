@@ -10,7 +10,7 @@ using dnnl::memory;
 
 int scratch_of(NodeLowering& lowering,
                const dnnl::primitive_desc_base& primitive) {
-  const std::size_t bytes = primitive.scratchpad_desc().get_size();
+  const std::size_t bytes = scratchpad_bytes(primitive);
   return bytes == 0 ? -1 : lowering.scratch(bytes);
 }
 
