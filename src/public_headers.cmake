@@ -40,6 +40,7 @@ target_sources(traingraph PUBLIC
     "${header_dir}/op_attrs_gather.h"
     "${header_dir}/op_attrs_more.h"
     "${header_dir}/op_attrs_rnn.h"
+    "${header_dir}/op_attrs_upsample.h"
     "${header_dir}/op_field.h"
     "${header_dir}/op_info.h"
     "${header_dir}/ops.inc"

@@ -21,8 +21,8 @@ LIBRARY_FOLDERS = (
 EMULATOR_TESTS = ("emulator", "metal")
 # Family x of ops is x.* or x_<part>.* in each of these folders ...
 FAMILIES = (
-    "elementwise", "matmul", "conv", "pool", "norm", "reduce", "gather", "rnn",
-    "attention", "layout", "loss", "update",
+    "elementwise", "matmul", "conv", "pool", "norm", "reduce", "upsample", "gather",
+    "rnn", "attention", "layout", "loss", "update",
 )  # fmt: skip
 # ... besides what serves several families.
 SHARED: dict[str, set[str]] = {

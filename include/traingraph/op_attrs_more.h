@@ -7,6 +7,7 @@
 #include "traingraph/op_attrs_attention.h"  // IWYU pragma: export
 #include "traingraph/op_attrs_gather.h"     // IWYU pragma: export
 #include "traingraph/op_attrs_rnn.h"        // IWYU pragma: export
+#include "traingraph/op_attrs_upsample.h"   // IWYU pragma: export
 
 namespace traingraph {
 
@@ -180,7 +181,7 @@ using Attributes = std::variant<
     ReduceAttrs, ShapeAttrs, LstmAttrs, TransposeAttrs, AxisAttrs, SplitAttrs,
     SliceAttrs, SliceGradientAttrs, PadAttrs, ScatterAttrs, EmbeddingAttrs,
     EmbeddingGradientAttrs, LossAttrs, AttentionAttrs, SgdUpdateAttrs,
-    AdamUpdateAttrs, RmspropUpdateAttrs, ClipScaleAttrs>;
+    AdamUpdateAttrs, RmspropUpdateAttrs, ClipScaleAttrs, UpsampleAttrs>;
 
 /// One entry per row of ops.inc.
 enum class OpKind : std::int32_t {
