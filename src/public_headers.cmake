@@ -32,6 +32,7 @@ target_sources(traingraph PUBLIC
     "${header_dir}/layers/reduction.h"
     "${header_dir}/layers/sample_normalization.h"
     "${header_dir}/layers/softmax.h"
+    "${header_dir}/layers/upsample.h"
     "${header_dir}/layers/weights.h"
     "${header_dir}/losses.h"
     "${header_dir}/memory.h"
