@@ -167,6 +167,18 @@ void bind_layout(py::module_& m) {
       m, "Transpose", "Result axis k is source axis dimensions[k].",
       py::arg("dimensions"))
       .def_property_readonly("dimensions", &Transpose::dimensions);
+  SimpleLayer<Upsample, Layer, Shape, SampleMode, bool>::bind(
+      m, "Upsample",
+      "Images (N, C, H, W) at the size `shape`, (height, width), or sequences "
+      "(N, C, W) and rows of images at (width); any ratio.",
+      py::arg("shape"), py::arg("sample_mode") = "nearest",
+      py::arg("aligns_corners") = false)
+      .def_property_readonly("shape", &Upsample::shape)
+      .def_property_readonly("sample_mode", &Upsample::sample_mode)
+      .def_property_readonly(
+          "aligns_corners", &Upsample::aligns_corners,
+          "Are the first and the last samples those of the source? Else the "
+          "edges of the image are. For linear sampling.");
   SimpleLayer<Concatenation, Layer, std::int64_t>::bind(
       m, "Concatenation", "Sources of equal sizes but on `dimension`.",
       whole("dimension") = 1)
@@ -230,6 +242,8 @@ void bind_padding(py::module_& m) {
       m, "ReflectionPadding", "Mirrors, without the border sample.");
   bind_padding_of<layers::SymmetricPadding>(m, "SymmetricPadding",
                                             "Mirrors, with the border sample.");
+  bind_padding_of<layers::ReplicationPadding>(m, "ReplicationPadding",
+                                              "Repeats the border sample.");
   using Constant = layers::ConstantPadding;
   BoundClass<Constant, Class, std::shared_ptr<Constant>>(m, "ConstantPadding",
                                                          "Pads with one value.")
@@ -293,12 +307,13 @@ void bind_layers(py::module_& m) {
   bind_attention_layers(m);
   bind_normalization_layers(m);
   using namespace layers;
-  bind_data_types<
-      Layer, Activation, Arithmetic, BatchNormalization, Comparison,
-      Concatenation, Convolution, Dropout, Embedding, FullyConnected, Gather,
-      GroupNormalization, InstanceNormalization, LayerNormalization, LSTM,
-      MatMul, MultiheadAttention, layers::Padding, Pooling, Reduction, Reshape,
-      Scatter, Selection, Slice, Softmax, Split, Transpose>();
+  bind_data_types<Layer, Activation, Arithmetic, BatchNormalization, Comparison,
+                  Concatenation, Convolution, Dropout, Embedding,
+                  FullyConnected, Gather, GramMatrix, GroupNormalization,
+                  InstanceNormalization, LayerNormalization, LSTM, MatMul,
+                  MultiheadAttention, layers::Padding, Pooling, Reduction,
+                  Reshape, Scatter, Selection, Slice, Softmax, Split, Transpose,
+                  Upsample>();
 }
 
 }  // namespace traingraph::python

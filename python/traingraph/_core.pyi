@@ -56,6 +56,7 @@ __all__: list[str] = [
     "GELU",
     "Gather",
     "GradientClippingType",
+    "GramMatrix",
     "Graph",
     "GroupNormalization",
     "HardShrink",
@@ -108,9 +109,11 @@ __all__: list[str] = [
     "ReductionType",
     "ReflectionPadding",
     "RegularizationType",
+    "ReplicationPadding",
     "Reshape",
     "SELU",
     "SGD",
+    "SampleMode",
     "Scatter",
     "Selection",
     "SequenceDescriptor",
@@ -134,6 +137,7 @@ __all__: list[str] = [
     "Threshold",
     "TrainingGraph",
     "Transpose",
+    "Upsample",
     "WeightedLayer",
     "ZeroPadding",
     "num_threads",
@@ -282,12 +286,18 @@ class PaddingType(enum.IntEnum):
     reflect = 1
     symmetric = 2
     constant = 3
+    replicate = 100
     def __str__(self) -> str: ...
 
 class PoolingType(enum.IntEnum):
     max = 1
     average = 2
     l2_norm = 3
+    def __str__(self) -> str: ...
+
+class SampleMode(enum.IntEnum):
+    nearest = 0
+    linear = 1
     def __str__(self) -> str: ...
 
 class SoftmaxOperation(enum.IntEnum):
@@ -1067,6 +1077,35 @@ class Transpose(Layer):
     @property
     def dimensions(self) -> tuple[int, ...]: ...
 
+class Upsample(Layer):
+    """
+    Images (N, C, H, W) at the size `shape`, (height, width), or sequences (N, C, W) and rows of images at (width); any ratio.
+    """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
+    def __init__(
+        self,
+        shape: collections.abc.Sequence[int] | int,
+        sample_mode: SampleMode | str = "nearest",
+        aligns_corners: bool = False,
+        *,
+        label: str = "",
+    ) -> None: ...
+    @property
+    def aligns_corners(self) -> bool:
+        """
+        Are the first and the last samples those of the source? Else the edges of the image are. For linear sampling.
+        """
+    @property
+    def sample_mode(self) -> SampleMode: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
 class Concatenation(Layer):
     """
     Sources of equal sizes but on `dimension`.
@@ -1190,6 +1229,14 @@ class SymmetricPadding(Padding):
         self, padding: collections.abc.Sequence[int] | int, *, label: str = ""
     ) -> None: ...
 
+class ReplicationPadding(Padding):
+    """
+    Repeats the border sample.
+    """
+    def __init__(
+        self, padding: collections.abc.Sequence[int] | int, *, label: str = ""
+    ) -> None: ...
+
 class ConstantPadding(Padding):
     """
     Pads with one value.
@@ -1246,6 +1293,8 @@ class PoolingDescriptor:
         padding_policy: PaddingPolicy | str = "same",
         padding_sizes: collections.abc.Sequence[int] | int | None = None,
         count_includes_padding: bool = False,
+        *,
+        ceil_mode: bool = False,
     ) -> PoolingDescriptor: ...
     @staticmethod
     def l2_norm(
@@ -1254,6 +1303,8 @@ class PoolingDescriptor:
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         padding_policy: PaddingPolicy | str = "same",
         padding_sizes: collections.abc.Sequence[int] | int | None = None,
+        *,
+        ceil_mode: bool = False,
     ) -> PoolingDescriptor: ...
     @staticmethod
     def max(
@@ -1262,6 +1313,8 @@ class PoolingDescriptor:
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         padding_policy: PaddingPolicy | str = "same",
         padding_sizes: collections.abc.Sequence[int] | int | None = None,
+        *,
+        ceil_mode: bool = False,
     ) -> PoolingDescriptor: ...
     def __copy__(self) -> PoolingDescriptor: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -1274,7 +1327,14 @@ class PoolingDescriptor:
         padding_policy: PaddingPolicy | str = "same",
         padding_sizes: collections.abc.Sequence[int] | int | None = None,
         count_includes_padding: bool = False,
+        *,
+        ceil_mode: bool = False,
     ) -> None: ...
+    @property
+    def ceil_mode(self) -> bool:
+        """
+        Does a last window count that begins inside the padded image and ends behind it?
+        """
     @property
     def count_includes_padding(self) -> bool: ...
     @property
@@ -1308,7 +1368,7 @@ class PoolingDescriptor:
 
 class Pooling(Layer):
     """
-    (N, C, H, W) -> (N, C, H', W'), over windows.
+    (N, C, H, W) -> (N, C, H', W'), over windows; (N, C, L) is an image of one row.
     """
     @staticmethod
     def supports_data_type(
@@ -1332,6 +1392,7 @@ class Pooling(Layer):
         *,
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         count_includes_padding: bool = False,
+        ceil_mode: bool = False,
         label: str = "",
     ) -> None: ...
     @property
@@ -1352,6 +1413,8 @@ class MaxPooling(Pooling):
         *,
         kernel_sizes: collections.abc.Sequence[int] | int | None = None,
         strides: collections.abc.Sequence[int] | int | None = None,
+        dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
+        ceil_mode: bool = False,
         label: str = "",
     ) -> None: ...
 
@@ -1370,6 +1433,8 @@ class L2NormPooling(Pooling):
         *,
         kernel_sizes: collections.abc.Sequence[int] | int | None = None,
         strides: collections.abc.Sequence[int] | int | None = None,
+        dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
+        ceil_mode: bool = False,
         label: str = "",
     ) -> None: ...
 
@@ -1389,6 +1454,8 @@ class AveragePooling(Pooling):
         *,
         kernel_sizes: collections.abc.Sequence[int] | int | None = None,
         strides: collections.abc.Sequence[int] | int | None = None,
+        dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
+        ceil_mode: bool = False,
         label: str = "",
     ) -> None: ...
 
@@ -1625,6 +1692,21 @@ class MatMul(Layer):
     ) -> None: ...
     @property
     def descriptor(self) -> MatMulDescriptor: ...
+
+class GramMatrix(Layer):
+    """
+    (N, C, H, W) -> (N, C, 1, C): scale times the products of all pairs of channels, summed over the image.
+    """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
+    def __init__(self, scale: float = 1.0, *, label: str = "") -> None: ...
+    @property
+    def scale(self) -> float: ...
 
 class Gather(Layer):
     """
@@ -3462,6 +3544,30 @@ class Graph:
     ) -> Tensor:
         """
         Appends one `unary` op. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def upsample(
+        self,
+        x: Tensor,
+        *,
+        shape: collections.abc.Sequence[int] | int = (),
+        sample_mode: SampleMode | str = "nearest",
+        aligns_corners: bool = False,
+        name: str = "",
+    ) -> Tensor:
+        """
+        Appends one `upsample` op. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def upsample_gradient(
+        self,
+        gradient: Tensor,
+        *,
+        shape: collections.abc.Sequence[int] | int = (),
+        sample_mode: SampleMode | str = "nearest",
+        aligns_corners: bool = False,
+        name: str = "",
+    ) -> Tensor:
+        """
+        Appends one `upsample_gradient` op. Raises ShapeError, DTypeError or InvalidArgument.
         """
     @property
     def device(self) -> Device | None:

@@ -38,6 +38,7 @@ ENUMS = [
     tg.ReductionType,
     tg.RegularizationType,
     tg.LSTMResultMode,
+    tg.SampleMode,
     tg.SoftmaxOperation,
 ]
 
