@@ -38,6 +38,7 @@ target_sources(traingraph PUBLIC
     "${header_dir}/op_attrs.h"
     "${header_dir}/op_attrs_attention.h"
     "${header_dir}/op_attrs_gather.h"
+    "${header_dir}/op_attrs_loss.h"
     "${header_dir}/op_attrs_more.h"
     "${header_dir}/op_attrs_rnn.h"
     "${header_dir}/op_field.h"
@@ -49,4 +50,5 @@ target_sources(traingraph PUBLIC
     "${header_dir}/traingraph.h"
     "${header_dir}/training_graph.h"
     "${header_dir}/types.h"
-    "${header_dir}/version.h")
+    "${header_dir}/version.h"
+    "${header_dir}/yolo_loss.h")

@@ -64,12 +64,13 @@ class TRAINGRAPH_API Tensor {
   static Tensor filled(TensorDescriptor descriptor, double value,
                        std::string label = {},
                        std::optional<int> batch_axis = 0);
-  /// Random values from the platform's seed. `fan_in`, `fan_out` of 0 are
-  /// derived from the shape as (out, in, ...). Float32 only.
+  /// Random values from the platform's seed, times `gain`. `fan_in`, `fan_out`
+  /// of 0 are derived from the shape as (out, in, ...). Float32 only. He's are
+  /// those before a ReLU; fan_in may be given the fan of the outputs.
   static Tensor random(TensorDescriptor descriptor, RandomInitializerType type,
                        std::int64_t fan_in = 0, std::int64_t fan_out = 0,
                        std::string label = {},
-                       std::optional<int> batch_axis = 0);
+                       std::optional<int> batch_axis = 0, float gain = 1);
 
   /// Sequences, which remember their lengths; without data, with a copy of it,
   /// or random as random().

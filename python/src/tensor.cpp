@@ -235,7 +235,23 @@ void bind_tensor_class(py::module_& m) {
           whole("batch_size"), py::arg("data_type") = DataType::Float32,
           TRAINGRAPH_TENSOR_ARGUMENTS,
           "A tensor of shape (batch_size, feature_channel_count, height, "
-          "width).");
+          "width).")
+      .def_static(
+          "random",
+          [](Shape shape, RandomInitializerType initializer,
+             std::int64_t fan_in, std::int64_t fan_out, float gain,
+             const std::string& label, std::optional<int> batch_axis) {
+            return Tensor::random({shape}, initializer, fan_in, fan_out, label,
+                                  batch_axis, gain);
+          },
+          py::arg("shape"), py::arg("initializer"), py::kw_only(),
+          whole("fan_in") = 0, whole("fan_out") = 0, py::arg("gain") = 1.0,
+          py::arg("label") = "", whole("batch_axis") = 0,
+          "Random values from the platform's seed, times gain. fan_in, "
+          "fan_out: "
+          "0 derives them from the shape, (out, in, ...); for He's "
+          "initializers "
+          "by the outputs give fan_in the fan of the outputs.");
   bind_sequence_tensors(tensor);
   tensor
       .def_property_readonly("tensor_id", never_waits(&Tensor::tensor_id),

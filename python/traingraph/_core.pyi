@@ -85,12 +85,14 @@ __all__: list[str] = [
     "MeanAbsoluteError",
     "MeanSquaredError",
     "MemoryReport",
+    "Mish",
     "MultiheadAttention",
     "MultiheadAttentionDescriptor",
     "NormalizationLayer",
     "OP_NAMES",
     "Optimizer",
     "OptimizerDescriptor",
+    "PReLU",
     "Padding",
     "PaddingPolicy",
     "PaddingType",
@@ -114,6 +116,7 @@ __all__: list[str] = [
     "Scatter",
     "Selection",
     "SequenceDescriptor",
+    "SiLU",
     "Sigmoid",
     "SigmoidCrossEntropy",
     "Slice",
@@ -135,6 +138,8 @@ __all__: list[str] = [
     "TrainingGraph",
     "Transpose",
     "WeightedLayer",
+    "YOLOLoss",
+    "YOLOLossDescriptor",
     "ZeroPadding",
     "num_threads",
     "set_num_threads",
@@ -165,6 +170,9 @@ class RandomInitializerType(enum.IntEnum):
     uniform = 1
     glorot_uniform = 2
     xavier = 3
+    he_uniform = 100
+    he_normal = 101
+    orthogonal = 102
     def __str__(self) -> str: ...
 
 class ActivationType(enum.IntEnum):
@@ -190,6 +198,8 @@ class ActivationType(enum.IntEnum):
     hard_swish = 19
     clamp = 20
     gelu_tanh = 100
+    silu = 101
+    mish = 102
     def __str__(self) -> str: ...
 
 class ArithmeticOperation(enum.IntEnum):
@@ -533,6 +543,20 @@ class Tensor:
     ) -> Tensor:
         """
         A tensor of shape (batch_size, feature_channel_count, height, width).
+        """
+    @staticmethod
+    def random(
+        shape: collections.abc.Sequence[int] | int,
+        initializer: RandomInitializerType | str,
+        *,
+        fan_in: int = 0,
+        fan_out: int = 0,
+        gain: float = 1.0,
+        label: str = "",
+        batch_axis: int | None = 0,
+    ) -> Tensor:
+        """
+        Random values from the platform's seed, times gain. fan_in, fan_out: 0 derives them from the shape, (out, in, ...); for He's initializers by the outputs give fan_in the fan of the outputs.
         """
     @staticmethod
     def sequence(
@@ -945,6 +969,40 @@ class Clamp(Activation):
     def __init__(
         self, min_value: float, max_value: float, *, label: str = ""
     ) -> None: ...
+
+class SiLU(Activation):
+    """
+    x / (1 + exp(-x))
+    """
+    def __init__(self, *, label: str = "") -> None: ...
+
+class Mish(Activation):
+    """
+    x * tanh(ln(1 + exp(x)))
+    """
+    def __init__(self, *, label: str = "") -> None: ...
+
+class PReLU(Layer):
+    """
+    x > 0 ? x : w * x, with a slope that is trained: one for all elements, or one for each channel, axis 1. weights: (1), (C) or (1, C, 1, 1), else count of them with the value slope.
+    """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
+    @typing.overload
+    def __init__(
+        self, count: int = 1, slope: float = 0.25, *, label: str = ""
+    ) -> None: ...
+    @typing.overload
+    def __init__(self, *, weights: Tensor | ArrayLike, label: str = "") -> None: ...
+    @property
+    def weights(self) -> Tensor: ...
+    @property
+    def weights_parameter(self) -> TensorParameter: ...
 
 class Arithmetic(Layer):
     """
@@ -2149,6 +2207,7 @@ class LossDescriptor:
         class_count: int = 1,
         epsilon: float = 1e-07,
         delta: float = 1.0,
+        ignore_index: int = -100,
     ) -> None: ...
     @property
     def class_count(self) -> int: ...
@@ -2156,6 +2215,8 @@ class LossDescriptor:
     def delta(self) -> float: ...
     @property
     def epsilon(self) -> float: ...
+    @property
+    def ignore_index(self) -> int: ...
     @property
     def label_smoothing(self) -> float: ...
     @property
@@ -2167,7 +2228,7 @@ class LossDescriptor:
 
 class Loss(Layer):
     """
-    A layer with sources prediction, labels and optionally weights; labels have the prediction's shape. weight: one factor; weights: broadcast to the element losses.
+    A layer with sources prediction, labels and optionally weights. Labels have the prediction's shape, give or take axes of size 1 behind the first; those of losses without classes and samples may broadcast to it; those of the class losses may be int32 or int64 indices of classes, (N, H, W) for (N, K, H, W). weight: one factor; weights: broadcast to the element losses; class_weights: one for each class.
     """
     @staticmethod
     def supports_data_type(
@@ -2181,8 +2242,11 @@ class Loss(Layer):
         descriptor: LossDescriptor,
         weights: Tensor | ArrayLike | None = None,
         *,
+        class_weights: Tensor | ArrayLike | None = None,
         label: str = "",
     ) -> None: ...
+    @property
+    def class_weights(self) -> Tensor | None: ...
     @property
     def descriptor(self) -> LossDescriptor: ...
     @property
@@ -2234,7 +2298,7 @@ class MeanSquaredError(Loss):
 
 class SoftmaxCrossEntropy(Loss):
     """
-    -sum_c t ln softmax(y), over axis 1.
+    -sum_c t ln softmax(y), over axis 1. Labels are shares of each class, or indices of classes; then ignore_index is no label at all, and the mean divides by the class weights of the others.
     """
     @typing.overload
     def __init__(
@@ -2242,6 +2306,7 @@ class SoftmaxCrossEntropy(Loss):
         descriptor: LossDescriptor,
         *,
         weights: Tensor | ArrayLike | None = None,
+        class_weights: Tensor | ArrayLike | None = None,
         label: str = "",
     ) -> None: ...
     @typing.overload
@@ -2251,8 +2316,10 @@ class SoftmaxCrossEntropy(Loss):
         *,
         label_smoothing: float = 0.0,
         class_count: int = 1,
+        ignore_index: int = -100,
         weight: float = 1.0,
         weights: Tensor | ArrayLike | None = None,
+        class_weights: Tensor | ArrayLike | None = None,
         label: str = "",
     ) -> None: ...
 
@@ -2281,7 +2348,7 @@ class SigmoidCrossEntropy(Loss):
 
 class CategoricalCrossEntropy(Loss):
     """
-    -sum_c t ln y, over axis 1.
+    -sum_c t ln y, over axis 1; labels as those of SoftmaxCrossEntropy.
     """
     @typing.overload
     def __init__(
@@ -2289,6 +2356,7 @@ class CategoricalCrossEntropy(Loss):
         descriptor: LossDescriptor,
         *,
         weights: Tensor | ArrayLike | None = None,
+        class_weights: Tensor | ArrayLike | None = None,
         label: str = "",
     ) -> None: ...
     @typing.overload
@@ -2298,8 +2366,10 @@ class CategoricalCrossEntropy(Loss):
         *,
         label_smoothing: float = 0.0,
         class_count: int = 1,
+        ignore_index: int = -100,
         weight: float = 1.0,
         weights: Tensor | ArrayLike | None = None,
+        class_weights: Tensor | ArrayLike | None = None,
         label: str = "",
     ) -> None: ...
 
@@ -2392,6 +2462,70 @@ class Log(Loss):
         weights: Tensor | ArrayLike | None = None,
         label: str = "",
     ) -> None: ...
+
+class YOLOLossDescriptor:
+    """
+    anchor_boxes: (A, 2), the width and height of each anchor, in cells.
+    """
+
+    should_rescore: bool
+    def __copy__(self) -> YOLOLossDescriptor: ...
+    def __init__(
+        self,
+        anchor_boxes: ArrayLike,
+        anchor_box_count: int | None = None,
+        *,
+        should_rescore: bool = True,
+        scale_spatial_position_loss: float = 10.0,
+        scale_spatial_size_loss: float = 10.0,
+        scale_no_object_confidence_loss: float = 5.0,
+        scale_object_confidence_loss: float = 100.0,
+        scale_class_loss: float = 2.0,
+        minimum_iou_for_object_presence: float = 0.7,
+        maximum_iou_for_object_absence: float = 0.3,
+    ) -> None: ...
+    @property
+    def anchor_box_count(self) -> int: ...
+    @property
+    def anchor_boxes(self) -> NDArray[Any]: ...
+    @property
+    def maximum_iou_for_object_absence(self) -> float: ...
+    @maximum_iou_for_object_absence.setter
+    def maximum_iou_for_object_absence(self, value: float) -> None: ...
+    @property
+    def minimum_iou_for_object_presence(self) -> float: ...
+    @minimum_iou_for_object_presence.setter
+    def minimum_iou_for_object_presence(self, value: float) -> None: ...
+    @property
+    def scale_class_loss(self) -> float: ...
+    @scale_class_loss.setter
+    def scale_class_loss(self, value: float) -> None: ...
+    @property
+    def scale_no_object_confidence_loss(self) -> float: ...
+    @scale_no_object_confidence_loss.setter
+    def scale_no_object_confidence_loss(self, value: float) -> None: ...
+    @property
+    def scale_object_confidence_loss(self) -> float: ...
+    @scale_object_confidence_loss.setter
+    def scale_object_confidence_loss(self, value: float) -> None: ...
+    @property
+    def scale_spatial_position_loss(self) -> float: ...
+    @scale_spatial_position_loss.setter
+    def scale_spatial_position_loss(self, value: float) -> None: ...
+    @property
+    def scale_spatial_size_loss(self) -> float: ...
+    @scale_spatial_size_loss.setter
+    def scale_spatial_size_loss(self, value: float) -> None: ...
+
+class YOLOLoss(Loss):
+    """
+    One loss for each sample of a detector. Prediction and labels are (N, A * (5 + K), H, W) for A anchors and K classes: x, y, width, height, confidence and classes of each anchor. Labels hold the place in the cell from 0 to 1, ln(size / anchor), 1 for an object, one-hot classes; yolo_loss.h has the formula. Takes no weights. It has a yolo_loss_descriptor; descriptor raises InvalidArgument.
+    """
+    def __init__(self, descriptor: YOLOLossDescriptor, *, label: str = "") -> None: ...
+    @property
+    def descriptor(self) -> LossDescriptor: ...
+    @property
+    def yolo_loss_descriptor(self) -> YOLOLossDescriptor: ...
 
 class OptimizerDescriptor:
     """
@@ -3055,6 +3189,7 @@ class Graph:
         prediction: Tensor,
         labels: Tensor,
         weights: Tensor | None = None,
+        class_weights: Tensor | None = None,
         *,
         type: LossType | str = "mean_squared_error",
         reduction: ReductionType | str = "mean",
@@ -3063,6 +3198,7 @@ class Graph:
         class_count: int = 1,
         epsilon: float = 1e-07,
         delta: float = 1.0,
+        ignore_index: int = -100,
         name: str = "",
     ) -> Tensor:
         """
@@ -3074,6 +3210,7 @@ class Graph:
         prediction: Tensor,
         labels: Tensor,
         weights: Tensor | None = None,
+        class_weights: Tensor | None = None,
         *,
         type: LossType | str = "mean_squared_error",
         reduction: ReductionType | str = "mean",
@@ -3082,6 +3219,7 @@ class Graph:
         class_count: int = 1,
         epsilon: float = 1e-07,
         delta: float = 1.0,
+        ignore_index: int = -100,
         name: str = "",
     ) -> Tensor:
         """
@@ -3462,6 +3600,45 @@ class Graph:
     ) -> Tensor:
         """
         Appends one `unary` op. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def yolo_loss(
+        self,
+        prediction: Tensor,
+        labels: Tensor,
+        anchors: Tensor,
+        *,
+        should_rescore: bool = True,
+        scale_spatial_position_loss: float = 10.0,
+        scale_spatial_size_loss: float = 10.0,
+        scale_no_object_confidence_loss: float = 5.0,
+        scale_object_confidence_loss: float = 100.0,
+        scale_class_loss: float = 2.0,
+        minimum_iou_for_object_presence: float = 0.7,
+        maximum_iou_for_object_absence: float = 0.3,
+        name: str = "",
+    ) -> Tensor:
+        """
+        Appends one `yolo_loss` op. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def yolo_loss_gradient(
+        self,
+        gradient: Tensor,
+        prediction: Tensor,
+        labels: Tensor,
+        anchors: Tensor,
+        *,
+        should_rescore: bool = True,
+        scale_spatial_position_loss: float = 10.0,
+        scale_spatial_size_loss: float = 10.0,
+        scale_no_object_confidence_loss: float = 5.0,
+        scale_object_confidence_loss: float = 100.0,
+        scale_class_loss: float = 2.0,
+        minimum_iou_for_object_presence: float = 0.7,
+        maximum_iou_for_object_absence: float = 0.3,
+        name: str = "",
+    ) -> Tensor:
+        """
+        Appends one `yolo_loss_gradient` op. Raises ShapeError, DTypeError or InvalidArgument.
         """
     @property
     def device(self) -> Device | None:

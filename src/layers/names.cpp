@@ -78,7 +78,10 @@ std::mutex& LayerNames::mutex() { return g_layer_mutex; }
 
 std::string LayerNames::of_class(const std::string& class_name) {
   std::string text = class_name;
-  replace_all(text, "ReLU", "Relu");  // words, in spite of their capitals
+  // Words, in spite of their capitals.
+  replace_all(text, "PReLU", "Prelu");
+  replace_all(text, "ReLU", "Relu");
+  replace_all(text, "SiLU", "Silu");
   replace_all(text, "MatMul", "Matmul");
   const auto is_upper = [&](std::size_t i) {
     return i < text.size() && std::isupper(static_cast<unsigned char>(text[i]));

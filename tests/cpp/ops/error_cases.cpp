@@ -27,6 +27,7 @@ std::vector<ErrorCase> shape_errors() {
       .kernel_sizes = {2, 2}, .strides = {2, 2}, .shape = {2, 4, 8, 8}};
   const SampleNormAttrs by_group{.groups = 2};
   const LossAttrs softmax_loss{.type = LossType::SoftmaxCrossEntropy};
+  const ErrorInput grid{{2, 12, 3, 3}};
   const ErrorInput gates{{2, 3, 20}}, recurrent{{20, 5}}, state{{3, 5}};
   const ErrorInput rates{{4}};
   const AttentionAttrs two_heads{.head_count = 2};
@@ -135,6 +136,16 @@ std::vector<ErrorCase> shape_errors() {
       {Loss, LossAttrs{}, {x, x, {{4, 2, 3}}}},
       {Loss, softmax_loss, {{{3}}, {{3}}}},
       {Loss, softmax_loss, {x, x, {{5}}}},
+      {Loss, LossAttrs{}, {{{3, 3}}, {{3}}}},  // per sample, or per column
+      {Loss, LossAttrs{.type = LossType::CosineDistance}, {x, {{1, 3}}}},
+      {Loss, softmax_loss, {x, int32({2, 3})}},
+      {Loss, softmax_loss, {x, int64({3})}},
+      {Loss, softmax_loss, {x, int32({2}), kAbsent, {{2}}}},
+      {LossGradient, softmax_loss, {{{1}}, x, int32({3})}},
+      {YoloLoss, YoloLossAttrs{}, {x, x, {{1, 2}}}},
+      {YoloLoss, YoloLossAttrs{}, {grid, grid, {{1, 3}}}},
+      {YoloLoss, YoloLossAttrs{}, {grid, {{2, 12, 3, 2}}, {{2, 2}}}},
+      {YoloLossGradient, YoloLossAttrs{}, {{{1}}, grid, grid, {{2, 2}}}},
       {LossGradient, LossAttrs{}, {x, x, x}},
       {LossGradient,
        LossAttrs{.reduction = ReductionType::None},
@@ -180,6 +191,7 @@ std::vector<ErrorCase> attribute_errors() {
   using Operation = ArithmeticOperation;
   const ErrorInput gates{{2, 3, 20}}, recurrent{{20, 5}};
   const ErrorInput x{{2, 3}}, image{{2, 4, 8, 8}}, weights{{6, 4, 3, 3}};
+  const ErrorInput grid{{2, 12, 3, 3}};
   const ErrorInput rates{{4}}, channels{{3}};
   const auto update = [&](OpKind op, const Attributes& attrs) {
     const bool is_sgd = op == SgdUpdate;
@@ -319,6 +331,11 @@ std::vector<ErrorCase> attribute_errors() {
       loss({.class_count = 0}),
       loss({.epsilon = -1}),
       loss({.delta = 0}),
+      loss({.ignore_index = 1}),  // labels are no indices
+      loss({.type = LossType::SoftmaxCrossEntropy,
+            .ignore_index = std::int64_t{1} << 40}),
+      {Loss, LossAttrs{}, {x, x, kAbsent, {{3}}}},
+      {YoloLoss, YoloLossAttrs{.scale_class_loss = -1}, {grid, grid, {{2, 2}}}},
       {LossGradient, LossAttrs{.delta = -1}, {{{1}}, x, x}},
       attention({.head_count = 0}),
       attention({.head_count = -2}),
