@@ -26,7 +26,7 @@ FORKED = """
         "ExecutionResult": {"loss", "has_loss", "execution_time", "layer_times",
                             "result", "outputs", "output", "losses"},
         "Tensor": {"tensor_id", "descriptor", "shape", "data_type", "image",
-                   "batch_axis", "sequence", "sequences"},
+                   "random", "batch_axis", "sequence", "sequences"},
         "TensorData": {"immutable", "bytes", "length", "is_immutable"},
         "TensorParameter": {"tensor"},
     }
