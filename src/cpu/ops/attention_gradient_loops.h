@@ -4,8 +4,10 @@
 //   dvalue = d^T g
 //   dscores = p (kept (g v^T) - offset),  offset = sum(g y) - dlog_sum
 //   dquery = scale dscores k,  dkey = scale dscores^T q
-// Scores are computed again, tile by tile, with the same bits as in the forward
-// op.
+// g y and g v^T add the same products in the same order, and dropout's factor
+// is on v before: a query that sees one key has p = 1 and y = v, and dscores is
+// exactly 0, however large q and k are. Scores are computed again, tile by
+// tile, with the same bits as in the forward op.
 #pragma once
 
 #include "cpu/ops/attention_tiles.h"
@@ -69,17 +71,21 @@ class AttentionBackward {
     const std::int64_t width = sizes_.value_width;
     const auto gradient = rows(in_.gradient, sizes_.queries, width);
     const auto output = rows(in_.output, sizes_.queries, width);
+    // Room for two panels, which no keys are in yet.
+    float* const g = s_.values_transposed;
+    float* const y = g + kPanel * width;
+    for (std::int64_t i = 0; i < sizes_.queries; i += kPanel) {
+      const std::int64_t count = std::min(kPanel, sizes_.queries - i);
+      pack_transposed(gradient.from(i), count, width, g);
+      pack_transposed(output.from(i), count, width, y);
+      float sums[kPanel];
+      multiply_columns<kFloats>(width, g, y, sums);
+      std::copy_n(sums, count, s_.offsets + i);
+    }
+    if (!in_.log_sum_gradient) return;
+    const float* dlog_sum = in_.log_sum_gradient + head_ * sizes_.queries;
     for (std::int64_t i = 0; i < sizes_.queries; ++i) {
-      const T *g = gradient.row(i), *y = output.row(i);
-      double sum = 0;
-#pragma omp simd reduction(+ : sum)
-      for (std::int64_t k = 0; k < width; ++k) {
-        sum += static_cast<double>(g[k]) * static_cast<double>(y[k]);
-      }
-      if (in_.log_sum_gradient) {
-        sum -= in_.log_sum_gradient[head_ * sizes_.queries + i];
-      }
-      s_.offsets[i] = static_cast<float>(sum);
+      s_.offsets[i] -= dlog_sum[i];
     }
   }
 
@@ -89,7 +95,15 @@ class AttentionBackward {
         rows(in_.value, sizes_.keys, sizes_.value_width).from(key_);
     pack_transposed(key, num_keys_, sizes_.width, s_.keys_transposed);
     pack_transposed(value, num_keys_, sizes_.value_width, s_.values_transposed);
+    if (in_.dropout) scale_values(in_.dropout.kept_scale());
     pack_panels(key, num_keys_, sizes_.width, s_.keys);
+  }
+
+  void scale_values(float scale) {
+    float* values = s_.values_transposed;
+    const std::int64_t count = round_up(num_keys_, kPanel) * sizes_.value_width;
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) values[i] *= scale;
   }
 
   void pack_queries() {
@@ -130,7 +144,7 @@ class AttentionBackward {
       for (std::int64_t k = 0; k < num_keys_; ++k) {
         const float weight = fast_exp_below(p[k] - base);
         p[k] = weight * kept[k];
-        ds[k] = weight * (ds[k] * kept[k] - offset);
+        ds[k] = weight * ((kept[k] != 0 ? ds[k] : 0.0f) - offset);
       }
     } else {
 #pragma omp simd

@@ -111,6 +111,29 @@ void multiply(const ProductSize& size, const LeftOperand& x,
 
 }  // namespace detail
 
+/// sums[j], for kPanel columns of two panels, is the product of the columns
+/// x[k][j] and y[k][j]: to the bit what multiply() makes of them.
+template <int kFloats>
+void multiply_columns(std::int64_t depth, const float* x, const float* y,
+                      float* sums) {
+  using Register = typename detail::Vectors<kFloats>::Register;
+  for (std::int64_t j = 0; j < kPanel; j += kFloats) {
+    Register total{};
+    for (std::int64_t begin = 0; begin < depth; begin += detail::kTerms) {
+      const std::int64_t end = std::min(begin + detail::kTerms, depth);
+      Register sum{};
+      for (std::int64_t k = begin; k < end; ++k) {
+        Register left, right;
+        std::memcpy(&left, x + k * kPanel + j, sizeof(Register));
+        std::memcpy(&right, y + k * kPanel + j, sizeof(Register));
+        sum += left * right;
+      }
+      total += sum;
+    }
+    std::memcpy(sums + j, &total, sizeof(Register));
+  }
+}
+
 /// z = x y, or z += x y when it `adds`. z is row-major, its rows `z_row` apart
 /// and as long as whole panels; rows up to the next multiple of kRowStep are
 /// written as well. The order of terms depends on nothing but the depth.

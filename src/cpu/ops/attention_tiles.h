@@ -110,6 +110,7 @@ struct WeightDropout {
   float rate = 0;
 
   explicit operator bool() const { return rate != 0; }
+  float kept_scale() const { return 1 / (1 - rate); }
 
   static WeightDropout of(const AttentionAttrs& attrs,
                           const std::uint32_t* words) {
@@ -124,7 +125,7 @@ struct WeightDropout {
     const std::int64_t skipped = first % 4;
     for (std::int64_t i = 0; i < skipped + count; i += 4 * kDropoutBlocks) {
       draw_kept(stream, static_cast<std::uint64_t>((first - skipped + i) / 4),
-                rate, 1 / (1 - rate), space + i);
+                rate, kept_scale(), space + i);
     }
     return space + skipped;
   }
