@@ -46,6 +46,7 @@ target_sources(traingraph PUBLIC
     "${header_dir}/optimizers.h"
     "${header_dir}/phase.h"
     "${header_dir}/tensor.h"
+    "${header_dir}/tensor_data.h"
     "${header_dir}/traingraph.h"
     "${header_dir}/training_graph.h"
     "${header_dir}/types.h"

@@ -145,6 +145,31 @@ Tensor to_tensor(const std::optional<TensorOrArray>& source, const char* name) {
   return Tensor(*data.descriptor, data);  // the layer names it
 }
 
+void fail_empty(const char* op, const char* name) {
+  fail({op}, std::string(name) + " are an empty list",
+       "a list of all of them, or None", "[]", {});
+}
+
+std::vector<Tensor> to_tensors(
+    const std::optional<std::vector<TensorOrArray>>& given, const char* op,
+    const char* name) {
+  std::vector<Tensor> tensors;
+  if (!given) return tensors;
+  require_not_empty(*given, op, name);
+  for (const TensorOrArray& each : *given) {
+    tensors.push_back(to_tensor(each, name));
+  }
+  return tensors;
+}
+
+ReadList::ReadList(const std::vector<HostArray>& sources,
+                   const Context& context) {
+  for (const HostArray& source : sources) {
+    arrays.push_back(as_array(source, context));
+    data.push_back(read_only_data(arrays.back(), context));
+  }
+}
+
 py::capsule holder_of(std::shared_ptr<const void> owner) {
   using Owner = std::shared_ptr<const void>;
   auto held = std::make_unique<Owner>(std::move(owner));

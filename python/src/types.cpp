@@ -194,6 +194,7 @@ bool load_integers(py::handle source, std::vector<std::int64_t>& integers) {
     if (value == -1 && PyErr_Occurred()) {
       // A one-element array has __index__ only as a scalar.
       PyErr_Clear();
+      require_in_range(source);
     } else {
       integers.push_back(value);
       return true;
@@ -213,6 +214,7 @@ bool load_integers(py::handle source, std::vector<std::int64_t>& integers) {
         PyNumber_AsSsize_t(item.ptr(), PyExc_OverflowError);
     if (value == -1 && PyErr_Occurred()) {
       PyErr_Clear();
+      require_in_range(item);
       return false;
     }
     integers.push_back(value);

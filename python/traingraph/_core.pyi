@@ -130,6 +130,7 @@ __all__: list[str] = [
     "Tensor",
     "TensorData",
     "TensorDescriptor",
+    "TensorOptimizerDeviceData",
     "TensorParameter",
     "Threshold",
     "TrainingGraph",
@@ -459,12 +460,21 @@ class Device:
         """
         Waits until all work enqueued on any device is over.
         """
+    @staticmethod
+    def with_gpu_devices(gpus: collections.abc.Sequence[str]) -> Device:
+        """
+        The GPU with this name, one of gpu_devices. Raises UnsupportedError for more than one name, InvalidArgument for none and for others, DeviceError without a GPU.
+        """
     def __copy__(self) -> Device: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
-    def __init__(self, type: DeviceType | str) -> None:
+    def __init__(
+        self,
+        type: DeviceType | str = "any",
+        selects_multiple_compute_devices: bool = False,
+    ) -> None:
         """
-        Raises DeviceError, with the reason, when it is not available.
+        Raises DeviceError, with the reason, when it is not available. selects_multiple_compute_devices is a permission: work runs on one GPU all the same.
         """
     def __repr__(self) -> str: ...
     def computes_in(self, data_type: DataType | DTypeLike) -> bool:
@@ -493,6 +503,17 @@ class Device:
         What was asked for.
         """
 
+class TensorOptimizerDeviceData:
+    """
+    Optimizer buffer of a parameter on a device: a handle that Tensor.optimizer_device_data gives and bind_optimizer_data() takes. Keeps the memory alive.
+    """
+    @property
+    def device(self) -> Device: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def size_in_bytes(self) -> int: ...
+
 class TensorData:
     """
     Host memory of an array, without a copy; keeps the array alive.
@@ -514,7 +535,7 @@ class Tensor:
     """
     A named, typed array that graphs are wired with. It may hold data on the host, on a device, or neither (an intermediate result).
 
-    data: contents, copied; fill: one value everywhere; random_initializer: random values from the platform's seed. batch_axis, for inputs and labels: the axis whose size is the batch or a whole multiple of it; None when the tensor is the same at any batch size. Raises ShapeError on a size below 1, DTypeError when data has another type, InvalidArgument on an axis that is not there.
+    data: contents, copied; fill: one value everywhere; random_initializer: random values from the platform's seed. batch_axis, for inputs and labels: the axis whose size is the batch or a whole multiple of it; None when the tensor is the same at any batch size. Sequences know their batch: axis 0. Raises ShapeError on a size below 1, DTypeError when data has another type, InvalidArgument on an axis that is not there.
     """
     @staticmethod
     def image(
@@ -568,6 +589,18 @@ class Tensor:
     @typing.overload
     def __init__(
         self,
+        descriptor: SequenceDescriptor,
+        *,
+        label: str = "",
+        name: str = "",
+        data: ArrayLike | None = None,
+        fill: float | None = None,
+        random_initializer: RandomInitializerType | str | None = None,
+        batch_axis: int | None = 0,
+    ) -> None: ...
+    @typing.overload
+    def __init__(
+        self,
         descriptor: TensorDescriptor,
         *,
         label: str = "",
@@ -590,6 +623,7 @@ class Tensor:
         random_initializer: RandomInitializerType | str | None = None,
         batch_axis: int | None = 0,
     ) -> None: ...
+    def __reduce_ex__(self, protocol: Any) -> Any: ...
     def __repr__(self) -> str: ...
     def bind_and_write_data(
         self,
@@ -600,10 +634,13 @@ class Tensor:
         set_data(); ML Compute's name. It reaches the device at once when that holds the tensor, else when a graph is compiled for it.
         """
     def bind_optimizer_data(
-        self, data: collections.abc.Sequence[NDArray[Any] | TensorData | SupportsDLPack]
+        self,
+        data: collections.abc.Sequence[NDArray[Any] | TensorData | SupportsDLPack],
+        *,
+        device_data: collections.abc.Sequence[TensorOptimizerDeviceData] | None = None,
     ) -> None:
         """
-        Host to device: one array per buffer, in order.
+        Optimizer state of a parameter to the device: one array per buffer, in the optimizer's order. With `device_data`, buffers of a parameter of the same size, these are copied instead, after the work enqueued so far; `data` may be empty then, and does not count. Raises InvalidArgument, ShapeError, DTypeError.
         """
     def copy_data_from_device_memory(
         self, out: NDArray[Any] | TensorData | SupportsDLPack
@@ -611,9 +648,29 @@ class Tensor:
         """
         Device to `out`.
         """
+    def dequantized(
+        self,
+        type: DataType | DTypeLike,
+        scale: float | Tensor | ArrayLike,
+        bias: int | Tensor | ArrayLike,
+        axis: int | None = None,
+    ) -> Tensor:
+        """
+        The reverse of quantized(), to float32: (q - bias) * scale.
+        """
     def numpy(self) -> NDArray[Any]:
         """
         A copy of the newest values: the device's, waiting for work in flight, or the host's. Raises StateError when neither has any.
+        """
+    def quantized(
+        self,
+        type: DataType | DTypeLike,
+        scale: float | Tensor | ArrayLike,
+        bias: int | Tensor | ArrayLike,
+        axis: int | None = None,
+    ) -> Tensor:
+        """
+        A new tensor of integers, int8, uint8 or int32, from float32: round(x / scale) + bias, ties to even, saturated to the type; NaN becomes the bias. Of the newest values, at once: no node of a graph. scale and bias are numbers, or with `axis` have one for each index on it. Raises StateError without values, DTypeError, ShapeError, InvalidArgument.
         """
     def set_data(self, data: ArrayLike) -> None:
         """
@@ -662,6 +719,11 @@ class Tensor:
     def optimizer_data(self) -> dict[str, NDArray[Any]]:
         """
         Read-only copies of the optimizer's host buffers by name, in its order. bind_optimizer_data() writes.
+        """
+    @property
+    def optimizer_device_data(self) -> list[TensorOptimizerDeviceData]:
+        """
+        The same buffers on the device, in the optimizer's order; empty before one was compiled.
         """
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -2732,10 +2794,16 @@ class Graph:
     def __hash__(self) -> int: ...
     def __init__(self) -> None: ...
     def accumulate_gradient(
-        self, accumulator: Tensor, gradient: Tensor, factor: Tensor, *, name: str = ""
+        self,
+        accumulator: Tensor,
+        gradient: Tensor,
+        factor: Tensor,
+        *,
+        name: str = "",
+        phase: str = "forward",
     ) -> None:
         """
-        Appends one `accumulate_gradient` op. Writes its inputs accumulator. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `accumulate_gradient` op, which runs in `phase`: forward, gradient or update. Writes its inputs accumulator. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def activation(
         self,
@@ -2746,9 +2814,10 @@ class Graph:
         b: float = 0.0,
         c: float = 0.0,
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `activation` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `activation` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def activation_gradient(
         self,
@@ -2760,9 +2829,10 @@ class Graph:
         b: float = 0.0,
         c: float = 0.0,
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `activation_gradient` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `activation_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def adam_update(
         self,
@@ -2786,9 +2856,10 @@ class Graph:
         uses_amsgrad: bool = False,
         decoupled_decay: bool = False,
         name: str = "",
+        phase: str = "forward",
     ) -> None:
         """
-        Appends one `adam_update` op. Writes its inputs parameter momentum velocity maximum_velocity. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `adam_update` op, which runs in `phase`: forward, gradient or update. Writes its inputs parameter momentum velocity maximum_velocity. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def attention(
         self,
@@ -2805,9 +2876,10 @@ class Graph:
         seed: int = 0,
         stream: int = 0,
         name: str = "",
+        phase: str = "forward",
     ) -> tuple[Tensor, Tensor]:
         """
-        Appends one `attention` op. Results: output log_sum. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `attention` op, which runs in `phase`: forward, gradient or update. Results: output log_sum. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def attention_gradient(
         self,
@@ -2828,9 +2900,10 @@ class Graph:
         seed: int = 0,
         stream: int = 0,
         name: str = "",
+        phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """
-        Appends one `attention_gradient` op. Results: dquery dkey dvalue dmask. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `attention_gradient` op, which runs in `phase`: forward, gradient or update. Results: dquery dkey dvalue dmask. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def average_pool_2d(
         self,
@@ -2842,9 +2915,10 @@ class Graph:
         padding: collections.abc.Sequence[int] | int = (0, 0, 0, 0),
         count_includes_padding: bool = False,
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `average_pool_2d` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `average_pool_2d` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def average_pool_2d_gradient(
         self,
@@ -2857,9 +2931,10 @@ class Graph:
         count_includes_padding: bool = False,
         shape: collections.abc.Sequence[int] | int = (),
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `average_pool_2d_gradient` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `average_pool_2d_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def batch_norm(
         self,
@@ -2873,9 +2948,10 @@ class Graph:
         momentum: float = 0.99,
         training: bool = True,
         name: str = "",
+        phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor]:
         """
-        Appends one `batch_norm` op. Writes its inputs running_mean running_variance. Results: y mean variance. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `batch_norm` op, which runs in `phase`: forward, gradient or update. Writes its inputs running_mean running_variance. Results: y mean variance. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def batch_norm_gradient(
         self,
@@ -2889,9 +2965,10 @@ class Graph:
         momentum: float = 0.99,
         training: bool = True,
         name: str = "",
+        phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor]:
         """
-        Appends one `batch_norm_gradient` op. Results: dx dgamma dbeta. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `batch_norm_gradient` op, which runs in `phase`: forward, gradient or update. Results: dx dgamma dbeta. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def binary(
         self,
@@ -2900,9 +2977,10 @@ class Graph:
         *,
         operation: ArithmeticOperation | str = "add",
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `binary` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `binary` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def broadcast_to(
         self,
@@ -2910,15 +2988,21 @@ class Graph:
         *,
         shape: collections.abc.Sequence[int] | int = (),
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `broadcast_to` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `broadcast_to` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def cast(
-        self, x: Tensor, *, data_type: DataType | str = "float32", name: str = ""
+        self,
+        x: Tensor,
+        *,
+        data_type: DataType | str = "float32",
+        name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `cast` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `cast` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def clip_scale(
         self,
@@ -2927,9 +3011,10 @@ class Graph:
         maximum_norm: float = 1.0,
         custom_norm: float = 0.0,
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `clip_scale` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `clip_scale` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def compare(
         self,
@@ -2938,9 +3023,10 @@ class Graph:
         *,
         operation: ComparisonOperation | str = "equal",
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `compare` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `compare` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def concatenate(
         self, sources: collections.abc.Sequence[Tensor], dimension: int = 1
@@ -2956,9 +3042,10 @@ class Graph:
         padding: collections.abc.Sequence[int] | int = (0, 0, 0, 0),
         groups: int = 1,
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `convolution_2d` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `convolution_2d` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def convolution_2d_input_gradient(
         self,
@@ -2971,9 +3058,10 @@ class Graph:
         groups: int = 1,
         shape: collections.abc.Sequence[int] | int = (),
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `convolution_2d_input_gradient` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `convolution_2d_input_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def convolution_2d_weights_gradient(
         self,
@@ -2986,9 +3074,10 @@ class Graph:
         groups: int = 1,
         shape: collections.abc.Sequence[int] | int = (),
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `convolution_2d_weights_gradient` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `convolution_2d_weights_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def dropout(
         self,
@@ -2999,9 +3088,10 @@ class Graph:
         seed: int = 0,
         stream: int = 0,
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `dropout` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `dropout` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def embedding(
         self,
@@ -3014,9 +3104,10 @@ class Graph:
         scales_gradient_by_frequency: bool = False,
         training: bool = True,
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `embedding` op. Writes its inputs weights. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `embedding` op, which runs in `phase`: forward, gradient or update. Writes its inputs weights. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def embedding_gradient(
         self,
@@ -3027,9 +3118,10 @@ class Graph:
         scales_gradient_by_frequency: bool = False,
         shape: collections.abc.Sequence[int] | int = (),
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `embedding_gradient` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `embedding_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def fill(
         self,
@@ -3038,17 +3130,20 @@ class Graph:
         value: float = 0.0,
         data_type: DataType | str = "float32",
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `fill` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `fill` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def gather(self, dimension: int, source: Tensor, indices: Tensor) -> Tensor:
         """
         The elements of `source` that `indices` name; see layers.Gather.
         """
-    def logical_not(self, x: Tensor, *, name: str = "") -> Tensor:
+    def logical_not(
+        self, x: Tensor, *, name: str = "", phase: str = "forward"
+    ) -> Tensor:
         """
-        Appends one `logical_not` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `logical_not` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def loss(
         self,
@@ -3064,9 +3159,10 @@ class Graph:
         epsilon: float = 1e-07,
         delta: float = 1.0,
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `loss` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `loss` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def loss_gradient(
         self,
@@ -3083,9 +3179,10 @@ class Graph:
         epsilon: float = 1e-07,
         delta: float = 1.0,
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `loss_gradient` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `loss_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def lstm(
         self,
@@ -3116,9 +3213,10 @@ class Graph:
         activation_a: float = 1.0,
         activation_b: float = 1.0,
         name: str = "",
+        phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
         """
-        Appends one `lstm` op. Results: hidden cells gates last_hidden last_cell. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `lstm` op, which runs in `phase`: forward, gradient or update. Results: hidden cells gates last_hidden last_cell. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def lstm_gradient(
         self,
@@ -3156,9 +3254,10 @@ class Graph:
         activation_a: float = 1.0,
         activation_b: float = 1.0,
         name: str = "",
+        phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
         """
-        Appends one `lstm_gradient` op. Results: dx drecurrent_weights dpeephole dinitial_state dinitial_cell dmask. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `lstm_gradient` op, which runs in `phase`: forward, gradient or update. Results: dx drecurrent_weights dpeephole dinitial_state dinitial_cell dmask. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def matmul(
         self,
@@ -3170,9 +3269,10 @@ class Graph:
         transposes_x: bool = False,
         transposes_y: bool = False,
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `matmul` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `matmul` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def max_pool_2d(
         self,
@@ -3183,9 +3283,10 @@ class Graph:
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         padding: collections.abc.Sequence[int] | int = (0, 0, 0, 0),
         name: str = "",
+        phase: str = "forward",
     ) -> tuple[Tensor, Tensor]:
         """
-        Appends one `max_pool_2d` op. Results: y state. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `max_pool_2d` op, which runs in `phase`: forward, gradient or update. Results: y state. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def max_pool_2d_gradient(
         self,
@@ -3198,9 +3299,10 @@ class Graph:
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         padding: collections.abc.Sequence[int] | int = (0, 0, 0, 0),
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `max_pool_2d_gradient` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `max_pool_2d_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     @typing.overload
     def node(
@@ -3237,9 +3339,10 @@ class Graph:
         after: collections.abc.Sequence[int] | int = (),
         value: float = 0.0,
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `pad` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `pad` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def pad_gradient(
         self,
@@ -3250,9 +3353,10 @@ class Graph:
         after: collections.abc.Sequence[int] | int = (),
         value: float = 0.0,
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `pad_gradient` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `pad_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def reduce(
         self,
@@ -3261,9 +3365,10 @@ class Graph:
         type: ReductionType | str = "sum",
         axes: collections.abc.Sequence[int] | int = (),
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `reduce` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `reduce` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def reshape(
         self, shape: collections.abc.Sequence[int] | int, source: Tensor
@@ -3296,9 +3401,10 @@ class Graph:
         epsilon: float = 1e-08,
         is_centered: bool = False,
         name: str = "",
+        phase: str = "forward",
     ) -> None:
         """
-        Appends one `rmsprop_update` op. Writes its inputs parameter square_average momentum gradient_average. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `rmsprop_update` op, which runs in `phase`: forward, gradient or update. Writes its inputs parameter square_average momentum gradient_average. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def sample_norm(
         self,
@@ -3314,9 +3420,10 @@ class Graph:
         momentum: float = 0.99,
         training: bool = True,
         name: str = "",
+        phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor]:
         """
-        Appends one `sample_norm` op. Writes its inputs running_mean running_variance. Results: y mean variance. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `sample_norm` op, which runs in `phase`: forward, gradient or update. Writes its inputs running_mean running_variance. Results: y mean variance. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def sample_norm_gradient(
         self,
@@ -3332,9 +3439,10 @@ class Graph:
         momentum: float = 0.99,
         training: bool = True,
         name: str = "",
+        phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor]:
         """
-        Appends one `sample_norm_gradient` op. Results: dx dgamma dbeta. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `sample_norm_gradient` op, which runs in `phase`: forward, gradient or update. Results: dx dgamma dbeta. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def scatter(
         self,
@@ -3348,10 +3456,16 @@ class Graph:
         A copy of `copy_from` with those of `source` where `indices` name; see layers.Scatter.
         """
     def scatter_gradient(
-        self, gradient: Tensor, indices: Tensor, *, axis: int = 1, name: str = ""
+        self,
+        gradient: Tensor,
+        indices: Tensor,
+        *,
+        axis: int = 1,
+        name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `scatter_gradient` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `scatter_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def select(
         self, sources: collections.abc.Sequence[Tensor], condition: Tensor
@@ -3376,9 +3490,10 @@ class Graph:
         momentum_scale: float = 0.0,
         uses_nesterov_momentum: bool = False,
         name: str = "",
+        phase: str = "forward",
     ) -> None:
         """
-        Appends one `sgd_update` op. Writes its inputs parameter momentum. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `sgd_update` op, which runs in `phase`: forward, gradient or update. Writes its inputs parameter momentum. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def slice(
         self,
@@ -3388,9 +3503,10 @@ class Graph:
         end: collections.abc.Sequence[int] | int = (),
         stride: collections.abc.Sequence[int] | int = (),
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `slice` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `slice` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def slice_gradient(
         self,
@@ -3401,9 +3517,10 @@ class Graph:
         stride: collections.abc.Sequence[int] | int = (),
         shape: collections.abc.Sequence[int] | int = (),
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `slice_gradient` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `slice_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def softmax(
         self,
@@ -3412,9 +3529,10 @@ class Graph:
         operation: SoftmaxOperation | str = "softmax",
         axis: int = 1,
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `softmax` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `softmax` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def softmax_gradient(
         self,
@@ -3424,9 +3542,10 @@ class Graph:
         operation: SoftmaxOperation | str = "softmax",
         axis: int = 1,
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `softmax_gradient` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `softmax_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def source_tensors(self, layer: Layer) -> list[Tensor]:
         """
@@ -3447,9 +3566,11 @@ class Graph:
         """
         Parts of these lengths.
         """
-    def squared_norm(self, x: Tensor, *, name: str = "") -> Tensor:
+    def squared_norm(
+        self, x: Tensor, *, name: str = "", phase: str = "forward"
+    ) -> Tensor:
         """
-        Appends one `squared_norm` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `squared_norm` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def transpose(
         self, dimensions: collections.abc.Sequence[int] | int, source: Tensor
@@ -3458,10 +3579,15 @@ class Graph:
         Result axis k is source axis dimensions[k].
         """
     def unary(
-        self, x: Tensor, *, operation: ArithmeticOperation | str = "add", name: str = ""
+        self,
+        x: Tensor,
+        *,
+        operation: ArithmeticOperation | str = "add",
+        name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `unary` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `unary` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     @property
     def device(self) -> Device | None:
@@ -3698,9 +3824,11 @@ class TrainingGraph(CompiledGraph):
         self,
         data: collections.abc.Sequence[NDArray[Any] | TensorData | SupportsDLPack],
         tensor: Tensor,
+        *,
+        device_data: collections.abc.Sequence[TensorOptimizerDeviceData] | None = None,
     ) -> None:
         """
-        Optimizer state of a parameter to the device, one array per buffer.
+        Optimizer state of a parameter to the device: one array per buffer, in the optimizer's order. With `device_data`, buffers of a parameter of the same size, these are copied instead, after the work enqueued so far; `data` may be empty then, and does not count. Raises InvalidArgument, ShapeError, DTypeError.
         """
     def compile_optimizer(self, optimizer: Optimizer) -> None:
         """
