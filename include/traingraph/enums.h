@@ -9,10 +9,10 @@
 
 namespace traingraph {
 
-// NOLINTBEGIN(bugprone-macro-parentheses): the name of a type
+// NOLINTBEGIN(bugprone-macro-parentheses): names of types and cases
 #define TRAINGRAPH_ENUM(Type, doc) enum class Type : std::int32_t {
-// NOLINTEND(bugprone-macro-parentheses)
 #define TRAINGRAPH_CASE(Case, number, name, doc) Case = number,
+// NOLINTEND(bugprone-macro-parentheses)
 #define TRAINGRAPH_END_ENUM \
   }                         \
   ;

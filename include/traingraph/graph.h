@@ -33,10 +33,9 @@ class TRAINGRAPH_API Graph {
   /// checked here: ShapeError, DTypeError, InvalidArgument; StateError when
   /// the graph was compiled.
   Tensor node(LayerPtr layer, std::vector<Tensor> sources,
-              NodeOptions options = {});
-  Tensor node(LayerPtr layer, Tensor source, NodeOptions options = {}) {
-    return node(std::move(layer), std::vector{std::move(source)},
-                std::move(options));
+              const NodeOptions& options = {});
+  Tensor node(LayerPtr layer, Tensor source, const NodeOptions& options = {}) {
+    return node(std::move(layer), std::vector{std::move(source)}, options);
   }
   /// Adds one op of the op table; an empty Tensor skips an optional input. The
   /// phase is when it runs: a gradient op that is a node of the graph belongs

@@ -157,7 +157,8 @@ class TRAINGRAPH_API Tensor {
 class TRAINGRAPH_API TensorParameter {
  public:
   TensorParameter() = default;
-  explicit TensorParameter(Tensor tensor, std::vector<TensorData> slots = {});
+  explicit TensorParameter(Tensor tensor,
+                           const std::vector<TensorData>& slots = {});
   explicit operator bool() const { return state_ != nullptr; }
   const Tensor& tensor() const&;
   Tensor tensor() const&& { return tensor(); }

@@ -118,5 +118,6 @@ class NamedArrays {
 
 template <>
 struct pybind11::detail::handle_type_name<traingraph::python::Array> {
+  // NOLINTNEXTLINE(readability-identifier-naming): pybind11 reads it
   static constexpr auto name = const_name("numpy.typing.NDArray[typing.Any]");
 };

@@ -148,7 +148,7 @@ std::string describe(py::handle object) {
       const auto text = py::repr(object).cast<std::string>();
       if (text.size() <= kLongestRepr) return text;
     }
-  } catch (py::error_already_set&) {
+  } catch (py::error_already_set&) {  // NOLINT(bugprone-empty-catch)
     // An integer may be too long to print: its type says enough.
   }
   return py::type::handle_of(object).attr("__name__").cast<std::string>();

@@ -69,6 +69,7 @@ void set_python_error(const std::exception_ptr& error) {
 
 void bind_errors(py::module_&) {
   // What is not ours (TypeError of a bad call, KeyError ...) stays pybind11's.
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): pybind11's type
   py::register_local_exception_translator([](std::exception_ptr error) {
     try {
       std::rethrow_exception(error);

@@ -30,5 +30,6 @@ class Named : public pybind11::object {
 
 template <traingraph::python::TypeName kName>
 struct pybind11::detail::handle_type_name<traingraph::python::Named<kName>> {
+  // NOLINTNEXTLINE(readability-identifier-naming): pybind11 reads it
   static constexpr auto name = const_name(kName.text);
 };

@@ -7,12 +7,12 @@
 namespace traingraph::cpu {
 
 LowerFunction lower_function(OpKind kind) {
-  static constexpr std::array<LowerFunction, kNumOps> table = {
+  static constexpr std::array<LowerFunction, kNumOps> kTable = {
 #define OP(Kind, name, Attrs) &lower_##name,
 #include "traingraph/ops.inc"
 #undef OP
   };
-  return table[static_cast<std::size_t>(kind)];
+  return kTable[static_cast<std::size_t>(kind)];
 }
 
 }  // namespace traingraph::cpu

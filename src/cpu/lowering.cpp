@@ -218,7 +218,7 @@ StorageId Lowering::add_result(ValueId value, const memory::desc& layout,
 }
 
 StorageId Lowering::add_opaque(ValueId value, std::size_t bytes,
-                               memory::desc layout) {
+                               const memory::desc& layout) {
   const StorageId storage = add_storage(bytes, program_.value(value).name);
   State& state = states_[value];
   state.produced = layout;

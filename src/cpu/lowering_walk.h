@@ -57,7 +57,7 @@ class Lowering {
   StorageId add_result(ValueId value, const dnnl::memory::desc& layout,
                        Phase phase);
   StorageId add_opaque(ValueId value, std::size_t bytes,
-                       dnnl::memory::desc layout);
+                       const dnnl::memory::desc& layout);
   /// Throws InternalError unless an op `maker` made it, of this many bytes.
   StorageId opaque(ValueId value, OpKind maker, std::size_t bytes) const;
   dnnl::memory::desc opaque_layout(ValueId value) const {

@@ -343,7 +343,8 @@ struct TensorParameter::State {
   std::atomic<bool> is_updatable{true};
 };
 
-TensorParameter::TensorParameter(Tensor tensor, std::vector<TensorData> slots) {
+TensorParameter::TensorParameter(Tensor tensor,
+                                 const std::vector<TensorData>& slots) {
   TensorState& tensor_state = require_state(tensor.state(), "parameter");
   if (tensor.data_type() != DataType::Float32) {
     throw DTypeError({.op = "parameter",

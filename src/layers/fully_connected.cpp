@@ -90,7 +90,8 @@ FullyConnected::FullyConnected(const ConvolutionDescriptor& descriptor,
       is_convolution ? Shape{outputs, inputs, 1, 1} : Shape{1, count, 1, 1});
 }
 
-FullyConnected::FullyConnected(Tensor weights, Tensor biases, bool uses_biases)
+FullyConnected::FullyConnected(const Tensor& weights, Tensor biases,
+                               bool uses_biases)
     : FullyConnected(descriptor_of(weights),
                      WeightOptions{.weights = weights,
                                    .biases = std::move(biases),

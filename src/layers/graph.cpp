@@ -124,7 +124,7 @@ std::vector<Tensor> all_sources(const Layer& layer, std::vector<Tensor> sources,
 Graph::Graph() : state_(std::make_shared<GraphState>()) {}
 
 Tensor Graph::node(LayerPtr layer, std::vector<Tensor> sources,
-                   NodeOptions options) {
+                   const NodeOptions& options) {
   if (!layer) {
     throw InvalidArgument({.op = "node",
                            .node = {},

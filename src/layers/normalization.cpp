@@ -54,7 +54,7 @@ ValueId parameter(LayerBuilder& builder, const TensorParameter& parameter,
 
 namespace layers {
 
-NormalizationLayer::NormalizationLayer(std::string class_name,
+NormalizationLayer::NormalizationLayer(const std::string& class_name,
                                        float variance_epsilon)
     : Layer(class_name), variance_epsilon_(variance_epsilon) {
   const char* op = class_name.c_str();

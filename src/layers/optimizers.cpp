@@ -81,8 +81,7 @@ void validate(const OptimizerDescriptor& descriptor) {
 }
 
 /// Of kinds whose decay is part of the gradient.
-const OptimizerDescriptor& with_regularization(
-    const OptimizerDescriptor& descriptor) {
+OptimizerDescriptor with_regularization(const OptimizerDescriptor& descriptor) {
   if (descriptor.regularization_type == RegularizationType::None) {
     require_unused("Optimizer", "regularization_scale",
                    descriptor.regularization_scale, 0.0f,
@@ -92,7 +91,7 @@ const OptimizerDescriptor& with_regularization(
 }
 
 /// Of AdamW, which has but one.
-const OptimizerDescriptor& with_decoupled_decay(
+OptimizerDescriptor with_decoupled_decay(
     const OptimizerDescriptor& descriptor) {
   require_option(descriptor.regularization_type == RegularizationType::None,
                  "AdamW", "regularization_type", "none: the decay is decoupled",

@@ -87,9 +87,9 @@ void reduce_rule(GradContext& ctx) {
     case ReductionType::Sum:
       return ctx.set(0, grad::broadcast_to(ctx, g, shape));
     case ReductionType::Mean: {
-      const auto count = static_cast<float>(
-          shape.num_elements() / grad::shape_of(ctx, y).num_elements());
-      const ValueId share = grad::linear(ctx, g, 1 / count);
+      const std::int64_t count =
+          shape.num_elements() / grad::shape_of(ctx, y).num_elements();
+      const ValueId share = grad::linear(ctx, g, 1 / static_cast<float>(count));
       return ctx.set(0, grad::broadcast_to(ctx, share, shape));
     }
     case ReductionType::Max:

@@ -28,6 +28,7 @@ OpDef with_identity(OpDef op, OpKind kind, const char* name,
 
 const Registry& registry() {
   static const Registry ops{
+// NOLINTNEXTLINE(bugprone-macro-parentheses): the name of a type
 #define OP(Kind, name, Attrs) \
   with_identity(define_##name(), OpKind::Kind, #name, Attrs{}),
 #include "traingraph/ops.inc"

@@ -24,7 +24,7 @@ class TRAINGRAPH_API FullyConnected : public WeightedLayer {
   explicit FullyConnected(const ConvolutionDescriptor& descriptor,
                           const WeightOptions& options = {});
   /// Channel counts from weights of shape (out, in).
-  explicit FullyConnected(Tensor weights, Tensor biases = {},
+  explicit FullyConnected(const Tensor& weights, Tensor biases = {},
                           bool uses_biases = true);
 
   ConvolutionDescriptor descriptor() const { return descriptor_; }

@@ -40,7 +40,7 @@ class TRAINGRAPH_API NormalizationLayer : public Layer {
   std::vector<TensorParameter> parameters() const override;
 
  protected:
-  NormalizationLayer(std::string class_name, float variance_epsilon);
+  NormalizationLayer(const std::string& class_name, float variance_epsilon);
   /// Makes parameters of what is given.
   void set_parameters(const Tensor& beta, const Tensor& gamma);
   /// Makes new ones.

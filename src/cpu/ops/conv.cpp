@@ -94,14 +94,14 @@ std::optional<memory::desc> blocked_like(const memory::desc& like,
 /// that arrives has blocks of channels, as that of x will.
 BackwardData choose_backward_data(const Convolution& convolution,
                                   const memory::desc& gradient) {
-  const BackwardData preferred = convolution.backward_data();
+  BackwardData preferred = convolution.backward_data();
   if (same_layout(preferred.diff_dst_desc(), gradient)) return preferred;
   const auto blocked = blocked_like(gradient, convolution.x.get_dims());
   if (!blocked) return preferred;
   Convolution in_blocks = convolution;
   in_blocks.x = *blocked;
   in_blocks.y = gradient;
-  const BackwardData other = in_blocks.backward_data(/*allow_empty=*/true);
+  BackwardData other = in_blocks.backward_data(/*allow_empty=*/true);
   if (!other) return preferred;
   const bool is_jit =
       std::string_view(other.impl_info_str()).starts_with("jit");

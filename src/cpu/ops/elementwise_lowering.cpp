@@ -43,7 +43,7 @@ std::int64_t num_elements(const memory::desc& layout) {
 
 memory::desc loop_layout(const NodeLowering& lowering, int input,
                          bool keeps_zero) {
-  const memory::desc layout = lowering.layout(input);
+  memory::desc layout = lowering.layout(input);
   if (is_padded(layout) && !keeps_zero) {
     return lowering.plain(lowering.input_desc(input));
   }
@@ -52,8 +52,8 @@ memory::desc loop_layout(const NodeLowering& lowering, int input,
 
 memory::desc common_layout(const NodeLowering& lowering, int first, int second,
                            bool keeps_zero) {
-  const memory::desc plain = lowering.plain(lowering.input_desc(first));
-  const memory::desc layout = loop_layout(lowering, first, keeps_zero);
+  const memory::desc& plain = lowering.plain(lowering.input_desc(first));
+  memory::desc layout = loop_layout(lowering, first, keeps_zero);
   if (!same_layout(layout, plain)) return layout;
   return loop_layout(lowering, second, keeps_zero);
 }

@@ -10,8 +10,6 @@
 namespace traingraph::cpu {
 namespace {
 
-using dnnl::memory;
-
 /// The nodes of the unit: the last one is the norm's gradient.
 struct Chain {
   std::optional<NodeLowering> sum, relu;

@@ -22,7 +22,7 @@ inline NormLayout choose_norm_layout(const NodeLowering& lowering, int input) {
   if (const auto view = ChannelView::of(current)) {
     return {current, NormPlan(*view)};
   }
-  const auto plain = lowering.plain(lowering.input_desc(input));
+  const auto& plain = lowering.plain(lowering.input_desc(input));
   return {plain, NormPlan(*ChannelView::of(plain))};
 }
 

@@ -218,8 +218,9 @@ void measure_moments(const NormPlan& plan, const NormTask& task, const T* x,
     const auto for_each = [&](auto&& f) {
       for (std::int64_t sample = 0; sample < per_row; ++sample) {
         const bool has_more = sample < task.count() % per_row;
-        const auto n = static_cast<double>(task.count() / per_row + has_more);
-        f(n, mean[sample * width + c], squares[sample * width + c]);
+        const std::int64_t n = task.count() / per_row + has_more;
+        f(static_cast<double>(n), mean[sample * width + c],
+          squares[sample * width + c]);
       }
     };
     double total = 0, around = 0;

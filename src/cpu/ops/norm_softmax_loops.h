@@ -111,7 +111,8 @@ void softmax_row_group(bool is_log, const T* x, T* y, std::int64_t n,
     const T* from = x + r * n;
     T* to = y + r * n;
     const float top = largest[r], last = rest[r];
-    if (is_log) {
+    // The check does not look into loops that OpenMP captures.
+    if (is_log) {  // NOLINT(bugprone-branch-clone)
 #pragma omp simd
       for (std::int64_t k = 0; k < n; ++k) to[k] = (from[k] - top) - last;
     } else if constexpr (is_exact<T>) {

@@ -14,13 +14,13 @@ using losses::MeanSquaredError;
 
 /// x -> a -> tanh -> b -> y
 struct TwoLayers {
-  explicit TwoLayers(NodeOptions first = {}) {
+  explicit TwoLayers(const NodeOptions& first = {}) {
     a = std::make_shared<FullyConnected>(parameter({5, 3}, 1),
                                          parameter({5}, 2));
     b = std::make_shared<FullyConnected>(parameter({2, 5}, 3),
                                          parameter({2}, 4));
     h = graph.node(std::make_shared<layers::Tanh>(),
-                   graph.node(a, x, std::move(first)));
+                   graph.node(a, x, first));
     y = graph.node(b, h);
   }
   static Tensor parameter(Shape shape, unsigned seed) {

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <stdexcept>
 
 namespace emulator {
 namespace {
@@ -209,6 +210,8 @@ void decode(std::uint32_t data_type, const void* bytes, std::size_t count,
       decode_as<std::uint8_t>(bytes, count, values);
       for (std::size_t i = 0; i < count; ++i) values[i] = values[i] != 0;
       return;
+    default:
+      throw std::invalid_argument("not an MPSDataType");
   }
 }
 
@@ -241,6 +244,8 @@ void encode(std::uint32_t data_type, const double* values, std::size_t count,
     case kUInt8:
     case kBool:
       return encode_as<std::uint8_t>(values, count, bytes);
+    default:
+      throw std::invalid_argument("not an MPSDataType");
   }
 }
 
