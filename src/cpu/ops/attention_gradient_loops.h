@@ -8,6 +8,8 @@
 // op.
 #pragma once
 
+#include <algorithm>
+
 #include "cpu/ops/attention_tiles.h"
 #include "cpu/vector_math.h"
 
@@ -39,13 +41,22 @@ class AttentionBackward {
     head_ = head;
     sample_ = head / sizes_.heads;
     find_offsets();
+    if (in_.is_masked()) clear(s_.dquery, sizes_.queries, s_.width_row);
     const std::int64_t keys = sizes_.keys;
     for (std::int64_t first = 0; first < keys; first += s_.key_tile) {
       key_ = first;
       num_keys_ = std::min(s_.key_tile, keys - first);
       pack_keys();
+      if (in_.is_masked()) {
+        clear(s_.dkey, num_keys_, s_.width_row);
+        clear(s_.dvalue, num_keys_, s_.value_row);
+      }
       for (query_ = 0; query_ < sizes_.queries; query_ += kQueryTile) {
         num_queries_ = std::min(kQueryTile, sizes_.queries - query_);
+        seen_ = find_visible(sizes_, in_, {sample_, head_, query_},
+                             num_queries_, {key_, key_ + num_keys_});
+        clear_mask_gradient();
+        if (seen_.is_empty()) continue;
         pack_queries();
         differentiate_scores();
         add_products();
@@ -63,6 +74,19 @@ class AttentionBackward {
   template <class U>
   HeadRows<U> rows(U* tensor, std::int64_t count, std::int64_t width) const {
     return rows_of(tensor, sizes_, count, width, sample_, head_ % sizes_.heads);
+  }
+
+  static void clear(float* x, std::int64_t rows, std::int64_t row) {
+    std::fill_n(x, rows * row, 0.0f);
+  }
+
+  /// Of keys that are not seen.
+  void clear_mask_gradient() {
+    if (!out_.mask || seen_.count() == num_keys_) return;
+    for (std::int64_t i = 0; i < num_queries_; ++i) {
+      const ScoreRow row{sample_, head_, query_ + i};
+      std::fill_n(out_.mask + row.first(sizes_) + key_, num_keys_, 0.0f);
+    }
   }
 
   void find_offsets() {
@@ -103,15 +127,19 @@ class AttentionBackward {
     pack_panels(gradient, num_queries_, sizes_.value_width, s_.gradient_panels);
   }
 
-  /// Fills `weights` with d and `score_gradients` with dscores.
+  /// Fills `weights` with d and `score_gradients` with dscores, of the keys
+  /// that are seen.
   void differentiate_scores() {
-    multiply<kFloats>({num_queries_, num_keys_, sizes_.width},
-                      {s_.queries, sizes_.width, 1},
-                      {s_.keys_transposed, kPanel * sizes_.width}, s_.weights,
-                      s_.row, /*adds=*/false);
-    multiply<kFloats>({num_queries_, num_keys_, sizes_.value_width},
+    const std::int64_t first = seen_.first - key_;
+    multiply<kFloats>(
+        {num_queries_, seen_.count(), sizes_.width},
+        {s_.queries, sizes_.width, 1},
+        {s_.keys_transposed + first * sizes_.width, kPanel * sizes_.width},
+        s_.weights, s_.row, /*adds=*/false);
+    multiply<kFloats>({num_queries_, seen_.count(), sizes_.value_width},
                       {s_.gradients, sizes_.value_width, 1},
-                      {s_.values_transposed, kPanel * sizes_.value_width},
+                      {s_.values_transposed + first * sizes_.value_width,
+                       kPanel * sizes_.value_width},
                       s_.score_gradients, s_.row, /*adds=*/false);
     for (std::int64_t i = 0; i < num_queries_; ++i) differentiate_row(i);
   }
@@ -120,43 +148,47 @@ class AttentionBackward {
     const ScoreRow row{sample_, head_, query_ + i};
     float* p = s_.weights + i * s_.row;
     float* ds = s_.score_gradients + i * s_.row;
-    finish_scores(sizes_, in_, row, key_, num_keys_, p);
+    const std::int64_t first = seen_.first, count = seen_.count();
+    finish_scores(sizes_, in_, row, first, count, p);
     const float base = base_of(in_.log_sum[head_ * sizes_.queries + row.query]);
     const float offset = s_.offsets[row.query];
     if (in_.dropout) {
       const float* kept =
-          in_.dropout.draw(row.first(sizes_) + key_, num_keys_, s_.kept);
+          in_.dropout.draw(row.first(sizes_) + first, count, s_.kept);
 #pragma omp simd
-      for (std::int64_t k = 0; k < num_keys_; ++k) {
+      for (std::int64_t k = 0; k < count; ++k) {
         const float weight = fast_exp_below(p[k] - base);
         p[k] = weight * kept[k];
         ds[k] = weight * (ds[k] * kept[k] - offset);
       }
     } else {
 #pragma omp simd
-      for (std::int64_t k = 0; k < num_keys_; ++k) {
+      for (std::int64_t k = 0; k < count; ++k) {
         p[k] = fast_exp_below(p[k] - base);
         ds[k] = p[k] * (ds[k] - offset);
       }
     }
     if (!out_.mask) return;
-    std::copy_n(ds, num_keys_, out_.mask + row.first(sizes_) + key_);
+    std::copy_n(ds, count, out_.mask + row.first(sizes_) + first);
   }
 
   void add_products() {
-    multiply<kFloats>({num_keys_, sizes_.value_width, num_queries_},
+    const std::int64_t first = seen_.first - key_;
+    multiply<kFloats>({seen_.count(), sizes_.value_width, num_queries_},
                       {s_.weights, 1, s_.row},
-                      {s_.gradient_panels, num_queries_ * kPanel}, s_.dvalue,
-                      s_.value_row, /*adds=*/query_ > 0);
-    multiply<kFloats>({num_keys_, sizes_.width, num_queries_},
+                      {s_.gradient_panels, num_queries_ * kPanel},
+                      s_.dvalue + first * s_.value_row, s_.value_row,
+                      /*adds=*/in_.is_masked() || query_ > 0);
+    multiply<kFloats>({seen_.count(), sizes_.width, num_queries_},
                       {s_.score_gradients, 1, s_.row},
-                      {s_.query_panels, num_queries_ * kPanel}, s_.dkey,
-                      s_.width_row, /*adds=*/query_ > 0);
-    multiply<kFloats>({num_queries_, sizes_.width, num_keys_},
+                      {s_.query_panels, num_queries_ * kPanel},
+                      s_.dkey + first * s_.width_row, s_.width_row,
+                      /*adds=*/in_.is_masked() || query_ > 0);
+    multiply<kFloats>({num_queries_, sizes_.width, seen_.count()},
                       {s_.score_gradients, s_.row, 1},
-                      {s_.keys, num_keys_ * kPanel},
+                      {s_.keys + first * kPanel, num_keys_ * kPanel},
                       s_.dquery + query_ * s_.width_row, s_.width_row,
-                      /*adds=*/key_ > 0);
+                      /*adds=*/in_.is_masked() || key_ > 0);
   }
 
   const AttentionSizes& sizes_;
@@ -165,6 +197,7 @@ class AttentionBackward {
   const AttentionGradientSpace s_;
   std::int64_t head_ = 0, sample_ = 0;
   std::int64_t key_ = 0, num_keys_ = 0, query_ = 0, num_queries_ = 0;
+  KeyRange seen_ = {0, 0};  // of these keys, by these queries
 };
 
 }  // namespace traingraph::cpu
