@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "cpu/ops/loss_plan.h"
+#include "cpu/ops/loss_short_rows.h"
 #include "cpu/parallel.h"
 #include "cpu/vector_math.h"
 
@@ -242,6 +243,7 @@ double dot(const T* x, const float* y, std::int64_t count) {
 template <class T>
 void run_class_loss(const LossPlan& plan, const LossArgs<T>& args) {
   const Smoothing smooth(plan);
+  if (has_short_rows(plan)) return run_short_loss(plan, args, smooth);
   const bool is_softmax = plan.attrs.type == LossType::SoftmaxCrossEntropy;
   for_each_class_block(plan, [&](const ClassBlock& block) {
     double losses[kLossColumns] = {};
@@ -270,6 +272,7 @@ void run_class_loss(const LossPlan& plan, const LossArgs<T>& args) {
 template <class T>
 void run_class_loss_gradient(const LossPlan& plan, const LossArgs<T>& args) {
   const Smoothing smooth(plan);
+  if (has_short_rows(plan)) return run_short_loss_gradient(plan, args, smooth);
   const bool is_softmax = plan.attrs.type == LossType::SoftmaxCrossEntropy;
   for_each_class_block(plan, [&](const ClassBlock& block) {
     float scale[kLossColumns];
