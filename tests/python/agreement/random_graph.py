@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Random graphs that grow node by node, here and in PyTorch's float64.
+"""Random graphs that grow node by node, here and in PyTorch.
 
 Tensors are used several times, layers share weights, some nodes are dead: what
 a hand-written network rarely does.
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 Layers = tg.layers
-MAXIMUM_SIZE = 4000
 
 # (a layer, the same in PyTorch) for sources of any shape
 ELEMENTWISE: tuple[tuple[Callable[[], Any], Callable[..., Any]], ...] = (
@@ -56,18 +55,18 @@ BINARY = {
 }
 
 
-def leaf(values: Array) -> torch.Tensor:
-    return torch.from_numpy(values.astype(np.float64)).requires_grad_()
-
-
 class RandomGraph:
     """A graph that grows node by node on both sides."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, data_type: torch.dtype = torch.float64) -> None:
+        self.data_type = data_type
         self.choose = random.Random(seed)
         self.rng = np.random.default_rng(seed)
         self.graph = tg.Graph()
         self.batch = self.choose.randint(2, 6)
+        # Some are large enough for whole vectors and several tiles.
+        self.widest = 24 if self.choose.random() < 0.2 else 5
+        self.maximum_size = 800 * self.widest
         # (tensor here, tensor there) of sources, parameters, and everything
         self.sources: list[tuple[tg.Tensor, Any]] = []
         self.parameters: list[tuple[tg.Tensor, Any]] = []
@@ -83,12 +82,15 @@ class RandomGraph:
     def random(self, *shape: int) -> Array:
         return self.rng.standard_normal(shape, np.float32)
 
+    def leaf(self, values: Array) -> torch.Tensor:
+        return torch.from_numpy(values.copy()).to(self.data_type).requires_grad_()
+
     def input(
         self, shape: tuple[int, ...], batch_axis: int | None = 0
     ) -> tuple[tg.Tensor, torch.Tensor]:
         name = f"x{len(self.sources)}"
         tensor = tg.Tensor(shape, name=name, batch_axis=batch_axis)
-        self.sources.append((tensor, leaf(self.random(*shape))))
+        self.sources.append((tensor, self.leaf(self.random(*shape))))
         return self.sources[-1]
 
     def constant(self, values: Array, batch_axis: int | None) -> tg.Tensor:
@@ -134,7 +136,7 @@ class RandomGraph:
         return self.graph.reshape(shape, x), there.reshape(shape)
 
     def add_source(self) -> None:
-        sizes = [self.choose.randint(1, 5) for _ in range(3)]
+        sizes = [self.choose.randint(1, self.widest) for _ in range(3)]
         pair = self.input((self.batch, *sizes))
         self.values.append(pair)
         # A dead node, so that each source has one that uses it.
@@ -166,7 +168,7 @@ class RandomGraph:
             results = self.choose.choice(own)(x, x_there)
         else:
             results = self.choose.choice(others)(self, x, x_there)
-        self.values += [r for r in results if np.prod(r[0].shape) <= MAXIMUM_SIZE]
+        self.values += [r for r in results if np.prod(r[0].shape) <= self.maximum_size]
 
     def others(self, matches: Callable[[tuple[int, ...]], bool]) -> Any:
         return [pair for pair in self.values if matches(pair[0].shape)]
@@ -252,7 +254,7 @@ class RandomGraph:
         return [(result, getattr(F, operation)(there, axis))]
 
     def twin(self, parameter: tg.Tensor) -> Any:
-        there = leaf(parameter.numpy())
+        there = self.leaf(parameter.numpy())
         self.parameters.append((parameter, there))
         return there
 
@@ -299,7 +301,7 @@ class RandomGraph:
         """One bounded number per sample, from the last value and some others."""
         axes = (1, 2, 3)
         total: Any = None
-        for x, there in (self.values[-1], *self.choose.choices(self.values, k=2)):
+        for x, there in (self.values[-1], *self.choose.choices(self.values, k=4)):
             mean = self.graph.reduce(x, type="mean", axes=axes)
             flat = self.graph.reshape((self.batch, 1), mean)
             y = self.graph.node(Layers.Tanh(), flat)

@@ -27,7 +27,7 @@ EPSILON, FEWEST = 0.1, 6
 
 
 def dense(net: RandomGraph, x: tg.Tensor, there: torch.Tensor) -> Results:
-    count = net.choose.randint(1, 6)
+    count = net.choose.randint(1, net.widest)
     # Of the last axis, but of the channels of images of one pixel.
     axis = 1 if x.shape[2:] == (1, 1) else 3
     layer = Layers.FullyConnected(x.shape[axis], count, biases=net.random(count))
@@ -111,7 +111,7 @@ def scaled(
 
 def embedding(net: RandomGraph, x: tg.Tensor, there: torch.Tensor) -> Results:
     """Added to a value, whose last axis gives the width."""
-    count, width = net.choose.randint(1, 6), x.shape[3]
+    count, width = net.choose.randint(1, net.widest), x.shape[3]
     options = {
         "padding_index": net.choose.choice((None, count - 1)),
         "maximum_norm": net.choose.choice((None, 1.0)),
@@ -166,7 +166,7 @@ def scatter(net: RandomGraph, x: tg.Tensor, there: torch.Tensor) -> Results:
 def some_indices(net: RandomGraph, x: tg.Tensor) -> tuple[int, tg.Tensor, torch.Tensor]:
     """An axis, indices along it, and the same for each element."""
     axis = net.some_axis()
-    count = net.choose.randint(1, 5)
+    count = net.choose.randint(1, net.widest)
     is_slices = net.choose.random() < 0.5
     shape = (count,) if is_slices else (*x.shape[:axis], count, *x.shape[axis + 1 :])
     indices, there = net.indices(shape, x.shape[axis], varies=not is_slices)

@@ -39,7 +39,7 @@ class Weights:
 def lstm(net: RandomGraph, x: tg.Tensor, there: torch.Tensor) -> Results:
     sequence, there = as_sequence(net, x, there)
     n, steps, width = sequence.shape
-    hidden, layers = net.choose.randint(1, 4), net.choose.randint(1, 2)
+    hidden, layers = net.choose.randint(1, net.widest), net.choose.randint(1, 2)
     directions = net.choose.randint(1, 2)
     batch_first = net.choose.random() < 0.7
     returns_sequences = net.choose.random() < 0.7
@@ -157,7 +157,9 @@ def attention(net: RandomGraph, x: tg.Tensor, there: torch.Tensor) -> Results:
         key_there = value_there = query_there
     n, length, width = query.shape
     heads = net.choose.randint(1, 3)
-    key_width, value_width = (heads * net.choose.randint(1, 3) for _ in range(2))
+    key_width, value_width = (
+        heads * net.choose.randint(1, net.widest) for _ in range(2)
+    )
     sizes = [
         (key_width, width),
         (key_width, key.shape[2]),
@@ -190,7 +192,7 @@ def attention(net: RandomGraph, x: tg.Tensor, there: torch.Tensor) -> Results:
         )
     )
     keys = key.shape[1]
-    mask = torch.zeros(n, heads, length, keys, dtype=torch.float64)
+    mask = q.new_zeros(n, heads, length, keys)
     if net.choose.random() < 0.4:
         tensor, hidden = net.booleans((n, keys))
         sources.append(tensor)

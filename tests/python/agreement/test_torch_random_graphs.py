@@ -10,6 +10,7 @@ PyTorch is installed.
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,6 +23,8 @@ from torch.nn import functional as F
 
 from .random_graph import RandomGraph
 from .torch_support import as_numpy
+
+Array = np.ndarray[Any, Any]
 
 SEEDS = os.environ.get("TRAINGRAPH_RANDOM_GRAPHS", "0:160")
 
@@ -36,13 +39,11 @@ COMPILE_OPTIONS: tuple[dict[str, bool], ...] = (
 @pytest.mark.parametrize("seed", range(*map(int, SEEDS.split(":"))))
 def test_random_graph(seed: int) -> None:
     net = RandomGraph(seed)
-    _, result = net.total()
-    labels = net.random(net.batch, 1)
-    loss = F.mse_loss(result, torch.from_numpy(labels.astype(np.float64)))
-    loss.backward()
-
+    loss, labels = backward(net)
     label = tg.Tensor(labels.shape, name="label")
-    training = tg.TrainingGraph([net.graph], loss=tg.losses.MeanSquaredError())
+    training = tg.TrainingGraph(
+        [net.graph], loss=tg.losses.MeanSquaredError(), optimizer=tg.optimizers.SGD(1.0)
+    )
     inputs = [x for x, _ in (*net.sources, *net.constants)]
     training.add_inputs({x.label: x for x in inputs}, loss_labels={"label": label})
     options = COMPILE_OPTIONS[seed % len(COMPILE_OPTIONS)]
@@ -51,22 +52,72 @@ def test_random_graph(seed: int) -> None:
     data |= {x.label: values for x, values in net.constants}
     run = training.execute_forward(data, {"label": labels})
     training.execute_gradient().wait()
-    assert run.result().loss == pytest.approx(loss.item(), rel=2e-4, abs=1e-5)
+    assert run.result().loss == pytest.approx(loss, rel=2e-4, abs=1e-5)
 
-    # A dozen layers of float32 sums, so relative to the largest gradient. One
-    # that is zero keeps rounding errors, and oneDNN's erf is within 5e-6.
+    check_gradients(seed, net, training)
+    check_step(training, net, data, {"label": labels})
+
+
+def backward(net: RandomGraph) -> tuple[float, Array]:
+    """PyTorch's loss, and the labels."""
+    _, result = net.total()
+    labels = net.random(net.batch, 1)
+    loss = F.mse_loss(result, torch.from_numpy(labels).to(net.data_type))
+    loss.backward()
+    return loss.item(), labels
+
+
+def check_gradients(seed: int, net: RandomGraph, training: tg.TrainingGraph) -> None:
     num_compared = 0
-    for tensor, there in (*net.parameters, *net.sources):
+    for i, (tensor, there) in enumerate((*net.parameters, *net.sources)):
         if there.grad is None:
             continue  # leads to dead nodes only
-        is_source = any(tensor == x for x, _ in net.sources)
+        is_source = i >= len(net.parameters)
         ours = (
             training.gradient_tensor(tensor).numpy()
             if is_source
             else training.gradient(tensor)
         )
         wanted = as_numpy(there.grad)
-        scale = max(float(np.abs(wanted).max()), 5e-2)
-        np.testing.assert_allclose(ours, wanted, rtol=2e-3, atol=1e-4 * scale)
         num_compared += 1
+        # A dozen layers of float32 sums, so relative to the largest gradient. One
+        # that is zero keeps rounding errors, and oneDNN's erf is within 5e-6.
+        scale = max(float(np.abs(wanted).max()), 5e-2)
+        if np.allclose(ours, wanted, rtol=2e-3, atol=1e-4 * scale):
+            continue
+        # Or as much as the graph magnifies them in PyTorch's float32. Saturated
+        # attention, whose weights are computed twice, loses more in one place.
+        error = float(np.abs(ours - wanted).max())
+        assert error <= 4 * float32_error(seed, net), (tensor, ours, wanted)
     assert num_compared > 0
+
+
+def float32_error(seed: int, net: RandomGraph) -> float:
+    """The largest of all gradients in PyTorch."""
+    other = RandomGraph(seed, torch.float32)
+    backward(other)
+    pairs = zip(
+        (*net.parameters, *net.sources),
+        (*other.parameters, *other.sources),
+        strict=True,
+    )
+    return max(
+        float((exact.grad - there.grad).abs().max())
+        for (_, exact), (_, there) in pairs
+        if exact.grad is not None
+    )
+
+
+def check_step(
+    training: tg.TrainingGraph,
+    net: RandomGraph,
+    data: dict[str, Array],
+    labels: dict[str, Array],
+) -> None:
+    """In one call, whose plan is another, the gradients are the same."""
+    alive = [tensor for tensor, there in net.parameters if there.grad is not None]
+    before = [tensor.numpy() for tensor in alive]
+    wanted = [training.gradient(tensor).copy() for tensor in alive]
+    training.execute(data, labels).wait()
+    for tensor, values, gradient in zip(alive, before, wanted, strict=True):
+        np.testing.assert_array_equal(tensor.numpy(), values - gradient)
