@@ -82,6 +82,12 @@ class RandomGraph:
     def random(self, *shape: int) -> Array:
         return self.rng.standard_normal(shape, np.float32)
 
+    def weights(self, rows: int, columns: int) -> Array:
+        """Products as large as their inputs: softmax seldom saturates. Where it
+        does, attention keeps as few digits of its gradient as PyTorch's fused
+        kernel, and less than the products that it is written as here."""
+        return self.random(rows, columns) / np.float32(columns**0.5)
+
     def leaf(self, values: Array) -> torch.Tensor:
         return torch.from_numpy(values.copy()).to(self.data_type).requires_grad_()
 

@@ -30,7 +30,9 @@ def dense(net: RandomGraph, x: tg.Tensor, there: torch.Tensor) -> Results:
     count = net.choose.randint(1, net.widest)
     # Of the last axis, but of the channels of images of one pixel.
     axis = 1 if x.shape[2:] == (1, 1) else 3
-    layer = Layers.FullyConnected(x.shape[axis], count, biases=net.random(count))
+    layer = Layers.FullyConnected(
+        weights=net.weights(count, x.shape[axis]), biases=net.random(count)
+    )
     weights, biases = net.twin(layer.weights), net.twin(layer.biases)
     product = F.linear(there.movedim(axis, 3), weights, biases).movedim(3, axis)
     return [(net.graph.node(layer, x), product)]

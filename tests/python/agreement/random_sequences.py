@@ -55,8 +55,8 @@ def lstm(net: RandomGraph, x: tg.Tensor, there: torch.Tensor) -> Results:
         is_bidirectional=directions == 2,
         returns_sequences=returns_sequences,
         result_mode="output_and_states",
-        input_weights=[0.5 * net.random(4 * hidden, w) for w in widths],
-        hidden_weights=[0.5 * net.random(4 * hidden, hidden) for _ in widths],
+        input_weights=[net.weights(4 * hidden, w) for w in widths],
+        hidden_weights=[net.weights(4 * hidden, hidden) for _ in widths],
         biases=[net.random(4 * hidden) for _ in widths] if uses_biases else None,
         peephole_weights=[0.5 * net.random(4 * hidden) for _ in widths]
         if net.choose.random() < 0.3
@@ -176,7 +176,7 @@ def attention(net: RandomGraph, x: tg.Tensor, there: torch.Tensor) -> Results:
         has_biases=has_biases,
         has_attention_biases=adds_rows,
         adds_zero_attention=(adds_zeros := net.choose.random() < 0.3),
-        weights=[0.6 * net.random(*size) for size in sizes],
+        weights=[net.weights(*size) for size in sizes],
         biases=[net.random(size[0]) for size in sizes] if has_biases else None,
         attention_biases=[net.random(key_width), net.random(value_width)]
         if adds_rows

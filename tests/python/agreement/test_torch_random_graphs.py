@@ -85,8 +85,7 @@ def check_gradients(seed: int, net: RandomGraph, training: tg.TrainingGraph) -> 
         scale = max(float(np.abs(wanted).max()), 5e-2)
         if np.allclose(ours, wanted, rtol=2e-3, atol=1e-4 * scale):
             continue
-        # Or as much as the graph magnifies them in PyTorch's float32. Saturated
-        # attention, whose weights are computed twice, loses more in one place.
+        # Or as much as the graph magnifies them in PyTorch's float32.
         error = float(np.abs(ours - wanted).max())
         assert error <= 4 * float32_error(seed, net), (tensor, ours, wanted)
     assert num_compared > 0
