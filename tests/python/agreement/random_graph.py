@@ -72,6 +72,8 @@ class RandomGraph:
         self.parameters: list[tuple[tg.Tensor, Any]] = []
         self.values: list[tuple[tg.Tensor, Any]] = []
         self.convolutions: list[tuple[Any, Any, Any]] = []
+        # A maximum norm may change rows again, by a bit, when they are read again.
+        self.changes_rows = False
         # Integers and masks, which have no gradient.
         self.constants: list[tuple[tg.Tensor, Array]] = []
         for _ in range(self.choose.randint(1, 3)):

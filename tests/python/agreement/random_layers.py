@@ -122,6 +122,7 @@ def embedding(net: RandomGraph, x: tg.Tensor, there: torch.Tensor) -> Results:
     weights = net.random(count, width)
     layer = Layers.Embedding(count, width, weights=weights, **options)
     table = net.twin(layer.weights)
+    net.changes_rows |= options["maximum_norm"] is not None
     shape = net.choose.choice((x.shape[:3], (x.shape[0], x.shape[1], 1)))
     indices, indices_there = net.indices(shape, count)
     rows = F.embedding(
