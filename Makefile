@@ -4,7 +4,7 @@
 # else is touched.
 #
 #   make test    everything that CI runs on Linux
-#   make demo    trains a small network on scikit-learn's digits
+#   make demo    trains the small networks of examples/python on real data
 #   make lint    formatting and static checks
 #   make wheel   a wheel in dist/, built in isolation as pip does it for users
 
@@ -85,7 +85,9 @@ build/.newest_onednn: $(VENV)/.ready tools/check_newest_onednn.py \
 	mkdir -p build && touch $@
 
 demo: build/.demo
-	python examples/python/digits.py
+	set -e; for example in digits vision_transformer characters vector_quantization; do \
+	  python examples/python/$$example.py; \
+	done
 
 wheel: $(VENV)/.ready
 	pip wheel . --no-deps --wheel-dir dist

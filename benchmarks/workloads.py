@@ -49,8 +49,37 @@ class LSTM:
 
 
 @dataclass(frozen=True)
+class Embed:
+    """Indices (N, T) -> (N, T, width): rows of a table. The first layer."""
+
+    count: int
+    width: int
+
+
+@dataclass(frozen=True)
+class LayerNorm:
+    """Over the last axis; epsilon 1e-5."""
+
+    width: int
+
+
+@dataclass(frozen=True)
+class Attention:
+    """(N, T, width): of all tokens to all; weights of query, key and value in one,
+    (3 width, width)."""
+
+    width: int
+    heads: int
+
+
+@dataclass(frozen=True)
 class ReLU:
     pass
+
+
+@dataclass(frozen=True)
+class GELU:
+    """By erf."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +98,23 @@ class Flatten:
 
 
 @dataclass(frozen=True)
+class TokenMean:
+    """(N, T, width) -> (N, width)."""
+
+
+@dataclass(frozen=True)
 class Residual:
     """relu(body(x) + shortcut(x))."""
 
     body: tuple
     shortcut: tuple = ()
+
+
+@dataclass(frozen=True)
+class Add:
+    """x + body(x)."""
+
+    body: tuple
 
 
 @dataclass(frozen=True)
@@ -91,10 +132,14 @@ class Workload:
         return [value for layer in self.layers for value in _values_of(layer, random)]
 
     def data(self) -> tuple[np.ndarray, np.ndarray]:
-        """Made-up images, or sequences, and classes of one batch."""
+        """Made-up images, sequences or indices, and classes of one batch."""
         random = np.random.default_rng(1)
         shape = (self.batch, *self.sample)
-        images = random.standard_normal(shape, dtype=np.float32)
+        match self.layers[0]:
+            case Embed(count):
+                images = random.integers(0, count, shape, dtype=np.int32)
+            case _:
+                images = random.standard_normal(shape, dtype=np.float32)
         return images, random.integers(0, 10, self.batch)
 
 
@@ -112,8 +157,16 @@ def _values_of(layer: object, random: np.random.Generator) -> list[np.ndarray]:
         case LSTM(fan_in, hidden):
             weights = [uniform(4 * hidden, fan_in), uniform(4 * hidden, hidden)]
             return [*weights, np.zeros(4 * hidden, np.float32)]
-        case Norm(channels):
+        case Embed(count, width):
+            return [random.standard_normal((count, width), dtype=np.float32)]
+        case Attention(width):
+            weights = [uniform(3 * width, width), uniform(width, width)]
+            biases = [np.zeros(n * width, np.float32) for n in (3, 1)]
+            return [weights[0], biases[0], weights[1], biases[1]]
+        case Norm(channels) | LayerNorm(channels):
             return [np.ones(channels, np.float32), np.zeros(channels, np.float32)]
+        case Add(body):
+            return [v for each in body for v in _values_of(each, random)]
         case Residual(body, shortcut):
             return [v for each in (*body, *shortcut) for v in _values_of(each, random)]
     return []
@@ -131,6 +184,14 @@ def _block(fan_in: int, fan_out: int, stride: int) -> Residual:
         return Residual(body)
     shortcut = (Conv(fan_in, fan_out, 1, stride, bias=False), Norm(fan_out))
     return Residual(body, shortcut)
+
+
+def _transformer_layer(width: int, heads: int, inner: int) -> tuple:
+    feed_forward = (Dense(width, inner), GELU(), Dense(inner, width))
+    return (
+        Add((LayerNorm(width), Attention(width, heads))),
+        Add((LayerNorm(width), *feed_forward)),
+    )
 
 
 WORKLOADS = {
@@ -179,6 +240,22 @@ WORKLOADS = {
     "lstm": Workload(
         (LSTM(128, 256), Dense(256, 10)),
         sample=(64, 128),
+        batch=32,
+        block=10,
+    ),
+    "transformer": Workload(
+        (
+            *_transformer_layer(256, 8, 1024),
+            *_transformer_layer(256, 8, 1024),
+            *(LayerNorm(256), TokenMean(), Dense(256, 10)),
+        ),
+        sample=(128, 256),
+        batch=8,
+        block=5,
+    ),
+    "embedding": Workload(
+        (Embed(50_000, 128), TokenMean(), Dense(128, 10)),
+        sample=(128,),
         batch=32,
         block=10,
     ),

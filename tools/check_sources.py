@@ -21,8 +21,8 @@ LIBRARY_FOLDERS = (
 EMULATOR_TESTS = ("emulator", "metal")
 # Family x of ops is x.* or x_<part>.* in each of these folders ...
 FAMILIES = (
-    "elementwise", "matmul", "conv", "pool", "norm", "reduce", "gather", "rnn",
-    "attention", "layout", "loss", "update",
+    "elementwise", "matmul", "conv", "pool", "norm", "reduce", "upsample", "gather",
+    "rnn", "attention", "layout", "loss", "update",
 )  # fmt: skip
 # ... besides what serves several families.
 SHARED: dict[str, set[str]] = {
@@ -32,7 +32,8 @@ SHARED: dict[str, set[str]] = {
     "src/cpu/ops": set(),
     "metal/ops": {"table"},
     "tests/cpp/ops": {
-        "accuracy_test", "case_program", "cases", "error_cases", "errors_test",
+        "accuracy_test", "case_program", "cases", "error_cases", "error_cases_types",
+        "errors_test",
         "extreme_sizes_test", "gradient_edges_test", "gradient_rules_test",
         "huge_windows_test", "nonfinite_test", "op_cases_test",
         "result_types_test", "shape_rules_test", "sweep_test", "window_test",

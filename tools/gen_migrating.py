@@ -12,8 +12,7 @@ declares. migrating.in.md beside it has the prose and says where rows go. With
                  the row, "=" marks keywords
   test           what exercises the row, separated by spaces: a function of
                  pytest (file::function) or a test of GoogleTest (Suite.Test)
-  reason         why it is not there, or not all of it, and what to use;
-                 "planned" where nothing is there yet
+  reason         why it is not there, or not all of it, and what to use
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ TEMPLATE = FOLDER / "migrating.in.md"
 MIGRATING = ROOT / "docs" / "migrating.md"
 DIFFERENCES = ROOT / "docs" / "differences.md"
 BEGIN, END = "<!-- generated: begin -->\n", "<!-- generated: end -->\n"
-PLANNED = "planned"
 
 
 @dataclass(frozen=True)
@@ -46,10 +44,6 @@ class Row:
     cpp: str
     test: str
     reason: str
-
-    @property
-    def is_planned(self) -> bool:
-        return self.reason == PLANNED
 
     @property
     def tests(self) -> list[str]:
@@ -104,29 +98,13 @@ def table_of(rows: list[Row]) -> str:
 
 def counts_of(rows: list[Row]) -> str:
     total = len(rows)
-    planned = sum(row.is_planned for row in rows)
     tested = sum(bool(row.test) for row in rows)
-    differing = sum(bool(row.reason) for row in rows) - planned
+    differing = sum(bool(row.reason) for row in rows)
     return (
         f"Of {total} rows, {tested} are exercised by a test that the table names, "
-        f"{differing} are\nexplained in [differences.md]"
-        f"(differences.md#rows-of-ml-compute), some of them both,\nand "
-        f"{planned} are [planned](#planned).\n"
+        f"and {differing} are\nexplained in [differences.md]"
+        f"(differences.md#rows-of-ml-compute), some of them both.\n"
     )
-
-
-def planned_of(table: dict[str, list[Row]]) -> str:
-    by_owner: dict[str, list[Row]] = {}
-    for rows in table.values():
-        for row in rows:
-            if row.is_planned:
-                by_owner.setdefault(row.owner, []).append(row)
-    lines = []
-    for owner, rows in by_owner.items():
-        names = [code(row.member) if row.member else "itself" for row in rows]
-        title = code(owner) if owner else "Functions"
-        lines.append(f"* {title} ({len(rows)}): {', '.join(names)}\n")
-    return "".join(lines) or "Nothing.\n"
 
 
 def migrating(table: dict[str, list[Row]]) -> str:
@@ -137,15 +115,11 @@ def migrating(table: dict[str, list[Row]]) -> str:
         names = match[1].split()
         used.update(names)
         rows = [row for name in names for row in table[name]]
-        there = [row for row in rows if row.python and not row.is_planned]
-        return table_of(there) if there else "Nothing yet: [planned](#planned).\n"
+        return table_of([row for row in rows if row.python])
 
     text = TEMPLATE.read_text(encoding="utf-8")
     text = re.sub(r"<!-- rows: ([\w -]+) -->\n", rows_of, text)
     text = text.replace("<!-- counts -->\n", counts_of(every))
-    text = text.replace("<!-- planned -->\n", planned_of(table))
-    num_planned = sum(row.is_planned for row in every)
-    text = text.replace("<!-- num_planned -->", str(num_planned))
     if set(used) != set(table) or set(used.values()) != {1}:
         odd = {name for name in table if used[name] != 1}
         raise SystemExit(f"{TEMPLATE}: expected once: {', '.join(sorted(odd))}")
@@ -159,7 +133,7 @@ def differences(table: dict[str, list[Row]]) -> str:
     by_reason: dict[str, list[str]] = {}
     for rows in table.values():
         for row in rows:
-            if row.reason and not row.is_planned:
+            if row.reason:
                 by_reason.setdefault(row.reason, []).append(row.symbol)
     lines = ["| ML Compute | Here |", "|---|---|"]
     for reason, symbols in by_reason.items():

@@ -9,15 +9,21 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 from workloads import (
+    GELU,
     LSTM,
+    Add,
+    Attention,
     Conv,
     Dense,
+    Embed,
     Flatten,
     GlobalAverage,
+    LayerNorm,
     MaxPool,
     Norm,
     ReLU,
     Residual,
+    TokenMean,
     Workload,
 )
 
@@ -48,6 +54,14 @@ def _apply_one(layer: object, x: jax.Array, values: list, running: list) -> jax.
             return x + values.pop(0) if bias else x
         case LSTM(_, hidden):
             return _last_state(x, hidden, *(values.pop(0) for _ in range(3)))
+        case Embed():
+            return values.pop(0)[x]
+        case Attention(_, heads):
+            return _attention(x, heads, *(values.pop(0) for _ in range(4)))
+        case LayerNorm():
+            centred = x - x.mean(-1, keepdims=True)
+            variance = jnp.square(centred).mean(-1, keepdims=True)
+            return centred * lax.rsqrt(variance + 1e-5) * values.pop(0) + values.pop(0)
         case Norm():
             mean, variance = x.mean((0, 1, 2)), x.var((0, 1, 2))
             running += [mean, variance]
@@ -55,6 +69,10 @@ def _apply_one(layer: object, x: jax.Array, values: list, running: list) -> jax.
             return (x - mean) * lax.rsqrt(variance + 1e-5) * gamma + beta
         case ReLU():
             return jax.nn.relu(x)
+        case GELU():
+            return jax.nn.gelu(x, approximate=False)
+        case TokenMean():
+            return x.mean(1)
         case MaxPool():
             window = (1, 2, 2, 1)
             return lax.reduce_window(x, -jnp.inf, lax.max, window, window, "VALID")
@@ -62,6 +80,8 @@ def _apply_one(layer: object, x: jax.Array, values: list, running: list) -> jax.
             return x.mean((1, 2))
         case Flatten():  # in the order of NCHW, as the weights are
             return x.transpose(0, 3, 1, 2).reshape(len(x), -1)
+        case Add(body):
+            return x + _apply(body, x, values, running)
         case Residual(body, shortcut):
             main = _apply(body, x, values, running)
             return jax.nn.relu(main + _apply(shortcut, x, values, running))
@@ -87,6 +107,20 @@ def _last_state(
     return lax.scan(step, (zeros, zeros), projected)[0][0]
 
 
+def _attention(
+    x: jax.Array,
+    heads: int,
+    weights: jax.Array,
+    biases: jax.Array,
+    output_weights: jax.Array,
+    output_biases: jax.Array,
+) -> jax.Array:
+    parts = jnp.split(x @ weights + biases, 3, axis=2)
+    query, key, value = (p.reshape(*x.shape[:2], heads, -1) for p in parts)
+    result = jax.nn.dot_product_attention(query, key, value)
+    return result.reshape(x.shape) @ output_weights + output_biases
+
+
 def _own_layout(value: np.ndarray) -> jax.Array:
     axes = {4: (2, 3, 1, 0), 2: (1, 0), 1: (0,)}[value.ndim]
     return jnp.asarray(value.transpose(axes))
@@ -98,7 +132,10 @@ def steps(workload: Workload, variant: str) -> Callable[[], float]:
     if images.ndim == 4:
         images = images.transpose(0, 2, 3, 1)
     images, labels = jnp.asarray(images), jnp.eye(10)[classes]
-    parameters = [_own_layout(value) for value in workload.first_values()]
+    values = workload.first_values()
+    tables = int(isinstance(workload.layers[0], Embed))
+    parameters = [jnp.asarray(table) for table in values[:tables]]
+    parameters += [_own_layout(value) for value in values[tables:]]
 
     def loss_of(parameters: list, images: jax.Array, labels: jax.Array) -> tuple:
         running: list = []

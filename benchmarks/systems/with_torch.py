@@ -8,15 +8,21 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 from workloads import (
+    GELU,
     LSTM,
+    Add,
+    Attention,
     Conv,
     Dense,
+    Embed,
     Flatten,
     GlobalAverage,
+    LayerNorm,
     MaxPool,
     Norm,
     ReLU,
     Residual,
+    TokenMean,
     Workload,
 )
 
@@ -45,9 +51,38 @@ class LastState(nn.Module):
         return self.lstm(x)[1][0][0]
 
 
-class Mean(nn.Module):
+class SelfAttention(nn.Module):
+    """As nn.MultiheadAttention's fast path, with nothing around it."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.projection = nn.Linear(width, 3 * width)
+        self.output = nn.Linear(width, width)
+
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x.mean((2, 3))
+        parts = self.projection(x).unflatten(2, (3, self.heads, -1))
+        query, key, value = parts.permute(2, 0, 3, 1, 4)
+        result = nn.functional.scaled_dot_product_attention(query, key, value)
+        return self.output(result.transpose(1, 2).flatten(2))
+
+
+class AddModule(nn.Module):
+    def __init__(self, body: nn.Module) -> None:
+        super().__init__()
+        self.body = body
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + self.body(x)
+
+
+class Mean(nn.Module):
+    def __init__(self, *axes: int) -> None:
+        super().__init__()
+        self.axes = axes
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.mean(self.axes)
 
 
 class SameConv(nn.Conv2d):
@@ -71,16 +106,28 @@ def _module(layer: object) -> nn.Module:
             return SameConv(fan_in, fan_out, kernel, stride, bias=bias)
         case LSTM(fan_in, hidden):
             return LastState(fan_in, hidden)
+        case Embed(count, width):
+            return nn.Embedding(count, width)
+        case Attention(width, heads):
+            return SelfAttention(width, heads)
+        case LayerNorm(width):
+            return nn.LayerNorm(width)
         case Norm(channels):
             return nn.BatchNorm2d(channels, momentum=0.1)
         case ReLU():
             return nn.ReLU()
+        case GELU():
+            return nn.GELU()
         case MaxPool():
             return nn.MaxPool2d(2)
         case GlobalAverage():
-            return Mean()
+            return Mean(2, 3)
+        case TokenMean():
+            return Mean(1)
         case Flatten():
             return nn.Flatten()
+        case Add(body):
+            return AddModule(_sequence(body))
         case Residual(body, shortcut):
             return ResidualModule(_sequence(body), _sequence(shortcut))
     raise TypeError(layer)

@@ -7,15 +7,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from workloads import (
+    GELU,
     LSTM,
+    Add,
+    Attention,
     Conv,
     Dense,
+    Embed,
     Flatten,
     GlobalAverage,
+    LayerNorm,
     MaxPool,
     Norm,
     ReLU,
     Residual,
+    TokenMean,
     Workload,
 )
 
@@ -60,6 +66,15 @@ def _add_one(graph: tg.Graph, layer: object, x: tg.Tensor, values: list) -> tg.T
                 biases=[biases],
             )
             return graph.reshape((x.shape[0], hidden), graph.node(lstm, x))
+        case Embed(count, width):
+            table = tg.layers.Embedding(count, width, weights=values.pop(0))
+            return graph.node(table, x)
+        case Attention(width, heads):
+            return graph.node(_attention(width, heads, values), [x, x, x])
+        case LayerNorm(width):
+            gamma, beta = values.pop(0), values.pop(0)
+            norm = tg.layers.LayerNormalization(width, beta=beta, gamma=gamma)
+            return graph.node(norm, x)
         case Norm(channels):
             gamma, beta = values.pop(0), values.pop(0)
             norm = tg.layers.BatchNormalization(
@@ -73,6 +88,11 @@ def _add_one(graph: tg.Graph, layer: object, x: tg.Tensor, values: list) -> tg.T
             return graph.node(norm, x)
         case ReLU():
             return graph.node(tg.layers.ReLU(), x)
+        case GELU():
+            return graph.node(tg.layers.GELU(), x)
+        case TokenMean():
+            mean = graph.node(tg.layers.Reduction("mean", (1,)), x)
+            return graph.reshape((x.shape[0], -1), mean)
         case MaxPool():
             return graph.node(tg.layers.MaxPooling(2), x)
         case GlobalAverage():
@@ -80,6 +100,8 @@ def _add_one(graph: tg.Graph, layer: object, x: tg.Tensor, values: list) -> tg.T
             return graph.reshape((x.shape[0], -1), mean)
         case Flatten():
             return graph.reshape((x.shape[0], -1), x)
+        case Add(body):
+            return graph.binary(x, _add(graph, body, x, values), operation="add")
         case Residual(body, shortcut):
             main = _add(graph, body, x, values)
             side = _add(graph, shortcut, x, values)
@@ -88,8 +110,20 @@ def _add_one(graph: tg.Graph, layer: object, x: tg.Tensor, values: list) -> tg.T
     raise TypeError(layer)
 
 
+def _attention(width: int, heads: int, values: list) -> tg.layers.MultiheadAttention:
+    weights, biases, output_weights, output_biases = (values.pop(0) for _ in range(4))
+    return tg.layers.MultiheadAttention(
+        width,
+        heads,
+        weights=[*np.split(weights, 3), output_weights],
+        biases=[*np.split(biases, 3), output_biases],
+    )
+
+
 def build(workload: Workload) -> tg.TrainingGraph:
-    image = tg.Tensor((workload.batch, *workload.sample), name="image")
+    is_indices = isinstance(workload.layers[0], Embed)
+    data_type = tg.DataType.int32 if is_indices else tg.DataType.float32
+    image = tg.Tensor((workload.batch, *workload.sample), data_type, name="image")
     label = tg.Tensor((workload.batch, 10), name="label")
     graph = tg.Graph()
     _add(graph, workload.layers, image, workload.first_values())

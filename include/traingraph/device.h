@@ -19,7 +19,13 @@ class TRAINGRAPH_API Device {
  public:
   /// Throws DeviceError, with the reason, when the device is not available.
   /// Any is the GPU when there is one, else the CPU; never the ANE.
-  explicit Device(DeviceType type);
+  /// ML Compute's selectsMultipleComputeDevices is a permission: work runs on
+  /// one GPU all the same.
+  explicit Device(DeviceType type = DeviceType::Any,
+                  bool selects_multiple_compute_devices = false);
+  /// The GPU with this name, one of gpu_devices(). Throws UnsupportedError for
+  /// more than one name, InvalidArgument for none and for others.
+  static Device with_gpu_devices(const std::vector<std::string>& gpus);
   static Device cpu() { return Device(DeviceType::CPU); }
   /// A CPU device of its own: its work does not wait for that of others. Its
   /// threads end with the last graph or handle that uses it. Parameters are not

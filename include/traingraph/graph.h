@@ -37,8 +37,8 @@ class TRAINGRAPH_API Graph {
   Tensor node(LayerPtr layer, Tensor source, const NodeOptions& options = {}) {
     return node(std::move(layer), std::vector{std::move(source)}, options);
   }
-  /// Adds one op of the op table; an empty Tensor skips an optional input. The
-  /// phase is when it runs: a gradient op that is a node of the graph belongs
+  /// Adds one op of the op table; an empty Tensor skips an optional input, axes
+  /// below 0 count from the end. Gradient ops that are nodes of a graph belong
   /// to Phase::Gradient. InvalidArgument when an input comes from a later one.
   std::vector<Tensor> op(OpKind kind, Attributes attributes,
                          std::vector<Tensor> inputs, std::string name = {},

@@ -29,3 +29,4 @@
 #include "traingraph/layers/reduction.h"             // IWYU pragma: export
 #include "traingraph/layers/sample_normalization.h"  // IWYU pragma: export
 #include "traingraph/layers/softmax.h"               // IWYU pragma: export
+#include "traingraph/layers/upsample.h"              // IWYU pragma: export

@@ -19,6 +19,12 @@
 // class losses by N * H * W, for CosineDistance by N. None gives the element
 // losses ((N) or (N, H, W) for class losses, (N) for CosineDistance).
 // Gradients, to the prediction only, are the exact derivatives of the result.
+//
+// Labels of the two class losses, (N, K, H, W) as the prediction, may be
+// indices of classes instead: Int32 or Int64, (N, H, W). Then t is 1 for that
+// class and 0 for others. With class weights w, t' of a class is multiplied by
+// its w. The Mean of losses by indices divides by the sum of w (1 without)
+// over the labels that are not `ignore_index`; NaN when there is none.
 #pragma once
 
 #include <cstdint>
@@ -45,6 +51,9 @@ struct TRAINGRAPH_API LossDescriptor {
   float epsilon = 1e-7f;
   /// Huber; above 0.
   float delta = 1;
+  /// The two class losses, with labels that are indices of classes: where a
+  /// label is this, there is no loss and no gradient.
+  std::int64_t ignore_index = -100;
 
   /// Throws InvalidArgument naming the first bad field.
   void validate() const;
@@ -53,29 +62,40 @@ struct TRAINGRAPH_API LossDescriptor {
 
 namespace losses {
 
-/// Labels have the prediction's shape. `weights` broadcast to the element
-/// losses; when given, they are the third source of every node of this layer
-/// (their host data, unless the graph declares them as input).
+/// Labels have the prediction's shape; axes of size 1 behind the first may be
+/// more or fewer, (N, K) for (N, K, 1, 1) and back. Those of losses without
+/// classes and samples may also broadcast to it. The class losses take indices
+/// of classes as well. `weights` broadcast to the element losses; when given,
+/// they are the third source of every node of this layer (their host data,
+/// unless the graph declares them as input). `class_weights`, one for each
+/// class, are the last source.
 class TRAINGRAPH_API Loss : public Layer {
  public:
-  explicit Loss(LossDescriptor descriptor, Tensor weights = {});
+  explicit Loss(LossDescriptor descriptor, Tensor weights = {},
+                Tensor class_weights = {});
   LossDescriptor descriptor() const { return descriptor_; }
   /// Empty without weights.
   const Tensor& weights() const& { return weights_; }
   Tensor weights() const&& { return weights_; }
+  /// Empty without weights of classes.
+  const Tensor& class_weights() const& { return class_weights_; }
+  Tensor class_weights() const&& { return class_weights_; }
   bool is_loss() const override { return true; }
   std::vector<Tensor> extra_sources() const override;
+  /// The same with these weights, which a graph declares.
+  virtual std::vector<Tensor> extra_sources_with(const Tensor& weights) const;
   /// See Layer.
   static bool supports_data_type(DataType type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  protected:
   Loss(LossType type, LossDescriptor options, Tensor weights,
-       const char* label);
+       Tensor class_weights, const char* label);
 
  private:
   LossDescriptor descriptor_;
   Tensor weights_;
+  Tensor class_weights_;
 };
 
 /// Declares the loss of one type; loss_type may be left out.
@@ -84,18 +104,25 @@ class TRAINGRAPH_API Loss : public Layer {
    public:                                                           \
     explicit Name(LossDescriptor options = {}, Tensor weights = {}); \
   }
+#define TRAINGRAPH_CLASS_LOSS(Name)                                 \
+  class TRAINGRAPH_API Name : public Loss {                         \
+   public:                                                          \
+    explicit Name(LossDescriptor options = {}, Tensor weights = {}, \
+                  Tensor class_weights = {});                       \
+  }
 
 TRAINGRAPH_LOSS(MeanAbsoluteError);
 TRAINGRAPH_LOSS(MeanSquaredError);
-TRAINGRAPH_LOSS(SoftmaxCrossEntropy);
+TRAINGRAPH_CLASS_LOSS(SoftmaxCrossEntropy);
 TRAINGRAPH_LOSS(SigmoidCrossEntropy);
-TRAINGRAPH_LOSS(CategoricalCrossEntropy);
+TRAINGRAPH_CLASS_LOSS(CategoricalCrossEntropy);
 TRAINGRAPH_LOSS(Hinge);
 TRAINGRAPH_LOSS(Huber);
 TRAINGRAPH_LOSS(CosineDistance);
 TRAINGRAPH_LOSS(Log);
 
 #undef TRAINGRAPH_LOSS
+#undef TRAINGRAPH_CLASS_LOSS
 
 }  // namespace losses
 }  // namespace traingraph

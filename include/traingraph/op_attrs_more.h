@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Attribute structs of the norm, reduce, layout, loss and update families.
+// Attribute structs of the norm, reduce, layout and update families.
 // Include op_attrs.h instead.
 #pragma once
 
 #include "traingraph/op_attrs.h"
 #include "traingraph/op_attrs_attention.h"  // IWYU pragma: export
 #include "traingraph/op_attrs_gather.h"     // IWYU pragma: export
+#include "traingraph/op_attrs_loss.h"       // IWYU pragma: export
 #include "traingraph/op_attrs_rnn.h"        // IWYU pragma: export
+#include "traingraph/op_attrs_upsample.h"   // IWYU pragma: export
 
 namespace traingraph {
 
@@ -100,21 +102,6 @@ struct PadAttrs {
                     TRAINGRAPH_FIELD(after), TRAINGRAPH_FIELD(value))
 };
 
-struct LossAttrs {
-  LossType type = LossType::MeanSquaredError;
-  ReductionType reduction = ReductionType::Mean;
-  float weight = 1;
-  float label_smoothing = 0;
-  std::int64_t class_count = 1;
-  float epsilon = 1e-7f;
-  float delta = 1;
-  TRAINGRAPH_FIELDS(LossAttrs, TRAINGRAPH_FIELD(type),
-                    TRAINGRAPH_FIELD(reduction), TRAINGRAPH_FIELD(weight),
-                    TRAINGRAPH_FIELD(label_smoothing),
-                    TRAINGRAPH_FIELD(class_count), TRAINGRAPH_FIELD(epsilon),
-                    TRAINGRAPH_FIELD(delta))
-};
-
 /// What every update does to the raw gradient first: clip by value (when the
 /// run-time switch is on), rescale, regularise.
 #define TRAINGRAPH_UPDATE_MEMBERS                                    \
@@ -172,15 +159,17 @@ struct ClipScaleAttrs {
 #undef TRAINGRAPH_UPDATE_FIELDS
 
 /// Any op's attributes.
-using Attributes = std::variant<
-    NoAttrs, ActivationAttrs, ArithmeticAttrs, CompareAttrs, CastAttrs,
-    FillAttrs, DropoutAttrs, MatMulAttrs, Convolution2dAttrs,
-    Convolution2dGradientAttrs, Pool2dAttrs, AveragePool2dAttrs,
-    AveragePool2dGradientAttrs, BatchNormAttrs, SampleNormAttrs, SoftmaxAttrs,
-    ReduceAttrs, ShapeAttrs, LstmAttrs, TransposeAttrs, AxisAttrs, SplitAttrs,
-    SliceAttrs, SliceGradientAttrs, PadAttrs, ScatterAttrs, EmbeddingAttrs,
-    EmbeddingGradientAttrs, LossAttrs, AttentionAttrs, SgdUpdateAttrs,
-    AdamUpdateAttrs, RmspropUpdateAttrs, ClipScaleAttrs>;
+using Attributes =
+    std::variant<NoAttrs, ActivationAttrs, ArithmeticAttrs, CompareAttrs,
+                 CastAttrs, FillAttrs, DropoutAttrs, MatMulAttrs,
+                 Convolution2dAttrs, Convolution2dGradientAttrs, Pool2dAttrs,
+                 AveragePool2dAttrs, AveragePool2dGradientAttrs, BatchNormAttrs,
+                 SampleNormAttrs, SoftmaxAttrs, ReduceAttrs, ShapeAttrs,
+                 LstmAttrs, TransposeAttrs, AxisAttrs, SplitAttrs, SliceAttrs,
+                 SliceGradientAttrs, PadAttrs, ScatterAttrs, EmbeddingAttrs,
+                 EmbeddingGradientAttrs, LossAttrs, YoloLossAttrs,
+                 AttentionAttrs, UpsampleAttrs, SgdUpdateAttrs, AdamUpdateAttrs,
+                 RmspropUpdateAttrs, ClipScaleAttrs>;
 
 /// One entry per row of ops.inc.
 enum class OpKind : std::int32_t {

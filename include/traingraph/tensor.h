@@ -14,41 +14,13 @@
 #include <vector>
 
 #include "traingraph/enums.h"
+#include "traingraph/tensor_data.h"
 #include "traingraph/types.h"
 
 namespace traingraph {
 
 class Device;
 struct TensorState;
-
-/// Host memory by pointer and length; never copies. `owner`, when set, keeps
-/// the memory alive for as long as the library may use it.
-struct TRAINGRAPH_API TensorData {
-  std::byte* bytes = nullptr;
-  std::size_t length = 0;  // bytes
-  bool is_immutable = false;
-  std::shared_ptr<void> owner;
-  /// What the memory holds, when the caller knows; then it is checked.
-  std::optional<TensorDescriptor> descriptor;
-
-  TensorData() = default;
-  TensorData(void* bytes, std::size_t length, std::shared_ptr<void> owner = {});
-  TensorData(const void* bytes, std::size_t length,
-             std::shared_ptr<void> owner = {});
-  TensorData(std::span<float> values);
-  TensorData(std::span<const float> values);
-  TensorData(std::vector<float>& values) : TensorData(std::span(values)) {}
-  TensorData(const std::vector<float>& values)
-      : TensorData(std::span(values)) {}
-};
-
-/// Optimizer buffer of a parameter on the host.
-struct OptimizerData {
-  std::string name;  // "momentum", "velocity" ...
-  TensorDescriptor descriptor;
-  std::span<const std::byte> data;
-  std::shared_ptr<const void> owner;  // keeps the memory of data alive
-};
 
 class TRAINGRAPH_API Tensor {
  public:
@@ -64,15 +36,28 @@ class TRAINGRAPH_API Tensor {
   static Tensor filled(TensorDescriptor descriptor, double value,
                        std::string label = {},
                        std::optional<int> batch_axis = 0);
-  /// Random values from the platform's seed. `fan_in`, `fan_out` of 0 are
-  /// derived from the shape as (out, in, ...). Float32 only.
+  /// Random values from the platform's seed, times `gain`. `fan_in`, `fan_out`
+  /// of 0 are derived from the shape as (out, in, ...). Float32 only. He's are
+  /// those before a ReLU; fan_in may be given the fan of the outputs.
   static Tensor random(TensorDescriptor descriptor, RandomInitializerType type,
                        std::int64_t fan_in = 0, std::int64_t fan_out = 0,
                        std::string label = {},
-                       std::optional<int> batch_axis = 0);
+                       std::optional<int> batch_axis = 0, float gain = 1);
 
-  /// Sequences, which remember their lengths; without data, with a copy of it,
-  /// or random as random().
+  /// Sequences, which remember their lengths. Their batch is axis 0: throws
+  /// InvalidArgument for any other.
+  explicit Tensor(const SequenceDescriptor& descriptor, std::string label = {},
+                  std::optional<int> batch_axis = 0);
+  Tensor(const SequenceDescriptor& descriptor, const TensorData& data,
+         std::string label = {}, std::optional<int> batch_axis = 0);
+  static Tensor filled(const SequenceDescriptor& descriptor, double value,
+                       std::string label = {},
+                       std::optional<int> batch_axis = 0);
+  static Tensor random(const SequenceDescriptor& descriptor,
+                       RandomInitializerType type, std::int64_t fan_in = 0,
+                       std::int64_t fan_out = 0, std::string label = {},
+                       std::optional<int> batch_axis = 0);
+  /// Other names of these.
   static Tensor sequences(const SequenceDescriptor& descriptor,
                           std::string label = {});
   static Tensor sequences(const SequenceDescriptor& descriptor,
@@ -135,8 +120,30 @@ class TRAINGRAPH_API Tensor {
   std::vector<OptimizerData> optimizer_data() const;
   /// Device to host for the optimizer's buffers.
   void synchronize_optimizer_data() const;
-  /// Host to device; one entry per buffer, in the optimizer's order.
-  void bind_optimizer_data(std::span<const TensorData> data) const;
+  /// The same buffers on the device; empty before an optimizer was compiled.
+  std::vector<TensorOptimizerDeviceData> optimizer_device_data() const;
+  /// Host to device; one entry per buffer, in the optimizer's order. With
+  /// `device_data`, buffers of a parameter of this size, these are copied
+  /// instead, as they are after the work enqueued so far; `data` may be empty
+  /// then, and does not count.
+  void bind_optimizer_data(
+      std::span<const TensorData> data,
+      std::span<const TensorOptimizerDeviceData> device_data = {}) const;
+
+  /// A new tensor of integers, Int8, UInt8 or Int32, from float32:
+  /// round(x / scale) + bias, ties to even, saturated to the type; NaN becomes
+  /// the bias. Of the newest values, as they are now: no node of a graph.
+  /// Throws StateError when the tensor has none, DTypeError, ShapeError, and
+  /// InvalidArgument unless each scale is finite and above 0.
+  Tensor quantized(DataType type, float scale, std::int64_t bias) const;
+  /// Scales (float32) and biases (any integers) of one element, or, with
+  /// `axis`, of one per index on it.
+  Tensor quantized(DataType type, const Tensor& scale, const Tensor& bias,
+                   std::optional<int> axis = std::nullopt) const;
+  /// The reverse, (q - bias) scale, to float32.
+  Tensor dequantized(DataType type, float scale, std::int64_t bias) const;
+  Tensor dequantized(DataType type, const Tensor& scale, const Tensor& bias,
+                     std::optional<int> axis = std::nullopt) const;
 
   const std::shared_ptr<TensorState>& state() const& { return state_; }
   std::shared_ptr<TensorState> state() const&& { return state_; }

@@ -19,3 +19,4 @@
 #include "traingraph/training_graph.h"
 #include "traingraph/types.h"
 #include "traingraph/version.h"
+#include "traingraph/yolo_loss.h"

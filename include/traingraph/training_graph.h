@@ -250,9 +250,10 @@ class TRAINGRAPH_API TrainingGraph : public CompiledGraph {
                                    const Layer& layer) const;
   /// Trained parameters in order; the layout of gradients().
   std::vector<Tensor> parameters() const;
-  /// Copies optimizer state for `parameter` to the device.
-  void bind_optimizer_data(std::span<const TensorData> data,
-                           const Tensor& parameter);
+  /// Copies optimizer state for `parameter` to the device; see Tensor.
+  void bind_optimizer_data(
+      std::span<const TensorData> data, const Tensor& parameter,
+      std::span<const TensorOptimizerDeviceData> device_data = {});
   /// Number of forward passes in training form so far; dropout depends on it.
   std::uint64_t random_step() const;
   void set_random_step(std::uint64_t step);

@@ -100,9 +100,12 @@ struct TRAINGRAPH_API TensorDescriptor {
 
 /// Sequences (batch, time, features) and how long each of them is.
 struct TRAINGRAPH_API SequenceDescriptor : TensorDescriptor {
+  /// The most sequences, and the most steps of one.
+  static constexpr std::int64_t kMost = std::int64_t{1} << 24;
+
   /// Throws ShapeError unless there is a length for each sample and all of them
-  /// fit; InvalidArgument for lengths below 1, and for some that rise when they
-  /// are said to be sorted.
+  /// fit, and for more than kMost; InvalidArgument for lengths below 1, and for
+  /// some that rise when they are said to be sorted.
   SequenceDescriptor(Shape shape, std::vector<std::int64_t> sequence_lengths,
                      bool sorted_sequences = true,
                      DataType data_type = DataType::Float32);

@@ -128,19 +128,20 @@ void lower_attention(GraphBuilder& b) {
 }
 
 void lower_attention_gradient(GraphBuilder& b) {
-  enum { kGradient = 0, kOutput = 4, kLogSum = 5, kLogSumGradient = 9 };
+  enum { kGradient = 0, kLogSum = 5, kLogSumGradient = 9 };
   const Inputs in{1, 2, 3, 6, 7};
   const Attention a(b, in);
   const T weights =
       a.exponentials(a.scores(), b.reshape(b.input(kLogSum), a.rows_shape()));
   const MatrixOperand gradient = a.split(kGradient);
-  T offset = a.sum_over(b.mul(gradient.tensor, a.split(kOutput).tensor),
-                        gradient.shape);
+  const T to_weights =
+      a.drop(a.multiply(gradient, a.split(in.value, /*is_transposed=*/true)));
+  // Equal to the sum of gradient times output. As a sum of these very products
+  // it cancels where there is one visible key, and the gradient is 0.
+  T offset = a.sum_over(b.mul(weights, to_weights), a.scores_shape());
   if (b.has(kLogSumGradient)) {
     offset = b.sub(offset, b.reshape(b.input(kLogSumGradient), a.rows_shape()));
   }
-  const T to_weights =
-      a.drop(a.multiply(gradient, a.split(in.value, /*is_transposed=*/true)));
   const T scores = b.mul(weights, b.sub(to_weights, offset));
   b.set(
       a.join(b.mul(a.multiply(a.of_scores(scores), a.split(in.key)), a.scale()),

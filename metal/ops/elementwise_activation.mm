@@ -64,6 +64,32 @@ T gelu_tanh_slope(GraphBuilder& b, T x) {
 
 DataType type_of(const GraphBuilder& b) { return b.result_desc().data_type; }
 
+/// Below this e^x is 0, and with it x e^x, also in the limit.
+constexpr double kExpEnd = -104;
+/// Above this tanh(ln(1 + e^x)) is 1 in float32; e^2x does not overflow.
+constexpr double kMishEnd = 20;
+
+/// tanh(ln(1 + e^x)) = n / (n + 2) with n = e^x (e^x + 2).
+T mish_factor(GraphBuilder& b, T x) {
+  T e = b.exp(b.min(x, kMishEnd));
+  T n = b.mul(e, b.add(e, 2.0));
+  return b.div(n, b.add(n, 2.0));
+}
+
+T mish_slope(GraphBuilder& b, T x) {
+  x = clamp(b, x, kExpEnd, -kExpEnd);
+  T e = b.exp(b.min(x, kMishEnd));
+  T d = b.add(b.mul(e, b.add(e, 2.0)), 2.0);
+  T bend = b.div(b.div(b.mul(b.mul(e, b.add(e, 1.0)), 4.0), d), d);
+  return b.add(mish_factor(b, x), b.mul(x, bend));
+}
+
+T silu_slope(GraphBuilder& b, T x) {
+  x = clamp(b, x, kExpEnd, -kExpEnd);
+  T bend = b.add(b.mul(x, b.sigmoid(b.neg(x))), 1.0);
+  return b.mul(b.sigmoid(x), bend);
+}
+
 /// 1 or `negative`.
 T step(GraphBuilder& b, T x, double negative) {
   return b.select(b.greater(x, 0.0), 1.0, negative, type_of(b));
@@ -124,6 +150,10 @@ T activation_value(GraphBuilder& b, const ActivationAttrs& attrs, T x) {
       return clamp(b, x, alpha, beta);
     case GELUTanh:
       return b.mul(x, b.mul(b.add(gelu_tanh(b, x), 1.0), 0.5));
+    case SiLU:
+      return b.mul(b.max(x, kExpEnd), b.sigmoid(x));
+    case Mish:
+      return b.mul(b.max(x, kExpEnd), mish_factor(b, x));
   }
   return x;
 }
@@ -185,6 +215,10 @@ T activation_slope(GraphBuilder& b, const ActivationAttrs& attrs, T x) {
       return b.select(b.greater(x, beta), 0.0, gate(b, b.at_least(x, alpha)));
     case GELUTanh:
       return gelu_tanh_slope(b, x);
+    case SiLU:
+      return silu_slope(b, x);
+    case Mish:
+      return mish_slope(b, x);
   }
   return b.scalar(1, type_of(b));
 }

@@ -15,6 +15,8 @@ MPSGraphPaddingMode padding_mode(PaddingType type) {
       return MPSGraphPaddingModeReflect;
     case PaddingType::Symmetric:
       return MPSGraphPaddingModeSymmetric;
+    case PaddingType::Replicate:
+      return MPSGraphPaddingModeClampToEdge;
     case PaddingType::Zero:
     case PaddingType::Constant:
       break;
@@ -29,8 +31,16 @@ double padding_value(const PadAttrs& attrs, DataType type) {
   return type == DataType::Boolean ? attrs.value != 0 : std::trunc(attrs.value);
 }
 
-/// Part of the padding of (P, before + size + after, R), mirrored back to
-/// where it came from and zero elsewhere.
+/// Part of the padding of (P, before + size + after, R), added up where all of
+/// it came from and zero elsewhere.
+T gathered(GraphBuilder& b, T g, const Shape& shape, std::int64_t start,
+           std::int64_t length, std::int64_t to, std::int64_t size) {
+  const T border = slice_axis(b, g, 1, start, length);
+  const T sum = b.sum(border, {shape[0], length, shape[2]}, {1});
+  return pad_middle(b, sum, to, size - to - 1);
+}
+
+/// The same mirrored back to where it came from.
 T mirrored(GraphBuilder& b, T g, std::int64_t start, std::int64_t length,
            std::int64_t to, std::int64_t size) {
   const T border = [b.graph() reverseTensor:slice_axis(b, g, 1, start, length)
@@ -58,6 +68,7 @@ void lower_pad(GraphBuilder& b) {
 
 void lower_pad_gradient(GraphBuilder& b) {
   const auto& attrs = b.attrs<PadAttrs>();
+  const bool replicates = attrs.type == PaddingType::Replicate;
   const bool mirrors = attrs.type == PaddingType::Reflect ||
                        attrs.type == PaddingType::Symmetric;
   // Reflection leaves the element at the border alone.
@@ -68,8 +79,16 @@ void lower_pad_gradient(GraphBuilder& b) {
     const std::int64_t before = attrs.before[axis], after = attrs.after[axis];
     if (before + after == 0) continue;
     const std::int64_t size = shape[axis] - before - after;
-    const T g = b.reshape(x, around_axis(shape, axis));
+    const Shape folded = around_axis(shape, axis);
+    const T g = b.reshape(x, folded);
     x = slice_axis(b, g, 1, before, size);
+    if (replicates && before > 0) {
+      x = b.add(x, gathered(b, g, folded, 0, before, 0, size));
+    }
+    if (replicates && after > 0) {
+      x = b.add(x,
+                gathered(b, g, folded, before + size, after, size - 1, size));
+    }
     if (mirrors && before > 0) {
       x = b.add(x, mirrored(b, g, 0, before, skipped, size));
     }

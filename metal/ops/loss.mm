@@ -2,7 +2,7 @@
 // Losses and their gradients, composed: MPSGraph's own cross entropy knows
 // neither weights nor smoothing. The losses keep the axes that they sum over,
 // with size 1, until the result (loss_view.h).
-#import "metal/graph_builder.h"
+#import "metal/ops/gather_indices.h"
 #include "metal/ops/loss_view.h"
 #include "ops/loss_shapes.h"
 #include "ops/shape_rules.h"
@@ -12,9 +12,10 @@ namespace {
 
 using enum LossType;
 
-/// Prediction y and smoothed labels t.
+/// Prediction y and smoothed labels t, times the weights of their classes.
 struct Sample {
   T y, t;
+  T divisor = nil;  // of the mean over named classes; else a constant
   LossAttrs attrs;
   Shape shape;   // of both
   Shape axes;    // that one loss sums over
@@ -26,27 +27,77 @@ T smoothed(GraphBuilder& b, const LossAttrs& attrs, T t, double num_classes) {
   return s == 0 ? t : b.add(b.mul(t, 1 - s), s / num_classes);
 }
 
+T sum(GraphBuilder& b, const Sample& sample, T x) {
+  return b.sum(x, sample.shape, sample.axes);
+}
+
+/// Labels with a share of each class, or of single elements.
+T shared_labels(GraphBuilder& b, const Sample& sample, int input) {
+  const Shape view =
+      loss_labels_shape(sample.attrs.type, sample.shape, b.input_shape(input),
+                        /*are_indices=*/false)
+          .value();
+  T t = b.reshape(b.input(input), view);
+  return view == sample.shape ? t : b.broadcast(t, sample.shape);
+}
+
+/// (C) as (1, C, 1, ...).
+T class_weights(GraphBuilder& b, const Sample& sample, int input) {
+  Shape shape = Shape::filled(sample.shape.rank(), 1);
+  shape[1] = sample.shape[1];
+  return b.reshape(b.input(input), shape);
+}
+
+/// Labels that are indices of classes, as shares: 1 for the class that is
+/// named. Where a graph computes another index than the host may give, NaN.
+void read_named_labels(GraphBuilder& b, Sample& sample, int labels,
+                       double num_classes) {
+  const int weights = labels + 2;
+  const Positions p = positions(b, labels, sample.losses, sample.shape[1]);
+  T given = b.reshape(b.input(labels), sample.losses);
+  T is_ignored = b.equal(given, static_cast<double>(sample.attrs.ignore_index));
+  T classes = [b.graph() coordinateAlongAxis:1
+                                   withShape:ns_shape(sample.shape)
+                                        name:b.name()];
+  T named = b.select(b.equal(classes, p.at), 1.0, 0.0, DataType::Float32);
+  T t = smoothed(b, sample.attrs, named, num_classes);
+  if (b.has(weights)) {
+    T of_classes = class_weights(b, sample, weights);
+    named = b.mul(named, of_classes);
+    t = b.mul(t, of_classes);
+  }
+  sample.t = b.select(is_ignored, 0.0, nan_outside(b, t, p.is_inside));
+  if (sample.attrs.reduction != ReductionType::Mean) return;
+  T counted = b.select(is_ignored, 0.0, named);
+  sample.divisor = b.reshape(
+      b.sum(counted, sample.shape, resolve_axes({}, sample.shape.rank())), {1});
+}
+
 /// `first` is the input that holds the prediction.
 Sample read_sample(GraphBuilder& b, int first) {
   const auto& attrs = b.attrs<LossAttrs>();
   const Shape& shape = b.input_shape(first);
-  T t = b.input(first + 1);
-  if (attrs.type == SigmoidCrossEntropy) t = smoothed(b, attrs, t, 2);
-  if (sums_over_classes(attrs.type)) {
-    const std::int64_t count =
-        attrs.class_count > 1 ? attrs.class_count : shape[1];
-    t = smoothed(b, attrs, t, static_cast<double>(count));
+  const int labels = first + 1, of_classes = first + 3;
+  Sample sample{.y = b.input(first),
+                .t = nil,
+                .attrs = attrs,
+                .shape = shape,
+                .axes = loss_axes(attrs.type, shape),
+                .losses = kept_loss_shape(attrs.type, shape)};
+  const bool has_classes = sums_over_classes(attrs.type);
+  const std::int64_t count =
+      attrs.class_count > 1 || !has_classes ? attrs.class_count : shape[1];
+  const auto num_classes = static_cast<double>(count);
+  if (are_class_indices(attrs.type, b.input_desc(labels).data_type)) {
+    read_named_labels(b, sample, labels, num_classes);
+    return sample;
   }
-  return {.y = b.input(first),
-          .t = t,
-          .attrs = attrs,
-          .shape = shape,
-          .axes = loss_axes(attrs.type, shape),
-          .losses = kept_loss_shape(attrs.type, shape)};
-}
-
-T sum(GraphBuilder& b, const Sample& sample, T x) {
-  return b.sum(x, sample.shape, sample.axes);
+  T t = shared_labels(b, sample, labels);
+  if (attrs.type == SigmoidCrossEntropy) t = smoothed(b, attrs, t, 2);
+  if (has_classes) t = smoothed(b, attrs, t, num_classes);
+  if (b.has(of_classes)) t = b.mul(t, class_weights(b, sample, of_classes));
+  sample.t = t;
+  return sample;
 }
 
 /// The prediction relative to its largest class, whose e^x cannot overflow.
@@ -155,9 +206,10 @@ bool is_reduced(const Sample& sample) {
   return sample.attrs.reduction != ReductionType::None;
 }
 
-/// The weight of the loss over the divisor of the mean.
+/// The weight of the loss over the divisor of the mean, if that is constant.
 double scale_of(const Sample& sample) {
-  const bool is_mean = sample.attrs.reduction == ReductionType::Mean;
+  const bool is_mean =
+      sample.attrs.reduction == ReductionType::Mean && !sample.divisor;
   const std::int64_t divisor = is_mean ? sample.losses.num_elements() : 1;
   return sample.attrs.weight / static_cast<double>(divisor);
 }
@@ -179,7 +231,8 @@ void lower_loss(GraphBuilder& b) {
   if (is_reduced(sample)) {
     losses = b.sum(losses, shape, resolve_axes({}, shape.rank()));
   }
-  b.set(b.reshape(b.mul(losses, scale_of(sample)), b.result_shape()));
+  T result = b.reshape(b.mul(losses, scale_of(sample)), b.result_shape());
+  b.set(sample.divisor ? b.div(result, sample.divisor) : result);
 }
 
 void lower_loss_gradient(GraphBuilder& b) {
@@ -187,6 +240,11 @@ void lower_loss_gradient(GraphBuilder& b) {
   const Sample sample = read_sample(b, kPrediction);
   T gradient = b.mul(b.input(kGradient), scale_of(sample));
   if (!is_reduced(sample)) gradient = b.reshape(gradient, sample.losses);
+  if (sample.divisor) {
+    // Where nothing counts there is no gradient.
+    gradient = b.select(b.equal(sample.divisor, 0.0), 0.0,
+                        b.div(gradient, sample.divisor));
+  }
   b.set(b.mul(slopes(b, sample), weighted(b, sample, gradient, kWeights)));
 }
 

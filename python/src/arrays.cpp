@@ -58,11 +58,17 @@ TensorDescriptor descriptor_of(const py::array& array, const Context& context) {
   return descriptor;
 }
 
+bool is_native(const py::dtype& type) {
+  // '=', and '|' where there is no order; Python knows about the rest.
+  const char order = type.byteorder();
+  return order == '=' || order == '|' || type.attr("isnative").cast<bool>();
+}
+
 /// Pointers must be readable as they are: one block in our byte order.
 TensorDescriptor checked_descriptor(const py::array& array,
                                     const Context& context) {
   const TensorDescriptor descriptor = descriptor_of(array, context);
-  if (!array.dtype().attr("isnative").cast<bool>()) {
+  if (!is_native(array.dtype())) {
     fail(context, "array has foreign byte order", "native byte order",
          py::str(array.dtype().attr("str")).cast<std::string>(),
          "Pass np.ascontiguousarray(x, dtype=x.dtype.newbyteorder(\"=\")).");
@@ -143,6 +149,31 @@ Tensor to_tensor(const std::optional<TensorOrArray>& source, const char* name) {
   const py::array array = converted(*source, DataType::Float32, context);
   const TensorData data = read_only_data(array, context);
   return Tensor(*data.descriptor, data);  // the layer names it
+}
+
+void fail_empty(const char* op, const char* name) {
+  fail({op}, std::string(name) + " are an empty list",
+       "a list of all of them, or None", "[]", {});
+}
+
+std::vector<Tensor> to_tensors(
+    const std::optional<std::vector<TensorOrArray>>& given, const char* op,
+    const char* name) {
+  std::vector<Tensor> tensors;
+  if (!given) return tensors;
+  require_not_empty(*given, op, name);
+  for (const TensorOrArray& each : *given) {
+    tensors.push_back(to_tensor(each, name));
+  }
+  return tensors;
+}
+
+ReadList::ReadList(const std::vector<HostArray>& sources,
+                   const Context& context) {
+  for (const HostArray& source : sources) {
+    arrays.push_back(as_array(source, context));
+    data.push_back(read_only_data(arrays.back(), context));
+  }
 }
 
 py::capsule holder_of(std::shared_ptr<const void> owner) {

@@ -57,6 +57,23 @@ py::array converted(py::handle source, DataType data_type,
                     const Context& context);
 /// A Tensor is passed on; an array becomes a new one. Empty for None.
 Tensor to_tensor(const std::optional<TensorOrArray>& source, const char* name);
+/// Throws InvalidArgument: a list without elements is not the same as none.
+[[noreturn]] void fail_empty(const char* op, const char* name);
+template <class List>
+void require_not_empty(const List& list, const char* op, const char* name) {
+  if (list.empty()) fail_empty(op, name);
+}
+/// An argument that is a list of tensors; empty for None.
+std::vector<Tensor> to_tensors(
+    const std::optional<std::vector<TensorOrArray>>& given, const char* op,
+    const char* name);
+
+/// Arrays that a call only reads.
+struct ReadList {
+  ReadList(const std::vector<HostArray>& sources, const Context& context);
+  std::vector<py::array> arrays;
+  std::vector<TensorData> data;
+};
 
 /// What keeps memory alive for as long as a view of it.
 py::capsule holder_of(std::shared_ptr<const void> owner);
@@ -67,6 +84,21 @@ Array view(std::span<const std::byte> data, const TensorDescriptor& descriptor,
 /// A new array, and its bytes.
 Array new_array(const TensorDescriptor& descriptor);
 std::span<std::byte> bytes_of(py::array& array);
+
+/// Buffers of optimizer_device_data, if there are any.
+using DeviceBuffers = std::optional<std::vector<TensorOptimizerDeviceData>>;
+inline std::span<const TensorOptimizerDeviceData> to_buffers(
+    const DeviceBuffers& buffers) {
+  if (!buffers) return {};
+  return *buffers;
+}
+
+inline constexpr const char* kBindOptimizerDataDoc =
+    "Optimizer state of a parameter to the device: one array per buffer, in "
+    "the optimizer's order. With `device_data`, buffers of a parameter of the "
+    "same size, these are copied instead, after the work enqueued so far; "
+    "`data` may be empty then, and does not count. Raises InvalidArgument, "
+    "ShapeError, DTypeError.";
 
 /// A dict name -> array as the library takes it; valid while this object is.
 class NamedArrays {

@@ -19,9 +19,11 @@ namespace py = pybind11;
 void bind_errors(py::module_& m);
 void bind_types(py::module_& m);
 void bind_device(py::module_& m);
+void bind_optimizer_device_data(py::module_& m);
 void bind_tensor(py::module_& m);
 void bind_layers(py::module_& m);
 void bind_losses(py::module_& m);
+void bind_yolo_loss(py::module_& m);
 void bind_optimizers(py::module_& m);
 void bind_execution(py::module_& m);
 void bind_graph(py::module_& m);
@@ -61,6 +63,19 @@ class BoundClass : public py::class_<Type, Options...> {
   BoundClass(py::handle scope, const char* name, const Extra&... extra)
       : py::class_<Type, Options...>(scope, name, RequiresInit{}, extra...) {}
 };
+
+/// Of a class of values: comparison and copying. They may be equal and not be
+/// the same object, so they have no hash.
+template <class Type, class... Options>
+void bind_value(BoundClass<Type, Options...>& type) {
+  type.def("__eq__",
+           [](const Type& self, const py::object& other) {
+             return py::isinstance<Type>(other) &&
+                    self == other.template cast<const Type&>();
+           })
+      .def("__copy__", [](const Type& self) { return Type(self); });
+  type.attr("__hash__") = py::none();
+}
 
 /// Gives up the GIL for a scope. Everything that may wait for a lock or a
 /// device does: device threads take the GIL for callbacks, so waiting for them
@@ -190,6 +205,8 @@ class Handle : public BoundClass<Type, Bases...,
 void bind_sequence_descriptor(py::module_& m,
                               BoundClass<TensorDescriptor>& base);
 void bind_sequence_tensors(Handle<Tensor>& tensor);
+void bind_optimizer_data(Handle<Tensor>& tensor);
+void bind_quantization(Handle<Tensor>& tensor);
 void bind_insight(Handle<CompiledGraph, Graph>& graph);
 
 }  // namespace traingraph::python

@@ -7,6 +7,8 @@
 
 #include <deque>
 
+#include "errors.h"
+
 namespace traingraph::python {
 namespace {
 
@@ -46,6 +48,14 @@ std::string describe_arguments(PyObject* const* args, std::size_t num_args,
   return text;
 }
 
+/// Integers that fit no signature because they fit no std::int64_t.
+void require_integers_in_range(PyObject* const* args, std::size_t num_args,
+                               PyObject* names) {
+  const py::ssize_t num_names = names ? PyTuple_GET_SIZE(names) : 0;
+  const std::size_t num_values = num_args + static_cast<std::size_t>(num_names);
+  for (std::size_t i = 0; i < num_values; ++i) require_in_range(args[i]);
+}
+
 /// Replaces what pybind11 prints of the arguments, in the current TypeError.
 void shorten_error(PyObject* const* args, std::size_t num_args,
                    PyObject* names) {
@@ -53,6 +63,7 @@ void shorten_error(PyObject* const* args, std::size_t num_args,
   std::string message = py::str(error.value()).cast<std::string>();
   const std::size_t end = message.find(kArgumentsFollow);
   if (end == std::string::npos) return error.restore();
+  require_integers_in_range(args, num_args, names);
   message.resize(end);
   message += kArgumentsFollow + describe_arguments(args, num_args, names);
   py::set_error(PyExc_TypeError, message.c_str());
@@ -66,6 +77,8 @@ PyObject* dispatch(PyObject* self, PyObject* const* args, Py_ssize_t num_args,
     shorten_error(args, static_cast<std::size_t>(num_args), names);
   } catch (py::error_already_set& error) {
     error.restore();
+  } catch (const InvalidArgument&) {
+    set_python_error(std::current_exception());
   }
   return nullptr;
 }
@@ -139,6 +152,19 @@ std::string describe(py::handle object) {
     // An integer may be too long to print: its type says enough.
   }
   return py::type::handle_of(object).attr("__name__").cast<std::string>();
+}
+
+void require_in_range(py::handle object) {
+  if (!PyLong_Check(object.ptr())) return;
+  int overflow = 0;
+  PyLong_AsLongLongAndOverflow(object.ptr(), &overflow);
+  if (overflow == 0) return;
+  throw InvalidArgument(ErrorInfo{.op = "call",
+                                  .node = {},
+                                  .what = "an integer is out of range",
+                                  .expected = "-2^63 to 2^63 - 1",
+                                  .got = describe(object),
+                                  .hint = {}});
 }
 
 void bind_calls(py::module_& m) {

@@ -11,5 +11,7 @@ namespace traingraph::python {
 /// A value for messages: its repr when that is short, else its type. Contents
 /// of arrays never get into messages.
 std::string describe(py::handle object);
+/// Throws InvalidArgument for an integer that no std::int64_t holds.
+void require_in_range(py::handle object);
 
 }  // namespace traingraph::python

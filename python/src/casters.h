@@ -35,6 +35,7 @@ Enum enum_from_name(std::string_view name) {
 /// The enum case, a name, or anything that numpy.dtype() takes. Throws
 /// DTypeError for a type that traingraph does not have.
 DataType to_data_type(py::handle source);
+/// Of a numpy.dtype.
 DataType to_data_type(const py::object& dtype, const char* op,
                       std::string_view node);
 /// Throws DTypeError for bfloat16, which NumPy does not have.

@@ -9,8 +9,15 @@
 namespace traingraph::python {
 namespace {
 
-Device make(DeviceType type) {
-  Device device = without_gil([&] { return Device(type); });
+Device make(DeviceType type, bool selects_multiple_compute_devices = false) {
+  Device device = without_gil(
+      [&] { return Device(type, selects_multiple_compute_devices); });
+  note_device();
+  return device;
+}
+
+Device make_of_gpus(const std::vector<std::string>& gpus) {
+  Device device = without_gil([&] { return Device::with_gpu_devices(gpus); });
   note_device();
   return device;
 }
@@ -39,8 +46,15 @@ Device to_device(const DeviceLike& source) {
 void bind_device(py::module_& m) {
   Handle<Device>(m, "Device",
                  "Where a graph runs. Equal devices share one in-order queue.")
-      .def(py::init(&make), py::arg("type"),
-           "Raises DeviceError, with the reason, when it is not available.")
+      .def(py::init(&make), py::arg("type") = "any",
+           py::arg("selects_multiple_compute_devices") = false,
+           "Raises DeviceError, with the reason, when it is not available. "
+           "selects_multiple_compute_devices is a permission: work runs on one "
+           "GPU all the same.")
+      .def_static("with_gpu_devices", &make_of_gpus, py::arg("gpus"),
+                  "The GPU with this name, one of gpu_devices. Raises "
+                  "UnsupportedError for more than one name, InvalidArgument "
+                  "for none and for others, DeviceError without a GPU.")
       .def_static(
           "cpu", &make_cpu, py::kw_only(), py::arg("threads") = py::none(),
           "The CPU. With `threads`, a device of its own, whose work does not "

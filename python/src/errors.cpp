@@ -4,6 +4,7 @@
 #include "errors.h"
 
 #include <new>
+#include <stdexcept>
 
 #include "bindings.h"
 
@@ -17,6 +18,8 @@ py::object make(const char* type, const char* message, const ErrorInfo& info) {
                   "expected"_a = info.expected, "got"_a = info.got,
                   "hint"_a = info.hint);
 }
+
+constexpr const char* kNoHostMemory = "host memory could not be allocated";
 
 py::object make(const char* type, const Error& error) {
   return make(type, error.what(), error.info());
@@ -48,13 +51,20 @@ py::object to_python(const std::exception_ptr& error) {
     return make("InternalError", e);
   } catch (const Error& e) {
     return make("Error", e);
-  } catch (const std::bad_alloc& e) {
-    return make("OutOfMemoryError", e.what(), {});
+  } catch (const std::bad_alloc&) {
+    return make("OutOfMemoryError", OutOfMemoryError(kNoHostMemory));
+  } catch (const std::length_error&) {
+    return make("OutOfMemoryError", OutOfMemoryError(kNoHostMemory));
   } catch (const std::exception& e) {
     return make("InternalError", e.what(), {});
   } catch (...) {
     return make("InternalError", "unknown C++ exception", {});
   }
+}
+
+void set_python_error(const std::exception_ptr& error) {
+  const py::object value = to_python(error);
+  PyErr_SetObject(py::type::handle_of(value).ptr(), value.ptr());
 }
 
 void bind_errors(py::module_&) {
@@ -64,8 +74,11 @@ void bind_errors(py::module_&) {
     try {
       std::rethrow_exception(error);
     } catch (const Error&) {
-      const py::object value = to_python(error);
-      PyErr_SetObject(py::type::handle_of(value).ptr(), value.ptr());
+      set_python_error(error);
+    } catch (const std::bad_alloc&) {
+      set_python_error(error);
+    } catch (const std::length_error&) {
+      set_python_error(error);
     } catch (const py::cast_error&) {
       py::set_error(PyExc_TypeError,
                     "an object has another type than expected, or its "

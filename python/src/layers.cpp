@@ -82,6 +82,28 @@ void bind_activation_base(py::module_& m) {
       .def_property_readonly("descriptor", &Class::descriptor);
 }
 
+void bind_prelu(py::module_& m) {
+  using Class = layers::PReLU;
+  BoundClass<Class, Layer, std::shared_ptr<Class>>(
+      m, "PReLU",
+      "x > 0 ? x : w * x, with a slope that is trained: one for all elements, "
+      "or one for each channel, axis 1. weights: (1), (C) or (1, C, 1, 1), "
+      "else count of them with the value slope.")
+      .def(py::init(
+               [](std::int64_t count, float slope, const std::string& label) {
+                 return make_layer<Class>(label, count, slope);
+               }),
+           whole("count") = 1, py::arg("slope") = 0.25, py::kw_only(),
+           py::arg("label") = "")
+      .def(py::init([](const TensorOrArray& weights, const std::string& label) {
+             return make_layer<Class>(label, to_tensor(weights, "weights"));
+           }),
+           py::kw_only(), py::arg("weights"), py::arg("label") = "")
+      .def_property_readonly("weights",
+                             [](const Class& self) { return self.weights(); })
+      .def_property_readonly("weights_parameter", &Class::weights_parameter);
+}
+
 template <class Class, class... Parameters>
 using Named = SimpleLayer<Class, layers::Activation, Parameters...>;
 
@@ -127,6 +149,9 @@ void bind_activations(py::module_& m) {
   Named<Clamp, float, float>::bind(m, "Clamp",
                                    "min(max(x, min_value), max_value)",
                                    py::arg("min_value"), py::arg("max_value"));
+  Named<SiLU>::bind(m, "SiLU", "x / (1 + exp(-x))");
+  Named<Mish>::bind(m, "Mish", "x * tanh(ln(1 + exp(x)))");
+  bind_prelu(m);
 }
 
 void bind_elementwise(py::module_& m) {
@@ -167,6 +192,18 @@ void bind_layout(py::module_& m) {
       m, "Transpose", "Result axis k is source axis dimensions[k].",
       py::arg("dimensions"))
       .def_property_readonly("dimensions", &Transpose::dimensions);
+  SimpleLayer<Upsample, Layer, Shape, SampleMode, bool>::bind(
+      m, "Upsample",
+      "Images (N, C, H, W) at the size `shape`, (height, width), or sequences "
+      "(N, C, W) and rows of images at (width); any ratio.",
+      py::arg("shape"), py::arg("sample_mode") = "nearest",
+      py::arg("aligns_corners") = false)
+      .def_property_readonly("shape", &Upsample::shape)
+      .def_property_readonly("sample_mode", &Upsample::sample_mode)
+      .def_property_readonly(
+          "aligns_corners", &Upsample::aligns_corners,
+          "Are the first and the last samples those of the source? Else the "
+          "edges of the image are. For linear sampling.");
   SimpleLayer<Concatenation, Layer, std::int64_t>::bind(
       m, "Concatenation", "Sources of equal sizes but on `dimension`.",
       whole("dimension") = 1)
@@ -230,6 +267,8 @@ void bind_padding(py::module_& m) {
       m, "ReflectionPadding", "Mirrors, without the border sample.");
   bind_padding_of<layers::SymmetricPadding>(m, "SymmetricPadding",
                                             "Mirrors, with the border sample.");
+  bind_padding_of<layers::ReplicationPadding>(m, "ReplicationPadding",
+                                              "Repeats the border sample.");
   using Constant = layers::ConstantPadding;
   BoundClass<Constant, Class, std::shared_ptr<Constant>>(m, "ConstantPadding",
                                                          "Pads with one value.")
@@ -297,8 +336,15 @@ void bind_layers(py::module_& m) {
       Layer, Activation, Arithmetic, BatchNormalization, Comparison,
       Concatenation, Convolution, Dropout, Embedding, FullyConnected, Gather,
       GroupNormalization, InstanceNormalization, LayerNormalization, LSTM,
-      MatMul, MultiheadAttention, layers::Padding, Pooling, Reduction, Reshape,
-      Scatter, Selection, Slice, Softmax, Split, Transpose>();
+      MatMul, MultiheadAttention, layers::Padding, Pooling, PReLU, Reduction,
+      Reshape, Scatter, Selection, Slice, Softmax, Split, Transpose>();
+  bind_data_types<Layer, Activation, Arithmetic, BatchNormalization, Comparison,
+                  Concatenation, Convolution, Dropout, Embedding,
+                  FullyConnected, Gather, GramMatrix, GroupNormalization,
+                  InstanceNormalization, LayerNormalization, LSTM, MatMul,
+                  MultiheadAttention, layers::Padding, Pooling, Reduction,
+                  Reshape, Scatter, Selection, Slice, Softmax, Split, Transpose,
+                  Upsample>();
 }
 
 }  // namespace traingraph::python

@@ -56,14 +56,8 @@ void bind_window_fields(BoundClass<Descriptor>& type) {
       .def_property_readonly("padding_size_in_y",
                              &Descriptor::padding_size_in_y)
       .def_property_readonly("padding_size_in_x",
-                             &Descriptor::padding_size_in_x)
-      .def("__eq__",
-           [](const Descriptor& self, const py::object& other) {
-             return py::isinstance<Descriptor>(other) &&
-                    self == other.cast<const Descriptor&>();
-           })
-      .def("__copy__", [](const Descriptor& self) { return Descriptor(self); });
-  type.attr("__hash__") = py::none();
+                             &Descriptor::padding_size_in_x);
+  bind_value(type);
 }
 
 }  // namespace traingraph::python

@@ -15,15 +15,6 @@ using Descriptor = MultiheadAttentionDescriptor;
 using Class = layers::MultiheadAttention;
 using Given = std::optional<std::vector<TensorOrArray>>;
 
-std::vector<Tensor> to_tensors(const Given& given, const char* name) {
-  std::vector<Tensor> tensors;
-  if (!given) return tensors;
-  for (const TensorOrArray& each : *given) {
-    tensors.push_back(to_tensor(each, name));
-  }
-  return tensors;
-}
-
 Descriptor make_descriptor(std::int64_t model_dimension,
                            std::int64_t head_count,
                            std::optional<std::int64_t> key_dimension,
@@ -66,14 +57,8 @@ void bind_descriptor(py::module_& m) {
       .def_readonly("dropout", &Descriptor::dropout)
       .def_readonly("has_biases", &Descriptor::has_biases)
       .def_readonly("has_attention_biases", &Descriptor::has_attention_biases)
-      .def_readonly("adds_zero_attention", &Descriptor::adds_zero_attention)
-      .def("__eq__",
-           [](const Descriptor& self, const py::object& other) {
-             return py::isinstance<Descriptor>(other) &&
-                    self == other.cast<const Descriptor&>();
-           })
-      .def("__copy__", [](const Descriptor& self) { return Descriptor(self); });
-  type.attr("__hash__") = py::none();
+      .def_readonly("adds_zero_attention", &Descriptor::adds_zero_attention);
+  bind_value(type);
 }
 
 // The tail of both constructors.
@@ -90,9 +75,10 @@ void bind_descriptor(py::module_& m) {
   py::arg("label") = ""
 #define TRAINGRAPH_OPTIONS                                                    \
   MultiheadAttentionOptions {                                                 \
-    .weights = to_tensors(weights, "weights"),                                \
-    .biases = to_tensors(biases, "biases"),                                   \
-    .attention_biases = to_tensors(attention_biases, "attention_biases"),     \
+    .weights = to_tensors(weights, "MultiheadAttention", "weights"),          \
+    .biases = to_tensors(biases, "MultiheadAttention", "biases"),             \
+    .attention_biases = to_tensors(attention_biases, "MultiheadAttention",    \
+                                   "attention_biases"),                       \
     .initializer = initializer, .key_source_dimension = key_source_dimension, \
     .value_source_dimension = value_source_dimension, .seed = seed            \
   }

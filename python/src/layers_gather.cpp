@@ -110,14 +110,8 @@ void bind_descriptor(py::module_& m) {
       .def_readonly("maximum_norm", &Descriptor::maximum_norm)
       .def_readonly("p_norm", &Descriptor::p_norm)
       .def_readonly("scales_gradient_by_frequency",
-                    &Descriptor::scales_gradient_by_frequency)
-      .def("__eq__",
-           [](const Descriptor& self, const py::object& other) {
-             return py::isinstance<Descriptor>(other) &&
-                    self == other.cast<const Descriptor&>();
-           })
-      .def("__copy__", [](const Descriptor& self) { return Descriptor(self); });
-  type.attr("__hash__") = py::none();
+                    &Descriptor::scales_gradient_by_frequency);
+  bind_value(type);
 }
 
 void bind_embedding(py::module_& m) {

@@ -18,20 +18,11 @@ ActivationDescriptor to_activation(const ActivationLike& activation) {
                     activation);
 }
 
-std::vector<Tensor> to_tensors(const Given& given, const char* what) {
-  std::vector<Tensor> tensors;
-  if (!given) return tensors;
-  for (const TensorOrArray& each : *given) {
-    tensors.push_back(to_tensor(each, what));
-  }
-  return tensors;
-}
-
 void bind_descriptor(py::module_& m) {
-  BoundClass<Descriptor>(m, "LSTMDescriptor",
-                         "Sizes are features: of each step, and of each layer "
-                         "and direction.")
-      .def(py::init([](std::int64_t input_size, std::int64_t hidden_size,
+  BoundClass<Descriptor> type(m, "LSTMDescriptor",
+                              "Sizes are features: of each step, and of each "
+                              "layer and direction.");
+  type.def(py::init([](std::int64_t input_size, std::int64_t hidden_size,
                        std::int64_t layer_count, bool uses_biases,
                        bool batch_first, bool is_bidirectional,
                        bool returns_sequences, float dropout,
@@ -65,14 +56,8 @@ void bind_descriptor(py::module_& m) {
                     "False: the output is the last hidden state.")
       .def_readonly("dropout", &Descriptor::dropout,
                     "Of the outputs of all layers but the last, in training.")
-      .def_readonly("result_mode", &Descriptor::result_mode)
-      .def("__eq__",
-           [](const Descriptor& self, const py::object& other) {
-             return py::isinstance<Descriptor>(other) &&
-                    self == other.cast<const Descriptor&>();
-           })
-      .def("__copy__", [](const Descriptor& self) { return Descriptor(self); })
-      .attr("__hash__") = py::none();
+      .def_readonly("result_mode", &Descriptor::result_mode);
+  bind_value(type);
 }
 
 // The tail of both constructors.
@@ -101,12 +86,14 @@ LSTMOptions make_options(
     const std::optional<ActivationLike>& output_result_activation,
     std::optional<RandomInitializerType> initializer) {
   LSTMOptions options{
-      .input_weights = to_tensors(input_weights, "input_weights"),
-      .hidden_weights = to_tensors(hidden_weights, "hidden_weights"),
-      .peephole_weights = to_tensors(peephole_weights, "peephole_weights"),
-      .biases = to_tensors(biases, "biases"),
+      .input_weights = to_tensors(input_weights, "LSTM", "input_weights"),
+      .hidden_weights = to_tensors(hidden_weights, "LSTM", "hidden_weights"),
+      .peephole_weights =
+          to_tensors(peephole_weights, "LSTM", "peephole_weights"),
+      .biases = to_tensors(biases, "LSTM", "biases"),
       .initializer = initializer};
   if (gate_activations) {
+    require_not_empty(*gate_activations, "LSTM", "gate_activations");
     for (const ActivationLike& each : *gate_activations) {
       options.gate_activations.push_back(to_activation(each));
     }

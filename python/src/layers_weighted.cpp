@@ -235,6 +235,12 @@ void bind_matmul(py::module_& m) {
            py::arg("transposes_y") = false, py::kw_only(),
            py::arg("label") = "")
       .def_property_readonly("descriptor", &Class::descriptor);
+  SimpleLayer<layers::GramMatrix, Layer, float>::bind(
+      m, "GramMatrix",
+      "(N, C, H, W) -> (N, C, 1, C): scale times the products of all pairs of "
+      "channels, summed over the image.",
+      py::arg("scale") = 1.0)
+      .def_property_readonly("scale", &layers::GramMatrix::scale);
 }
 
 }  // namespace

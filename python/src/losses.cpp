@@ -17,21 +17,22 @@ void bind_descriptor(py::module_& m) {
   BoundClass<Descriptor>(m, "LossDescriptor")
       .def(py::init([](LossType type, ReductionType reduction, float weight,
                        float label_smoothing, std::int64_t class_count,
-                       float epsilon, float delta) {
+                       float epsilon, float delta, std::int64_t ignore_index) {
              const Descriptor descriptor{.loss_type = type,
                                          .reduction_type = reduction,
                                          .weight = weight,
                                          .label_smoothing = label_smoothing,
                                          .class_count = class_count,
                                          .epsilon = epsilon,
-                                         .delta = delta};
+                                         .delta = delta,
+                                         .ignore_index = ignore_index};
              descriptor.validate();
              return descriptor;
            }),
            py::arg("loss_type"), py::arg("reduction_type") = "mean",
            py::arg("weight") = 1.0, py::arg("label_smoothing") = 0.0,
            whole("class_count") = 1, py::arg("epsilon") = 1e-7,
-           py::arg("delta") = 1.0)
+           py::arg("delta") = 1.0, whole("ignore_index") = -100)
       .def_readonly("loss_type", &Descriptor::loss_type)
       .def_readonly("reduction_type", &Descriptor::reduction_type)
       .def_readonly("weight", &Descriptor::weight)
@@ -39,16 +40,16 @@ void bind_descriptor(py::module_& m) {
       .def_readonly("class_count", &Descriptor::class_count)
       .def_readonly("epsilon", &Descriptor::epsilon)
       .def_readonly("delta", &Descriptor::delta)
+      .def_readonly("ignore_index", &Descriptor::ignore_index)
       .def("__copy__", [](const Descriptor& self) { return Descriptor(self); });
 }
 
 /// A loss of one type, of a descriptor that names the same.
-template <class Class>
-std::shared_ptr<Class> make_from(const Descriptor& descriptor,
-                                 const Given& weights,
-                                 const std::string& label) {
-  auto loss =
-      make_layer<Class>(label, descriptor, to_tensor(weights, "weights"));
+template <class Class, class... Weights>
+std::shared_ptr<Class> make_from(const std::string& label,
+                                 const Descriptor& descriptor,
+                                 const Weights&... weights) {
+  auto loss = make_layer<Class>(label, descriptor, weights...);
   const LossType type = loss->descriptor().loss_type;
   if (type == descriptor.loss_type) return loss;
   throw InvalidArgument(
@@ -71,7 +72,12 @@ struct LossOf {
   static void bind(py::module_& m, const char* name, const char* doc,
                    const Extra&... fields) {
     BoundClass<Class, Loss, std::shared_ptr<Class>>(m, name, doc)
-        .def(py::init(&make_from<Class>), py::arg("descriptor"), py::kw_only(),
+        .def(py::init([](const Descriptor& descriptor, const Given& weights,
+                         const std::string& label) {
+               return make_from<Class>(label, descriptor,
+                                       to_tensor(weights, "weights"));
+             }),
+             py::arg("descriptor"), py::kw_only(),
              py::arg("weights") = py::none(), py::arg("label") = "")
         .def(py::init([](ReductionType reduction, FieldOf<kFields>... values,
                          float weight, const Given& weights,
@@ -88,22 +94,60 @@ struct LossOf {
   }
 };
 
+/// The losses over classes.
+template <class Class>
+void bind_class_loss(py::module_& m, const char* name, const char* doc) {
+  BoundClass<Class, Loss, std::shared_ptr<Class>>(m, name, doc)
+      .def(py::init([](const Descriptor& descriptor, const Given& weights,
+                       const Given& class_weights, const std::string& label) {
+             return make_from<Class>(label, descriptor,
+                                     to_tensor(weights, "weights"),
+                                     to_tensor(class_weights, "class_weights"));
+           }),
+           py::arg("descriptor"), py::kw_only(),
+           py::arg("weights") = py::none(),
+           py::arg("class_weights") = py::none(), py::arg("label") = "")
+      .def(py::init([](ReductionType reduction, float label_smoothing,
+                       std::int64_t class_count, std::int64_t ignore_index,
+                       float weight, const Given& weights,
+                       const Given& class_weights, const std::string& label) {
+             const Descriptor options{.reduction_type = reduction,
+                                      .weight = weight,
+                                      .label_smoothing = label_smoothing,
+                                      .class_count = class_count,
+                                      .ignore_index = ignore_index};
+             return make_layer<Class>(
+                 label, options, to_tensor(weights, "weights"),
+                 to_tensor(class_weights, "class_weights"));
+           }),
+           py::arg("reduction_type") = "mean", py::kw_only(),
+           py::arg("label_smoothing") = 0.0, whole("class_count") = 1,
+           whole("ignore_index") = -100, py::arg("weight") = 1.0,
+           py::arg("weights") = py::none(),
+           py::arg("class_weights") = py::none(), py::arg("label") = "");
+}
+
 }  // namespace
 
 void bind_losses(py::module_& m) {
   bind_descriptor(m);
   BoundClass<Loss, Layer, std::shared_ptr<Loss>>(
       m, "Loss",
-      "A layer with sources prediction, labels and optionally weights; labels "
-      "have the prediction's shape. weight: one factor; weights: broadcast to "
-      "the element losses.")
+      "A layer with sources prediction, labels and optionally weights. Labels "
+      "have the prediction's shape, give or take axes of size 1 behind the "
+      "first; those of losses without classes and samples may broadcast to it; "
+      "those of the class losses may be int32 or int64 indices of classes, "
+      "(N, H, W) for (N, K, H, W). weight: one factor; weights: broadcast to "
+      "the element losses; class_weights: one for each class.")
       .def(py::init([](const Descriptor& descriptor, const Given& weights,
-                       const std::string& label) {
+                       const Given& class_weights, const std::string& label) {
              return make_layer<Loss>(label, descriptor,
-                                     to_tensor(weights, "weights"));
+                                     to_tensor(weights, "weights"),
+                                     to_tensor(class_weights, "class_weights"));
            }),
            py::arg("descriptor"), py::arg("weights") = py::none(),
-           py::kw_only(), py::arg("label") = "")
+           py::kw_only(), py::arg("class_weights") = py::none(),
+           py::arg("label") = "")
       .def_static(
           "supports_data_type",
           [](DataType data_type, const DeviceLike& device) {
@@ -112,25 +156,32 @@ void bind_losses(py::module_& m) {
           py::arg("data_type"), py::arg("device"),
           "May a source of a loss have this type on this device?")
       .def_property_readonly("descriptor", &Loss::descriptor)
-      .def_property_readonly("weights", [](const Loss& self) {
-        return self.weights() ? std::optional(self.weights()) : std::nullopt;
+      .def_property_readonly("weights",
+                             [](const Loss& self) {
+                               return self.weights()
+                                          ? std::optional(self.weights())
+                                          : std::nullopt;
+                             })
+      .def_property_readonly("class_weights", [](const Loss& self) {
+        return self.class_weights() ? std::optional(self.class_weights())
+                                    : std::nullopt;
       });
   using D = Descriptor;
   const auto label_smoothing = [] { return py::arg("label_smoothing"); };
-  const auto class_count = [] { return whole("class_count"); };
   LossOf<losses::MeanAbsoluteError>::bind(m, "MeanAbsoluteError", "|y - t|");
   LossOf<losses::MeanSquaredError>::bind(m, "MeanSquaredError", "(y - t)^2");
-  LossOf<losses::SoftmaxCrossEntropy, &D::label_smoothing,
-         &D::class_count>::bind(m, "SoftmaxCrossEntropy",
-                                "-sum_c t ln softmax(y), over axis 1.",
-                                label_smoothing() = 0.0, class_count() = 1);
+  bind_class_loss<losses::SoftmaxCrossEntropy>(
+      m, "SoftmaxCrossEntropy",
+      "-sum_c t ln softmax(y), over axis 1. Labels are shares of each class, "
+      "or "
+      "indices of classes; then ignore_index is no label at all, and the mean "
+      "divides by the class weights of the others.");
   LossOf<losses::SigmoidCrossEntropy, &D::label_smoothing>::bind(
       m, "SigmoidCrossEntropy", "max(y, 0) - y t + ln(1 + exp(-|y|))",
       label_smoothing() = 0.0);
-  LossOf<losses::CategoricalCrossEntropy, &D::label_smoothing,
-         &D::class_count>::bind(m, "CategoricalCrossEntropy",
-                                "-sum_c t ln y, over axis 1.",
-                                label_smoothing() = 0.0, class_count() = 1);
+  bind_class_loss<losses::CategoricalCrossEntropy>(
+      m, "CategoricalCrossEntropy",
+      "-sum_c t ln y, over axis 1; labels as those of SoftmaxCrossEntropy.");
   LossOf<losses::Hinge>::bind(m, "Hinge", "max(0, 1 - (2 t - 1) y)");
   LossOf<losses::Huber, &D::delta>::bind(
       m, "Huber", "e = y - t: e^2 / 2, or delta (|e| - delta / 2) beyond delta",
@@ -140,6 +191,7 @@ void bind_losses(py::module_& m) {
   LossOf<losses::Log, &D::epsilon>::bind(
       m, "Log", "-t ln(y + epsilon) - (1 - t) ln(1 - y + epsilon)",
       py::arg("epsilon") = 1e-7);
+  bind_yolo_loss(m);
 }
 
 }  // namespace traingraph::python

@@ -10,6 +10,7 @@ PYBIND11_MODULE(_core_of_main, m, pybind11::mod_gil_not_used()) {
   bind_errors(m);
   bind_types(m);
   bind_device(m);
+  bind_optimizer_device_data(m);
   bind_tensor(m);
   bind_layers(m);
   bind_losses(m);

@@ -57,6 +57,14 @@ std::vector<Tensor> take_inputs(const OpInfo& op, const py::args& args,
   return inputs;
 }
 
+Phase to_phase(const OpInfo& op, const std::string& name) {
+  if (name == "forward") return Phase::Forward;
+  if (name == "gradient") return Phase::Gradient;
+  if (name == "update") return Phase::Update;
+  fail(op, "there is no such phase", "one of forward, gradient, update",
+       '"' + name + '"');
+}
+
 py::object to_result(const OpInfo& op, std::vector<Tensor> results) {
   if (op.results.empty()) return py::none();
   if (op.results.size() == 1) return py::cast(results.at(0));
@@ -67,12 +75,14 @@ py::object call(const OpInfo& op, Graph& graph, const py::args& args,
                 const py::kwargs& kwargs) {
   py::dict keywords = py::dict(kwargs.attr("copy")());
   const auto name = keywords.attr("pop")("name", "").cast<std::string>();
+  const py::str phase_name(keywords.attr("pop")("phase", "forward"));
+  const Phase phase = to_phase(op, phase_name);
   std::vector<Tensor> inputs = take_inputs(op, args, keywords);
   Attributes attributes = op.default_attributes;
   set_attributes(attributes, keywords, std::string(op.name));
   return to_result(op, without_gil([&] {
                      return graph.op(op.kind, std::move(attributes),
-                                     std::move(inputs), name);
+                                     std::move(inputs), name, phase);
                    }));
 }
 
@@ -103,13 +113,14 @@ std::string signature(const OpInfo& op) {
             (i >= num_required ? " = None" : "");
   }
   if (!ends_with_star) text += ", *";
-  return text + signature_of(op.default_attributes) + ", name: str = '') -> " +
-         result_type(op);
+  return text + signature_of(op.default_attributes) +
+         ", name: str = '', phase: str = 'forward') -> " + result_type(op);
 }
 
 std::string documentation(const OpInfo& op) {
   std::string text =
-      signature(op) + "\n\nAppends one `" + std::string(op.name) + "` op.";
+      signature(op) + "\n\nAppends one `" + std::string(op.name) +
+      "` op, which runs in `phase`: forward, gradient or update.";
   std::string mutated;
   for (const OpInput& input : op.inputs) {
     if (input.is_mutated) mutated += " " + std::string(input.name);

@@ -40,9 +40,14 @@ Value one_of(const char* op, const char* name,
 /// Makes a layer that Python owns, with a label when one is given.
 template <class Layer, class... Args>
 std::shared_ptr<Layer> make_layer(const std::string& label, Args&&... args) {
-  auto layer = std::make_shared<Layer>(std::forward<Args>(args)...);
-  if (!label.empty()) layer->set_label(label);
-  return layer;
+  const auto make = [&] {
+    auto layer = std::make_shared<Layer>(std::forward<Args>(args)...);
+    if (!label.empty()) layer->set_label(label);
+    return layer;
+  };
+  // Parameters may be large. A layer needs no device, so that a forked child
+  // may make some.
+  return has_lost_device_threads() ? make() : without_gil(make);
 }
 
 /// Binds a layer whose keywords are its constructor's parameters.

@@ -29,7 +29,9 @@ std::string one_name(const std::string& label, const std::string& name) {
                                   .hint = {}});
 }
 
-Tensor make(const TensorDescriptor& descriptor, const std::string& label,
+/// Of sequences, too, which keep their lengths.
+template <class Descriptor>
+Tensor make(const Descriptor& descriptor, const std::string& label,
             const Contents& contents) {
   const int num_given = contents.data.has_value() + contents.fill.has_value() +
                         contents.random_initializer.has_value();
@@ -55,6 +57,19 @@ Tensor make(const TensorDescriptor& descriptor, const std::string& label,
   const py::array array =
       converted(*contents.data, descriptor.data_type, context);
   return Tensor(descriptor, read_only_data(array, context), label, batch_axis);
+}
+
+/// copy.copy(), copy.deepcopy() and pickle come here.
+py::object refuse_copy(const Tensor& self, const py::object&) {
+  throw UnsupportedError(
+      ErrorInfo{.op = "copy",
+                .node = label_of(self),
+                .what = "a tensor is a handle, by which graphs know it, and is "
+                        "neither copied nor pickled",
+                .expected = {},
+                .got = {},
+                .hint = "Make another one: traingraph.Tensor(x.descriptor, "
+                        "data=x.numpy())."});
 }
 
 /// A view that stays valid when the tensor gets other host data later.
@@ -116,30 +131,6 @@ Array to_numpy(const Tensor& self) {
   });
   return array;
 }
-
-py::typing::Dict<py::str, Array> optimizer_data(const Tensor& self) {
-  py::typing::Dict<py::str, Array> result;
-  const auto slots = without_gil([&] { return self.optimizer_data(); });
-  for (const OptimizerData& slot : slots) {
-    Array array = new_array(slot.descriptor);
-    std::memcpy(bytes_of(array).data(), slot.data.data(),
-                std::min(slot.data.size(), bytes_of(array).size()));
-    array.attr("flags").attr("writeable") = false;
-    result[py::str(slot.name)] = array;
-  }
-  return result;
-}
-
-struct ReadList {
-  ReadList(const std::vector<HostArray>& sources, const Context& context) {
-    for (const HostArray& source : sources) {
-      arrays.push_back(as_array(source, context));
-      data.push_back(read_only_data(arrays.back(), context));
-    }
-  }
-  std::vector<py::array> arrays;
-  std::vector<TensorData> data;
-};
 
 /// Bytes of unknown meaning have no descriptor, so only their size is checked.
 py::array array_of(const py::buffer& buffer) {
@@ -209,8 +200,15 @@ void bind_tensor_class(py::module_& m) {
       "random_initializer: random values from the platform's seed. batch_axis, "
       "for inputs and labels: the axis whose size is the batch or a whole "
       "multiple of it; None when the tensor is the same at any batch size. "
+      "Sequences know their batch: axis 0. "
       "Raises ShapeError on a size below 1, DTypeError when data has another "
       "type, InvalidArgument on an axis that is not there.");
+  // Before its base, which would forget the lengths.
+  tensor.def(py::init([](const SequenceDescriptor& descriptor,
+                         TRAINGRAPH_TENSOR_PARAMETERS) {
+               return make(descriptor, TRAINGRAPH_TENSOR_CONTENTS);
+             }),
+             py::arg("descriptor"), TRAINGRAPH_TENSOR_ARGUMENTS);
   tensor
       .def(py::init([](const TensorDescriptor& descriptor,
                        TRAINGRAPH_TENSOR_PARAMETERS) {
@@ -219,7 +217,8 @@ void bind_tensor_class(py::module_& m) {
            py::arg("descriptor"), TRAINGRAPH_TENSOR_ARGUMENTS)
       .def(py::init(
                [](Shape shape, DataType type, TRAINGRAPH_TENSOR_PARAMETERS) {
-                 return make({shape, type}, TRAINGRAPH_TENSOR_CONTENTS);
+                 return make(TensorDescriptor{shape, type},
+                             TRAINGRAPH_TENSOR_CONTENTS);
                }),
            py::arg("shape"), py::arg("data_type") = DataType::Float32,
            TRAINGRAPH_TENSOR_ARGUMENTS)
@@ -235,8 +234,26 @@ void bind_tensor_class(py::module_& m) {
           whole("batch_size"), py::arg("data_type") = DataType::Float32,
           TRAINGRAPH_TENSOR_ARGUMENTS,
           "A tensor of shape (batch_size, feature_channel_count, height, "
-          "width).");
+          "width).")
+      .def_static(
+          "random",
+          [](Shape shape, RandomInitializerType initializer,
+             std::int64_t fan_in, std::int64_t fan_out, float gain,
+             const std::string& label, std::optional<int> batch_axis) {
+            return Tensor::random({shape}, initializer, fan_in, fan_out, label,
+                                  batch_axis, gain);
+          },
+          py::arg("shape"), py::arg("initializer"), py::kw_only(),
+          whole("fan_in") = 0, whole("fan_out") = 0, py::arg("gain") = 1.0,
+          py::arg("label") = "", whole("batch_axis") = 0,
+          "Random values from the platform's seed, times gain. fan_in, "
+          "fan_out: "
+          "0 derives them from the shape, (out, in, ...); for He's "
+          "initializers "
+          "by the outputs give fan_in the fan of the outputs.");
   bind_sequence_tensors(tensor);
+  bind_optimizer_data(tensor);
+  bind_quantization(tensor);
   tensor
       .def_property_readonly("tensor_id", never_waits(&Tensor::tensor_id),
                              "Unique in the process.")
@@ -314,19 +331,7 @@ void bind_tensor_class(py::module_& m) {
           py::arg("data"), py::arg("device"),
           "set_data(); ML Compute's name. It reaches the device at once when "
           "that holds the tensor, else when a graph is compiled for it.")
-      .def_property_readonly(
-          "optimizer_data", &optimizer_data,
-          "Read-only copies of the optimizer's host buffers by name, in its "
-          "order. bind_optimizer_data() writes.")
-      .def("synchronize_optimizer_data", &Tensor::synchronize_optimizer_data,
-           "Device to host for the optimizer's buffers.")
-      .def(
-          "bind_optimizer_data",
-          [](const Tensor& self, const std::vector<HostArray>& data) {
-            const ReadList list(data, {"bind_optimizer_data", label_of(self)});
-            without_gil([&] { self.bind_optimizer_data(list.data); });
-          },
-          py::arg("data"), "Host to device: one array per buffer, in order.")
+      .def("__reduce_ex__", &refuse_copy, py::arg("protocol"))
       .def("__eq__",
            [](const Tensor& self, const py::object& other) {
              return py::isinstance<Tensor>(other) &&

@@ -42,9 +42,12 @@ Execution execute(TrainingGraph& self, const Arrays& inputs_data,
                   std::int64_t batch_size, bool skip_writing, bool synchronous,
                   bool profiling, bool for_inference, bool per_layer,
                   const Handler& handler, const Arrays& outputs_data) {
-  const NamedArrays inputs(inputs_data, "execute");
-  const NamedArrays labels(labels_data, "execute");
-  const NamedArrays weights(weights_data, "execute");
+  const auto used = [&](const Arrays& data) {
+    return skip_writing ? Arrays() : data;
+  };
+  const NamedArrays inputs(used(inputs_data), "execute");
+  const NamedArrays labels(used(labels_data), "execute");
+  const NamedArrays weights(used(weights_data), "execute");
   return run("execute",
              {batch_size, skip_writing, synchronous, profiling, for_inference,
               per_layer, handler, outputs_data},
@@ -100,9 +103,12 @@ Execution infer(InferenceGraph& self, const Arrays& inputs_data,
                 std::int64_t batch_size, bool skip_writing, bool synchronous,
                 bool profiling, bool per_layer, const Handler& handler,
                 const Arrays& outputs_data) {
-  const NamedArrays inputs(inputs_data, "execute");
-  const NamedArrays labels(labels_data, "execute");
-  const NamedArrays weights(weights_data, "execute");
+  const auto used = [&](const Arrays& data) {
+    return skip_writing ? Arrays() : data;
+  };
+  const NamedArrays inputs(used(inputs_data), "execute");
+  const NamedArrays labels(used(labels_data), "execute");
+  const NamedArrays weights(used(weights_data), "execute");
   const bool has_labels = labels_data || weights_data;
   return run("execute",
              {batch_size, skip_writing, synchronous, profiling, false,
@@ -275,21 +281,17 @@ void bind_optimizer_methods(Training& graph) {
       .def(
           "bind_optimizer_data",
           [](TrainingGraph& self, const std::vector<HostArray>& data,
-             const Tensor& tensor) {
-            const Context context{"bind_optimizer_data", label_of(tensor)};
-            std::vector<py::array> arrays;
-            std::vector<TensorData> list;
-            for (const HostArray& source : data) {
-              arrays.push_back(as_array(source, context));
-              list.push_back(read_only_data(arrays.back(), context));
-            }
+             const Tensor& tensor, const DeviceBuffers& device_data) {
+            const ReadList list(data,
+                                {"bind_optimizer_data", label_of(tensor)});
             without_gil([&] {
               self.synchronize();
-              self.bind_optimizer_data(list, tensor);
+              self.bind_optimizer_data(list.data, tensor,
+                                       to_buffers(device_data));
             });
           },
-          py::arg("data"), py::arg("tensor"),
-          "Optimizer state of a parameter to the device, one array per buffer.")
+          py::arg("data"), py::arg("tensor"), py::kw_only(),
+          py::arg("device_data") = py::none(), kBindOptimizerDataDoc)
       .def_property(
           "random_step", released(&TrainingGraph::random_step),
           py::cpp_function(

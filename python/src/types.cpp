@@ -142,16 +142,24 @@ void fail_enum(const char* type, std::string_view got,
 
 DataType to_data_type(const py::object& dtype, const char* op,
                       std::string_view node) {
-  // 'f4', 'b1', ...: kind and size, whatever the platform calls the type.
-  const std::string code = py::str(dtype.attr("kind")).cast<std::string>() +
-                           py::str(dtype.attr("itemsize")).cast<std::string>();
-  if (code == "f4") return DataType::Float32;
-  if (code == "f2") return DataType::Float16;
-  if (code == "b1") return DataType::Boolean;
-  if (code == "i8") return DataType::Int64;
-  if (code == "i4") return DataType::Int32;
-  if (code == "i1") return DataType::Int8;
-  if (code == "u1") return DataType::UInt8;
+  // Kind and size, whatever the platform calls the type; read from NumPy's
+  // structure, since every call of a graph asks for each of its arrays.
+  struct Row {
+    char kind;
+    py::ssize_t size;
+    DataType type;
+  };
+  static constexpr Row kRows[]{
+      {'f', 4, DataType::Float32}, {'f', 2, DataType::Float16},
+      {'b', 1, DataType::Boolean}, {'i', 8, DataType::Int64},
+      {'i', 4, DataType::Int32},   {'i', 1, DataType::Int8},
+      {'u', 1, DataType::UInt8}};
+  const auto type = py::reinterpret_borrow<py::dtype>(dtype);
+  const char kind = type.kind();
+  const py::ssize_t size = type.itemsize();
+  for (const Row& row : kRows) {
+    if (row.kind == kind && row.size == size) return row.type;
+  }
   fail_data_type(py::str(dtype).cast<std::string>(), op, node);
 }
 
@@ -194,6 +202,7 @@ bool load_integers(py::handle source, std::vector<std::int64_t>& integers) {
     if (value == -1 && PyErr_Occurred()) {
       // A one-element array has __index__ only as a scalar.
       PyErr_Clear();
+      require_in_range(source);
     } else {
       integers.push_back(value);
       return true;
@@ -213,6 +222,7 @@ bool load_integers(py::handle source, std::vector<std::int64_t>& integers) {
         PyNumber_AsSsize_t(item.ptr(), PyExc_OverflowError);
     if (value == -1 && PyErr_Occurred()) {
       PyErr_Clear();
+      require_in_range(item);
       return false;
     }
     integers.push_back(value);

@@ -56,6 +56,7 @@ __all__: list[str] = [
     "GELU",
     "Gather",
     "GradientClippingType",
+    "GramMatrix",
     "Graph",
     "GroupNormalization",
     "HardShrink",
@@ -85,12 +86,14 @@ __all__: list[str] = [
     "MeanAbsoluteError",
     "MeanSquaredError",
     "MemoryReport",
+    "Mish",
     "MultiheadAttention",
     "MultiheadAttentionDescriptor",
     "NormalizationLayer",
     "OP_NAMES",
     "Optimizer",
     "OptimizerDescriptor",
+    "PReLU",
     "Padding",
     "PaddingPolicy",
     "PaddingType",
@@ -108,12 +111,15 @@ __all__: list[str] = [
     "ReductionType",
     "ReflectionPadding",
     "RegularizationType",
+    "ReplicationPadding",
     "Reshape",
     "SELU",
     "SGD",
+    "SampleMode",
     "Scatter",
     "Selection",
     "SequenceDescriptor",
+    "SiLU",
     "Sigmoid",
     "SigmoidCrossEntropy",
     "Slice",
@@ -130,11 +136,15 @@ __all__: list[str] = [
     "Tensor",
     "TensorData",
     "TensorDescriptor",
+    "TensorOptimizerDeviceData",
     "TensorParameter",
     "Threshold",
     "TrainingGraph",
     "Transpose",
+    "Upsample",
     "WeightedLayer",
+    "YOLOLoss",
+    "YOLOLossDescriptor",
     "ZeroPadding",
     "num_threads",
     "set_num_threads",
@@ -165,6 +175,9 @@ class RandomInitializerType(enum.IntEnum):
     uniform = 1
     glorot_uniform = 2
     xavier = 3
+    he_uniform = 100
+    he_normal = 101
+    orthogonal = 102
     def __str__(self) -> str: ...
 
 class ActivationType(enum.IntEnum):
@@ -190,6 +203,8 @@ class ActivationType(enum.IntEnum):
     hard_swish = 19
     clamp = 20
     gelu_tanh = 100
+    silu = 101
+    mish = 102
     def __str__(self) -> str: ...
 
 class ArithmeticOperation(enum.IntEnum):
@@ -282,12 +297,18 @@ class PaddingType(enum.IntEnum):
     reflect = 1
     symmetric = 2
     constant = 3
+    replicate = 100
     def __str__(self) -> str: ...
 
 class PoolingType(enum.IntEnum):
     max = 1
     average = 2
     l2_norm = 3
+    def __str__(self) -> str: ...
+
+class SampleMode(enum.IntEnum):
+    nearest = 0
+    linear = 1
     def __str__(self) -> str: ...
 
 class SoftmaxOperation(enum.IntEnum):
@@ -459,12 +480,21 @@ class Device:
         """
         Waits until all work enqueued on any device is over.
         """
+    @staticmethod
+    def with_gpu_devices(gpus: collections.abc.Sequence[str]) -> Device:
+        """
+        The GPU with this name, one of gpu_devices. Raises UnsupportedError for more than one name, InvalidArgument for none and for others, DeviceError without a GPU.
+        """
     def __copy__(self) -> Device: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
-    def __init__(self, type: DeviceType | str) -> None:
+    def __init__(
+        self,
+        type: DeviceType | str = "any",
+        selects_multiple_compute_devices: bool = False,
+    ) -> None:
         """
-        Raises DeviceError, with the reason, when it is not available.
+        Raises DeviceError, with the reason, when it is not available. selects_multiple_compute_devices is a permission: work runs on one GPU all the same.
         """
     def __repr__(self) -> str: ...
     def computes_in(self, data_type: DataType | DTypeLike) -> bool:
@@ -493,6 +523,17 @@ class Device:
         What was asked for.
         """
 
+class TensorOptimizerDeviceData:
+    """
+    Optimizer buffer of a parameter on a device: a handle that Tensor.optimizer_device_data gives and bind_optimizer_data() takes. Keeps the memory alive.
+    """
+    @property
+    def device(self) -> Device: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def size_in_bytes(self) -> int: ...
+
 class TensorData:
     """
     Host memory of an array, without a copy; keeps the array alive.
@@ -514,7 +555,7 @@ class Tensor:
     """
     A named, typed array that graphs are wired with. It may hold data on the host, on a device, or neither (an intermediate result).
 
-    data: contents, copied; fill: one value everywhere; random_initializer: random values from the platform's seed. batch_axis, for inputs and labels: the axis whose size is the batch or a whole multiple of it; None when the tensor is the same at any batch size. Raises ShapeError on a size below 1, DTypeError when data has another type, InvalidArgument on an axis that is not there.
+    data: contents, copied; fill: one value everywhere; random_initializer: random values from the platform's seed. batch_axis, for inputs and labels: the axis whose size is the batch or a whole multiple of it; None when the tensor is the same at any batch size. Sequences know their batch: axis 0. Raises ShapeError on a size below 1, DTypeError when data has another type, InvalidArgument on an axis that is not there.
     """
     @staticmethod
     def image(
@@ -533,6 +574,20 @@ class Tensor:
     ) -> Tensor:
         """
         A tensor of shape (batch_size, feature_channel_count, height, width).
+        """
+    @staticmethod
+    def random(
+        shape: collections.abc.Sequence[int] | int,
+        initializer: RandomInitializerType | str,
+        *,
+        fan_in: int = 0,
+        fan_out: int = 0,
+        gain: float = 1.0,
+        label: str = "",
+        batch_axis: int | None = 0,
+    ) -> Tensor:
+        """
+        Random values from the platform's seed, times gain. fan_in, fan_out: 0 derives them from the shape, (out, in, ...); for He's initializers by the outputs give fan_in the fan of the outputs.
         """
     @staticmethod
     def sequence(
@@ -568,6 +623,18 @@ class Tensor:
     @typing.overload
     def __init__(
         self,
+        descriptor: SequenceDescriptor,
+        *,
+        label: str = "",
+        name: str = "",
+        data: ArrayLike | None = None,
+        fill: float | None = None,
+        random_initializer: RandomInitializerType | str | None = None,
+        batch_axis: int | None = 0,
+    ) -> None: ...
+    @typing.overload
+    def __init__(
+        self,
         descriptor: TensorDescriptor,
         *,
         label: str = "",
@@ -590,6 +657,7 @@ class Tensor:
         random_initializer: RandomInitializerType | str | None = None,
         batch_axis: int | None = 0,
     ) -> None: ...
+    def __reduce_ex__(self, protocol: Any) -> Any: ...
     def __repr__(self) -> str: ...
     def bind_and_write_data(
         self,
@@ -600,10 +668,13 @@ class Tensor:
         set_data(); ML Compute's name. It reaches the device at once when that holds the tensor, else when a graph is compiled for it.
         """
     def bind_optimizer_data(
-        self, data: collections.abc.Sequence[NDArray[Any] | TensorData | SupportsDLPack]
+        self,
+        data: collections.abc.Sequence[NDArray[Any] | TensorData | SupportsDLPack],
+        *,
+        device_data: collections.abc.Sequence[TensorOptimizerDeviceData] | None = None,
     ) -> None:
         """
-        Host to device: one array per buffer, in order.
+        Optimizer state of a parameter to the device: one array per buffer, in the optimizer's order. With `device_data`, buffers of a parameter of the same size, these are copied instead, after the work enqueued so far; `data` may be empty then, and does not count. Raises InvalidArgument, ShapeError, DTypeError.
         """
     def copy_data_from_device_memory(
         self, out: NDArray[Any] | TensorData | SupportsDLPack
@@ -611,9 +682,29 @@ class Tensor:
         """
         Device to `out`.
         """
+    def dequantized(
+        self,
+        type: DataType | DTypeLike,
+        scale: float | Tensor | ArrayLike,
+        bias: int | Tensor | ArrayLike,
+        axis: int | None = None,
+    ) -> Tensor:
+        """
+        The reverse of quantized(), to float32: (q - bias) * scale.
+        """
     def numpy(self) -> NDArray[Any]:
         """
         A copy of the newest values: the device's, waiting for work in flight, or the host's. Raises StateError when neither has any.
+        """
+    def quantized(
+        self,
+        type: DataType | DTypeLike,
+        scale: float | Tensor | ArrayLike,
+        bias: int | Tensor | ArrayLike,
+        axis: int | None = None,
+    ) -> Tensor:
+        """
+        A new tensor of integers, int8, uint8 or int32, from float32: round(x / scale) + bias, ties to even, saturated to the type; NaN becomes the bias. Of the newest values, at once: no node of a graph. scale and bias are numbers, or with `axis` have one for each index on it. Raises StateError without values, DTypeError, ShapeError, InvalidArgument.
         """
     def set_data(self, data: ArrayLike) -> None:
         """
@@ -662,6 +753,11 @@ class Tensor:
     def optimizer_data(self) -> dict[str, NDArray[Any]]:
         """
         Read-only copies of the optimizer's host buffers by name, in its order. bind_optimizer_data() writes.
+        """
+    @property
+    def optimizer_device_data(self) -> list[TensorOptimizerDeviceData]:
+        """
+        The same buffers on the device, in the optimizer's order; empty before one was compiled.
         """
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -946,6 +1042,40 @@ class Clamp(Activation):
         self, min_value: float, max_value: float, *, label: str = ""
     ) -> None: ...
 
+class SiLU(Activation):
+    """
+    x / (1 + exp(-x))
+    """
+    def __init__(self, *, label: str = "") -> None: ...
+
+class Mish(Activation):
+    """
+    x * tanh(ln(1 + exp(x)))
+    """
+    def __init__(self, *, label: str = "") -> None: ...
+
+class PReLU(Layer):
+    """
+    x > 0 ? x : w * x, with a slope that is trained: one for all elements, or one for each channel, axis 1. weights: (1), (C) or (1, C, 1, 1), else count of them with the value slope.
+    """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
+    @typing.overload
+    def __init__(
+        self, count: int = 1, slope: float = 0.25, *, label: str = ""
+    ) -> None: ...
+    @typing.overload
+    def __init__(self, *, weights: Tensor | ArrayLike, label: str = "") -> None: ...
+    @property
+    def weights(self) -> Tensor: ...
+    @property
+    def weights_parameter(self) -> TensorParameter: ...
+
 class Arithmetic(Layer):
     """
     One source for unary operations, else x and y, broadcast.
@@ -1066,6 +1196,35 @@ class Transpose(Layer):
     ) -> None: ...
     @property
     def dimensions(self) -> tuple[int, ...]: ...
+
+class Upsample(Layer):
+    """
+    Images (N, C, H, W) at the size `shape`, (height, width), or sequences (N, C, W) and rows of images at (width); any ratio.
+    """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
+    def __init__(
+        self,
+        shape: collections.abc.Sequence[int] | int,
+        sample_mode: SampleMode | str = "nearest",
+        aligns_corners: bool = False,
+        *,
+        label: str = "",
+    ) -> None: ...
+    @property
+    def aligns_corners(self) -> bool:
+        """
+        Are the first and the last samples those of the source? Else the edges of the image are. For linear sampling.
+        """
+    @property
+    def sample_mode(self) -> SampleMode: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
 
 class Concatenation(Layer):
     """
@@ -1190,6 +1349,14 @@ class SymmetricPadding(Padding):
         self, padding: collections.abc.Sequence[int] | int, *, label: str = ""
     ) -> None: ...
 
+class ReplicationPadding(Padding):
+    """
+    Repeats the border sample.
+    """
+    def __init__(
+        self, padding: collections.abc.Sequence[int] | int, *, label: str = ""
+    ) -> None: ...
+
 class ConstantPadding(Padding):
     """
     Pads with one value.
@@ -1246,6 +1413,8 @@ class PoolingDescriptor:
         padding_policy: PaddingPolicy | str = "same",
         padding_sizes: collections.abc.Sequence[int] | int | None = None,
         count_includes_padding: bool = False,
+        *,
+        ceil_mode: bool = False,
     ) -> PoolingDescriptor: ...
     @staticmethod
     def l2_norm(
@@ -1254,6 +1423,8 @@ class PoolingDescriptor:
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         padding_policy: PaddingPolicy | str = "same",
         padding_sizes: collections.abc.Sequence[int] | int | None = None,
+        *,
+        ceil_mode: bool = False,
     ) -> PoolingDescriptor: ...
     @staticmethod
     def max(
@@ -1262,6 +1433,8 @@ class PoolingDescriptor:
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         padding_policy: PaddingPolicy | str = "same",
         padding_sizes: collections.abc.Sequence[int] | int | None = None,
+        *,
+        ceil_mode: bool = False,
     ) -> PoolingDescriptor: ...
     def __copy__(self) -> PoolingDescriptor: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -1274,7 +1447,14 @@ class PoolingDescriptor:
         padding_policy: PaddingPolicy | str = "same",
         padding_sizes: collections.abc.Sequence[int] | int | None = None,
         count_includes_padding: bool = False,
+        *,
+        ceil_mode: bool = False,
     ) -> None: ...
+    @property
+    def ceil_mode(self) -> bool:
+        """
+        Does a last window count that begins inside the padded image and ends behind it?
+        """
     @property
     def count_includes_padding(self) -> bool: ...
     @property
@@ -1308,7 +1488,7 @@ class PoolingDescriptor:
 
 class Pooling(Layer):
     """
-    (N, C, H, W) -> (N, C, H', W'), over windows.
+    (N, C, H, W) -> (N, C, H', W'), over windows; (N, C, L) is an image of one row.
     """
     @staticmethod
     def supports_data_type(
@@ -1332,6 +1512,7 @@ class Pooling(Layer):
         *,
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         count_includes_padding: bool = False,
+        ceil_mode: bool = False,
         label: str = "",
     ) -> None: ...
     @property
@@ -1352,6 +1533,8 @@ class MaxPooling(Pooling):
         *,
         kernel_sizes: collections.abc.Sequence[int] | int | None = None,
         strides: collections.abc.Sequence[int] | int | None = None,
+        dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
+        ceil_mode: bool = False,
         label: str = "",
     ) -> None: ...
 
@@ -1370,6 +1553,8 @@ class L2NormPooling(Pooling):
         *,
         kernel_sizes: collections.abc.Sequence[int] | int | None = None,
         strides: collections.abc.Sequence[int] | int | None = None,
+        dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
+        ceil_mode: bool = False,
         label: str = "",
     ) -> None: ...
 
@@ -1389,6 +1574,8 @@ class AveragePooling(Pooling):
         *,
         kernel_sizes: collections.abc.Sequence[int] | int | None = None,
         strides: collections.abc.Sequence[int] | int | None = None,
+        dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
+        ceil_mode: bool = False,
         label: str = "",
     ) -> None: ...
 
@@ -1625,6 +1812,21 @@ class MatMul(Layer):
     ) -> None: ...
     @property
     def descriptor(self) -> MatMulDescriptor: ...
+
+class GramMatrix(Layer):
+    """
+    (N, C, H, W) -> (N, C, 1, C): scale times the products of all pairs of channels, summed over the image.
+    """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
+    def __init__(self, scale: float = 1.0, *, label: str = "") -> None: ...
+    @property
+    def scale(self) -> float: ...
 
 class Gather(Layer):
     """
@@ -2149,6 +2351,7 @@ class LossDescriptor:
         class_count: int = 1,
         epsilon: float = 1e-07,
         delta: float = 1.0,
+        ignore_index: int = -100,
     ) -> None: ...
     @property
     def class_count(self) -> int: ...
@@ -2156,6 +2359,8 @@ class LossDescriptor:
     def delta(self) -> float: ...
     @property
     def epsilon(self) -> float: ...
+    @property
+    def ignore_index(self) -> int: ...
     @property
     def label_smoothing(self) -> float: ...
     @property
@@ -2167,7 +2372,7 @@ class LossDescriptor:
 
 class Loss(Layer):
     """
-    A layer with sources prediction, labels and optionally weights; labels have the prediction's shape. weight: one factor; weights: broadcast to the element losses.
+    A layer with sources prediction, labels and optionally weights. Labels have the prediction's shape, give or take axes of size 1 behind the first; those of losses without classes and samples may broadcast to it; those of the class losses may be int32 or int64 indices of classes, (N, H, W) for (N, K, H, W). weight: one factor; weights: broadcast to the element losses; class_weights: one for each class.
     """
     @staticmethod
     def supports_data_type(
@@ -2181,8 +2386,11 @@ class Loss(Layer):
         descriptor: LossDescriptor,
         weights: Tensor | ArrayLike | None = None,
         *,
+        class_weights: Tensor | ArrayLike | None = None,
         label: str = "",
     ) -> None: ...
+    @property
+    def class_weights(self) -> Tensor | None: ...
     @property
     def descriptor(self) -> LossDescriptor: ...
     @property
@@ -2234,7 +2442,7 @@ class MeanSquaredError(Loss):
 
 class SoftmaxCrossEntropy(Loss):
     """
-    -sum_c t ln softmax(y), over axis 1.
+    -sum_c t ln softmax(y), over axis 1. Labels are shares of each class, or indices of classes; then ignore_index is no label at all, and the mean divides by the class weights of the others.
     """
     @typing.overload
     def __init__(
@@ -2242,6 +2450,7 @@ class SoftmaxCrossEntropy(Loss):
         descriptor: LossDescriptor,
         *,
         weights: Tensor | ArrayLike | None = None,
+        class_weights: Tensor | ArrayLike | None = None,
         label: str = "",
     ) -> None: ...
     @typing.overload
@@ -2251,8 +2460,10 @@ class SoftmaxCrossEntropy(Loss):
         *,
         label_smoothing: float = 0.0,
         class_count: int = 1,
+        ignore_index: int = -100,
         weight: float = 1.0,
         weights: Tensor | ArrayLike | None = None,
+        class_weights: Tensor | ArrayLike | None = None,
         label: str = "",
     ) -> None: ...
 
@@ -2281,7 +2492,7 @@ class SigmoidCrossEntropy(Loss):
 
 class CategoricalCrossEntropy(Loss):
     """
-    -sum_c t ln y, over axis 1.
+    -sum_c t ln y, over axis 1; labels as those of SoftmaxCrossEntropy.
     """
     @typing.overload
     def __init__(
@@ -2289,6 +2500,7 @@ class CategoricalCrossEntropy(Loss):
         descriptor: LossDescriptor,
         *,
         weights: Tensor | ArrayLike | None = None,
+        class_weights: Tensor | ArrayLike | None = None,
         label: str = "",
     ) -> None: ...
     @typing.overload
@@ -2298,8 +2510,10 @@ class CategoricalCrossEntropy(Loss):
         *,
         label_smoothing: float = 0.0,
         class_count: int = 1,
+        ignore_index: int = -100,
         weight: float = 1.0,
         weights: Tensor | ArrayLike | None = None,
+        class_weights: Tensor | ArrayLike | None = None,
         label: str = "",
     ) -> None: ...
 
@@ -2392,6 +2606,70 @@ class Log(Loss):
         weights: Tensor | ArrayLike | None = None,
         label: str = "",
     ) -> None: ...
+
+class YOLOLossDescriptor:
+    """
+    anchor_boxes: (A, 2), the width and height of each anchor, in cells.
+    """
+
+    should_rescore: bool
+    def __copy__(self) -> YOLOLossDescriptor: ...
+    def __init__(
+        self,
+        anchor_boxes: ArrayLike,
+        anchor_box_count: int | None = None,
+        *,
+        should_rescore: bool = True,
+        scale_spatial_position_loss: float = 10.0,
+        scale_spatial_size_loss: float = 10.0,
+        scale_no_object_confidence_loss: float = 5.0,
+        scale_object_confidence_loss: float = 100.0,
+        scale_class_loss: float = 2.0,
+        minimum_iou_for_object_presence: float = 0.7,
+        maximum_iou_for_object_absence: float = 0.3,
+    ) -> None: ...
+    @property
+    def anchor_box_count(self) -> int: ...
+    @property
+    def anchor_boxes(self) -> NDArray[Any]: ...
+    @property
+    def maximum_iou_for_object_absence(self) -> float: ...
+    @maximum_iou_for_object_absence.setter
+    def maximum_iou_for_object_absence(self, value: float) -> None: ...
+    @property
+    def minimum_iou_for_object_presence(self) -> float: ...
+    @minimum_iou_for_object_presence.setter
+    def minimum_iou_for_object_presence(self, value: float) -> None: ...
+    @property
+    def scale_class_loss(self) -> float: ...
+    @scale_class_loss.setter
+    def scale_class_loss(self, value: float) -> None: ...
+    @property
+    def scale_no_object_confidence_loss(self) -> float: ...
+    @scale_no_object_confidence_loss.setter
+    def scale_no_object_confidence_loss(self, value: float) -> None: ...
+    @property
+    def scale_object_confidence_loss(self) -> float: ...
+    @scale_object_confidence_loss.setter
+    def scale_object_confidence_loss(self, value: float) -> None: ...
+    @property
+    def scale_spatial_position_loss(self) -> float: ...
+    @scale_spatial_position_loss.setter
+    def scale_spatial_position_loss(self, value: float) -> None: ...
+    @property
+    def scale_spatial_size_loss(self) -> float: ...
+    @scale_spatial_size_loss.setter
+    def scale_spatial_size_loss(self, value: float) -> None: ...
+
+class YOLOLoss(Loss):
+    """
+    One loss for each sample of a detector. Prediction and labels are (N, A * (5 + K), H, W) for A anchors and K classes: x, y, width, height, confidence and classes of each anchor. Labels hold the place in the cell from 0 to 1, ln(size / anchor), 1 for an object, one-hot classes; yolo_loss.h has the formula. Takes no weights. It has a yolo_loss_descriptor; descriptor raises InvalidArgument.
+    """
+    def __init__(self, descriptor: YOLOLossDescriptor, *, label: str = "") -> None: ...
+    @property
+    def descriptor(self) -> LossDescriptor: ...
+    @property
+    def yolo_loss_descriptor(self) -> YOLOLossDescriptor: ...
 
 class OptimizerDescriptor:
     """
@@ -2732,10 +3010,16 @@ class Graph:
     def __hash__(self) -> int: ...
     def __init__(self) -> None: ...
     def accumulate_gradient(
-        self, accumulator: Tensor, gradient: Tensor, factor: Tensor, *, name: str = ""
+        self,
+        accumulator: Tensor,
+        gradient: Tensor,
+        factor: Tensor,
+        *,
+        name: str = "",
+        phase: str = "forward",
     ) -> None:
         """
-        Appends one `accumulate_gradient` op. Writes its inputs accumulator. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `accumulate_gradient` op, which runs in `phase`: forward, gradient or update. Writes its inputs accumulator. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def activation(
         self,
@@ -2746,9 +3030,10 @@ class Graph:
         b: float = 0.0,
         c: float = 0.0,
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `activation` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `activation` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def activation_gradient(
         self,
@@ -2760,9 +3045,10 @@ class Graph:
         b: float = 0.0,
         c: float = 0.0,
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `activation_gradient` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `activation_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def adam_update(
         self,
@@ -2786,9 +3072,10 @@ class Graph:
         uses_amsgrad: bool = False,
         decoupled_decay: bool = False,
         name: str = "",
+        phase: str = "forward",
     ) -> None:
         """
-        Appends one `adam_update` op. Writes its inputs parameter momentum velocity maximum_velocity. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `adam_update` op, which runs in `phase`: forward, gradient or update. Writes its inputs parameter momentum velocity maximum_velocity. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def attention(
         self,
@@ -2805,9 +3092,10 @@ class Graph:
         seed: int = 0,
         stream: int = 0,
         name: str = "",
+        phase: str = "forward",
     ) -> tuple[Tensor, Tensor]:
         """
-        Appends one `attention` op. Results: output log_sum. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `attention` op, which runs in `phase`: forward, gradient or update. Results: output log_sum. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def attention_gradient(
         self,
@@ -2828,9 +3116,10 @@ class Graph:
         seed: int = 0,
         stream: int = 0,
         name: str = "",
+        phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """
-        Appends one `attention_gradient` op. Results: dquery dkey dvalue dmask. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `attention_gradient` op, which runs in `phase`: forward, gradient or update. Results: dquery dkey dvalue dmask. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def average_pool_2d(
         self,
@@ -2842,9 +3131,10 @@ class Graph:
         padding: collections.abc.Sequence[int] | int = (0, 0, 0, 0),
         count_includes_padding: bool = False,
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `average_pool_2d` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `average_pool_2d` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def average_pool_2d_gradient(
         self,
@@ -2857,9 +3147,10 @@ class Graph:
         count_includes_padding: bool = False,
         shape: collections.abc.Sequence[int] | int = (),
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `average_pool_2d_gradient` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `average_pool_2d_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def batch_norm(
         self,
@@ -2873,9 +3164,10 @@ class Graph:
         momentum: float = 0.99,
         training: bool = True,
         name: str = "",
+        phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor]:
         """
-        Appends one `batch_norm` op. Writes its inputs running_mean running_variance. Results: y mean variance. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `batch_norm` op, which runs in `phase`: forward, gradient or update. Writes its inputs running_mean running_variance. Results: y mean variance. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def batch_norm_gradient(
         self,
@@ -2889,9 +3181,10 @@ class Graph:
         momentum: float = 0.99,
         training: bool = True,
         name: str = "",
+        phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor]:
         """
-        Appends one `batch_norm_gradient` op. Results: dx dgamma dbeta. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `batch_norm_gradient` op, which runs in `phase`: forward, gradient or update. Results: dx dgamma dbeta. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def binary(
         self,
@@ -2900,9 +3193,10 @@ class Graph:
         *,
         operation: ArithmeticOperation | str = "add",
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `binary` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `binary` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def broadcast_to(
         self,
@@ -2910,15 +3204,21 @@ class Graph:
         *,
         shape: collections.abc.Sequence[int] | int = (),
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `broadcast_to` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `broadcast_to` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def cast(
-        self, x: Tensor, *, data_type: DataType | str = "float32", name: str = ""
+        self,
+        x: Tensor,
+        *,
+        data_type: DataType | str = "float32",
+        name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `cast` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `cast` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def clip_scale(
         self,
@@ -2927,9 +3227,10 @@ class Graph:
         maximum_norm: float = 1.0,
         custom_norm: float = 0.0,
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `clip_scale` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `clip_scale` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def compare(
         self,
@@ -2938,9 +3239,10 @@ class Graph:
         *,
         operation: ComparisonOperation | str = "equal",
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `compare` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `compare` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def concatenate(
         self, sources: collections.abc.Sequence[Tensor], dimension: int = 1
@@ -2956,9 +3258,10 @@ class Graph:
         padding: collections.abc.Sequence[int] | int = (0, 0, 0, 0),
         groups: int = 1,
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `convolution_2d` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `convolution_2d` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def convolution_2d_input_gradient(
         self,
@@ -2971,9 +3274,10 @@ class Graph:
         groups: int = 1,
         shape: collections.abc.Sequence[int] | int = (),
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `convolution_2d_input_gradient` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `convolution_2d_input_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def convolution_2d_weights_gradient(
         self,
@@ -2986,9 +3290,10 @@ class Graph:
         groups: int = 1,
         shape: collections.abc.Sequence[int] | int = (),
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `convolution_2d_weights_gradient` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `convolution_2d_weights_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def dropout(
         self,
@@ -2999,9 +3304,10 @@ class Graph:
         seed: int = 0,
         stream: int = 0,
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `dropout` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `dropout` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def embedding(
         self,
@@ -3014,9 +3320,10 @@ class Graph:
         scales_gradient_by_frequency: bool = False,
         training: bool = True,
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `embedding` op. Writes its inputs weights. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `embedding` op, which runs in `phase`: forward, gradient or update. Writes its inputs weights. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def embedding_gradient(
         self,
@@ -3027,9 +3334,10 @@ class Graph:
         scales_gradient_by_frequency: bool = False,
         shape: collections.abc.Sequence[int] | int = (),
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `embedding_gradient` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `embedding_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def fill(
         self,
@@ -3038,23 +3346,27 @@ class Graph:
         value: float = 0.0,
         data_type: DataType | str = "float32",
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `fill` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `fill` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def gather(self, dimension: int, source: Tensor, indices: Tensor) -> Tensor:
         """
         The elements of `source` that `indices` name; see layers.Gather.
         """
-    def logical_not(self, x: Tensor, *, name: str = "") -> Tensor:
+    def logical_not(
+        self, x: Tensor, *, name: str = "", phase: str = "forward"
+    ) -> Tensor:
         """
-        Appends one `logical_not` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `logical_not` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def loss(
         self,
         prediction: Tensor,
         labels: Tensor,
         weights: Tensor | None = None,
+        class_weights: Tensor | None = None,
         *,
         type: LossType | str = "mean_squared_error",
         reduction: ReductionType | str = "mean",
@@ -3063,10 +3375,12 @@ class Graph:
         class_count: int = 1,
         epsilon: float = 1e-07,
         delta: float = 1.0,
+        ignore_index: int = -100,
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `loss` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `loss` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def loss_gradient(
         self,
@@ -3074,6 +3388,7 @@ class Graph:
         prediction: Tensor,
         labels: Tensor,
         weights: Tensor | None = None,
+        class_weights: Tensor | None = None,
         *,
         type: LossType | str = "mean_squared_error",
         reduction: ReductionType | str = "mean",
@@ -3082,10 +3397,12 @@ class Graph:
         class_count: int = 1,
         epsilon: float = 1e-07,
         delta: float = 1.0,
+        ignore_index: int = -100,
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `loss_gradient` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `loss_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def lstm(
         self,
@@ -3116,9 +3433,10 @@ class Graph:
         activation_a: float = 1.0,
         activation_b: float = 1.0,
         name: str = "",
+        phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
         """
-        Appends one `lstm` op. Results: hidden cells gates last_hidden last_cell. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `lstm` op, which runs in `phase`: forward, gradient or update. Results: hidden cells gates last_hidden last_cell. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def lstm_gradient(
         self,
@@ -3156,9 +3474,10 @@ class Graph:
         activation_a: float = 1.0,
         activation_b: float = 1.0,
         name: str = "",
+        phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
         """
-        Appends one `lstm_gradient` op. Results: dx drecurrent_weights dpeephole dinitial_state dinitial_cell dmask. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `lstm_gradient` op, which runs in `phase`: forward, gradient or update. Results: dx drecurrent_weights dpeephole dinitial_state dinitial_cell dmask. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def matmul(
         self,
@@ -3170,9 +3489,10 @@ class Graph:
         transposes_x: bool = False,
         transposes_y: bool = False,
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `matmul` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `matmul` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def max_pool_2d(
         self,
@@ -3183,9 +3503,10 @@ class Graph:
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         padding: collections.abc.Sequence[int] | int = (0, 0, 0, 0),
         name: str = "",
+        phase: str = "forward",
     ) -> tuple[Tensor, Tensor]:
         """
-        Appends one `max_pool_2d` op. Results: y state. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `max_pool_2d` op, which runs in `phase`: forward, gradient or update. Results: y state. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def max_pool_2d_gradient(
         self,
@@ -3198,9 +3519,10 @@ class Graph:
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         padding: collections.abc.Sequence[int] | int = (0, 0, 0, 0),
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `max_pool_2d_gradient` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `max_pool_2d_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     @typing.overload
     def node(
@@ -3237,9 +3559,10 @@ class Graph:
         after: collections.abc.Sequence[int] | int = (),
         value: float = 0.0,
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `pad` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `pad` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def pad_gradient(
         self,
@@ -3250,9 +3573,10 @@ class Graph:
         after: collections.abc.Sequence[int] | int = (),
         value: float = 0.0,
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `pad_gradient` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `pad_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def reduce(
         self,
@@ -3261,9 +3585,10 @@ class Graph:
         type: ReductionType | str = "sum",
         axes: collections.abc.Sequence[int] | int = (),
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `reduce` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `reduce` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def reshape(
         self, shape: collections.abc.Sequence[int] | int, source: Tensor
@@ -3296,9 +3621,10 @@ class Graph:
         epsilon: float = 1e-08,
         is_centered: bool = False,
         name: str = "",
+        phase: str = "forward",
     ) -> None:
         """
-        Appends one `rmsprop_update` op. Writes its inputs parameter square_average momentum gradient_average. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `rmsprop_update` op, which runs in `phase`: forward, gradient or update. Writes its inputs parameter square_average momentum gradient_average. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def sample_norm(
         self,
@@ -3314,9 +3640,10 @@ class Graph:
         momentum: float = 0.99,
         training: bool = True,
         name: str = "",
+        phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor]:
         """
-        Appends one `sample_norm` op. Writes its inputs running_mean running_variance. Results: y mean variance. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `sample_norm` op, which runs in `phase`: forward, gradient or update. Writes its inputs running_mean running_variance. Results: y mean variance. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def sample_norm_gradient(
         self,
@@ -3332,9 +3659,10 @@ class Graph:
         momentum: float = 0.99,
         training: bool = True,
         name: str = "",
+        phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor]:
         """
-        Appends one `sample_norm_gradient` op. Results: dx dgamma dbeta. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `sample_norm_gradient` op, which runs in `phase`: forward, gradient or update. Results: dx dgamma dbeta. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def scatter(
         self,
@@ -3348,10 +3676,16 @@ class Graph:
         A copy of `copy_from` with those of `source` where `indices` name; see layers.Scatter.
         """
     def scatter_gradient(
-        self, gradient: Tensor, indices: Tensor, *, axis: int = 1, name: str = ""
+        self,
+        gradient: Tensor,
+        indices: Tensor,
+        *,
+        axis: int = 1,
+        name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `scatter_gradient` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `scatter_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def select(
         self, sources: collections.abc.Sequence[Tensor], condition: Tensor
@@ -3376,9 +3710,10 @@ class Graph:
         momentum_scale: float = 0.0,
         uses_nesterov_momentum: bool = False,
         name: str = "",
+        phase: str = "forward",
     ) -> None:
         """
-        Appends one `sgd_update` op. Writes its inputs parameter momentum. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `sgd_update` op, which runs in `phase`: forward, gradient or update. Writes its inputs parameter momentum. A graph refuses it: compile() appends the updates. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def slice(
         self,
@@ -3388,9 +3723,10 @@ class Graph:
         end: collections.abc.Sequence[int] | int = (),
         stride: collections.abc.Sequence[int] | int = (),
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `slice` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `slice` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def slice_gradient(
         self,
@@ -3401,9 +3737,10 @@ class Graph:
         stride: collections.abc.Sequence[int] | int = (),
         shape: collections.abc.Sequence[int] | int = (),
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `slice_gradient` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `slice_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def softmax(
         self,
@@ -3412,9 +3749,10 @@ class Graph:
         operation: SoftmaxOperation | str = "softmax",
         axis: int = 1,
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `softmax` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `softmax` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def softmax_gradient(
         self,
@@ -3424,9 +3762,10 @@ class Graph:
         operation: SoftmaxOperation | str = "softmax",
         axis: int = 1,
         name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `softmax_gradient` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `softmax_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def source_tensors(self, layer: Layer) -> list[Tensor]:
         """
@@ -3447,9 +3786,11 @@ class Graph:
         """
         Parts of these lengths.
         """
-    def squared_norm(self, x: Tensor, *, name: str = "") -> Tensor:
+    def squared_norm(
+        self, x: Tensor, *, name: str = "", phase: str = "forward"
+    ) -> Tensor:
         """
-        Appends one `squared_norm` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `squared_norm` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def transpose(
         self, dimensions: collections.abc.Sequence[int] | int, source: Tensor
@@ -3458,10 +3799,82 @@ class Graph:
         Result axis k is source axis dimensions[k].
         """
     def unary(
-        self, x: Tensor, *, operation: ArithmeticOperation | str = "add", name: str = ""
+        self,
+        x: Tensor,
+        *,
+        operation: ArithmeticOperation | str = "add",
+        name: str = "",
+        phase: str = "forward",
     ) -> Tensor:
         """
-        Appends one `unary` op. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `unary` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def upsample(
+        self,
+        x: Tensor,
+        *,
+        shape: collections.abc.Sequence[int] | int = (),
+        sample_mode: SampleMode | str = "nearest",
+        aligns_corners: bool = False,
+        name: str = "",
+        phase: str = "forward",
+    ) -> Tensor:
+        """
+        Appends one `upsample` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def upsample_gradient(
+        self,
+        gradient: Tensor,
+        *,
+        shape: collections.abc.Sequence[int] | int = (),
+        sample_mode: SampleMode | str = "nearest",
+        aligns_corners: bool = False,
+        name: str = "",
+        phase: str = "forward",
+    ) -> Tensor:
+        """
+        Appends one `upsample_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def yolo_loss(
+        self,
+        prediction: Tensor,
+        labels: Tensor,
+        anchors: Tensor,
+        *,
+        should_rescore: bool = True,
+        scale_spatial_position_loss: float = 10.0,
+        scale_spatial_size_loss: float = 10.0,
+        scale_no_object_confidence_loss: float = 5.0,
+        scale_object_confidence_loss: float = 100.0,
+        scale_class_loss: float = 2.0,
+        minimum_iou_for_object_presence: float = 0.7,
+        maximum_iou_for_object_absence: float = 0.3,
+        name: str = "",
+        phase: str = "forward",
+    ) -> Tensor:
+        """
+        Appends one `yolo_loss` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
+        """
+    def yolo_loss_gradient(
+        self,
+        gradient: Tensor,
+        prediction: Tensor,
+        labels: Tensor,
+        anchors: Tensor,
+        *,
+        should_rescore: bool = True,
+        scale_spatial_position_loss: float = 10.0,
+        scale_spatial_size_loss: float = 10.0,
+        scale_no_object_confidence_loss: float = 5.0,
+        scale_object_confidence_loss: float = 100.0,
+        scale_class_loss: float = 2.0,
+        minimum_iou_for_object_presence: float = 0.7,
+        maximum_iou_for_object_absence: float = 0.3,
+        name: str = "",
+        phase: str = "forward",
+    ) -> Tensor:
+        """
+        Appends one `yolo_loss_gradient` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     @property
     def device(self) -> Device | None:
@@ -3698,9 +4111,11 @@ class TrainingGraph(CompiledGraph):
         self,
         data: collections.abc.Sequence[NDArray[Any] | TensorData | SupportsDLPack],
         tensor: Tensor,
+        *,
+        device_data: collections.abc.Sequence[TensorOptimizerDeviceData] | None = None,
     ) -> None:
         """
-        Optimizer state of a parameter to the device, one array per buffer.
+        Optimizer state of a parameter to the device: one array per buffer, in the optimizer's order. With `device_data`, buffers of a parameter of the same size, these are copied instead, after the work enqueued so far; `data` may be empty then, and does not count. Raises InvalidArgument, ShapeError, DTypeError.
         """
     def compile_optimizer(self, optimizer: Optimizer) -> None:
         """

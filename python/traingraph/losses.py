@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Losses: what :class:`traingraph.TrainingGraph` minimises.
 
-Labels have the shape of the prediction; the gradient is the exact derivative
-of the value that is reported, reduction included.
+Labels have the shape of the prediction, or are indices of classes; the gradient
+is the exact derivative of the value that is reported, reduction included.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from ._core import (
     MeanSquaredError,
     SigmoidCrossEntropy,
     SoftmaxCrossEntropy,
+    YOLOLoss,
+    YOLOLossDescriptor,
 )
 
 __all__ = [
@@ -33,4 +35,6 @@ __all__ = [
     "MeanSquaredError",
     "SigmoidCrossEntropy",
     "SoftmaxCrossEntropy",
+    "YOLOLoss",
+    "YOLOLossDescriptor",
 ]

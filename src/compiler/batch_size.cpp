@@ -64,8 +64,8 @@ std::string explain_batch(const Declaration& declaration) {
     return "Declare inputs with the largest batch size you need.";
   }
   return "The batch is the smallest size on a batch axis, that of " + limit +
-         "; when it does not vary with the batch, make it with batch_axis "
-         "None.";
+         "; make it with batch_axis None when it does not vary with the batch, "
+         "or with the axis that does.";
 }
 
 void derive_batch(const Declaration& declaration, Merged& merged) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "compiler/compile.h"
 
+#include "compiler/row_updates.h"
 #include "graph/op_def.h"
 #include "traingraph/error.h"
 
@@ -35,13 +36,12 @@ std::vector<ValueId> optional_values(const Assembled& assembled) {
 LoweredProgram lower(const MergedGraph& graph, const Target& target,
                      const CompilerOptions& options, PlanKind kind,
                      const Assembled& assembled) {
-  LowerOptions lowering{
-      .kept = readable_values(graph, assembled),
-      .fuses = options.fuses,
-      .joins_phases = target.joins_phases() && kind == PlanKind::Step,
-      .may_be_absent = {},
-      .separates_updates = graph.is_linkable,
-      .max_gpu_ms = options.max_gpu_ms};
+  LowerOptions lowering{.kept = readable_values(graph, assembled),
+                        .fuses = options.fuses,
+                        .joins_phases = kind == PlanKind::Step,
+                        .may_be_absent = {},
+                        .separates_updates = graph.is_linkable,
+                        .max_gpu_ms = options.max_gpu_ms};
   if (kind == PlanKind::Inference) {
     lowering.may_be_absent = optional_values(assembled);
   }
@@ -63,6 +63,16 @@ CompiledProgram compile(const MergedGraph& graph, const Target& target,
   require_support(compiled.assembled.program, target);
   compiled.lowered = lower(graph, target, options, kind, compiled.assembled);
   return compiled;
+}
+
+/// Is a step other than forward, gradient and update in a row? Linked graphs
+/// leave out some updates, but need the gradients.
+bool steps_apart(const MergedGraph& graph, const Target& target,
+                 const CompilerOptions& options, const Assembled& assembled) {
+  if (target.joins_phases()) return true;
+  if (!options.fuses || graph.is_linkable) return false;
+  const auto readable = readable_values(graph, assembled);
+  return !find_row_updates(assembled.program, readable).empty();
 }
 
 Plan plan(const MergedGraph& graph, const CompiledProgram& compiled,
@@ -95,8 +105,8 @@ Compilation compile_graph(std::shared_ptr<const MergedGraph> merged,
   c.batch = batch;
   if (graph.trains) {
     c.training = compiled(PlanKind::Phases);
-    if (target.joins_phases()) {
-      const Assembled& assembled = c.training->assembled;
+    const Assembled& assembled = c.training->assembled;
+    if (steps_apart(graph, target, options, assembled)) {
       c.joined = {
           .assembled = assembled,
           .lowered = lower(graph, target, options, PlanKind::Step, assembled)};

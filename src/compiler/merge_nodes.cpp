@@ -255,7 +255,8 @@ class Merger {
     std::vector<Tensor> weights = loss.extra_sources();
     if (!declaration_.label_weights.empty()) {
       require_one_weights(loss);
-      weights = {declaration_.label_weights.begin()->second};
+      weights =
+          loss.extra_sources_with(declaration_.label_weights.begin()->second);
     }
     for (const Tensor& tensor : weights) {
       const Role role =

@@ -80,6 +80,20 @@ const dnnl::memory::desc& PlainDescs::of(const TensorDescriptor& tensor) {
   return it->second;
 }
 
+dnnl::memory::desc layout_like(const dnnl::memory::desc& like,
+                               const TensorDescriptor& desc) {
+  using tag = dnnl::memory::format_tag;
+  if (like.get_ndims() == 4 && desc.shape.rank() == 4) {
+    for (tag each : {tag::nhwc, tag::nChw8c, tag::nChw16c}) {
+      if (dnnl::memory::desc(like.get_dims(), like.get_data_type(), each) ==
+          like) {
+        return {to_dims(desc.shape), to_dnnl(desc.data_type), each};
+      }
+    }
+  }
+  return plain_desc(desc.shape, desc.data_type);
+}
+
 bool same_layout(const dnnl::memory::desc& a, const dnnl::memory::desc& b) {
   if (a == b) return true;
   if (!is_strided(a) || !is_strided(b) || is_padded(a) || is_padded(b) ||

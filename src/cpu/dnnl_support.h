@@ -36,6 +36,11 @@ class PlainDescs {
   std::map<TensorDescriptor, dnnl::memory::desc, Less> descs_;
 };
 
+/// The layout of `like` (one that convolutions choose) for another shape; the
+/// plain one when it is none of those.
+dnnl::memory::desc layout_like(const dnnl::memory::desc& like,
+                               const TensorDescriptor& desc);
+
 /// Do both place every element at the same offset? Unlike ==, strides of axes
 /// with one element do not count.
 bool same_layout(const dnnl::memory::desc& a, const dnnl::memory::desc& b);

@@ -25,6 +25,9 @@
 // a residual sum's gradient. Only then is g fused: storing gs makes up for
 // reading g1 and g2 twice. A unit runs at the position of its first node, so
 // all that its nodes read must exist there: r must be computed before norm.
+//
+// The gradient of an embedding and its update are another pair, at the position
+// of the update: compiler/row_updates.h.
 #pragma once
 
 #include <optional>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "compiler/row_updates.h"
 #include "cpu/fusion.h"
 #include "cpu/layout_text.h"
 #include "cpu/lowering_walk.h"
@@ -66,6 +67,12 @@ Lowering::Lowering(const Program& program, const LowerOptions& options,
   readers_ = find_readers(program);
   fusions_ = options.fuses ? find_fusions(program, readers_, is_kept_)
                            : std::vector<NodeId>(program.nodes().size(), -1);
+  joins_update_.assign(program.nodes().size(), false);
+  if (options.fuses && options.joins_phases) {
+    for (const RowUpdate& each : find_row_updates(program, options.kept)) {
+      joins_update_[each.gradient] = true;
+    }
+  }
   forwarded_.resize(n);
   std::iota(forwarded_.begin(), forwarded_.end(), 0);
   for (ValueId id = 0; id < static_cast<ValueId>(n); ++id) {
@@ -85,7 +92,7 @@ LoweredProgram Lowering::run() {
     const PrimitiveThreads threads(
         threads_for(estimate_cost(program_, node), num_threads_));
     translate_errors(node.op->name, node.name, [&] {
-      if (!is_fused_[id]) lower(id);
+      if (!is_fused_[id] && !joins_update_[id]) lower(id);
       for (ValueId output : node.outputs) {
         if (is_kept_[output] && !program_.value(output).is_opaque) {
           in_layout(output, plain(output), id);

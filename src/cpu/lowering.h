@@ -61,6 +61,9 @@ class NodeLowering {
   /// Fuses the next node (fusion.h); empty: there is none. It gets no unit of
   /// its own: what it reads and writes are arguments of this node's unit.
   std::optional<NodeLowering> join_next();
+  /// Fuses the node whose result input `i` is, if the walk says so (its result
+  /// is then never in memory); empty: it does not.
+  std::optional<NodeLowering> join_producer(int input);
   /// Does the host, or a node outside of this unit, read this result?
   bool outlives_unit(int result) const;
   /// Of a convolution's weights gradient: fuses the gradient of the bias

@@ -32,6 +32,8 @@ class Lowering {
   bool is_needed_beyond(ValueId value, std::span<const NodeId> nodes) const;
   /// The node that may be fused into the unit of node `id`; -1: none.
   NodeId fused_with(NodeId id) const { return fusions_[id]; }
+  /// Is node `id` computed by the unit of the update that reads its result?
+  bool joins_update(NodeId id) const { return joins_update_[id]; }
   /// Node `id` is computed by another node's unit: it gets none of its own.
   void mark_fused(NodeId id) { is_fused_[id] = true; }
   /// Nodes that were made to read `value` read `other` instead.
@@ -109,6 +111,7 @@ class Lowering {
   std::vector<std::vector<NodeId>> readers_;  // by value
   std::vector<NodeId> fusions_;               // by node
   std::vector<bool> is_fused_;      // by node: another unit computes it
+  std::vector<bool> joins_update_;  // by node
   std::vector<ValueId> forwarded_;  // by value
 };
 

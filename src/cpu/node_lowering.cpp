@@ -63,6 +63,13 @@ std::optional<NodeLowering> NodeLowering::join_next() {
   return NodeLowering(*lowering_, next, draft_);
 }
 
+std::optional<NodeLowering> NodeLowering::join_producer(int input) {
+  const NodeId producer =
+      lowering_->program().value(input_value(input)).producer;
+  if (producer < 0 || !lowering_->joins_update(producer)) return {};
+  return NodeLowering(*lowering_, producer, draft_);
+}
+
 bool NodeLowering::outlives_unit(int result) const {
   return lowering_->is_needed_beyond(node().outputs[result],
                                      draft_->unit.nodes);

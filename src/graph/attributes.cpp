@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "graph/attributes.h"
 
+#include <string_view>
+#include <type_traits>
+
 #include "base/format.h"
 
 namespace traingraph {
@@ -14,6 +17,21 @@ std::string to_string(const Attributes& attrs) {
   });
   if (!text.empty()) text += "}";
   return text;
+}
+
+void count_axes_from_front(Attributes& attrs, int rank) {
+  const auto count = [rank](std::int64_t& axis) {
+    if (axis < 0 && axis >= -rank) axis += rank;
+  };
+  for_each_field(attrs, [&](std::string_view name, auto& value) {
+    using Value = std::remove_cvref_t<decltype(value)>;
+    if constexpr (std::is_same_v<Value, std::int64_t>) {
+      if (name == "axis") count(value);
+    } else if constexpr (std::is_same_v<Value, Shape>) {
+      if (name != "axes" && name != "dimensions") return;
+      for (int i = 0; i < value.rank(); ++i) count(value[i]);
+    }
+  });
 }
 
 }  // namespace traingraph

@@ -35,4 +35,8 @@ void for_each_field(Attributes& attrs, Visit&& visit) {
 /// "{alpha=1, transposes_x=false, transposes_y=true}"; empty without fields.
 std::string to_string(const Attributes& attrs);
 
+/// Fields that name axes of a tensor of this rank, counted from the front: -1
+/// is the last one. What is no axis stays as it is.
+void count_axes_from_front(Attributes& attrs, int rank);
+
 }  // namespace traingraph

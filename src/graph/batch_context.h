@@ -33,6 +33,9 @@ class BatchContext {
   const Shape& shape(int input) const {
     return program_.shape(node_.inputs[input]);
   }
+  DataType data_type(int input) const {
+    return program_.desc(node_.inputs[input]).data_type;
+  }
   const Shape& result_shape(int result = 0) const {
     return program_.shape(node_.outputs[result]);
   }

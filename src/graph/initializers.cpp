@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstddef>
 #include <numbers>
+#include <vector>
 
+#include "base/format.h"
 #include "base/random.h"
 #include "graph/platform.h"
 #include "traingraph/error.h"
@@ -52,6 +54,50 @@ void fill(std::span<float> values, Generate generate, float scale,
   }
 }
 
+double dot(std::span<const double> x, std::span<const double> y) {
+  double sum = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
+  return sum;
+}
+
+/// Makes `count` vectors, one after the other, orthonormal, in their order:
+/// Gram-Schmidt, which leaves normal vectors uniform among all directions.
+void orthonormalize(std::span<double> vectors, std::size_t count) {
+  const std::size_t length = vectors.size() / count;
+  const auto at = [&](std::size_t i) {
+    return vectors.subspan(i * length, length);
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::span<double> x = at(i);
+    for (std::size_t k = 0; k < i; ++k) {
+      const std::span<const double> y = at(k);
+      const double share = dot(x, y);
+      for (std::size_t j = 0; j < length; ++j) x[j] -= share * y[j];
+    }
+    const double norm = std::sqrt(dot(x, x));
+    for (double& each : x) each /= norm;
+  }
+}
+
+/// Orthonormal rows of (rows, all else), or columns when they are fewer.
+void fill_orthogonal(std::span<float> values, std::int64_t rows, float gain) {
+  fill(values, normal_quad, 1, 0);
+  const auto num_rows = static_cast<std::size_t>(rows);
+  const std::size_t columns = values.size() / num_rows;
+  const bool by_column = columns < num_rows;
+  const std::size_t count = by_column ? columns : num_rows;
+  const std::size_t length = by_column ? num_rows : columns;
+  std::vector<double> vectors(values.begin(), values.end());
+  orthonormalize(vectors, count);
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t j = 0; j < length; ++j) {
+      const double value = gain * vectors[i * length + j];
+      values[by_column ? j * columns + i : i * columns + j] =
+          static_cast<float>(value);
+    }
+  }
+}
+
 }  // namespace
 
 Fans fans_of(const Shape& shape) {
@@ -62,25 +108,72 @@ Fans fans_of(const Shape& shape) {
   return {shape[1] * kernel, shape[0] * kernel};
 }
 
+void require_random(const RandomValues& of, const std::string& label) {
+  if (!std::isfinite(of.gain)) {
+    throw InvalidArgument({.op = "random",
+                           .node = label,
+                           .what = "bad gain",
+                           .expected = "a finite number",
+                           .got = format_value(of.gain)});
+  }
+  if (of.fan_in < 0 || of.fan_out < 0) {
+    throw InvalidArgument(
+        {.op = "random",
+         .node = label,
+         .what = "bad fan_in or fan_out",
+         .expected = "0 (from the shape) or more",
+         .got = std::to_string(std::min(of.fan_in, of.fan_out))});
+  }
+  const bool is_orthogonal = of.type == RandomInitializerType::Orthogonal;
+  const bool has_fans =
+      of.type != RandomInitializerType::Uniform && !is_orthogonal;
+  if (!has_fans && (of.fan_in > 0 || of.fan_out > 0)) {
+    throw InvalidArgument(
+        {.op = "random",
+         .node = label,
+         .what = "fan_in and fan_out are not used by this initializer",
+         .expected = "0 with " + std::string(to_string(of.type)),
+         .got = std::to_string(std::max(of.fan_in, of.fan_out))});
+  }
+  if (is_orthogonal && of.shape.rank() < 2) {
+    throw ShapeError({.op = "random",
+                      .node = label,
+                      .what = "orthogonal values need rows and columns",
+                      .expected = "at least 2 axes",
+                      .got = of.shape.to_string()});
+  }
+}
+
 void fill_random(std::span<float> values, RandomInitializerType type,
-                 Fans fans) {
+                 const Shape& shape, Fans fans, float gain) {
   const double sum =
       static_cast<double>(fans.in) + static_cast<double>(fans.out);
+  const auto inputs = static_cast<double>(fans.in);
+  const auto fill_uniform = [&](double bound) {
+    const auto scaled = static_cast<float>(gain * bound);
+    fill(values, uniform_quad, 2 * scaled, -scaled);
+  };
+  const auto fill_normal = [&](double deviation) {
+    fill(values, normal_quad, static_cast<float>(gain * deviation), 0);
+  };
   switch (type) {
     case RandomInitializerType::Uniform:
-      return fill(values, uniform_quad, 1, 0);
-    case RandomInitializerType::GlorotUniform: {
-      const auto bound = static_cast<float>(std::sqrt(6 / sum));
-      return fill(values, uniform_quad, 2 * bound, -bound);
-    }
+      return fill(values, uniform_quad, gain, 0);
+    case RandomInitializerType::GlorotUniform:
+      return fill_uniform(std::sqrt(6 / sum));
     case RandomInitializerType::Xavier:
-      return fill(values, normal_quad, static_cast<float>(std::sqrt(2 / sum)),
-                  0);
+      return fill_normal(std::sqrt(2 / sum));
+    case RandomInitializerType::HeUniform:
+      return fill_uniform(std::sqrt(6 / inputs));
+    case RandomInitializerType::HeNormal:
+      return fill_normal(std::sqrt(2 / inputs));
+    case RandomInitializerType::Orthogonal:
+      return fill_orthogonal(values, shape[0], gain);
   }
   throw InvalidArgument({.op = "random",
                          .node = {},
                          .what = "unknown initializer",
-                         .expected = "uniform, glorot_uniform or xavier",
+                         .expected = "a case of RandomInitializerType",
                          .got = std::to_string(static_cast<int>(type)),
                          .hint = {}});
 }

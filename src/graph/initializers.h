@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "traingraph/enums.h"
 #include "traingraph/types.h"
@@ -18,8 +19,20 @@ struct Fans {
 /// product of the kernel sizes. One axis: both are its size.
 Fans fans_of(const Shape& shape);
 
-/// Takes the next numbers of the platform's stream.
+/// What random values are asked for.
+struct RandomValues {
+  Shape shape;
+  RandomInitializerType type;
+  std::int64_t fan_in, fan_out;  // 0: from the shape
+  float gain;
+};
+
+/// Throws InvalidArgument or ShapeError on what no initializer makes.
+void require_random(const RandomValues& of, const std::string& label);
+
+/// Values of a tensor of this shape, times `gain`. Takes the next numbers of
+/// the platform's stream.
 void fill_random(std::span<float> values, RandomInitializerType type,
-                 Fans fans);
+                 const Shape& shape, Fans fans, float gain);
 
 }  // namespace traingraph

@@ -148,7 +148,10 @@ struct OpDef {
   /// How many positions there are for inputs that are `is_index`: their
   /// elements are 0 to n - 1. Data of the host is checked before it gets to a
   /// device (runtime/execution/index_inputs.h), the rest by the device.
+  /// 0: this node's are none.
   std::int64_t (*num_positions)(const Program&, const Node&) = nullptr;
+  /// An element of such an input that may be there and names no position.
+  std::int64_t (*ignored_index)(const Attributes&) = nullptr;
   /// Turns the training form into the inference form (dropout, batch norm).
   void (*inference_form)(Attributes&) = nullptr;
   /// Does this node write its `is_mutated` inputs? Null: always.

@@ -10,11 +10,16 @@
 namespace traingraph {
 namespace {
 
+/// For messages: the first ones of many.
 std::string text_of(const std::vector<std::int64_t>& lengths) {
+  constexpr std::size_t kMostShown = 16;
   std::string text;
-  for (std::int64_t length : lengths) {
+  for (std::size_t i = 0; i < lengths.size() && i < kMostShown; ++i) {
     if (!text.empty()) text += ", ";
-    text += std::to_string(length);
+    text += std::to_string(lengths[i]);
+  }
+  if (lengths.size() > kMostShown) {
+    text += " ... of " + std::to_string(lengths.size());
   }
   return "(" + text + ")";
 }
@@ -30,9 +35,29 @@ template <class ErrorType>
                             .hint = {}});
 }
 
-Tensor with_lengths(Tensor tensor, const SequenceDescriptor& descriptor) {
+void require_count(const char* what, std::int64_t count) {
+  if (count <= SequenceDescriptor::kMost) return;
+  fail<ShapeError>(what, "at most " + std::to_string(SequenceDescriptor::kMost),
+                   std::to_string(count));
+}
+
+/// Without the lengths.
+const TensorDescriptor& base_of(const SequenceDescriptor& descriptor) {
+  return descriptor;
+}
+
+void set_lengths(const Tensor& tensor, const SequenceDescriptor& descriptor) {
+  if (tensor.batch_axis() != 0) {
+    throw InvalidArgument(ErrorInfo{
+        .op = "tensor",
+        .node = tensor.label(),
+        .what = "sequences have another batch axis",
+        .expected = "batch_axis 0: (batch, time, features)",
+        .got =
+            tensor.batch_axis() ? std::to_string(*tensor.batch_axis()) : "none",
+        .hint = "Give the shape, without lengths."});
+  }
   tensor.state()->sequences = descriptor;
-  return tensor;
 }
 
 }  // namespace
@@ -43,32 +68,35 @@ SequenceDescriptor::SequenceDescriptor(Shape shape,
     : TensorDescriptor{shape, data_type},
       sequence_lengths(std::move(lengths)),
       sorted_sequences(sorted) {
-  const std::string got = text_of(sequence_lengths);
+  const auto got = [&] { return text_of(sequence_lengths); };
   if (shape.rank() != 3) {
     fail<ShapeError>("sequences have the wrong rank", "(batch, time, features)",
                      shape.to_string());
   }
+  require_count("there are too many sequences", shape[0]);
+  require_count("sequences are too long", shape[1]);
   if (static_cast<std::int64_t>(sequence_lengths.size()) != shape[0]) {
     fail<ShapeError>("there are not as many lengths as sequences",
                      std::to_string(shape[0]),
                      std::to_string(sequence_lengths.size()));
   }
   if (sequence_lengths.empty()) {
-    fail<InvalidArgument>("there are no sequences", "at least one length", got);
+    fail<InvalidArgument>("there are no sequences", "at least one length",
+                          got());
   }
   const auto [least, most] = std::ranges::minmax(sequence_lengths);
   if (least < 1) {
     fail<InvalidArgument>("sequence_lengths are out of range", "at least 1",
-                          got);
+                          got());
   }
   if (most > shape[1]) {
     fail<ShapeError>("a sequence is longer than the tensor",
-                     "at most " + std::to_string(shape[1]), got);
+                     "at most " + std::to_string(shape[1]), got());
   }
   if (sorted &&
       !std::ranges::is_sorted(sequence_lengths, std::ranges::greater())) {
     fail<InvalidArgument>("sequence_lengths are not sorted",
-                          "none above the one before", got);
+                          "none above the one before", got());
   }
 }
 
@@ -84,6 +112,7 @@ SequenceDescriptor SequenceDescriptor::of_lengths(
 SequenceDescriptor SequenceDescriptor::of_length(
     std::int64_t length, std::int64_t feature_channel_count,
     std::int64_t batch_size) {
+  require_count("there are too many sequences", batch_size);
   const auto count =
       static_cast<std::size_t>(std::max<std::int64_t>(batch_size, 0));
   return {Shape{batch_size, length, feature_channel_count},
@@ -92,30 +121,61 @@ SequenceDescriptor SequenceDescriptor::of_length(
 
 std::vector<std::int64_t> SequenceDescriptor::batch_size_per_sequence_step()
     const {
-  std::vector<std::int64_t> running(
-      static_cast<std::size_t>(std::ranges::max(sequence_lengths)));
+  const std::int64_t most = std::ranges::max(sequence_lengths);
+  std::vector<std::int64_t> running(static_cast<std::size_t>(most));
+  // First how many end after each step, then sums from the last step on.
   for (std::int64_t length : sequence_lengths) {
-    for (std::int64_t step = 0; step < length; ++step) {
-      ++running[static_cast<std::size_t>(step)];
-    }
+    ++running[static_cast<std::size_t>(length - 1)];
+  }
+  for (std::size_t step = running.size() - 1; step > 0; --step) {
+    running[step - 1] += running[step];
   }
   return running;
 }
 
+Tensor::Tensor(const SequenceDescriptor& descriptor, std::string label,
+               std::optional<int> batch_axis)
+    : Tensor(base_of(descriptor), std::move(label), batch_axis) {
+  set_lengths(*this, descriptor);
+}
+
+Tensor::Tensor(const SequenceDescriptor& descriptor, const TensorData& data,
+               std::string label, std::optional<int> batch_axis)
+    : Tensor(base_of(descriptor), data, std::move(label), batch_axis) {
+  set_lengths(*this, descriptor);
+}
+
+Tensor Tensor::filled(const SequenceDescriptor& descriptor, double value,
+                      std::string label, std::optional<int> batch_axis) {
+  const Tensor tensor =
+      filled(base_of(descriptor), value, std::move(label), batch_axis);
+  set_lengths(tensor, descriptor);
+  return tensor;
+}
+
+Tensor Tensor::random(const SequenceDescriptor& descriptor,
+                      RandomInitializerType type, std::int64_t fan_in,
+                      std::int64_t fan_out, std::string label,
+                      std::optional<int> batch_axis) {
+  const Tensor tensor = random(base_of(descriptor), type, fan_in, fan_out,
+                               std::move(label), batch_axis);
+  set_lengths(tensor, descriptor);
+  return tensor;
+}
+
 Tensor Tensor::sequences(const SequenceDescriptor& descriptor,
                          std::string label) {
-  return with_lengths(Tensor(descriptor, std::move(label)), descriptor);
+  return Tensor(descriptor, std::move(label));
 }
 
 Tensor Tensor::sequences(const SequenceDescriptor& descriptor,
                          const TensorData& data, std::string label) {
-  return with_lengths(Tensor(descriptor, data, std::move(label)), descriptor);
+  return Tensor(descriptor, data, std::move(label));
 }
 
 Tensor Tensor::sequences(const SequenceDescriptor& descriptor,
                          RandomInitializerType type, std::string label) {
-  return with_lengths(random(descriptor, type, 0, 0, std::move(label)),
-                      descriptor);
+  return random(descriptor, type, 0, 0, std::move(label));
 }
 
 std::optional<SequenceDescriptor> Tensor::sequence_descriptor() const {

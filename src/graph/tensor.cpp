@@ -216,22 +216,9 @@ Tensor Tensor::filled(TensorDescriptor descriptor, double value,
 
 Tensor Tensor::random(TensorDescriptor descriptor, RandomInitializerType type,
                       std::int64_t fan_in, std::int64_t fan_out,
-                      std::string label, std::optional<int> batch_axis) {
-  if (fan_in < 0 || fan_out < 0) {
-    throw InvalidArgument({.op = "random",
-                           .node = label,
-                           .what = "bad fan_in or fan_out",
-                           .expected = "0 (from the shape) or more",
-                           .got = std::to_string(std::min(fan_in, fan_out))});
-  }
-  if (type == RandomInitializerType::Uniform && (fan_in > 0 || fan_out > 0)) {
-    throw InvalidArgument(
-        {.op = "random",
-         .node = label,
-         .what = "fan_in and fan_out are not used by this initializer",
-         .expected = "0 with uniform",
-         .got = std::to_string(std::max(fan_in, fan_out))});
-  }
+                      std::string label, std::optional<int> batch_axis,
+                      float gain) {
+  require_random({descriptor.shape, type, fan_in, fan_out, gain}, label);
   Tensor tensor(descriptor, std::move(label), batch_axis);
   if (descriptor.data_type != DataType::Float32) {
     throw DTypeError({.op = "random",
@@ -246,7 +233,7 @@ Tensor Tensor::random(TensorDescriptor descriptor, RandomInitializerType type,
   if (fan_in > 0) fans.in = fan_in;
   if (fan_out > 0) fans.out = fan_out;
   fill_random({reinterpret_cast<float*>(data.bytes), data.size / sizeof(float)},
-              type, fans);
+              type, descriptor.shape, fans, gain);
   tensor.state_->version = 1;
   return tensor;
 }

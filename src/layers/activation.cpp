@@ -173,6 +173,61 @@ GELU::GELU(bool approximates_with_tanh)
 HardSwish::HardSwish() : Activation(Type::HardSwish, "HardSwish") {}
 Clamp::Clamp(float min_value, float max_value)
     : Activation({Type::Clamp, min_value, max_value}, "Clamp") {}
+SiLU::SiLU() : Activation(Type::SiLU, "SiLU") {}
+Mish::Mish() : Activation(Type::Mish, "Mish") {}
+
+namespace {
+
+Tensor make_slopes(std::int64_t count, float slope) {
+  require_positive("PReLU", "count", count);
+  require_finite("PReLU", "slope", slope);
+  return Tensor::filled({{count}}, slope);
+}
+
+/// One slope, or one for each channel: other axes have size 1.
+void require_slopes(const Tensor& weights) {
+  const std::int64_t count = weights ? weights.shape().num_elements() : 1;
+  require_parameter("PReLU", "weights", weights,
+                    {Shape{count}, Shape{1, count, 1, 1}});
+}
+
+}  // namespace
+
+PReLU::PReLU(std::int64_t count, float slope)
+    : PReLU(make_slopes(count, slope)) {}
+
+PReLU::PReLU(const Tensor& weights) : Layer("PReLU") {
+  require_slopes(weights);
+  weights_ = TensorParameter(weights);
+  name_tensor(weights, "weights");
+}
+
+void PReLU::lower(LayerBuilder& builder) const {
+  builder.require_sources(1, 1);
+  const ValueId x = builder.source(0);
+  const Shape shape = builder.shape(x);
+  const std::int64_t count = weights().shape().num_elements();
+  if (count > 1 && (shape.rank() < 2 || shape[1] != count)) {
+    throw ShapeError({.op = "node",
+                      .node = builder.name(),
+                      .what = "weights are not one for each channel",
+                      .expected = "a source with " + std::to_string(count) +
+                                  " channels on axis 1",
+                      .got = shape.to_string(),
+                      .hint = "One weight serves any source."});
+  }
+  Shape slopes = Shape::filled(shape.rank(), 1);
+  if (count > 1) slopes[1] = count;
+  const ValueId w = builder.variable(weights(), slopes, "weights");
+  const ValueId zero = builder.append(
+      OpKind::Fill, FillAttrs{Shape::filled(shape.rank(), 1), 0}, {});
+  const ValueId is_positive = builder.append(
+      OpKind::Compare, CompareAttrs{ComparisonOperation::Greater}, {x, zero});
+  const ValueId scaled = builder.append(
+      OpKind::Binary, ArithmeticAttrs{ArithmeticOperation::Multiply}, {x, w});
+  builder.add_result(
+      builder.append(OpKind::Select, NoAttrs{}, {is_positive, x, scaled}));
+}
 
 }  // namespace layers
 }  // namespace traingraph

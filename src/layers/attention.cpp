@@ -217,9 +217,11 @@ void MultiheadAttention::set_weights(const MultiheadAttentionOptions& options) {
   for (int i = 0; i < kNumWeights; ++i) {
     Tensor tensor;
     if (given.empty()) {
-      tensor = Tensor::random(
-          {.shape = shapes[i], .data_type = DataType::Float32},
-          options.initializer.value_or(RandomInitializerType::GlorotUniform));
+      tensor = created(kOp, kWeightNames[i], [&] {
+        return Tensor::random(
+            TensorDescriptor{shapes[i]},
+            options.initializer.value_or(RandomInitializerType::GlorotUniform));
+      });
     } else {
       tensor = given[i];
       require_weights(kWeightNames[i], tensor, shapes[i][0], shapes[i][1],
@@ -242,8 +244,9 @@ void MultiheadAttention::set_biases(const MultiheadAttentionOptions& options) {
     for (std::size_t i = 0; i < counts.size(); ++i) {
       Tensor tensor;
       if (given.empty()) {
-        tensor = Tensor::filled(
-            {.shape = {counts[i]}, .data_type = DataType::Float32}, 0);
+        tensor = created(kOp, names[i], [&] {
+          return Tensor::filled(TensorDescriptor{{counts[i]}}, 0);
+        });
       } else {
         tensor = given[i];
         require_vector(names[i], tensor, counts[i]);

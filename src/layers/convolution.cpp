@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "layers/layer_builder.h"
+#include "layers/one_row.h"
 #include "layers/validate.h"
 #include "ops/window.h"
 
@@ -101,14 +102,119 @@ AxisWindow window_of(const ConvolutionDescriptor& descriptor, int axis) {
 
 void require_image(const LayerBuilder& builder, std::int64_t channels) {
   const Shape& shape = builder.shape(builder.source(0));
-  if (shape.rank() == 4 && shape[1] == channels) return;
+  const bool has_rank = shape.rank() == 3 || shape.rank() == 4;
+  if (has_rank && shape[1] == channels) return;
   throw ShapeError({.op = "node",
                     .node = builder.name(),
                     .what = "the source does not fit the layer",
-                    .expected = "(N, " + std::to_string(channels) + ", H, W)",
+                    .expected = "(N, " + std::to_string(channels) +
+                                ", H, W), or (N, " + std::to_string(channels) +
+                                ", L)",
                     .got = shape.to_string(),
                     .hint = "Check the data layout (NCHW) and the input "
                             "feature channel count."});
+}
+
+std::int64_t groups_of(const ConvolutionDescriptor& descriptor) {
+  return descriptor.uses_depthwise_convolution()
+             ? descriptor.input_feature_channel_count
+             : descriptor.group_count;
+}
+
+/// (out, in / groups, height, width).
+Shape weights_shape(const ConvolutionDescriptor& descriptor) {
+  return {descriptor.output_feature_channel_count,
+          descriptor.input_feature_channel_count / groups_of(descriptor),
+          descriptor.kernel_height(), descriptor.kernel_width()};
+}
+
+/// Of an image, by the parameters of `layer`.
+ValueId standard(LayerBuilder& builder, const Convolution& layer,
+                 const ConvolutionDescriptor& descriptor, ValueId x) {
+  const Shape shape = builder.shape(x);
+  Convolution2dAttrs attrs{.strides = descriptor.strides,
+                           .dilation_rates = descriptor.dilation_rates,
+                           .padding = {},
+                           .groups = groups_of(descriptor)};
+  for (int axis = 0; axis < 2; ++axis) {
+    const AxisPadding padding = resolve_padding(
+        descriptor.padding_policy, shape[2 + axis], window_of(descriptor, axis),
+        descriptor.padding_sizes[axis]);
+    attrs.padding[2 * axis] = padding.before;
+    attrs.padding[2 * axis + 1] = padding.after;
+  }
+  std::vector<ValueId> inputs{
+      x,
+      builder.variable(layer.weights(), weights_shape(descriptor), "weights")};
+  if (layer.biases()) {
+    inputs.push_back(builder.variable(
+        layer.biases(), {descriptor.output_feature_channel_count}, "biases"));
+  }
+  return builder.append(OpKind::Convolution2d, attrs, std::move(inputs));
+}
+
+// The input gradient of a convolution from `out` to `in` channels, with the
+// weights of each group transposed:
+//   (g * O/g, I/g, h, w) -> (g, O/g, I/g, h, w) -> (g, I/g, O/g, h, w)
+//   -> (I, O/g, h, w)
+ValueId transposed(LayerBuilder& builder, const Convolution& layer,
+                   const ConvolutionDescriptor& descriptor, ValueId x) {
+  const Shape shape = builder.shape(x);
+  const std::int64_t inputs = descriptor.input_feature_channel_count;
+  const std::int64_t outputs = descriptor.output_feature_channel_count;
+  const std::int64_t height = descriptor.kernel_height();
+  const std::int64_t width = descriptor.kernel_width();
+  const std::int64_t group_outputs = outputs / groups_of(descriptor);
+  const std::int64_t group_inputs = inputs / groups_of(descriptor);
+
+  Convolution2dGradientAttrs attrs{.strides = descriptor.strides,
+                                   .dilation_rates = descriptor.dilation_rates,
+                                   .padding = {},
+                                   .groups = groups_of(descriptor),
+                                   .shape = {shape[0], outputs, 1, 1}};
+  for (int axis = 0; axis < 2; ++axis) {
+    const TransposedAxis resolved = resolve_transposed_padding(
+        descriptor.padding_policy, shape[2 + axis], window_of(descriptor, axis),
+        descriptor.padding_sizes[axis]);
+    if (resolved.out < 1) {
+      throw ShapeError({.op = "node",
+                        .node = builder.name(),
+                        .what = "padding leaves nothing of the result",
+                        .expected = "an extent of at least 1",
+                        .got = std::to_string(resolved.out),
+                        .hint = "Use less padding."});
+    }
+    attrs.shape[2 + axis] = resolved.out;
+    attrs.padding[2 * axis] = resolved.padding.before;
+    attrs.padding[2 * axis + 1] = resolved.padding.after;
+  }
+
+  ValueId weights =
+      builder.variable(layer.weights(), weights_shape(descriptor), "weights");
+  if (groups_of(descriptor) > 1) {
+    weights = builder.append(
+        OpKind::Reshape,
+        ShapeAttrs{{-1, group_outputs, group_inputs, height, width}},
+        {weights});
+    weights = builder.append(OpKind::Transpose, TransposeAttrs{{0, 2, 1, 3, 4}},
+                             {weights});
+    weights = builder.append(OpKind::Reshape,
+                             ShapeAttrs{{-1, group_outputs, height, width}},
+                             {weights});
+  } else {
+    weights = builder.append(OpKind::Transpose, TransposeAttrs{{1, 0, 2, 3}},
+                             {weights});
+  }
+  ValueId result =
+      builder.append(OpKind::Convolution2dInputGradient, attrs, {x, weights});
+  if (layer.biases()) {
+    const ValueId bias =
+        builder.variable(layer.biases(), {1, outputs, 1, 1}, "biases");
+    result = builder.append(
+        OpKind::Binary, ArithmeticAttrs{.operation = ArithmeticOperation::Add},
+        {result, bias});
+  }
+  return result;
 }
 
 }  // namespace
@@ -117,7 +223,7 @@ Convolution::Convolution(ConvolutionDescriptor descriptor,
                          const WeightOptions& options)
     : WeightedLayer(kOp), descriptor_(descriptor) {
   descriptor_.validate();
-  const Shape shape = weights_shape();
+  const Shape shape = weights_shape(descriptor_);
   const std::int64_t maps = Shape{shape[0], shape[1]}.num_elements();
   set_weights(kOp, options, shape, Shape{1, maps, shape[2], shape[3]});
 }
@@ -134,107 +240,25 @@ Convolution::Convolution(std::int64_t input_feature_channel_count,
               .padding_policy = padding_policy},
           options) {}
 
-std::int64_t Convolution::groups() const {
-  return descriptor_.uses_depthwise_convolution()
-             ? descriptor_.input_feature_channel_count
-             : descriptor_.group_count;
-}
-
-Shape Convolution::weights_shape() const {
-  return {descriptor_.output_feature_channel_count,
-          descriptor_.input_feature_channel_count / groups(),
-          descriptor_.kernel_height(), descriptor_.kernel_width()};
-}
-
 void Convolution::lower(LayerBuilder& builder) const {
   builder.require_sources(1, 1);
   require_image(builder, descriptor_.input_feature_channel_count);
-  if (descriptor_.is_convolution_transpose()) return lower_transposed(builder);
-
-  const Shape shape = builder.shape(builder.source(0));
-  Convolution2dAttrs attrs{.strides = descriptor_.strides,
-                           .dilation_rates = descriptor_.dilation_rates,
-                           .padding = {},
-                           .groups = groups()};
-  for (int axis = 0; axis < 2; ++axis) {
-    const AxisPadding padding = resolve_padding(
-        descriptor_.padding_policy, shape[2 + axis],
-        window_of(descriptor_, axis), descriptor_.padding_sizes[axis]);
-    attrs.padding[2 * axis] = padding.before;
-    attrs.padding[2 * axis + 1] = padding.after;
+  const auto convolved = [&](const ConvolutionDescriptor& descriptor,
+                             ValueId x) {
+    return descriptor.is_convolution_transpose()
+               ? transposed(builder, *this, descriptor, x)
+               : standard(builder, *this, descriptor, x);
+  };
+  const ValueId x = builder.source(0);
+  if (builder.shape(x).rank() == 4) {
+    return builder.add_result(convolved(descriptor_, x));
   }
-  std::vector<ValueId> inputs{
-      builder.source(0),
-      builder.variable(weights(), weights_shape(), "weights")};
-  if (biases()) {
-    inputs.push_back(builder.variable(
-        biases(), {descriptor_.output_feature_channel_count}, "biases"));
-  }
-  builder.add_result(
-      builder.append(OpKind::Convolution2d, attrs, std::move(inputs)));
-}
-
-// The input gradient of a convolution from `out` to `in` channels, with the
-// weights of each group transposed:
-//   (g * O/g, I/g, h, w) -> (g, O/g, I/g, h, w) -> (g, I/g, O/g, h, w)
-//   -> (I, O/g, h, w)
-void Convolution::lower_transposed(LayerBuilder& builder) const {
-  const Shape shape = builder.shape(builder.source(0));
-  const std::int64_t inputs = descriptor_.input_feature_channel_count;
-  const std::int64_t outputs = descriptor_.output_feature_channel_count;
-  const std::int64_t height = descriptor_.kernel_height();
-  const std::int64_t width = descriptor_.kernel_width();
-  const std::int64_t group_outputs = outputs / groups();
-  const std::int64_t group_inputs = inputs / groups();
-
-  Convolution2dGradientAttrs attrs{.strides = descriptor_.strides,
-                                   .dilation_rates = descriptor_.dilation_rates,
-                                   .padding = {},
-                                   .groups = groups(),
-                                   .shape = {shape[0], outputs, 1, 1}};
-  for (int axis = 0; axis < 2; ++axis) {
-    const TransposedAxis resolved = resolve_transposed_padding(
-        descriptor_.padding_policy, shape[2 + axis],
-        window_of(descriptor_, axis), descriptor_.padding_sizes[axis]);
-    if (resolved.out < 1) {
-      throw ShapeError({.op = "node",
-                        .node = builder.name(),
-                        .what = "padding leaves nothing of the result",
-                        .expected = "an extent of at least 1",
-                        .got = std::to_string(resolved.out),
-                        .hint = "Use less padding."});
-    }
-    attrs.shape[2 + axis] = resolved.out;
-    attrs.padding[2 * axis] = resolved.padding.before;
-    attrs.padding[2 * axis + 1] = resolved.padding.after;
-  }
-
-  ValueId weights =
-      builder.variable(this->weights(), weights_shape(), "weights");
-  if (groups() > 1) {
-    weights = builder.append(
-        OpKind::Reshape,
-        ShapeAttrs{{-1, group_outputs, group_inputs, height, width}},
-        {weights});
-    weights = builder.append(OpKind::Transpose, TransposeAttrs{{0, 2, 1, 3, 4}},
-                             {weights});
-    weights = builder.append(OpKind::Reshape,
-                             ShapeAttrs{{-1, group_outputs, height, width}},
-                             {weights});
-  } else {
-    weights = builder.append(OpKind::Transpose, TransposeAttrs{{1, 0, 2, 3}},
-                             {weights});
-  }
-  ValueId result = builder.append(OpKind::Convolution2dInputGradient, attrs,
-                                  {builder.source(0), weights});
-  if (biases()) {
-    const ValueId bias =
-        builder.variable(biases(), {1, outputs, 1, 1}, "biases");
-    result = builder.append(
-        OpKind::Binary, ArithmeticAttrs{.operation = ArithmeticOperation::Add},
-        {result, bias});
-  }
-  builder.add_result(result);
+  require_option(descriptor_.kernel_height() == 1, kOp, "kernel_sizes",
+                 "(1, width) for a source (N, C, L)",
+                 Shape(descriptor_.kernel_sizes).to_string());
+  const ValueId y =
+      convolved(of_one_row(kOp, descriptor_), as_image(builder, x));
+  builder.add_result(as_sequence(builder, y));
 }
 
 }  // namespace layers

@@ -41,7 +41,9 @@ TRAINGRAPH_TAKES(LSTM, Lstm)
 TRAINGRAPH_TAKES(GroupNormalization, SampleNorm)
 TRAINGRAPH_TAKES(InstanceNormalization, SampleNorm)
 TRAINGRAPH_TAKES(LayerNormalization, SampleNorm)
+TRAINGRAPH_TAKES(GramMatrix, MatMul)
 TRAINGRAPH_TAKES(MatMul, MatMul)
+TRAINGRAPH_TAKES(PReLU, Select)
 TRAINGRAPH_TAKES(Padding, Pad)
 TRAINGRAPH_TAKES(Pooling, MaxPool2d)
 TRAINGRAPH_TAKES(Reduction, Reduce)
@@ -50,6 +52,7 @@ TRAINGRAPH_TAKES(Slice, Slice)
 TRAINGRAPH_TAKES(Softmax, Softmax)
 TRAINGRAPH_TAKES(Split, Split)
 TRAINGRAPH_TAKES(Transpose, Transpose)
+TRAINGRAPH_TAKES(Upsample, Upsample)
 #undef TRAINGRAPH_TAKES
 
 bool Gather::supports_data_type(DataType type, const Device& device) {

@@ -85,8 +85,9 @@ Embedding::Embedding(const EmbeddingDescriptor& descriptor,
                  std::string(to_string(initializer.value_or(
                      RandomInitializerType::GlorotUniform))));
   if (weights) require_weights(weights, descriptor_);
-  weights_ = TensorParameter(weights ? weights
-                                     : make_weights(descriptor_, initializer));
+  weights_ = TensorParameter(weights ? weights : created(kOp, "weights", [&] {
+    return make_weights(descriptor_, initializer);
+  }));
   name_tensor(weights_.tensor(), "weights");
 }
 

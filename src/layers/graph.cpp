@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error_subject.h"
+#include "graph/attributes.h"
 #include "graph/op_def.h"
 #include "layers/dot.h"
 #include "layers/graph_state.h"
@@ -197,6 +198,10 @@ std::vector<Tensor> Graph::op(OpKind kind, Attributes attributes,
                          ? kNoValue
                          : state_->value(inputs[i], is_mutated ? Role::Variable
                                                                : Role::Input));
+  }
+  if (!values.empty() && values.front() != kNoValue) {
+    const Shape& shape = state_->program.value(values.front()).desc.shape;
+    count_axes_from_front(attributes, shape.rank());
   }
   const std::vector<ValueId> outputs = state_->program.append(
       kind, std::move(attributes), std::move(values), name);

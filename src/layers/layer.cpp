@@ -37,7 +37,7 @@ void Layer::set_label(std::string label) {
 
 void Layer::name_tensor(const Tensor& tensor, std::string word) {
   tensors_.emplace_back(tensor, std::move(word));
-  LayerNames::name_tensors(*this, /*is_in_graph=*/false);
+  LayerNames::name_last_tensor(*this);
 }
 
 }  // namespace traingraph

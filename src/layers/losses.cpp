@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "traingraph/losses.h"
 
+#include <limits>
 #include <utility>
 
 #include "layers/layer_builder.h"
@@ -40,6 +41,10 @@ void LossDescriptor::validate() const {
                  format_value(epsilon));
   require_finite(kOp, "delta", delta);
   require_option(delta > 0, kOp, "delta", "above 0", format_value(delta));
+  using Limits = std::numeric_limits<std::int32_t>;
+  require_option(ignore_index >= Limits::min() && ignore_index <= Limits::max(),
+                 kOp, "ignore_index", "a number that fits into 32 bits",
+                 std::to_string(ignore_index));
 
   const bool has_classes = loss_type == LossType::SoftmaxCrossEntropy ||
                            loss_type == LossType::CategoricalCrossEntropy;
@@ -51,6 +56,7 @@ void LossDescriptor::validate() const {
   }
   if (!has_classes) {
     require_unused(kOp, "class_count", class_count, unset.class_count, type);
+    require_unused(kOp, "ignore_index", ignore_index, unset.ignore_index, type);
   }
   if (loss_type != LossType::Log) {
     require_unused(kOp, "epsilon", epsilon, unset.epsilon, type);
@@ -62,31 +68,48 @@ void LossDescriptor::validate() const {
 
 namespace losses {
 
-Loss::Loss(LossDescriptor descriptor, Tensor weights)
-    : Loss(descriptor.loss_type, descriptor, std::move(weights), kOp) {}
+Loss::Loss(LossDescriptor descriptor, Tensor weights, Tensor class_weights)
+    : Loss(descriptor.loss_type, descriptor, std::move(weights),
+           std::move(class_weights), kOp) {}
 
 Loss::Loss(LossType type, LossDescriptor options, Tensor weights,
-           const char* label)
+           Tensor class_weights, const char* label)
     : Layer(label),
       descriptor_(with_type(options, type)),
-      weights_(std::move(weights)) {
+      weights_(std::move(weights)),
+      class_weights_(std::move(class_weights)) {
   descriptor_.validate();
+  const bool has_classes = type == LossType::SoftmaxCrossEntropy ||
+                           type == LossType::CategoricalCrossEntropy;
+  require_option(has_classes || !class_weights_, kOp, "class_weights",
+                 "none: " + std::string(to_string(type)) + " has no classes",
+                 "a tensor");
 }
 
 std::vector<Tensor> Loss::extra_sources() const {
-  if (!weights_) return {};
-  return {weights_};
+  return extra_sources_with(weights_);
+}
+
+std::vector<Tensor> Loss::extra_sources_with(const Tensor& weights) const {
+  std::vector<Tensor> sources;
+  for (const Tensor& tensor : {weights, class_weights_}) {
+    if (tensor) sources.push_back(tensor);
+  }
+  return sources;
 }
 
 void Loss::lower(LayerBuilder& builder) const {
-  builder.require_sources(weights_ ? 3 : 2, 3);
+  const int num_class_weights = class_weights_ ? 1 : 0;
+  builder.require_sources((weights_ ? 3 : 2) + num_class_weights,
+                          3 + num_class_weights);
   const LossAttrs attrs{.type = descriptor_.loss_type,
                         .reduction = descriptor_.reduction_type,
                         .weight = descriptor_.weight,
                         .label_smoothing = descriptor_.label_smoothing,
                         .class_count = descriptor_.class_count,
                         .epsilon = descriptor_.epsilon,
-                        .delta = descriptor_.delta};
+                        .delta = descriptor_.delta,
+                        .ignore_index = descriptor_.ignore_index};
   const Shape& shape = builder.shape(builder.source(0));
   // Smoothing uses class_count as its K. Without smoothing it must be the
   // number of classes.
@@ -103,25 +126,33 @@ void Loss::lower(LayerBuilder& builder) const {
          .hint = {}});
   }
   std::vector<ValueId> inputs{builder.source(0), builder.source(1)};
-  if (builder.num_sources() == 3) inputs.push_back(builder.source(2));
+  // Weights of classes are last: without weights the op's third is absent.
+  const int num_weights = builder.num_sources() - 2 - num_class_weights;
+  inputs.push_back(num_weights == 1 ? builder.source(2) : kNoValue);
+  if (class_weights_) inputs.push_back(builder.source(2 + num_weights));
   builder.add_result(builder.append(OpKind::Loss, attrs, std::move(inputs)));
 }
 
 #define TRAINGRAPH_LOSS(Name)                        \
   Name::Name(LossDescriptor options, Tensor weights) \
-      : Loss(LossType::Name, options, std::move(weights), #Name) {}
+      : Loss(LossType::Name, options, std::move(weights), {}, #Name) {}
+#define TRAINGRAPH_CLASS_LOSS(Name)                                        \
+  Name::Name(LossDescriptor options, Tensor weights, Tensor class_weights) \
+      : Loss(LossType::Name, options, std::move(weights),                  \
+             std::move(class_weights), #Name) {}
 
 TRAINGRAPH_LOSS(MeanAbsoluteError)
 TRAINGRAPH_LOSS(MeanSquaredError)
-TRAINGRAPH_LOSS(SoftmaxCrossEntropy)
+TRAINGRAPH_CLASS_LOSS(SoftmaxCrossEntropy)
 TRAINGRAPH_LOSS(SigmoidCrossEntropy)
-TRAINGRAPH_LOSS(CategoricalCrossEntropy)
+TRAINGRAPH_CLASS_LOSS(CategoricalCrossEntropy)
 TRAINGRAPH_LOSS(Hinge)
 TRAINGRAPH_LOSS(Huber)
 TRAINGRAPH_LOSS(CosineDistance)
 TRAINGRAPH_LOSS(Log)
 
 #undef TRAINGRAPH_LOSS
+#undef TRAINGRAPH_CLASS_LOSS
 
 }  // namespace losses
 }  // namespace traingraph

@@ -18,7 +18,9 @@ constexpr const char* kOp = "LSTM";
 void LSTMDescriptor::validate() const {
   require_positive(kOp, "input_size", input_size);
   require_positive(kOp, "hidden_size", hidden_size);
-  require_positive(kOp, "layer_count", layer_count);
+  require_option(layer_count >= 1 && layer_count <= kMostLayers, kOp,
+                 "layer_count", "1 to " + std::to_string(kMostLayers),
+                 std::to_string(layer_count));
   require_option(dropout >= 0 && dropout < 1, kOp, "dropout", "in [0, 1)",
                  format_value(dropout));
   require_option(dropout == 0 || layer_count > 1, kOp, "dropout",
@@ -63,11 +65,12 @@ std::vector<Tensor> create(const Kind& kind, const LSTMDescriptor& d,
                            std::optional<RandomInitializerType> type) {
   std::vector<Tensor> tensors;
   for (std::int64_t set = 0; set < num_sets(d); ++set) {
-    const TensorDescriptor desc{shape_of(kind, d, set, kNumLstmGates)};
-    tensors.push_back(type ? Tensor::random(desc, *type,
-                                            /*fan_in=*/desc.shape.back(),
-                                            /*fan_out=*/d.hidden_size)
-                           : Tensor::filled(desc, 0));
+    tensors.push_back(created(kOp, kind.name, [&] {
+      const TensorDescriptor desc{shape_of(kind, d, set, kNumLstmGates)};
+      if (!type) return Tensor::filled(desc, 0);
+      return Tensor::random(desc, *type, /*fan_in=*/desc.shape.back(),
+                            /*fan_out=*/d.hidden_size);
+    }));
   }
   return tensors;
 }

@@ -3,6 +3,7 @@
 // in one direction; all sets of the forward direction come first.
 #pragma once
 
+#include "base/checked.h"
 #include "traingraph/layers/lstm.h"
 
 namespace traingraph::layers {
@@ -12,7 +13,8 @@ inline std::int64_t num_sets(const LSTMDescriptor& d) {
 }
 
 inline std::int64_t input_size(const LSTMDescriptor& d, std::int64_t layer) {
-  return layer == 0 ? d.input_size : d.hidden_size * d.num_directions();
+  if (layer == 0) return d.input_size;
+  return checked_multiply(d.hidden_size, d.num_directions(), "hidden_size");
 }
 
 /// What one list of parameters has for a gate of a layer: (hidden, columns), or
@@ -34,8 +36,10 @@ inline constexpr Kind kBiases{"biases", kPeepholeWeights.columns};
 inline Shape shape_of(const Kind& kind, const LSTMDescriptor& d,
                       std::int64_t set, std::int64_t gates) {
   const std::int64_t columns = kind.columns(d, set % d.layer_count);
-  if (columns == 0) return {gates * d.hidden_size};
-  return {gates * d.hidden_size, columns};
+  const std::int64_t rows =
+      checked_multiply(gates, d.hidden_size, "hidden_size");
+  if (columns == 0) return {rows};
+  return {rows, columns};
 }
 
 }  // namespace traingraph::layers

@@ -20,4 +20,30 @@ void MatMul::lower(LayerBuilder& builder) const {
                                     {builder.source(0), builder.source(1)}));
 }
 
+GramMatrix::GramMatrix(float scale) : Layer("GramMatrix"), scale_(scale) {
+  require_finite("GramMatrix", "scale", scale);
+}
+
+void GramMatrix::lower(LayerBuilder& builder) const {
+  builder.require_sources(1, 1);
+  const Shape shape = builder.shape(builder.source(0));
+  if (shape.rank() != 4) {
+    throw ShapeError({.op = "node",
+                      .node = builder.name(),
+                      .what = "the source does not fit the layer",
+                      .expected = "(N, C, H, W)",
+                      .got = shape.to_string(),
+                      .hint = {}});
+  }
+  const std::int64_t channels = shape[1];
+  const ValueId maps = builder.append(
+      OpKind::Reshape, ShapeAttrs{{-1, channels, shape[2] * shape[3]}},
+      {builder.source(0)});
+  const ValueId products = builder.append(
+      OpKind::MatMul, MatMulAttrs{.alpha = scale_, .transposes_y = true},
+      {maps, maps});
+  builder.add_result(builder.append(
+      OpKind::Reshape, ShapeAttrs{{-1, channels, 1, channels}}, {products}));
+}
+
 }  // namespace traingraph::layers

@@ -78,7 +78,10 @@ std::mutex& LayerNames::mutex() { return g_layer_mutex; }
 
 std::string LayerNames::of_class(const std::string& class_name) {
   std::string text = class_name;
-  replace_all(text, "ReLU", "Relu");  // words, in spite of their capitals
+  // Words, in spite of their capitals.
+  replace_all(text, "PReLU", "Prelu");
+  replace_all(text, "ReLU", "Relu");
+  replace_all(text, "SiLU", "Silu");
   replace_all(text, "MatMul", "Matmul");
   const auto is_upper = [&](std::size_t i) {
     return i < text.size() && std::isupper(static_cast<unsigned char>(text[i]));
@@ -97,15 +100,25 @@ std::string LayerNames::of_class(const std::string& class_name) {
   return result;
 }
 
+void LayerNames::name_tensor(const Layer& layer, const Tensor& tensor,
+                             const std::string& word, bool is_in_graph) {
+  TensorState& state = *tensor.state();
+  const std::lock_guard lock(state.mutex);
+  if (!follows(state, layer, is_in_graph)) return;
+  state.label = layer.label_ + "." + word;
+  state.label_owner = owner_id(layer);
+  state.is_label_provisional = !is_in_graph && !layer.has_own_label_;
+}
+
 void LayerNames::name_tensors(const Layer& layer, bool is_in_graph) {
   for (const auto& [tensor, word] : layer.tensors_) {
-    TensorState& state = *tensor.state();
-    const std::lock_guard lock(state.mutex);
-    if (!follows(state, layer, is_in_graph)) continue;
-    state.label = layer.label_ + "." + word;
-    state.label_owner = owner_id(layer);
-    state.is_label_provisional = !is_in_graph && !layer.has_own_label_;
+    name_tensor(layer, tensor, word, is_in_graph);
   }
+}
+
+void LayerNames::name_last_tensor(const Layer& layer) {
+  const auto& [tensor, word] = layer.tensors_.back();
+  name_tensor(layer, tensor, word, /*is_in_graph=*/false);
 }
 
 bool LayerNames::follows(const TensorState& tensor, const Layer& layer,

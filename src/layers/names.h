@@ -75,7 +75,11 @@ struct LayerNames {
   /// Once a layer is in a graph, it names what layers in none have named.
   static bool follows(const TensorState& tensor, const Layer& layer,
                       bool is_in_graph);
+  static void name_tensor(const Layer& layer, const Tensor& tensor,
+                          const std::string& word, bool is_in_graph);
   static void name_tensors(const Layer& layer, bool is_in_graph);
+  /// The one that the layer has got just now.
+  static void name_last_tensor(const Layer& layer);
   struct Rename {
     std::string from, to;
     /// "fc.weights" -> "dense.weights"; other names stay.

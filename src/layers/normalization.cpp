@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "layers/normalization.h"
 
+#include <array>
 #include <utility>
 
 #include "layers/validate.h"
@@ -18,8 +19,31 @@ Tensor per_channel(const char* op, const Tensor& given, std::int64_t channels,
                    double value, const char* what) {
   require_per_channel(op, given, channels, what);
   if (given) return given;
-  return Tensor::filled(
-      {.shape = Shape{channels}, .data_type = DataType::Float32}, value);
+  return created(op, what, [&] {
+    return Tensor::filled(TensorDescriptor{{channels}}, value);
+  });
+}
+
+void require_roles(const char* op, const Tensor& beta, const Tensor& gamma,
+                   const Tensor& mean, const Tensor& variance) {
+  const std::array<std::pair<const char*, const Tensor*>, 4> roles{
+      {{"beta", &beta},
+       {"gamma", &gamma},
+       {"mean", &mean},
+       {"variance", &variance}}};
+  for (std::size_t i = 0; i < roles.size(); ++i) {
+    for (std::size_t k = i + 1; k < roles.size(); ++k) {
+      const Tensor& tensor = *roles[i].second;
+      if (!tensor || !(tensor == *roles[k].second)) continue;
+      throw InvalidArgument({.op = op,
+                             .node = tensor.label(),
+                             .what = "one tensor has two roles",
+                             .expected = "a tensor of its own for each",
+                             .got = std::string("the same as ") +
+                                    roles[i].first + " and " + roles[k].first,
+                             .hint = {}});
+    }
+  }
 }
 
 ValueId parameter(LayerBuilder& builder, const TensorParameter& parameter,
@@ -47,9 +71,14 @@ void NormalizationLayer::set_parameters(const Tensor& beta,
   if (gamma) name_tensor(gamma, "gamma");
 }
 
-void NormalizationLayer::create_parameters(const Shape& shape) {
-  const TensorDescriptor desc{.shape = shape, .data_type = DataType::Float32};
-  set_parameters(Tensor::filled(desc, 0), Tensor::filled(desc, 1));
+void NormalizationLayer::create_parameters(const char* op, const Shape& shape) {
+  const auto make = [&](const char* what, double value) {
+    return created(op, what, [&] {
+      return Tensor::filled(TensorDescriptor{shape}, value);
+    });
+  };
+  const Tensor beta = make("beta", 0);
+  set_parameters(beta, make("gamma", 1));
 }
 
 std::vector<TensorParameter> NormalizationLayer::parameters() const {
@@ -67,6 +96,8 @@ BatchNormalization::BatchNormalization(std::int64_t feature_channel_count,
   const char* op = "BatchNormalization";
   require_positive(op, "feature_channel_count", channels_);
   require_within(op, "momentum", momentum_, 0, 1);
+  require_roles(op, options.beta, options.gamma, options.mean,
+                options.variance);
 
   mean_ = per_channel(op, options.mean, channels_, 0, "mean");
   variance_ = per_channel(op, options.variance, channels_, 1, "variance");
@@ -75,7 +106,7 @@ BatchNormalization::BatchNormalization(std::int64_t feature_channel_count,
   if (options.mean || options.variance || options.beta || options.gamma) {
     set_parameters(options.beta, options.gamma);
   } else {
-    create_parameters({channels_});
+    create_parameters(op, {channels_});
   }
   name_tensor(mean_, "mean");
   name_tensor(variance_, "variance");

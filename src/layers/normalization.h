@@ -15,6 +15,10 @@ Tensor per_channel(const char* op, const Tensor& given, std::int64_t channels,
 void require_per_channel(const char* op, const Tensor& given,
                          std::int64_t channels, const char* what);
 
+/// Throws when one tensor is given in two roles.
+void require_roles(const char* op, const Tensor& beta, const Tensor& gamma,
+                   const Tensor& mean = {}, const Tensor& variance = {});
+
 /// kNoValue without one.
 ValueId parameter(LayerBuilder& builder, const TensorParameter& parameter,
                   const Shape& shape, const char* what);

@@ -2,6 +2,7 @@
 #include "traingraph/layers/pooling.h"
 
 #include "layers/layer_builder.h"
+#include "layers/one_row.h"
 #include "layers/validate.h"
 #include "ops/window.h"
 
@@ -54,8 +55,14 @@ void PoolingDescriptor::validate() const {
 namespace layers {
 namespace {
 
-Padding padding_of(const PoolingDescriptor& descriptor, const Shape& shape) {
-  Padding result{};
+/// What the descriptor says, and with what a last window has to have behind it.
+struct PoolPadding {
+  Padding given{}, extended{};
+};
+
+PoolPadding padding_of(const PoolingDescriptor& descriptor,
+                       const Shape& shape) {
+  PoolPadding result;
   for (int axis = 0; axis < 2; ++axis) {
     const AxisWindow window{.kernel = descriptor.kernel_sizes[axis],
                             .stride = descriptor.strides[axis],
@@ -63,8 +70,13 @@ Padding padding_of(const PoolingDescriptor& descriptor, const Shape& shape) {
     const AxisPadding padding =
         resolve_padding(descriptor.padding_policy, shape[2 + axis], window,
                         descriptor.padding_sizes[axis]);
-    result[2 * axis] = padding.before;
-    result[2 * axis + 1] = padding.after;
+    const AxisPadding extended =
+        descriptor.ceil_mode ? extend_padding(shape[2 + axis], window, padding)
+                             : padding;
+    result.given[2 * axis] = padding.before;
+    result.given[2 * axis + 1] = padding.after;
+    result.extended[2 * axis] = extended.before;
+    result.extended[2 * axis + 1] = extended.after;
   }
   return result;
 }
@@ -79,11 +91,41 @@ AveragePool2dAttrs average_attrs(const PoolingDescriptor& descriptor,
           .count_includes_padding = count_includes_padding};
 }
 
+/// An average that counts the padding, but not what ceil mode adds to it: of an
+/// image with the padding, of which it counts all samples.
+ValueId average_of_padded(LayerBuilder& builder,
+                          const PoolingDescriptor& descriptor,
+                          const PoolPadding& padding, ValueId x) {
+  const auto [top, bottom, left, right] = padding.given;
+  const ValueId padded =
+      builder.append(OpKind::Pad,
+                     PadAttrs{.type = PaddingType::Zero,
+                              .before = {0, 0, top, left},
+                              .after = {0, 0, bottom, right}},
+                     {x});
+  const Padding beyond{0, padding.extended[1] - bottom, 0,
+                       padding.extended[3] - right};
+  return builder.append(OpKind::AveragePool2d,
+                        average_attrs(descriptor, beyond,
+                                      /*count_includes_padding=*/false),
+                        {padded});
+}
+
+ValueId average(LayerBuilder& builder, const PoolingDescriptor& descriptor,
+                const PoolPadding& padding, ValueId x) {
+  const bool counts = descriptor.count_includes_padding;
+  if (counts && padding.extended != padding.given) {
+    return average_of_padded(builder, descriptor, padding, x);
+  }
+  return builder.append(OpKind::AveragePool2d,
+                        average_attrs(descriptor, padding.extended, counts),
+                        {x});
+}
+
 /// The root of the sum of squares. sqrt has no derivative at 0, so zeros go
 /// through it as ones and are put back, which makes their gradient 0.
 ValueId l2_norm(LayerBuilder& builder, const PoolingDescriptor& descriptor,
-                const Padding& padding) {
-  const ValueId x = builder.source(0);
+                const Padding& padding, ValueId x) {
   const auto constant = [&](float value) {
     return builder.append(
         OpKind::Fill, FillAttrs{{1, 1, 1, 1}, value, builder.desc(x).data_type},
@@ -114,6 +156,26 @@ ValueId l2_norm(LayerBuilder& builder, const PoolingDescriptor& descriptor,
   return builder.append(OpKind::Select, NoAttrs{}, {is_positive, root, zero});
 }
 
+/// Of images.
+ValueId pooled(LayerBuilder& builder, const PoolingDescriptor& descriptor,
+               ValueId x) {
+  const PoolPadding padding = padding_of(descriptor, builder.shape(x));
+  switch (descriptor.pooling_type) {
+    case PoolingType::Average:
+      return average(builder, descriptor, padding, x);
+    case PoolingType::L2Norm:
+      return l2_norm(builder, descriptor, padding.extended, x);
+    case PoolingType::Max:
+      break;
+  }
+  return builder.append(OpKind::MaxPool2d,
+                        Pool2dAttrs{.kernel_sizes = descriptor.kernel_sizes,
+                                    .strides = descriptor.strides,
+                                    .dilation_rates = descriptor.dilation_rates,
+                                    .padding = padding.extended},
+                        {x});
+}
+
 Pair strides_of(Pair strides, Pair kernel_sizes) {
   for (int axis = 0; axis < 2; ++axis) {
     if (strides[axis] == 0) strides[axis] = kernel_sizes[axis];
@@ -123,14 +185,16 @@ Pair strides_of(Pair strides, Pair kernel_sizes) {
 
 PoolingDescriptor describe(PoolingType type, Pair kernel_sizes, Pair strides,
                            PaddingPolicy policy, Pair padding_sizes,
+                           Pair dilation_rates, bool ceil_mode,
                            bool count_includes_padding = false) {
   return {.pooling_type = type,
           .kernel_sizes = kernel_sizes,
           .strides = strides_of(strides, kernel_sizes),
-          .dilation_rates = {1, 1},
+          .dilation_rates = dilation_rates,
           .padding_policy = policy,
           .padding_sizes = padding_sizes,
-          .count_includes_padding = count_includes_padding};
+          .count_includes_padding = count_includes_padding,
+          .ceil_mode = ceil_mode};
 }
 
 }  // namespace
@@ -145,34 +209,19 @@ Pooling::Pooling(PoolingDescriptor descriptor, const char* label)
 void Pooling::lower(LayerBuilder& builder) const {
   builder.require_sources(1, 1);
   const ValueId x = builder.source(0);
-  const Shape shape = builder.shape(x);
-  if (shape.rank() != 4) {
-    throw ShapeError({.op = "node",
-                      .node = builder.name(),
-                      .what = "the source does not fit the layer",
-                      .expected = "(N, C, H, W)",
-                      .got = shape.to_string(),
-                      .hint = {}});
+  const int rank = builder.shape(x).rank();
+  if (rank == 4) return builder.add_result(pooled(builder, descriptor_, x));
+  if (rank == 3) {
+    const ValueId y =
+        pooled(builder, of_one_row(kOp, descriptor_), as_image(builder, x));
+    return builder.add_result(as_sequence(builder, y));
   }
-  const Padding padding = padding_of(descriptor_, shape);
-  switch (descriptor_.pooling_type) {
-    case PoolingType::Max:
-      return builder.add_result(builder.append(
-          OpKind::MaxPool2d,
-          Pool2dAttrs{.kernel_sizes = descriptor_.kernel_sizes,
-                      .strides = descriptor_.strides,
-                      .dilation_rates = descriptor_.dilation_rates,
-                      .padding = padding},
-          {x}));
-    case PoolingType::Average:
-      return builder.add_result(
-          builder.append(OpKind::AveragePool2d,
-                         average_attrs(descriptor_, padding,
-                                       descriptor_.count_includes_padding),
-                         {x}));
-    case PoolingType::L2Norm:
-      return builder.add_result(l2_norm(builder, descriptor_, padding));
-  }
+  throw ShapeError({.op = "node",
+                    .node = builder.name(),
+                    .what = "the source does not fit the layer",
+                    .expected = "(N, C, H, W), or (N, C, L)",
+                    .got = builder.shape(x).to_string(),
+                    .hint = {}});
 }
 
 MaxPooling::MaxPooling(std::int64_t kernel_size, std::int64_t stride,
@@ -181,9 +230,9 @@ MaxPooling::MaxPooling(std::int64_t kernel_size, std::int64_t stride,
 }
 
 MaxPooling::MaxPooling(Pair kernel_sizes, Pair strides, PaddingPolicy policy,
-                       Pair padding_sizes)
+                       Pair padding_sizes, Pair dilation_rates, bool ceil_mode)
     : Pooling(describe(PoolingType::Max, kernel_sizes, strides, policy,
-                       padding_sizes),
+                       padding_sizes, dilation_rates, ceil_mode),
               "MaxPooling") {}
 
 AveragePooling::AveragePooling(std::int64_t kernel_size, std::int64_t stride,
@@ -194,9 +243,11 @@ AveragePooling::AveragePooling(std::int64_t kernel_size, std::int64_t stride,
 
 AveragePooling::AveragePooling(Pair kernel_sizes, Pair strides,
                                PaddingPolicy policy, Pair padding_sizes,
-                               bool count_includes_padding)
+                               bool count_includes_padding, Pair dilation_rates,
+                               bool ceil_mode)
     : Pooling(describe(PoolingType::Average, kernel_sizes, strides, policy,
-                       padding_sizes, count_includes_padding),
+                       padding_sizes, dilation_rates, ceil_mode,
+                       count_includes_padding),
               "AveragePooling") {}
 
 L2NormPooling::L2NormPooling(std::int64_t kernel_size, std::int64_t stride,
@@ -205,9 +256,10 @@ L2NormPooling::L2NormPooling(std::int64_t kernel_size, std::int64_t stride,
                     policy) {}
 
 L2NormPooling::L2NormPooling(Pair kernel_sizes, Pair strides,
-                             PaddingPolicy policy, Pair padding_sizes)
+                             PaddingPolicy policy, Pair padding_sizes,
+                             Pair dilation_rates, bool ceil_mode)
     : Pooling(describe(PoolingType::L2Norm, kernel_sizes, strides, policy,
-                       padding_sizes),
+                       padding_sizes, dilation_rates, ceil_mode),
               "L2NormPooling") {}
 
 }  // namespace layers

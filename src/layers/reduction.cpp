@@ -11,9 +11,6 @@ Reduction::Reduction(ReductionType reduction_type, Shape dimensions)
   require_option(to_string(reduction_type) != "?", "Reduction",
                  "reduction_type", "a case of ReductionType",
                  std::to_string(static_cast<int>(reduction_type)));
-  require_option(reduction_type != ReductionType::None || dimensions.empty(),
-                 "Reduction", "dimensions", "none: a reduction of none copies",
-                 dimensions.to_string());
 }
 
 Reduction::Reduction(ReductionType reduction_type, std::int64_t dimension)

@@ -58,6 +58,8 @@ InstanceNormalization::InstanceNormalization(
   require_positive(op, "feature_channel_count", channels_);
   require_within(op, "momentum", momentum_, 0, 1);
   const bool is_running = options.mean || options.variance;
+  require_roles(op, options.beta, options.gamma, options.mean,
+                options.variance);
   require_per_channel(op, options.beta, channels_, "beta");
   require_per_channel(op, options.gamma, channels_, "gamma");
   if (is_running) {
@@ -69,7 +71,7 @@ InstanceNormalization::InstanceNormalization(
   if (is_running || has_none || options.beta || options.gamma) {
     set_parameters(options.beta, options.gamma);
   } else {
-    create_parameters({channels_});
+    create_parameters(op, {channels_});
   }
   if (is_running) {
     name_tensor(mean_, "mean");
@@ -108,6 +110,7 @@ GroupNormalization::GroupNormalization(std::int64_t feature_channel_count,
   require_option(channels_ % groups_ == 0, op, "group_count",
                  "a divisor of " + format_value(channels_) + " channels",
                  format_value(groups_));
+  require_roles(op, options.beta, options.gamma);
   require_per_channel(op, options.beta, channels_, "beta");
   require_per_channel(op, options.gamma, channels_, "gamma");
   const bool has_none = has_no_parameters(op, options.uses_parameters,
@@ -115,7 +118,7 @@ GroupNormalization::GroupNormalization(std::int64_t feature_channel_count,
   if (has_none || options.beta || options.gamma) {
     set_parameters(options.beta, options.gamma);
   } else {
-    create_parameters({channels_});
+    create_parameters(op, {channels_});
   }
 }
 
@@ -143,6 +146,7 @@ LayerNormalization::LayerNormalization(const Shape& normalized_shape,
   Shape padded = Shape::filled(std::max(4 - rank, 0), 1);
   for (const std::int64_t size : normalized_shape_) padded.push_back(size);
   const Shape flat{normalized_shape_.num_elements()};
+  require_roles(op, options.beta, options.gamma);
   if (options.beta) {
     require_parameter(op, "beta", options.beta,
                       {normalized_shape_, padded, flat});
@@ -156,7 +160,7 @@ LayerNormalization::LayerNormalization(const Shape& normalized_shape,
   if (has_none || options.beta || options.gamma) {
     set_parameters(options.beta, options.gamma);
   } else {
-    create_parameters(normalized_shape_);
+    create_parameters(op, normalized_shape_);
   }
 }
 

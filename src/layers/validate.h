@@ -41,6 +41,24 @@ void require_finite(const char* op, const char* field, float value);
 void require_within(const char* op, const char* field, float value, float low,
                     float high);
 
+/// What make() returns: a new tensor that the layer holds as `what`. Errors of
+/// its size and memory name both.
+template <class Make>
+Tensor created(const char* op, const char* what, Make make) {
+  const auto named = [&](ErrorInfo info) {
+    info.op = op;
+    info.what = std::string(what) + ": " + info.what;
+    return info;
+  };
+  try {
+    return make();
+  } catch (const OutOfMemoryError& error) {
+    throw OutOfMemoryError(named(error.info()));
+  } catch (const ShapeError& error) {
+    throw ShapeError(named(error.info()));
+  }
+}
+
 /// Throws unless `tensor` is Float32 and has one of the shapes.
 void require_parameter(const char* op, const char* what, const Tensor& tensor,
                        std::initializer_list<Shape> shapes);

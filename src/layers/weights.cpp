@@ -26,16 +26,19 @@ void WeightedLayer::set_weights(const char* op, const WeightOptions& options,
   if (weights) {
     require_parameter(op, "weights", weights, {weights_shape, other_shape});
   } else {
-    weights = Tensor::random(
-        {.shape = weights_shape, .data_type = DataType::Float32},
-        options.initializer.value_or(RandomInitializerType::GlorotUniform));
+    weights = created(op, "weights", [&] {
+      return Tensor::random(
+          TensorDescriptor{weights_shape},
+          options.initializer.value_or(RandomInitializerType::GlorotUniform));
+    });
   }
   if (biases) {
     require_parameter(op, "biases", biases,
                       {Shape{outputs}, Shape{1, outputs, 1, 1}});
   } else if (options.uses_biases) {
-    biases =
-        Tensor::filled({.shape = {outputs}, .data_type = DataType::Float32}, 0);
+    biases = created(op, "biases", [&] {
+      return Tensor::filled(TensorDescriptor{{outputs}}, 0);
+    });
   }
   weights_ = TensorParameter(weights);
   name_tensor(weights, "weights");

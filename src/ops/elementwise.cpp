@@ -73,6 +73,8 @@ constexpr ActivationRule kActivationRules[] = {
     {ActivationType::HardSwish, by_slope_at_input},
     {ActivationType::Clamp, by_slope_at_input},
     {ActivationType::GELUTanh, by_slope_at_input},
+    {ActivationType::SiLU, by_slope_at_input},
+    {ActivationType::Mish, by_slope_at_input},
 };
 static_assert(has_all_cases<ActivationType>(kActivationRules),
               "one row per activation, in the order of enums.inc");

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// loss(prediction, labels, weights?) and loss_gradient. The result is
-//   reduce(attrs.weight * weights * element_loss(prediction, labels)).
+// loss(prediction, labels, weights?, class_weights?) and loss_gradient. The
+// result is reduce(attrs.weight * weights * element_loss(prediction, labels)).
 // Only the prediction has a gradient.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "base/format.h"
@@ -19,26 +20,9 @@ bool broadcasts_to(const Shape& shape, const Shape& target) {
   return broadcast_shapes(shape, target) == target;
 }
 
-/// (N), (N, 1), ...: one number per sample.
-bool is_column(const Shape& shape, std::int64_t count) {
-  return shape.rank() > 0 && shape[0] == count && shape.num_elements() == count;
-}
-
 Shape per_sample(const Shape& losses) {
   Shape shape = Shape::filled(losses.rank(), 1);
   shape[0] = losses[0];
-  return shape;
-}
-
-/// (N, 1, H, W) -> (N, H, W); (N, 1, 1, 1) -> (N) for the cosine distance.
-std::optional<Shape> without_reduced_axes(const Shape& weights, int losses) {
-  const int num_reduced = weights.rank() - losses;
-  Shape shape;
-  for (int axis = 0; axis < weights.rank(); ++axis) {
-    const bool is_reduced = axis >= 1 && axis <= num_reduced;
-    if (!is_reduced) shape.push_back(weights[axis]);
-    if (is_reduced && weights[axis] != 1) return std::nullopt;
-  }
   return shape;
 }
 
@@ -69,6 +53,12 @@ void require_attrs(const ShapeContext& ctx) {
                  "a finite number, at least 0");
   require_finite(ctx, "delta", attrs.delta, attrs.delta > 0,
                  "a finite number above 0");
+  using Limits = std::numeric_limits<std::int32_t>;
+  ctx.require_attribute(attrs.ignore_index >= Limits::min() &&
+                            attrs.ignore_index <= Limits::max(),
+                        "ignore_index out of range",
+                        "a number that fits into 32 bits",
+                        std::to_string(attrs.ignore_index));
 }
 
 void require_weights_fit(const ShapeContext& ctx, int weights, LossType type,
@@ -87,6 +77,65 @@ void require_weights_fit(const ShapeContext& ctx, int weights, LossType type,
                  losses.to_string(), shape.to_string(), hint);
 }
 
+std::string labels_hint(LossType type, const Shape& prediction,
+                        const Shape& labels, bool are_indices) {
+  const bool fits_indices =
+      sums_over_classes(type) &&
+      loss_labels_shape(type, prediction, labels, /*are_indices=*/true);
+  if (are_indices && labels == prediction) {
+    return "Whole numbers are indices of classes; cast one-hot labels to "
+           "float32.";
+  }
+  if (fits_indices) return "Indices of classes are Int32 or Int64.";
+  if (broadcasts_to(labels, prediction)) {
+    return "The labels fit both the samples and another axis. For one label "
+           "per sample use shape " +
+           per_sample(prediction).to_string() + ".";
+  }
+  return {};
+}
+
+/// Labels are at input `first` + 1.
+void require_labels_fit(const ShapeContext& ctx, int first) {
+  const auto& attrs = ctx.attrs<LossAttrs>();
+  const Shape& prediction = ctx.shape(first);
+  const Shape& labels = ctx.shape(first + 1);
+  const DataType type = ctx.data_type(first + 1);
+  const bool are_indices = are_class_indices(attrs.type, type);
+  if (!are_indices && (bit(type) & kIndex) != 0) {
+    ctx.require_data_type(first + 1, kFloat32);
+  }
+  const std::int64_t unset = LossAttrs{}.ignore_index;
+  ctx.require_attribute(
+      are_indices || attrs.ignore_index == unset,
+      "ignore_index is for labels that are indices of classes",
+      std::to_string(unset), std::to_string(attrs.ignore_index),
+      "Give such labels the weight 0.");
+  if (loss_labels_shape(attrs.type, prediction, labels, are_indices)) return;
+  Shape expected = prediction;
+  if (are_indices) expected = element_loss_shape(attrs.type, prediction);
+  ctx.fail_shape(are_indices ? "indices of classes must have the shape of the "
+                               "prediction without its axis 1"
+                             : "input \"labels\" must have the shape of "
+                               "\"prediction\"",
+                 expected.to_string(), labels.to_string(),
+                 labels_hint(attrs.type, prediction, labels, are_indices));
+}
+
+void require_class_weights_fit(const ShapeContext& ctx, int weights,
+                               LossType type, const Shape& prediction) {
+  ctx.require_attribute(
+      sums_over_classes(type), "a loss without classes takes no class_weights",
+      "softmax or categorical cross-entropy", std::string(to_string(type)));
+  const Shape& shape = ctx.shape(weights);
+  const bool is_list = std::ranges::count_if(shape, [](std::int64_t size) {
+                         return size != 1;
+                       }) <= 1;
+  if (is_list && shape.num_elements() == prediction[1]) return;
+  ctx.fail_shape("class_weights are not one for each class",
+                 Shape{prediction[1]}.to_string(), shape.to_string());
+}
+
 /// Checks prediction, labels and weights, which start at input `first`.
 Shape loss_result_shape(const ShapeContext& ctx, int first) {
   require_attrs(ctx);
@@ -94,10 +143,13 @@ Shape loss_result_shape(const ShapeContext& ctx, int first) {
   const bool has_samples =
       sums_over_classes(attrs.type) || attrs.type == LossType::CosineDistance;
   ctx.require_rank_at_least(first, has_samples ? 2 : 1);
-  ctx.require_same_shape(first + 1, first);
+  require_labels_fit(ctx, first);
   const Shape& prediction = ctx.shape(first);
   if (ctx.has(first + 2)) {
     require_weights_fit(ctx, first + 2, attrs.type, prediction);
+  }
+  if (ctx.has(first + 3)) {
+    require_class_weights_fit(ctx, first + 3, attrs.type, prediction);
   }
   if (attrs.reduction != ReductionType::None) return {1};
   return element_loss_shape(attrs.type, prediction);
@@ -130,9 +182,10 @@ Shape weights_axes(LossType type, const Shape& prediction,
   if (broadcasts_to(weights, element_loss_shape(type, prediction))) {
     return Shape(std::span(kept.end() - weights.rank(), kept.end()));
   }
-  const bool has_all_axes =
-      weights.rank() == prediction.rank() &&
-      without_reduced_axes(weights, kept.rank()).has_value();
+  bool has_all_axes = weights.rank() == prediction.rank();
+  for (int axis = 1; has_all_axes && axis < prediction.rank(); ++axis) {
+    has_all_axes = std::ranges::count(kept, axis) != 0 || weights[axis] == 1;
+  }
   return has_all_axes ? batch::axes_in_order(weights.rank())
                       : Shape::filled(weights.rank(), 0);
 }
@@ -145,11 +198,21 @@ BatchAxis prediction_axis(BatchContext& ctx, int first,
   const Shape& prediction = ctx.shape(first);
   const Shape all = batch::axes_in_order(prediction.rank());
   operands.push_back({.input = first, .axes = all});
-  operands.push_back({.input = first + 1, .axes = all});
+  const Shape& labels = ctx.shape(first + 1);
+  const bool are_indices =
+      are_class_indices(attrs.type, ctx.data_type(first + 1));
+  const Shape view =
+      loss_labels_shape(attrs.type, prediction, labels, are_indices).value();
+  operands.push_back(
+      {.input = first + 1, .axes = loss_labels_axes(labels, view)});
   if (ctx.has(first + 2)) {
     operands.push_back(
         {.input = first + 2,
          .axes = weights_axes(attrs.type, prediction, ctx.shape(first + 2))});
+  }
+  if (ctx.has(first + 3)) {
+    operands.push_back({.input = first + 3,
+                        .axes = Shape::filled(ctx.shape(first + 3).rank(), 1)});
   }
   const BatchAxis joined = batch::join(ctx, operands);
   const Shape kept = kept_axes(attrs.type, prediction.rank());
@@ -181,68 +244,51 @@ void loss_gradient(GradContext& ctx) {
   if (!ctx.wants(0)) return;
   ctx.set(0, ctx.append(OpKind::LossGradient, ctx.attrs<LossAttrs>(),
                         {ctx.result_gradient(), ctx.input(0), ctx.input(1),
-                         ctx.input(2)}));
+                         ctx.input(2), ctx.input(3)}));
 }
+
+template <int kPrediction>
+std::int64_t loss_positions(const Program& program, const Node& node) {
+  const auto type = std::get<LossAttrs>(node.attrs).type;
+  const ValueId labels = node.inputs[kPrediction + 1];
+  if (!are_class_indices(type, program.desc(labels).data_type)) return 0;
+  return program.shape(node.inputs[kPrediction])[1];
+}
+
+std::int64_t loss_ignored_index(const Attributes& attrs) {
+  return std::get<LossAttrs>(attrs).ignore_index;
+}
+
+const InputDef kLabelsInput{
+    .name = "labels", .types = kFloat32 | kIndex, .is_index = true};
 
 }  // namespace
 
-bool sums_over_classes(LossType type) {
-  return type == LossType::SoftmaxCrossEntropy ||
-         type == LossType::CategoricalCrossEntropy;
-}
-
-Shape element_loss_shape(LossType type, const Shape& prediction) {
-  if (type == LossType::CosineDistance) return {prediction[0]};
-  if (!sums_over_classes(type)) return prediction;
-  Shape shape;
-  for (int axis = 0; axis < prediction.rank(); ++axis) {
-    if (axis != 1) shape.push_back(prediction[axis]);
-  }
-  return shape;
-}
-
-std::optional<Shape> loss_weights_shape(LossType type, const Shape& prediction,
-                                        const Shape& weights) {
-  const Shape losses = element_loss_shape(type, prediction);
-  const bool is_reduced = losses.rank() < prediction.rank();
-  const std::int64_t num_samples = prediction[0];
-  if (broadcasts_to(weights, losses)) {
-    // (8) against (8, 8, 8): per sample or per column? A batch of another size
-    // would change the answer, so none is given.
-    const bool is_ambiguous = is_reduced && num_samples > 1 &&
-                              weights.rank() < losses.rank() &&
-                              is_column(weights, num_samples);
-    if (is_ambiguous) return std::nullopt;
-    return weights;
-  }
-  if (!is_reduced) return std::nullopt;
-  if (weights.rank() == prediction.rank()) {
-    const auto shape = without_reduced_axes(weights, losses.rank());
-    if (shape && broadcasts_to(*shape, losses)) return shape;
-  }
-  if (weights.num_elements() == num_samples) return per_sample(losses);
-  return std::nullopt;
-}
-
 OpDef define_loss() {
   return {.inputs = {{"prediction"},
-                     {"labels", kFloat32},
-                     {"weights", kFloat32, true}},
+                     kLabelsInput,
+                     {"weights", kFloat32, true},
+                     {"class_weights", kFloat32, true}},
           .results = {"loss"},
           .shape_rule = loss_shape,
           .batch_rule = loss_batch,
-          .gradient_rule = loss_gradient};
+          .gradient_rule = loss_gradient,
+          .num_positions = loss_positions<0>,
+          .ignored_index = loss_ignored_index};
 }
 
 OpDef define_loss_gradient() {
   return {.inputs = {{"gradient", kFloat32},
                      {"prediction"},
-                     {"labels", kFloat32},
-                     {"weights", kFloat32, true}},
+                     kLabelsInput,
+                     {"weights", kFloat32, true},
+                     {"class_weights", kFloat32, true}},
           .results = {"dprediction"},
           .shape_rule = loss_gradient_shape,
           .batch_rule = loss_gradient_batch,
-          .no_gradient = NoGradient::Missing};
+          .no_gradient = NoGradient::Missing,
+          .num_positions = loss_positions<1>,
+          .ignored_index = loss_ignored_index};
 }
 
 }  // namespace traingraph

@@ -15,6 +15,8 @@ namespace traingraph {
 
 /// Softmax and categorical cross entropy: one loss per sample and position.
 bool sums_over_classes(LossType type);
+/// Do labels of this type name one class each?
+bool are_class_indices(LossType type, DataType labels);
 
 /// The shape of the losses before they are reduced.
 Shape element_loss_shape(LossType type, const Shape& prediction);
@@ -25,5 +27,17 @@ Shape element_loss_shape(LossType type, const Shape& prediction);
 /// Empty when the weights do not fit, or fit both samples and another axis.
 std::optional<Shape> loss_weights_shape(LossType type, const Shape& prediction,
                                         const Shape& weights);
+
+/// `labels` as a shape of the prediction's rank: the prediction's own, with
+/// size 1 on axis 1 for indices of classes, when the labels have that but for
+/// axes of size 1 behind the first; else, for losses of single elements, one
+/// that broadcasts to the prediction. Empty when the labels do not fit, or fit
+/// both samples and another axis.
+std::optional<Shape> loss_labels_shape(LossType type, const Shape& prediction,
+                                       const Shape& labels, bool are_indices);
+
+/// Along which axes of the prediction those of the labels run, given `view` of
+/// loss_labels_shape(); its rank for axes of size 1 that the view may lack.
+Shape loss_labels_axes(const Shape& labels, const Shape& view);
 
 }  // namespace traingraph

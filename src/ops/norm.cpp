@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "ops/batch_rules.h"
+#include "ops/norm_rules.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
 
@@ -96,14 +97,7 @@ void batch_statistics_gradient(GradContext& ctx) {
 void batch_norm_gradient(GradContext& ctx) {
   const auto attrs = ctx.attrs<BatchNormAttrs>();
   if (attrs.training && ctx.wants(0)) batch_statistics_gradient(ctx);
-  const ValueId gradient = ctx.result_gradient(0);
-  if (gradient == kNoValue) return;
-  const auto results = ctx.program().append(
-      OpKind::BatchNormGradient, attrs,
-      {gradient, ctx.input(0), ctx.input(1), ctx.result(1), ctx.result(2)});
-  for (int input = 0; input < 3; ++input) {
-    if (ctx.has(input) && ctx.wants(input)) ctx.set(input, results[input]);
-  }
+  append_norm_gradient(ctx, OpKind::BatchNormGradient, attrs);
 }
 
 void softmax_shape(ShapeContext& ctx) {
@@ -127,37 +121,15 @@ void softmax_gradient(GradContext& ctx) {
 }  // namespace
 
 OpDef define_batch_norm() {
-  return {
-      .inputs =
-          {{"x"},
-           {"gamma", kFloat32, true},
-           {"beta", kFloat32, true},
-           {.name = "running_mean", .types = kFloat32, .is_mutated = true},
-           {.name = "running_variance", .types = kFloat32, .is_mutated = true}},
-      .results = {"y", "mean", "variance"},
-      .shape_rule = batch_norm_shape,
-      .batch_rule = batch_norm_batch,
-      .gradient_rule = batch_norm_gradient,
-      .inference_form =
-          [](Attributes& attrs) {
-            std::get<BatchNormAttrs>(attrs).training = false;
-          },
-      .mutates =
-          [](const Attributes& attrs) {
-            return std::get<BatchNormAttrs>(attrs).training;
-          }};
+  return norm_def<BatchNormAttrs>(/*is_optional=*/false,
+                                  {.shape_rule = batch_norm_shape,
+                                   .batch_rule = batch_norm_batch,
+                                   .gradient_rule = batch_norm_gradient});
 }
 
 OpDef define_batch_norm_gradient() {
-  return {.inputs = {{"gradient"},
-                     {"x"},
-                     {"gamma", kFloat32, true},
-                     {"mean", kFloat32},
-                     {"variance", kFloat32}},
-          .results = {"dx", "dgamma", "dbeta"},
-          .shape_rule = batch_norm_gradient_shape,
-          .batch_rule = batch_norm_gradient_batch,
-          .no_gradient = NoGradient::Missing};
+  return norm_gradient_def({.shape_rule = batch_norm_gradient_shape,
+                            .batch_rule = batch_norm_gradient_batch});
 }
 
 OpDef define_softmax() {

@@ -11,6 +11,7 @@
 
 #include "base/format.h"
 #include "ops/batch_rules.h"
+#include "ops/norm_rules.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
 
@@ -180,53 +181,21 @@ void sample_norm_gradient(GradContext& ctx) {
   // Whether x moves its statistics: always, where there are no others.
   attrs.training = attrs.training || !ctx.has(3);
   if (attrs.training && ctx.wants(0)) sample_statistics_gradient(ctx);
-  const ValueId gradient = ctx.result_gradient(0);
-  if (gradient == kNoValue) return;
-  const auto results = ctx.program().append(
-      OpKind::SampleNormGradient, attrs,
-      {gradient, ctx.input(0), ctx.input(1), ctx.result(1), ctx.result(2)});
-  for (int input = 0; input < 3; ++input) {
-    if (ctx.has(input) && ctx.wants(input)) ctx.set(input, results[input]);
-  }
-}
-
-InputDef running(const char* name) {
-  return {
-      .name = name, .types = kFloat32, .is_optional = true, .is_mutated = true};
+  append_norm_gradient(ctx, OpKind::SampleNormGradient, attrs);
 }
 
 }  // namespace
 
 OpDef define_sample_norm() {
-  return {.inputs = {{"x"},
-                     {"gamma", kFloat32, true},
-                     {"beta", kFloat32, true},
-                     running("running_mean"),
-                     running("running_variance")},
-          .results = {"y", "mean", "variance"},
-          .shape_rule = sample_norm_shape,
-          .batch_rule = sample_norm_batch,
-          .gradient_rule = sample_norm_gradient,
-          .inference_form =
-              [](Attributes& attrs) {
-                std::get<SampleNormAttrs>(attrs).training = false;
-              },
-          .mutates =
-              [](const Attributes& attrs) {
-                return std::get<SampleNormAttrs>(attrs).training;
-              }};
+  return norm_def<SampleNormAttrs>(/*is_optional=*/true,
+                                   {.shape_rule = sample_norm_shape,
+                                    .batch_rule = sample_norm_batch,
+                                    .gradient_rule = sample_norm_gradient});
 }
 
 OpDef define_sample_norm_gradient() {
-  return {.inputs = {{"gradient"},
-                     {"x"},
-                     {"gamma", kFloat32, true},
-                     {"mean", kFloat32},
-                     {"variance", kFloat32}},
-          .results = {"dx", "dgamma", "dbeta"},
-          .shape_rule = sample_norm_gradient_shape,
-          .batch_rule = sample_norm_gradient_batch,
-          .no_gradient = NoGradient::Missing};
+  return norm_gradient_def({.shape_rule = sample_norm_gradient_shape,
+                            .batch_rule = sample_norm_gradient_batch});
 }
 
 }  // namespace traingraph

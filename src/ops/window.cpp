@@ -84,6 +84,20 @@ AxisPadding resolve_padding(PaddingPolicy policy, std::int64_t in,
   return {total / 2, total - total / 2};
 }
 
+AxisPadding extend_padding(std::int64_t in, const AxisWindow& window,
+                           AxisPadding padding) {
+  const std::int64_t span = window_span(window);
+  const std::int64_t front = checked_add(in, padding.before, kPadded);
+  const std::int64_t room = checked_add(front, padding.after, kPadded) - span;
+  if (room <= -window.stride) return padding;  // the op refuses it
+  // One more than floor(room / stride) + 1, unless they fit exactly.
+  const std::int64_t last = std::min((room + window.stride - 1) / window.stride,
+                                     (front - 1) / window.stride) *
+                            window.stride;
+  return {padding.before,
+          std::max(padding.after, checked_add(last, span, kPadded) - front)};
+}
+
 TransposedAxis resolve_transposed_padding(PaddingPolicy policy, std::int64_t in,
                                           const AxisWindow& window,
                                           std::int64_t padding_size) {

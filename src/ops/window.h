@@ -52,6 +52,12 @@ AxisPadding resolve_padding(PaddingPolicy policy, std::int64_t in,
                             const AxisWindow& window,
                             std::int64_t padding_size);
 
+/// `padding` with as much behind as a window needs that begins inside the
+/// padded axis, in front of its `after`, and ends behind it: ceil mode. There
+/// may be one more window then, never two.
+AxisPadding extend_padding(std::int64_t in, const AxisWindow& window,
+                           AxisPadding padding);
+
 /// A transposed convolution on one axis: the extent of its result and the
 /// padding of the convolution that it is the input gradient of.
 struct TransposedAxis {

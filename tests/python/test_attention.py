@@ -247,3 +247,40 @@ def test_gradient_op_drops_what_its_forward_op_dropped(
         np.sum(sources[2] * result.output("dv")),
         rtol=1e-4,
     )
+
+
+def test_empty_lists_are_not_none() -> None:
+    for name in ("weights", "biases", "attention_biases"):
+        with pytest.raises(tg.InvalidArgument, match=f"{name} are an empty list"):
+            tg.layers.MultiheadAttention(WIDTH, HEADS, **{name: []})
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+def test_one_visible_key_moves_no_query(
+    rng: np.random.Generator, dropout: float
+) -> None:
+    """Rounding would be amplified by large queries and keys."""
+    query, key, value = (tg.Tensor((N, L, WIDTH)) for _ in range(3))
+    mask, label = tg.Tensor((N, L), "bool"), tg.Tensor((N, L, WIDTH))
+    graph = tg.Graph()
+    layer = tg.layers.MultiheadAttention(WIDTH, HEADS, dropout=dropout)
+    graph.node(layer, [query, key, value, mask])
+    training = tg.TrainingGraph([graph], tg.losses.MeanSquaredError())
+    training.add_inputs({"q": query, "k": key, "v": value, "m": mask}, {"t": label})
+    training.compile("cpu", compute_all_gradients=True)
+    hidden = np.ones((N, L), bool)
+    hidden[:, 1] = False
+    data = {
+        "q": 1e6 * random(rng, N, L, WIDTH),
+        "k": 1e6 * random(rng, N, L, WIDTH),
+        "v": random(rng, N, L, WIDTH),
+        "m": hidden,
+    }
+    training.execute(data, {"t": random(rng, N, L, WIDTH)}).wait()
+    for source in (query, key):
+        gradient = training.gradient_tensor(source)
+        assert gradient is not None
+        assert not gradient.numpy().any()
+    gradient = training.gradient_tensor(value)
+    assert gradient is not None
+    assert gradient.numpy().any()

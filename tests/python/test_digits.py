@@ -6,49 +6,30 @@ Optional: runs where the `demo` extra is installed.
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from example_programs import load_example, run_main
 
 import traingraph as tg
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from pathlib import Path
     from types import ModuleType
 
 for package in ("matplotlib", "safetensors", "sklearn", "tqdm"):
     pytest.importorskip(package, reason="of the demo extra")
 
-PATH = Path(__file__).parents[2] / "examples" / "python" / "digits.py"
-
 
 @pytest.fixture(scope="module")
-def digits() -> Iterator[ModuleType]:
-    spec = importlib.util.spec_from_file_location("traingraph_digits_example", PATH)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    # dataclasses look their module up.
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
+def digits() -> ModuleType:
+    return load_example("digits")
 
 
 @pytest.fixture(scope="module")
 def data(digits: ModuleType) -> tuple[np.ndarray[Any, Any], ...]:
     return digits.load_data()
-
-
-def run_main(
-    digits: ModuleType, monkeypatch: pytest.MonkeyPatch, *arguments: str
-) -> None:
-    monkeypatch.setattr(sys, "argv", [str(PATH), *arguments])
-    digits.main()
 
 
 def test_learns_to_read_digits(digits: ModuleType, data: Any) -> None:

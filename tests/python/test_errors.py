@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from typing import TYPE_CHECKING, Any
 
@@ -197,8 +198,8 @@ BUILD_CASES: dict[str, tuple[Callable[[], Any], type[Exception], list[str]]] = {
     ),
     "shape that fits no integer": (
         lambda: tg.Tensor((2**80, 2)),
-        TypeError,
-        ["incompatible constructor arguments", "tuple"],
+        tg.InvalidArgument,
+        ["out of range", "1208925819614629174706176"],
     ),
     "no device": (
         lambda: tg.TrainingGraph([]).compile(None),
@@ -321,3 +322,60 @@ def test_build_errors(name: str) -> None:
         assert type(caught.value) is error
     for part in parts:
         assert part in str(caught.value)
+
+
+def test_integers_that_fit_no_64_bits() -> None:
+    x = tg.Tensor((4, 2))
+    calls: list[Callable[[], Any]] = [
+        lambda: tg.Tensor.sequence(2**63, 1, 1),
+        lambda: tg.TensorDescriptor((2**63,)),
+        lambda: tg.layers.FullyConnected(3, -(2**63) - 1),
+        lambda: tg.layers.LSTM(3, 3, layer_count=2**64),
+        lambda: tg.layers.MaxPooling(2**70),
+        lambda: tg.Graph().split(x, 2**63, 0),
+        lambda: tg.Platform.set_rng_seed(2**63),
+        lambda: tg.TrainingGraph([tg.Graph()]).execute(batch_size=2**63),
+    ]
+    for call in calls:
+        with pytest.raises(tg.InvalidArgument, match="integer is out of range"):
+            call()
+
+
+def test_sizes_that_no_machine_holds() -> None:
+    most = 2**24
+    for call in (
+        lambda: tg.Tensor.sequence(1, 1, 2**40),
+        lambda: tg.Tensor.sequence(2**40, 1, 1),
+        lambda: tg.SequenceDescriptor((2**40, 1, 1), [1]),
+        lambda: tg.SequenceDescriptor((1, most + 1, 1), [1]),
+    ):
+        with pytest.raises(tg.ShapeError, match=f"at most {most}"):
+            call()
+    layers: dict[str, tuple[Callable[[], Any], str]] = {
+        "Embedding": (lambda: tg.layers.Embedding(2**40, 3), "weights"),
+        "FullyConnected": (lambda: tg.layers.FullyConnected(2**40, 3), "weights"),
+        "LSTM": (lambda: tg.layers.LSTM(2**40, 3), "input_weights"),
+        "MultiheadAttention": (
+            lambda: tg.layers.MultiheadAttention(2**20, 1),
+            "query_weights",
+        ),
+        "GroupNormalization": (
+            lambda: tg.layers.GroupNormalization(2**42, 1),
+            "beta",
+        ),
+    }
+    for op, (call, what) in layers.items():
+        with pytest.raises(tg.OutOfMemoryError, match="bytes") as error:
+            call()
+        assert error.value.op == op
+        assert f"{what}: host memory" in str(error.value)
+    with pytest.raises(tg.ShapeError, match=r"\[LSTM\] input_weights"):
+        tg.layers.LSTM(3, 2**62)
+
+
+def test_tensors_say_how_to_copy_them() -> None:
+    tensor = tg.Tensor((2,), fill=1, label="x")
+    for call in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(tg.UnsupportedError, match='"x"') as error:
+            call(tensor)
+        assert "data=x.numpy()" in error.value.hint

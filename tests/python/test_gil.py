@@ -26,7 +26,7 @@ FORKED = """
         "ExecutionResult": {"loss", "has_loss", "execution_time", "layer_times",
                             "result", "outputs", "output", "losses"},
         "Tensor": {"tensor_id", "descriptor", "shape", "data_type", "image",
-                   "batch_axis", "sequence", "sequences"},
+                   "random", "batch_axis", "sequence", "sequences"},
         "TensorData": {"immutable", "bytes", "length", "is_immutable"},
         "TensorParameter": {"tensor"},
     }
@@ -76,6 +76,9 @@ FORKED = """
         ("Tensor", "copy_data_from_device_memory"): (array,),
         ("Tensor", "bind_and_write_data"): (array, objects["Device"]),
         ("Tensor", "bind_optimizer_data"): ([],),
+        "quantized": ("int8", 1.0, 0),
+        "dequantized": ("float32", 1.0, 0),
+        "with_gpu_devices": (["gpu"],),
         "add_done_callback": (print,),
     }
     new_values = {"random_step": 3, "label": "new", "is_updatable": True}

@@ -41,6 +41,11 @@ BAD_OPTIONS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"input_size": 0}, tg.InvalidArgument, "input_size"),
     ({"hidden_size": -1}, tg.InvalidArgument, "hidden_size"),
     ({"layer_count": 0}, tg.InvalidArgument, "layer_count"),
+    ({"layer_count": 1025}, tg.InvalidArgument, "1 to 1024"),
+    ({"gate_activations": []}, tg.InvalidArgument, "gate_activations are an empty"),
+    ({"input_weights": []}, tg.InvalidArgument, "input_weights are an empty list"),
+    ({"peephole_weights": []}, tg.InvalidArgument, "or None, got"),
+    ({"biases": [], "uses_biases": False}, tg.InvalidArgument, "empty list"),
     ({"dropout": 1.0, "layer_count": 2}, tg.InvalidArgument, "dropout"),
     ({"dropout": 0.5}, tg.InvalidArgument, "between layers"),
     ({"result_mode": "states"}, tg.InvalidArgument, "LSTMResultMode"),
@@ -145,3 +150,29 @@ def test_bad_sequences(arguments: tuple[Any, ...], error: type[Exception]) -> No
         tg.SequenceDescriptor(*arguments)
     with pytest.raises(tg.ShapeError):
         tg.Tensor.sequences([2, 1], True, 1, batch_size=3)
+
+
+def test_a_sequence_descriptor_makes_sequences() -> None:
+    descriptor = tg.SequenceDescriptor((2, 3, 1), [3, 1])
+    values = np.arange(6, dtype=np.float32).reshape(2, 3, 1)
+    for options in (
+        {},
+        {"data": values},
+        {"fill": 2.0},
+        {"random_initializer": "uniform"},
+        {"batch_axis": 0},
+    ):
+        tensor = tg.Tensor(descriptor, label="words", **options)
+        assert tensor.descriptor == descriptor
+        assert tensor.descriptor.sequence_lengths == [3, 1]
+        assert tensor.label == "words"
+    np.testing.assert_array_equal(tg.Tensor(descriptor, data=values).numpy(), values)
+    for axis in (1, None):
+        with pytest.raises(tg.InvalidArgument, match="another batch axis"):
+            tg.Tensor(descriptor, batch_axis=axis)
+
+
+def test_many_layers_have_names() -> None:
+    layer = tg.layers.LSTM(2, 2, 1024, label="deep")
+    assert layer.biases is not None
+    assert layer.biases[-1].label == "deep.biases_1024"

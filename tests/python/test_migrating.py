@@ -44,7 +44,6 @@ def load_generator() -> ModuleType:
 gen_migrating = load_generator()
 TABLE = gen_migrating.read_table()
 ROWS = [row for rows in TABLE.values() for row in rows]
-PLANNED = [row for row in ROWS if row.is_planned]
 
 # What the headers of macOS 14 declare: 56 classes, 223 methods (the first
 # three), 259 properties (the next four), 143 named values.
@@ -70,10 +69,6 @@ COUNTS = {
 NAMES = "76f20c789620ce263b691576ce1468094ed994f6598beb5fcf4a2b457ccae5ee"
 
 
-def there(name: str) -> list[Any]:
-    return [row for row in TABLE[name] if not row.is_planned]
-
-
 def test_every_row_is_there_once() -> None:
     assert Counter(row.kind for row in ROWS) == COUNTS
     names = Counter((row.owner, row.member) for row in ROWS)
@@ -96,7 +91,6 @@ def test_every_row_has_a_test_or_a_reason() -> None:
     # Without a reason there is nothing to excuse a missing name.
     bare = [row for row in ROWS if not row.reason and not (row.python and row.cpp)]
     assert [row.symbol for row in bare] == []
-    assert [row.symbol for row in ROWS if row.is_planned and row.test] == []
 
 
 def test_named_tests_exist() -> None:
@@ -112,7 +106,7 @@ def test_named_tests_exist() -> None:
 
 @pytest.mark.parametrize("name", TABLE)
 def test_cpp_names_are_declared(name: str) -> None:
-    names = [row.cpp for row in there(name) if row.cpp]
+    names = [row.cpp for row in TABLE[name] if row.cpp]
     assert [cpp for cpp in names if not headers.declares(cpp)] == []
 
 
@@ -209,7 +203,7 @@ def has_kind(value: Any, kind: str) -> bool:
 
 @pytest.mark.parametrize("name", TABLE)
 def test_python_names_resolve(name: str) -> None:
-    rows = [row for row in there(name) if row.python]
+    rows = [row for row in TABLE[name] if row.python]
     values = {row: resolve(row.python) for row in rows}
     assert [row.python for row, value in values.items() if value is None] == []
     odd = [row for row, value in values.items() if not has_kind(value, row.kind)]
@@ -233,7 +227,7 @@ def words_of_file(path: str) -> set[str]:
 @pytest.mark.parametrize("name", TABLE)
 def test_named_tests_use_the_names(name: str) -> None:
     """No proof that a row is exercised, but of a row that cannot be."""
-    for row in there(name):
+    for row in TABLE[name]:
         files = {test.partition("::")[0] for test in row.tests if "::" in test}
         if files and row.python:
             written = set().union(*map(words_of_file, files))
@@ -259,16 +253,6 @@ def test_names_are_resolved_with_care() -> None:
         assert resolve(name) is None, name
 
 
-@pytest.mark.parametrize("name", TABLE)
-def test_nothing_that_is_there_is_called_planned(name: str) -> None:
-    """What was planned and is there now needs its names checked and a test.
-
-    Fill in the rows: python, cpp and test, and an empty reason.
-    """
-    done = [row.python for row in TABLE[name] if row.is_planned and row.python]
-    assert [python for python in done if resolve(python) is not None] == []
-
-
 def test_documents_are_current() -> None:
     done = subprocess.run(
         [sys.executable, str(GENERATOR), "--check"],
@@ -277,13 +261,3 @@ def test_documents_are_current() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-
-
-def test_planned_rows_do_not_look_done() -> None:
-    text = gen_migrating.MIGRATING.read_text(encoding="utf-8")
-    body, _, planned = text.partition("## Planned\n")
-    assert f"\n{len(PLANNED)} rows of ML Compute" in planned
-    for row in PLANNED:
-        assert f"`{row.member or row.owner}`" in planned
-        if row.python and "(" in row.python:
-            assert f"`{row.python}`" not in body

@@ -11,16 +11,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from network_families import FAMILIES, OF_SAMPLES, Step
 
 import traingraph as tg
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 settings.register_profile("suite", max_examples=25, deadline=None, derandomize=True)
 settings.register_profile(
@@ -34,186 +32,6 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 Shape = tuple[int, ...]
 Layers = tg.layers
 MAXIMUM_SIZE = 400  # of a sample
-
-
-class Step(NamedTuple):
-    """A node: its family, which older tensor it reads, and three small sizes,
-    which mostly fit."""
-
-    family: str
-    back: int
-    a: int
-    b: int
-    c: int
-
-
-class Case(NamedTuple):
-    """What a step adds to a graph, and the shape that the headers promise."""
-
-    add: Callable[[tg.Graph], tg.Tensor]
-    shape: Shape
-
-
-def of_layer(layer: Any, sources: list[tg.Tensor], shape: Shape) -> Case:
-    return Case(lambda graph: graph.node(layer, sources), shape)
-
-
-def same_shape(make: Callable[[Step], Any]) -> Callable[..., Case]:
-    return lambda step, x, _: of_layer(make(step), [x], x.shape)
-
-
-def dense(step: Step, x: tg.Tensor, _: tg.Tensor) -> Case:
-    layer = Layers.FullyConnected(x.shape[-1], step.a, uses_biases=step.b != 1)
-    is_image = len(x.shape) == 4 and x.shape[1:] == (1, 1, 1)
-    shape = (x.shape[0], step.a, 1, 1) if is_image else (*x.shape[:-1], step.a)
-    return of_layer(layer, [x], shape)
-
-
-def strided(extent: int, kernel: int, stride: int) -> int:
-    """Without padding. Strides below 1 are refused, so that any number will do."""
-    return (extent - kernel) // max(stride, 1) + 1
-
-
-def convolution(step: Step, x: tg.Tensor, _: tg.Tensor) -> Case:
-    layer = Layers.Convolution(
-        x.shape[1], step.a, step.b, stride=step.c, padding="same"
-    )
-    n, _, *extents = x.shape
-    return of_layer(
-        layer, [x], (n, step.a, *(-(-e // max(step.c, 1)) for e in extents))
-    )
-
-
-def depthwise(step: Step, x: tg.Tensor, _: tg.Tensor) -> Case:
-    n, channels, *extents = x.shape
-    layer = Layers.Convolution(
-        channels,
-        step.a * channels,
-        step.b,
-        padding="valid",
-        stride=step.c,
-        convolution_type="depthwise",
-    )
-    sizes = (strided(e, step.b, step.c) for e in extents)
-    return of_layer(layer, [x], (n, step.a * channels, *sizes))
-
-
-def transposed(step: Step, x: tg.Tensor, _: tg.Tensor) -> Case:
-    n, channels, *extents = x.shape
-    layer = Layers.Convolution(
-        channels,
-        step.a,
-        step.b,
-        stride=step.c,
-        padding="valid",
-        convolution_type="transposed",
-    )
-    return of_layer(
-        layer, [x], (n, step.a, *((e - 1) * step.c + step.b for e in extents))
-    )
-
-
-def pooling(cls: Any) -> Callable[..., Case]:
-    def case(step: Step, x: tg.Tensor, _: tg.Tensor) -> Case:
-        sizes = (strided(e, step.a, step.b or step.a) for e in x.shape[2:])
-        return of_layer(cls(step.a, step.b), [x], (*x.shape[:2], *sizes))
-
-    return case
-
-
-def padding(step: Step, x: tg.Tensor, _: tg.Tensor) -> Case:
-    layer = Layers.ConstantPadding((step.a, step.b, step.c, 0), 0.5)
-    *lead, h, w = x.shape
-    return of_layer(layer, [x], (*lead, h + step.a + step.b, w + step.c))
-
-
-def binary(operation: str) -> Callable[..., Case]:
-    def case(_: Step, x: tg.Tensor, y: tg.Tensor) -> Case:
-        try:
-            shape = np.broadcast_shapes(x.shape, y.shape)
-        except ValueError:
-            shape = ()  # refused
-        return of_layer(Layers.Arithmetic(operation), [x, y], shape)
-
-    return case
-
-
-def selection(_: Step, x: tg.Tensor, y: tg.Tensor) -> Case:
-    def add(graph: tg.Graph) -> tg.Tensor:
-        return graph.select([x, y], graph.node(Layers.Comparison("less"), [x, y]))
-
-    return Case(add, binary("add")(_, x, y).shape)
-
-
-def reduction(step: Step, x: tg.Tensor, _: tg.Tensor) -> Case:
-    axis = step.a
-    shape = list(x.shape)
-    shape[axis % len(shape)] = 1
-    layer = Layers.Reduction("mean" if step.b > 2 else "max", axis)
-    return of_layer(layer, [x], tuple(shape))
-
-
-def flatten(_: Step, x: tg.Tensor, __: tg.Tensor) -> Case:
-    size = int(np.prod(x.shape[1:]))
-    return Case(lambda graph: graph.reshape((x.shape[0], -1), x), (x.shape[0], size))
-
-
-def transpose(step: Step, x: tg.Tensor, _: tg.Tensor) -> Case:
-    axes = list(range(len(x.shape)))
-    axes.append(axes.pop(step.a % len(axes) or -1))
-    return Case(
-        lambda graph: graph.transpose(axes, x), tuple(x.shape[axis] for axis in axes)
-    )
-
-
-def concatenation(step: Step, x: tg.Tensor, y: tg.Tensor) -> Case:
-    axis = step.a % len(x.shape)
-    shape = list(x.shape)
-    shape[axis] += y.shape[axis] if axis < len(y.shape) else 0
-    return Case(lambda graph: graph.concatenate([x, y], axis), tuple(shape))
-
-
-def split(step: Step, x: tg.Tensor, _: tg.Tensor) -> Case:
-    axis = step.b % len(x.shape)
-    shape = list(x.shape)
-    shape[axis] = -(-shape[axis] // max(step.a, 1))
-    return Case(lambda graph: graph.split(x, step.a, axis)[0], tuple(shape))
-
-
-FAMILIES: dict[str, Callable[[Step, tg.Tensor, tg.Tensor], Case]] = {
-    "dense": dense,
-    "convolution": convolution,
-    "depthwise": depthwise,
-    "transposed": transposed,
-    "max pooling": pooling(Layers.MaxPooling),
-    "average pooling": pooling(Layers.AveragePooling),
-    "padding": padding,
-    "relu": same_shape(lambda _: Layers.ReLU()),
-    "tanh": same_shape(lambda _: Layers.Tanh()),
-    "gelu": same_shape(lambda _: Layers.GELU()),
-    "dropout": same_shape(lambda step: Layers.Dropout(step.a / 4)),
-    "softmax": same_shape(lambda step: Layers.Softmax("softmax", step.a)),
-    "add": binary("add"),
-    "subtract": binary("subtract"),
-    "max": binary("max"),
-    "selection": selection,
-    "reduction": reduction,
-    "flatten": flatten,
-    "transpose": transpose,
-    "concatenation": concatenation,
-    "split": split,
-}
-# Families whose result for one sample does not depend on the others.
-ACROSS_SAMPLES = {
-    "flatten",  # broadcasts over the batch with images
-    "padding",
-    "reduction",
-    "transpose",
-    "concatenation",
-    "split",
-    "softmax",
-}
-OF_SAMPLES = tuple(family for family in FAMILIES if family not in ACROSS_SAMPLES)
 
 
 @st.composite

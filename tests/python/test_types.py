@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import gc
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,6 +39,7 @@ ENUMS = [
     tg.ReductionType,
     tg.RegularizationType,
     tg.LSTMResultMode,
+    tg.SampleMode,
     tg.SoftmaxOperation,
 ]
 
@@ -175,6 +177,25 @@ def test_fill_and_random() -> None:
     tg.Platform.set_rng_seed(5)
     third = tg.Tensor((4, 4), random_initializer="glorot_uniform").numpy()
     np.testing.assert_array_equal(second, third)
+
+
+def test_random_with_fans_and_gain() -> None:
+    def values(**options: float) -> Any:
+        tg.Platform.set_rng_seed(5)
+        return tg.Tensor.random((40, 30), "he_normal", **options).numpy()
+
+    plain = values()
+    assert plain.std() == pytest.approx(np.sqrt(2 / 30), rel=0.1)
+    np.testing.assert_allclose(values(gain=3), 3 * plain, rtol=1e-6)
+    by_outputs = values(fan_in=40)
+    np.testing.assert_allclose(by_outputs, plain * np.sqrt(30 / 40), rtol=1e-5)
+    rows = tg.Tensor.random((3, 4, 2), "orthogonal").numpy().reshape(3, 8)
+    np.testing.assert_allclose(rows @ rows.T, np.eye(3), atol=1e-6)
+    dense = tg.layers.FullyConnected(6, 4, initializer="orthogonal")
+    weights = dense.weights.numpy()
+    np.testing.assert_allclose(weights @ weights.T, np.eye(4), atol=1e-6)
+    with pytest.raises(tg.ShapeError, match="orthogonal"):
+        tg.Tensor.random((3,), "orthogonal")
 
 
 def test_image() -> None:

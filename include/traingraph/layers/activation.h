@@ -3,6 +3,9 @@
 // of the same shape. Formulas: mlcompute's MLCActivationType.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "traingraph/enums.h"
 #include "traingraph/layer.h"
 
@@ -92,9 +95,35 @@ TRAINGRAPH_ACTIVATION(GELU, (bool approximates_with_tanh = false));
 TRAINGRAPH_ACTIVATION(HardSwish, ());
 /// min(max(x, min_value), max_value), min_value <= max_value
 TRAINGRAPH_ACTIVATION(Clamp, (float min_value, float max_value));
+/// x / (1 + exp(-x))
+TRAINGRAPH_ACTIVATION(SiLU, ());
+/// x * tanh(ln(1 + exp(x)))
+TRAINGRAPH_ACTIVATION(Mish, ());
 // clang-format on
 
 #undef TRAINGRAPH_ACTIVATION
+
+/// x > 0 ? x : w * x, with a slope w that is trained: one for all elements, or
+/// one for each of the source's channels, its axis 1.
+class TRAINGRAPH_API PReLU : public Layer {
+ public:
+  /// `count` slopes of this value.
+  explicit PReLU(std::int64_t count = 1, float slope = 0.25f);
+  /// (1) or (C), or (1, C, 1, 1).
+  explicit PReLU(const Tensor& weights);
+  const Tensor& weights() const& { return weights_.tensor(); }
+  Tensor weights() const&& { return weights_.tensor(); }
+  TensorParameter weights_parameter() const { return weights_; }
+  std::vector<TensorParameter> parameters() const override {
+    return {weights_};
+  }
+  /// See Layer.
+  static bool supports_data_type(DataType type, const Device& device);
+  void lower(LayerBuilder& builder) const override;
+
+ private:
+  TensorParameter weights_;
+};
 
 }  // namespace layers
 }  // namespace traingraph

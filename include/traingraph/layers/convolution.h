@@ -66,6 +66,9 @@ namespace layers {
 /// Transposed convolution scatters instead: x[n,c,i,j] w[o,c,u,v] is added to
 /// y[n, o, i sY + u dY - top, j sX + v dX - left].
 ///
+/// (N, in, L) -> (N, out, L') is that of images of one row, with a kernel of
+/// height 1; other fields that are pairs are (1, width), or both the width's.
+///
 /// Weights are (out, in / groups, height, width) for all types (depthwise:
 /// (out, 1, height, width), output o reads input o / multiplier), or (1, out *
 /// in / groups, height, width) with the same bytes; biases (out) or (1, out, 1,
@@ -88,11 +91,6 @@ class TRAINGRAPH_API Convolution : public WeightedLayer {
   void lower(LayerBuilder& builder) const override;
 
  private:
-  void lower_transposed(LayerBuilder& builder) const;
-  std::int64_t groups() const;
-  /// (out, in / groups, height, width).
-  Shape weights_shape() const;
-
   ConvolutionDescriptor descriptor_;
 };
 

@@ -11,6 +11,9 @@
 namespace traingraph {
 
 struct TRAINGRAPH_API LSTMDescriptor {
+  /// The most layers.
+  static constexpr std::int64_t kMostLayers = 1024;
+
   std::int64_t input_size = 0;   // features per step
   std::int64_t hidden_size = 0;  // of each layer and direction
   std::int64_t layer_count = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Product of two sources.
+// Products of two sources, and of the maps of one.
 #pragma once
 
 #include "traingraph/layer.h"
@@ -27,6 +27,21 @@ class TRAINGRAPH_API MatMul : public Layer {
 
  private:
   MatMulDescriptor descriptor_;
+};
+
+/// (N, C, H, W) -> (N, C, 1, C): of each sample the products of all pairs of
+/// channels, y[n, f, 0, c] = scale * sum_{h,w} x[n, f, h, w] x[n, c, h, w].
+/// Throws InvalidArgument unless scale is finite.
+class TRAINGRAPH_API GramMatrix : public Layer {
+ public:
+  explicit GramMatrix(float scale = 1);
+  float scale() const { return scale_; }
+  /// See Layer.
+  static bool supports_data_type(DataType type, const Device& device);
+  void lower(LayerBuilder& builder) const override;
+
+ private:
+  float scale_;
 };
 
 }  // namespace layers

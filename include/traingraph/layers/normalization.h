@@ -44,7 +44,7 @@ class TRAINGRAPH_API NormalizationLayer : public Layer {
   /// Makes parameters of what is given.
   void set_parameters(const Tensor& beta, const Tensor& gamma);
   /// Makes new ones.
-  void create_parameters(const Shape& shape);
+  void create_parameters(const char* op, const Shape& shape);
 
  private:
   TensorParameter beta_, gamma_;

@@ -13,8 +13,9 @@ namespace traingraph::layers {
 
 /// `sizes` has one entry (all four sides), two (left, right) or four (top,
 /// bottom, left, right). Reflect leaves the border sample out (size < extent),
-/// Symmetric repeats it (size <= extent). Throws InvalidArgument for negative
-/// sizes and other counts; Graph::node throws for sizes too large.
+/// Symmetric repeats it (size <= extent), Replicate shows nothing else. Throws
+/// InvalidArgument for negative sizes and other counts; Graph::node throws for
+/// sizes too large.
 class TRAINGRAPH_API Padding : public Layer {
  public:
   explicit Padding(PaddingType padding_type,
@@ -46,6 +47,12 @@ class TRAINGRAPH_API SymmetricPadding : public Padding {
  public:
   explicit SymmetricPadding(const std::vector<std::int64_t>& sizes)
       : Padding(PaddingType::Symmetric, sizes) {}
+};
+
+class TRAINGRAPH_API ReplicationPadding : public Padding {
+ public:
+  explicit ReplicationPadding(const std::vector<std::int64_t>& sizes)
+      : Padding(PaddingType::Replicate, sizes) {}
 };
 
 class TRAINGRAPH_API ZeroPadding : public Padding {

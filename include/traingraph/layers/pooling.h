@@ -22,6 +22,10 @@ struct TRAINGRAPH_API PoolingDescriptor {
   Pair padding_sizes{0, 0};
   /// Average only.
   bool count_includes_padding = false;
+  /// A last window that begins inside the padded image, but ends behind it,
+  /// counts too: what it lacks is no padding, so no average counts it. Same
+  /// gives such windows anyway.
+  bool ceil_mode = false;
 
   /// `options` with the type set.
   static PoolingDescriptor max(PoolingDescriptor options);
@@ -43,12 +47,15 @@ struct TRAINGRAPH_API PoolingDescriptor {
 
 namespace layers {
 
-/// (N, C, H, W) -> (N, C, H', W'), over windows of each channel:
+/// (N, C, H, W) -> (N, C, H', W'), or (N, C, L) -> (N, C, L') as an image of
+/// one row, over windows of each channel:
+///
 /// Max      the largest sample; padding never wins; the gradient goes to the
 ///          first largest sample of the window
 /// Average  the mean, of all kH * kW positions when count_includes_padding,
 ///          else of the samples inside the image
 /// L2Norm   the root of the sum of squares; gradient g * x / y, 0 where y is 0
+/// For (N, C, L) fields that are pairs are (1, width), or both the width's.
 class TRAINGRAPH_API Pooling : public Layer {
  public:
   explicit Pooling(PoolingDescriptor descriptor);
@@ -72,7 +79,8 @@ class TRAINGRAPH_API MaxPooling : public Pooling {
                       PaddingPolicy policy = PaddingPolicy::Valid);
   explicit MaxPooling(Pair kernel_sizes, Pair strides = {},
                       PaddingPolicy policy = PaddingPolicy::Valid,
-                      Pair padding_sizes = {});
+                      Pair padding_sizes = {}, Pair dilation_rates = {1, 1},
+                      bool ceil_mode = false);
 };
 
 class TRAINGRAPH_API AveragePooling : public Pooling {
@@ -83,7 +91,8 @@ class TRAINGRAPH_API AveragePooling : public Pooling {
   explicit AveragePooling(Pair kernel_sizes, Pair strides = {},
                           PaddingPolicy policy = PaddingPolicy::Valid,
                           Pair padding_sizes = {},
-                          bool count_includes_padding = false);
+                          bool count_includes_padding = false,
+                          Pair dilation_rates = {1, 1}, bool ceil_mode = false);
 };
 
 class TRAINGRAPH_API L2NormPooling : public Pooling {
@@ -92,7 +101,8 @@ class TRAINGRAPH_API L2NormPooling : public Pooling {
                          PaddingPolicy policy = PaddingPolicy::Valid);
   explicit L2NormPooling(Pair kernel_sizes, Pair strides = {},
                          PaddingPolicy policy = PaddingPolicy::Valid,
-                         Pair padding_sizes = {});
+                         Pair padding_sizes = {}, Pair dilation_rates = {1, 1},
+                         bool ceil_mode = false);
 };
 
 }  // namespace layers

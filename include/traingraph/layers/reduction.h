@@ -11,7 +11,7 @@ namespace traingraph::layers {
 
 /// Reduced axes stay with size 1; empty `dimensions` are all axes; negative
 /// ones count from the end. Any and All take Booleans; ArgMax and ArgMin take
-/// one axis and give Int32; None copies.
+/// one axis and give Int32; None copies, whatever the dimensions.
 /// Gradients: Sum, Mean; Max, Min split equally among the winners; L1Norm (sum
 /// of |x|) g * sign(x); none for the others.
 class TRAINGRAPH_API Reduction : public Layer {

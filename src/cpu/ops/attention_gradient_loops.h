@@ -4,9 +4,13 @@
 //   dvalue = d^T g
 //   dscores = p (kept (g v^T) - offset),  offset = sum(g y) - dlog_sum
 //   dquery = scale dscores k,  dkey = scale dscores^T q
-// Scores are computed again, tile by tile, with the same bits as in the forward
-// op.
+// g y and g v^T add the same products in the same order, and dropout's factor
+// is on v before: a query that sees one key has p = 1 and y = v, and dscores is
+// exactly 0, however large q and k are. Scores are computed again, tile by
+// tile, with the same bits as in the forward op.
 #pragma once
+
+#include <algorithm>
 
 #include "cpu/ops/attention_tiles.h"
 #include "cpu/vector_math.h"
@@ -39,13 +43,22 @@ class AttentionBackward {
     head_ = head;
     sample_ = head / sizes_.heads;
     find_offsets();
+    if (in_.is_masked()) clear(s_.dquery, sizes_.queries, s_.width_row);
     const std::int64_t keys = sizes_.keys;
     for (std::int64_t first = 0; first < keys; first += s_.key_tile) {
       key_ = first;
       num_keys_ = std::min(s_.key_tile, keys - first);
       pack_keys();
+      if (in_.is_masked()) {
+        clear(s_.dkey, num_keys_, s_.width_row);
+        clear(s_.dvalue, num_keys_, s_.value_row);
+      }
       for (query_ = 0; query_ < sizes_.queries; query_ += kQueryTile) {
         num_queries_ = std::min(kQueryTile, sizes_.queries - query_);
+        seen_ = find_visible(sizes_, in_, {sample_, head_, query_},
+                             num_queries_, {key_, key_ + num_keys_});
+        clear_mask_gradient();
+        if (seen_.is_empty()) continue;
         pack_queries();
         differentiate_scores();
         add_products();
@@ -65,21 +78,38 @@ class AttentionBackward {
     return rows_of(tensor, sizes_, count, width, sample_, head_ % sizes_.heads);
   }
 
+  static void clear(float* x, std::int64_t rows, std::int64_t row) {
+    std::fill_n(x, rows * row, 0.0f);
+  }
+
+  /// Of keys that are not seen.
+  void clear_mask_gradient() {
+    if (!out_.mask || seen_.count() == num_keys_) return;
+    for (std::int64_t i = 0; i < num_queries_; ++i) {
+      const ScoreRow row{sample_, head_, query_ + i};
+      std::fill_n(out_.mask + row.first(sizes_) + key_, num_keys_, 0.0f);
+    }
+  }
+
   void find_offsets() {
     const std::int64_t width = sizes_.value_width;
     const auto gradient = rows(in_.gradient, sizes_.queries, width);
     const auto output = rows(in_.output, sizes_.queries, width);
+    // Room for two panels, which no keys are in yet.
+    float* const g = s_.values_transposed;
+    float* const y = g + kPanel * width;
+    for (std::int64_t i = 0; i < sizes_.queries; i += kPanel) {
+      const std::int64_t count = std::min(kPanel, sizes_.queries - i);
+      pack_transposed(gradient.from(i), count, width, g);
+      pack_transposed(output.from(i), count, width, y);
+      float sums[kPanel];
+      multiply_columns<kFloats>(width, g, y, sums);
+      std::copy_n(sums, count, s_.offsets + i);
+    }
+    if (!in_.log_sum_gradient) return;
+    const float* dlog_sum = in_.log_sum_gradient + head_ * sizes_.queries;
     for (std::int64_t i = 0; i < sizes_.queries; ++i) {
-      const T *g = gradient.row(i), *y = output.row(i);
-      double sum = 0;
-#pragma omp simd reduction(+ : sum)
-      for (std::int64_t k = 0; k < width; ++k) {
-        sum += static_cast<double>(g[k]) * static_cast<double>(y[k]);
-      }
-      if (in_.log_sum_gradient) {
-        sum -= in_.log_sum_gradient[head_ * sizes_.queries + i];
-      }
-      s_.offsets[i] = static_cast<float>(sum);
+      s_.offsets[i] -= dlog_sum[i];
     }
   }
 
@@ -89,7 +119,15 @@ class AttentionBackward {
         rows(in_.value, sizes_.keys, sizes_.value_width).from(key_);
     pack_transposed(key, num_keys_, sizes_.width, s_.keys_transposed);
     pack_transposed(value, num_keys_, sizes_.value_width, s_.values_transposed);
+    if (in_.dropout) scale_values(in_.dropout.kept_scale());
     pack_panels(key, num_keys_, sizes_.width, s_.keys);
+  }
+
+  void scale_values(float scale) {
+    float* values = s_.values_transposed;
+    const std::int64_t count = round_up(num_keys_, kPanel) * sizes_.value_width;
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) values[i] *= scale;
   }
 
   void pack_queries() {
@@ -103,15 +141,19 @@ class AttentionBackward {
     pack_panels(gradient, num_queries_, sizes_.value_width, s_.gradient_panels);
   }
 
-  /// Fills `weights` with d and `score_gradients` with dscores.
+  /// Fills `weights` with d and `score_gradients` with dscores, of the keys
+  /// that are seen.
   void differentiate_scores() {
-    multiply<kFloats>({num_queries_, num_keys_, sizes_.width},
-                      {s_.queries, sizes_.width, 1},
-                      {s_.keys_transposed, kPanel * sizes_.width}, s_.weights,
-                      s_.row, /*adds=*/false);
-    multiply<kFloats>({num_queries_, num_keys_, sizes_.value_width},
+    const std::int64_t first = seen_.first - key_;
+    multiply<kFloats>(
+        {num_queries_, seen_.count(), sizes_.width},
+        {s_.queries, sizes_.width, 1},
+        {s_.keys_transposed + first * sizes_.width, kPanel * sizes_.width},
+        s_.weights, s_.row, /*adds=*/false);
+    multiply<kFloats>({num_queries_, seen_.count(), sizes_.value_width},
                       {s_.gradients, sizes_.value_width, 1},
-                      {s_.values_transposed, kPanel * sizes_.value_width},
+                      {s_.values_transposed + first * sizes_.value_width,
+                       kPanel * sizes_.value_width},
                       s_.score_gradients, s_.row, /*adds=*/false);
     for (std::int64_t i = 0; i < num_queries_; ++i) differentiate_row(i);
   }
@@ -120,43 +162,47 @@ class AttentionBackward {
     const ScoreRow row{sample_, head_, query_ + i};
     float* p = s_.weights + i * s_.row;
     float* ds = s_.score_gradients + i * s_.row;
-    finish_scores(sizes_, in_, row, key_, num_keys_, p);
+    const std::int64_t first = seen_.first, count = seen_.count();
+    finish_scores(sizes_, in_, row, first, count, p);
     const float base = base_of(in_.log_sum[head_ * sizes_.queries + row.query]);
     const float offset = s_.offsets[row.query];
     if (in_.dropout) {
       const float* kept =
-          in_.dropout.draw(row.first(sizes_) + key_, num_keys_, s_.kept);
+          in_.dropout.draw(row.first(sizes_) + first, count, s_.kept);
 #pragma omp simd
-      for (std::int64_t k = 0; k < num_keys_; ++k) {
+      for (std::int64_t k = 0; k < count; ++k) {
         const float weight = fast_exp_below(p[k] - base);
         p[k] = weight * kept[k];
-        ds[k] = weight * (ds[k] * kept[k] - offset);
+        ds[k] = weight * ((kept[k] != 0 ? ds[k] : 0.0f) - offset);
       }
     } else {
 #pragma omp simd
-      for (std::int64_t k = 0; k < num_keys_; ++k) {
+      for (std::int64_t k = 0; k < count; ++k) {
         p[k] = fast_exp_below(p[k] - base);
         ds[k] = p[k] * (ds[k] - offset);
       }
     }
     if (!out_.mask) return;
-    std::copy_n(ds, num_keys_, out_.mask + row.first(sizes_) + key_);
+    std::copy_n(ds, count, out_.mask + row.first(sizes_) + first);
   }
 
   void add_products() {
-    multiply<kFloats>({num_keys_, sizes_.value_width, num_queries_},
+    const std::int64_t first = seen_.first - key_;
+    multiply<kFloats>({seen_.count(), sizes_.value_width, num_queries_},
                       {s_.weights, 1, s_.row},
-                      {s_.gradient_panels, num_queries_ * kPanel}, s_.dvalue,
-                      s_.value_row, /*adds=*/query_ > 0);
-    multiply<kFloats>({num_keys_, sizes_.width, num_queries_},
+                      {s_.gradient_panels, num_queries_ * kPanel},
+                      s_.dvalue + first * s_.value_row, s_.value_row,
+                      /*adds=*/in_.is_masked() || query_ > 0);
+    multiply<kFloats>({seen_.count(), sizes_.width, num_queries_},
                       {s_.score_gradients, 1, s_.row},
-                      {s_.query_panels, num_queries_ * kPanel}, s_.dkey,
-                      s_.width_row, /*adds=*/query_ > 0);
-    multiply<kFloats>({num_queries_, sizes_.width, num_keys_},
+                      {s_.query_panels, num_queries_ * kPanel},
+                      s_.dkey + first * s_.width_row, s_.width_row,
+                      /*adds=*/in_.is_masked() || query_ > 0);
+    multiply<kFloats>({num_queries_, sizes_.width, seen_.count()},
                       {s_.score_gradients, s_.row, 1},
-                      {s_.keys, num_keys_ * kPanel},
+                      {s_.keys + first * kPanel, num_keys_ * kPanel},
                       s_.dquery + query_ * s_.width_row, s_.width_row,
-                      /*adds=*/key_ > 0);
+                      /*adds=*/in_.is_masked() || key_ > 0);
   }
 
   const AttentionSizes& sizes_;
@@ -165,6 +211,7 @@ class AttentionBackward {
   const AttentionGradientSpace s_;
   std::int64_t head_ = 0, sample_ = 0;
   std::int64_t key_ = 0, num_keys_ = 0, query_ = 0, num_queries_ = 0;
+  KeyRange seen_ = {0, 0};  // of these keys, by these queries
 };
 
 }  // namespace traingraph::cpu

@@ -4,7 +4,9 @@
 // scaled to the largest score so far.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "cpu/ops/attention_tiles.h"
 #include "cpu/vector_math.h"
@@ -55,30 +57,43 @@ class AttentionForward {
   /// All keys for one tile of queries; `first` is its first row.
   void attend(const ScoreRow& first) {
     const LeftOperand queries{s_.queries, sizes_.width, 1};
-    for (std::int64_t key = 0; key < sizes_.keys;
-         key += AttentionSpace::kKeyTile) {
-      const std::int64_t num_keys =
-          std::min(AttentionSpace::kKeyTile, sizes_.keys - key);
-      multiply<kFloats>({count_, num_keys, sizes_.width}, queries,
-                        {s_.keys + key * sizes_.width, kPanel * sizes_.width},
-                        s_.scores, s_.row, /*adds=*/false);
+    bool is_first = true;
+    for (std::int64_t tile = 0; tile < sizes_.keys;
+         tile += AttentionSpace::kKeyTile) {
+      const KeyRange keys = find_visible(
+          sizes_, in_, first, count_,
+          {tile, std::min(tile + AttentionSpace::kKeyTile, sizes_.keys)});
+      if (keys.is_empty()) continue;
+      multiply<kFloats>(
+          {count_, keys.count(), sizes_.width}, queries,
+          {s_.keys + keys.first * sizes_.width, kPanel * sizes_.width},
+          s_.scores, s_.row, /*adds=*/false);
       for (std::int64_t i = 0; i < count_; ++i) {
-        weigh({first.sample, first.head, first.query + i}, i, key, num_keys);
+        weigh({first.sample, first.head, first.query + i}, i, keys, is_first);
       }
-      multiply<kFloats>({count_, sizes_.value_width, num_keys},
+      multiply<kFloats>({count_, sizes_.value_width, keys.count()},
                         {s_.scores, s_.row, 1},
-                        {s_.values + key * kPanel, sizes_.keys * kPanel},
-                        s_.out, s_.out_row, /*adds=*/key > 0);
+                        {s_.values + keys.first * kPanel, sizes_.keys * kPanel},
+                        s_.out, s_.out_row, /*adds=*/!is_first);
+      is_first = false;
     }
+    if (is_first) see_nothing();
+  }
+
+  void see_nothing() {
+    std::fill_n(largest_, count_, -std::numeric_limits<float>::infinity());
+    std::fill_n(sum_, count_, 0.0);
+    std::fill_n(s_.out, count_ * s_.out_row, 0.0f);
   }
 
   /// Row i of the tile: products become weights that are not yet divided by
   /// their sum.
-  void weigh(const ScoreRow& row, std::int64_t i, std::int64_t key,
-             std::int64_t count) {
+  void weigh(const ScoreRow& row, std::int64_t i, const KeyRange& keys,
+             bool is_first) {
     float* x = s_.scores + i * s_.row;
-    const float largest = finish_scores(sizes_, in_, row, key, count, x);
-    if (key == 0) {
+    const std::int64_t count = keys.count();
+    const float largest = finish_scores(sizes_, in_, row, keys.first, count, x);
+    if (is_first) {
       largest_[i] = largest;
       sum_[i] = 0;
     } else if (largest > largest_[i]) {
@@ -95,7 +110,7 @@ class AttentionForward {
     sum_[i] += sum;
     if (!in_.dropout) return;
     const float* kept =
-        in_.dropout.draw(row.first(sizes_) + key, count, s_.kept);
+        in_.dropout.draw(row.first(sizes_) + keys.first, count, s_.kept);
 #pragma omp simd
     for (std::int64_t k = 0; k < count; ++k) x[k] *= kept[k];
   }

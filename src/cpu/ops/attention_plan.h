@@ -14,7 +14,7 @@
 #include "base/checked.h"
 #include "cpu/dropout_words.h"
 #include "cpu/lowering.h"
-#include "cpu/ops/attention_products.h"
+#include "cpu/panel_products.h"
 
 namespace traingraph::cpu {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What forward and gradient of attention do to a tile: bring operands to the
-// layouts of attention_products.h, and make scores of products.
+// layouts of panel_products.h, and make scores of products.
 #pragma once
 
 #include <algorithm>
@@ -70,25 +70,8 @@ template <class T>
 void pack_transposed(HeadRows<const T> x, std::int64_t count,
                      std::int64_t width, float* to) {
   for (std::int64_t i = 0; i < count; i += kPanel, to += kPanel * width) {
-    const std::int64_t rows = std::min(kPanel, count - i);
-    if (rows < kPanel) std::fill(to, to + kPanel * width, 0.0f);
-    // Four rows at a time: few enough for the lines that are read and written.
-    std::int64_t j = 0;
-    for (; j + 4 <= rows; j += 4) {
-      const T *r0 = x.row(i + j), *r1 = x.row(i + j + 1),
-              *r2 = x.row(i + j + 2), *r3 = x.row(i + j + 3);
-      for (std::int64_t k = 0; k < width; ++k) {
-        float* at = to + k * kPanel + j;
-        at[0] = r0[k];
-        at[1] = r1[k];
-        at[2] = r2[k];
-        at[3] = r3[k];
-      }
-    }
-    for (; j < rows; ++j) {
-      const T* from = x.row(i + j);
-      for (std::int64_t k = 0; k < width; ++k) to[k * kPanel + j] = from[k];
-    }
+    pack_transposed_panel(x.row(i), x.step, std::min(kPanel, count - i), width,
+                          to);
   }
 }
 
@@ -110,6 +93,7 @@ struct WeightDropout {
   float rate = 0;
 
   explicit operator bool() const { return rate != 0; }
+  float kept_scale() const { return 1 / (1 - rate); }
 
   static WeightDropout of(const AttentionAttrs& attrs,
                           const std::uint32_t* words) {
@@ -124,7 +108,7 @@ struct WeightDropout {
     const std::int64_t skipped = first % 4;
     for (std::int64_t i = 0; i < skipped + count; i += 4 * kDropoutBlocks) {
       draw_kept(stream, static_cast<std::uint64_t>((first - skipped + i) / 4),
-                rate, 1 / (1 - rate), space + i);
+                rate, kept_scale(), space + i);
     }
     return space + skipped;
   }
@@ -139,6 +123,8 @@ struct AttentionSources {
   const T* soft_mask = nullptr;             // or float
   bool has_mask_per_head = false;
   WeightDropout dropout = {};
+
+  bool is_masked() const { return key_mask || hard_mask || soft_mask; }
 };
 
 /// One row of scores: where it is in the masks.
@@ -150,6 +136,76 @@ struct ScoreRow {
     return (head * sizes.queries + query) * sizes.keys;
   }
 };
+
+/// Keys [first, last) of a tile.
+struct KeyRange {
+  std::int64_t first, last;
+  bool is_empty() const { return first >= last; }
+  std::int64_t count() const { return last - first; }
+};
+
+/// Can one of the `queries` from `row` on see one of the keys?
+template <class T>
+bool sees_any(const AttentionSizes& sizes, const AttentionSources<T>& in,
+              const ScoreRow& row, std::int64_t queries, KeyRange keys) {
+  constexpr float kMasked = -std::numeric_limits<float>::infinity();
+  const std::int64_t head = in.has_mask_per_head ? row.head : 0;
+  const std::uint8_t *hard = in.hard_mask, *key = in.key_mask;
+  const T* soft = in.soft_mask;
+  if (key) key += row.sample * sizes.keys;
+  const auto look = [&](std::int64_t num_rows, auto is_seen) {
+    for (std::int64_t i = 0; i < num_rows; ++i) {
+      const std::int64_t offset =
+          (head * sizes.queries + row.query + i) * sizes.keys;
+      int sees = 0;
+#pragma omp simd reduction(| : sees)
+      for (std::int64_t k = keys.first; k < keys.last; ++k) {
+        sees |= is_seen(offset + k, k) ? 1 : 0;
+      }
+      if (sees != 0) return true;
+    }
+    return false;
+  };
+  // The mask of keys alone hides as much from each query.
+  const bool key_shows = !key || look(1, [=](std::int64_t, std::int64_t k) {
+    return key[k] == 0;
+  });
+  if (!key_shows) return false;
+  if (hard) {
+    return look(queries,
+                [=](std::int64_t i, std::int64_t) { return hard[i] == 0; });
+  }
+  if (soft) {
+    return look(queries, [=](std::int64_t i, std::int64_t) {
+      return static_cast<float>(soft[i]) != kMasked;
+    });
+  }
+  return true;
+}
+
+/// The keys of a tile that its queries can see, in whole panels: what the masks
+/// hide at either end from all of them has weight 0, and is not computed. Sums
+/// keep their order, and so their bits.
+template <class T>
+KeyRange find_visible(const AttentionSizes& sizes,
+                      const AttentionSources<T>& in, const ScoreRow& row,
+                      std::int64_t queries, KeyRange keys) {
+  if (!in.is_masked()) return keys;
+  const auto hides = [&](std::int64_t panel) {
+    const std::int64_t end = std::min(panel + kPanel, keys.last);
+    return !sees_any(sizes, in, row, queries, {panel, end});
+  };
+  KeyRange seen = keys;
+  while (!seen.is_empty() && hides(seen.first)) seen.first += kPanel;
+  while (!seen.is_empty()) {
+    // Panels begin at the tile's first key.
+    const std::int64_t last =
+        keys.first + (seen.last - 1 - keys.first) / kPanel * kPanel;
+    if (!hides(last)) break;
+    seen.last = last;
+  }
+  return seen;
+}
 
 /// Makes scores of the products of a query and `count` keys from `first_key`
 /// on; returns the largest.

@@ -174,6 +174,33 @@ struct GeluTanhMap {
            0.5f * x * (1 - t * t) * (kScale + 3 * kCubic * square);
   }
 };
+/// Below this e^x is 0 in float32, and with it SiLU and Mish, also in the
+/// limit, where x * 0 would be NaN.
+constexpr float kSigmoidEnd = -104;
+struct SiluMap {
+  float value(float x) const { return std::max(x, kSigmoidEnd) * sigmoid(x); }
+  float slope(float x) const {
+    x = clamp(x, kSigmoidEnd, -kSigmoidEnd);
+    // s (1 + x (1 - s)), with 1 - s as the other side's sigmoid.
+    return sigmoid(x) * (1 + x * sigmoid(-x));
+  }
+};
+struct MishMap {
+  /// tanh(ln(1 + e^x)) = n / (n + 2) with n = e^x (e^x + 2).
+  static float factor(float x) {
+    const float e = fast_exp(std::min(x, 20.0f));  // 1 beyond
+    const float n = e * (e + 2);
+    return n / (n + 2);
+  }
+  float value(float x) const { return std::max(x, kSigmoidEnd) * factor(x); }
+  float slope(float x) const {
+    x = clamp(x, kSigmoidEnd, -kSigmoidEnd);
+    const float e = fast_exp(std::min(x, 20.0f));
+    const float d = e * (e + 2) + 2;
+    // 1 - tanh^2 = 4 (e + 1)^2 / d^2; the slope of ln(1 + e^x) is e / (1 + e).
+    return factor(x) + x * (4 * e * (e + 1) / d / d);
+  }
+};
 struct ClampMap {
   float a, b;
   float value(float x) const { return clamp(x, a, b); }
@@ -231,6 +258,10 @@ void with_function(const ActivationAttrs& attrs, Use use) {
       return use(GeluMap{}, kCostlyGrain);
     case GELUTanh:
       return use(GeluTanhMap{}, kCostlyGrain);
+    case SiLU:
+      return use(SiluMap{}, kCostlyGrain);
+    case Mish:
+      return use(MishMap{}, kCostlyGrain);
   }
   throw InternalError({.op = "activation",
                        .what = "no loop for this type",

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Indices of the gather family: how they are stored, and the check that no
-// kernel reads or writes outside of a tensor. Data of the host was checked
-// before it came here; this is for what a graph computes.
+// Indices of the gather family and of losses: how they are stored, and the
+// check that no kernel reads or writes outside of a tensor. Data of the host
+// was checked before it came here; this is for what a graph computes.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "cpu/float_types.h"
@@ -26,9 +27,10 @@ void visit_index_type(const NodeLowering& lowering, int input, Use&& use) {
 
 /// The indices of one node.
 struct IndexCheck {
-  std::int64_t count = 0;          // of indices
-  std::int64_t num_positions = 0;  // they are 0 to num_positions - 1
-  std::string op, node, tensor;    // for the message
+  std::int64_t count = 0;               // of indices
+  std::int64_t num_positions = 0;       // they are 0 to num_positions - 1
+  std::optional<std::int64_t> ignored;  // may be there, too
+  std::string op, node, tensor;         // for the message
 
   IndexCheck(const NodeLowering& lowering, int input,
              std::int64_t num_positions)
@@ -40,7 +42,8 @@ struct IndexCheck {
 
   template <class I>
   bool is_inside(I index) const {
-    return index >= 0 && static_cast<std::int64_t>(index) < num_positions;
+    const auto at = static_cast<std::int64_t>(index);
+    return (at >= 0 && at < num_positions) || at == ignored;
   }
 
   /// Throws InvalidArgument for the first one that is outside.

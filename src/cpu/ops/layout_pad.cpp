@@ -25,6 +25,8 @@ std::int64_t source_position(PaddingType type, std::int64_t at,
       return at < 0 ? -at : 2 * (size - 1) - at;
     case PaddingType::Symmetric:
       return at < 0 ? -at - 1 : 2 * size - 1 - at;
+    case PaddingType::Replicate:
+      return at < 0 ? 0 : size - 1;
     case PaddingType::Zero:
     case PaddingType::Constant:
       break;
@@ -170,9 +172,9 @@ void lower_pad_gradient(NodeLowering& lowering) {
   const Shape& source = lowering.result_shape(0);
   const Shape& target = lowering.input_shape(0);
   const int gradient = lowering.read(0), dx = lowering.write(0);
-  const bool mirrors = attrs.type == PaddingType::Reflect ||
-                       attrs.type == PaddingType::Symmetric;
-  if (mirrors) {
+  const bool repeats =
+      attrs.type != PaddingType::Zero && attrs.type != PaddingType::Constant;
+  if (repeats) {
     const PadPlan plan(attrs, source, target);
     const DataType type = lowering.result_desc().data_type;
     visit_float_type(lowering, type, [&]<class T>(T) {

@@ -3,9 +3,11 @@
 // the loops are in loss_element_loops.h and loss_class_loops.h.
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "base/checked.h"
 #include "cpu/float_types.h"
+#include "cpu/ops/gather_indices.h"
 #include "cpu/ops/loss_class_loops.h"
 #include "cpu/ops/loss_element_loops.h"
 #include "cpu/strided_copy.h"
@@ -15,74 +17,120 @@
 namespace traingraph::cpu {
 namespace {
 
-/// The weights of a node: read as they are, or spread over the losses first.
-struct Weights {
-  int arg = -1;
-  int spread = -1;  // scratch
+/// An input that is read as it is, or spread over a larger shape first.
+struct Spread {
+  int arg = -1;  // -1: absent
+  int scratch = -1;
   std::optional<StridedCopy> copy;
 
   const float* bind(std::span<std::byte* const> at) const {
     if (arg < 0) return nullptr;
-    return floats(at[copy ? spread : arg]);
+    return floats(at[copy ? scratch : arg]);
+  }
+  void prepare(std::span<std::byte* const> at) const {
+    if (copy) (*copy)(at[arg], at[scratch]);
   }
 };
 
-Weights read_weights(NodeLowering& lowering, int input, const Shape& prediction,
-                     LossPlan& plan) {
-  Weights weights;
-  if (!lowering.has(input)) return weights;
-  const Shape& shape = lowering.input_shape(input);
-  weights.arg = lowering.read(input);
-  if (shape.num_elements() == 1) return weights;
-  plan.has_many_weights = true;
-  if (shape.num_elements() == plan.num_losses) return weights;
-  const LossType type = plan.attrs.type;
-  weights.spread =
-      lowering.scratch(checked_bytes<float>(plan.num_losses, "scratch"));
-  weights.copy = StridedCopy::broadcast(
-      loss_weights_shape(type, prediction, shape).value(),
-      element_loss_shape(type, prediction), sizeof(float));
-  return weights;
+/// `view` is the input's shape, but for axes of size 1.
+Spread read_spread(NodeLowering& lowering, int input, const Shape& view,
+                   const Shape& target) {
+  Spread spread;
+  spread.arg = lowering.read(input);
+  if (view.num_elements() == target.num_elements()) return spread;
+  spread.scratch =
+      lowering.scratch(checked_bytes<float>(target.num_elements(), "scratch"));
+  spread.copy = StridedCopy::broadcast(view, target, sizeof(float));
+  return spread;
 }
 
-/// Runs `run` after the weights are in place.
-template <class Run>
-BoundKernel with_weights(const Weights& weights, std::span<std::byte* const> at,
-                         Run run) {
-  if (!weights.copy) return run;
-  return [run, copy = *weights.copy, from = at[weights.arg],
-          to = at[weights.spread]] {
-    copy(from, to);
-    run();
-  };
-}
+/// What loss and gradient read; prediction, labels and weights.
+struct Operands {
+  LossPlan plan;
+  int prediction = -1, class_weights = -1;
+  Spread labels, weights;
+  bool are_names = false, are_wide = false;  // of classes: int32, int64
+  std::optional<IndexCheck> check;           // of these
 
-template <class T>
-void run_loss(const LossPlan& plan, const LossArgs<T>& args) {
-  switch (plan.attrs.type) {
-    case LossType::SoftmaxCrossEntropy:
-    case LossType::CategoricalCrossEntropy:
-      return run_class_loss(plan, args);
-    case LossType::CosineDistance:
-      return run_cosine_loss(plan, args);
-    default:
-      with_formula(plan.attrs, [&](const auto& formula) {
-        run_element_loss(formula, plan, args);
-      });
+  /// The first of them is input `first`.
+  Operands(NodeLowering& lowering, int first) {
+    const auto& attrs = lowering.attrs<LossAttrs>();
+    const Shape& shape = lowering.input_shape(first);
+    plan = plan_loss(attrs, shape);
+    prediction = lowering.read(first);
+    const TensorDescriptor& desc = lowering.input_desc(first + 1);
+    are_names = are_class_indices(attrs.type, desc.data_type);
+    are_wide = desc.data_type == DataType::Int64;
+    if (are_names) {
+      labels.arg = lowering.read(first + 1);
+      check.emplace(lowering, first + 1, plan.classes);
+      check->ignored = attrs.ignore_index;
+    } else {
+      const Shape view =
+          loss_labels_shape(attrs.type, shape, desc.shape, are_names).value();
+      labels = read_spread(lowering, first + 1, view, shape);
+    }
+    if (lowering.has(first + 2)) read_weights(lowering, first + 2, shape);
+    if (lowering.has(first + 3)) class_weights = lowering.read(first + 3);
   }
-}
 
-template <class T>
-void run_loss_gradient(const LossPlan& plan, const LossArgs<T>& args) {
+  template <class T>
+  LossArgs<T> bind(std::span<std::byte* const> at) const {
+    LossArgs<T> args;
+    args.prediction = typed<T>(at[prediction]);
+    if (!are_names) args.labels = labels.bind(at);
+    if (are_names && !are_wide)
+      args.names = typed<std::int32_t>(at[labels.arg]);
+    if (are_names && are_wide) {
+      args.wide_names = typed<std::int64_t>(at[labels.arg]);
+    }
+    args.weights = weights.bind(at);
+    if (class_weights >= 0) args.class_weights = floats(at[class_weights]);
+    return args;
+  }
+
+  /// Runs `run` when labels and weights are checked and in place.
+  template <class T, class Run>
+  BoundKernel prepared(std::span<std::byte* const> at, const LossArgs<T>& args,
+                       Run run) const {
+    if (!labels.copy && !weights.copy && !check) return run;
+    const std::vector<std::byte*> addresses(at.begin(), at.end());
+    return [*this, addresses, args, run] {
+      if (args.names) check->require(args.names);
+      if (args.wide_names) check->require(args.wide_names);
+      labels.prepare(addresses);
+      weights.prepare(addresses);
+      run();
+    };
+  }
+
+ private:
+  void read_weights(NodeLowering& lowering, int input, const Shape& shape) {
+    const Shape& given = lowering.input_shape(input);
+    if (given.num_elements() == 1) {
+      weights.arg = lowering.read(input);
+      return;
+    }
+    plan.has_many_weights = true;
+    const LossType type = plan.attrs.type;
+    weights = read_spread(lowering, input,
+                          loss_weights_shape(type, shape, given).value(),
+                          element_loss_shape(type, shape));
+  }
+};
+
+/// Calls use(losses) with the loops of a type of loss.
+template <class Use>
+void with_losses(const LossPlan& plan, Use&& use) {
   switch (plan.attrs.type) {
     case LossType::SoftmaxCrossEntropy:
     case LossType::CategoricalCrossEntropy:
-      return run_class_loss_gradient(plan, args);
+      return use(ClassLosses{});
     case LossType::CosineDistance:
-      return run_cosine_loss_gradient(plan, args);
+      return use(CosineLosses{});
     default:
-      with_formula(plan.attrs, [&](const auto& formula) {
-        run_element_loss_gradient(formula, plan, args);
+      with_formula(plan.attrs, [&]<class Formula>(const Formula& formula) {
+        use(ElementLosses<Formula>{formula});
       });
   }
 }
@@ -103,12 +151,13 @@ LossPlan plan_loss(const LossAttrs& attrs, const Shape& prediction) {
   } else {
     plan.inner = plan.num_losses;
   }
+  plan.divisor = static_cast<double>(plan.num_losses);
   return plan;
 }
 
 double LossPlan::scale() const {
   const bool is_mean = attrs.reduction == ReductionType::Mean;
-  return attrs.weight / (is_mean ? static_cast<double>(num_losses) : 1.0);
+  return attrs.weight / (is_mean ? divisor : 1.0);
 }
 
 std::int64_t LossPlan::num_partials() const {
@@ -128,53 +177,41 @@ void finish_loss(const LossPlan& plan, const double* partials, float* result) {
 }
 
 void lower_loss(NodeLowering& lowering) {
-  enum { kPrediction, kLabels, kWeights };
-  const auto& attrs = lowering.attrs<LossAttrs>();
-  const Shape& shape = lowering.input_shape(kPrediction);
-  LossPlan plan = plan_loss(attrs, shape);
-  const int prediction = lowering.read(kPrediction);
-  const int labels = lowering.read(kLabels);
-  const Weights weights = read_weights(lowering, kWeights, shape, plan);
+  const Operands operands(lowering, /*first=*/0);
+  const LossPlan& plan = operands.plan;
   const int result = lowering.write(0);
   int partials = -1;
   if (plan.is_reduced()) {
     partials =
         lowering.scratch(checked_bytes<double>(plan.num_partials(), "scratch"));
   }
-  const DataType type = lowering.input_desc(kPrediction).data_type;
+  const DataType type = lowering.input_desc(0).data_type;
   visit_float_type(lowering, type, [&]<class T>(T) {
     lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
-      LossArgs<T> args;
-      args.prediction = typed<T>(at[prediction]);
-      args.labels = floats(at[labels]);
-      args.weights = weights.bind(at);
+      LossArgs<T> args = operands.bind<T>(at);
       args.result = floats(at[result]);
       if (partials >= 0) args.partials = typed<double>(at[partials]);
-      return with_weights(weights, at, [=] { run_loss(plan, args); });
+      return operands.prepared(at, args, [plan = operands.plan, args] {
+        with_losses(plan, [&](const auto& losses) { losses.loss(plan, args); });
+      });
     });
   });
 }
 
 void lower_loss_gradient(NodeLowering& lowering) {
-  enum { kGradient, kPrediction, kLabels, kWeights };
-  const auto& attrs = lowering.attrs<LossAttrs>();
-  const Shape& shape = lowering.input_shape(kPrediction);
-  LossPlan plan = plan_loss(attrs, shape);
-  const int gradient = lowering.read(kGradient);
-  const int prediction = lowering.read(kPrediction);
-  const int labels = lowering.read(kLabels);
-  const Weights weights = read_weights(lowering, kWeights, shape, plan);
+  const int gradient = lowering.read(0);
+  const Operands operands(lowering, /*first=*/1);
   const int dx = lowering.write(0);
-  const DataType type = lowering.input_desc(kPrediction).data_type;
+  const DataType type = lowering.input_desc(1).data_type;
   visit_float_type(lowering, type, [&]<class T>(T) {
     lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
-      LossArgs<T> args;
-      args.prediction = typed<T>(at[prediction]);
-      args.labels = floats(at[labels]);
-      args.weights = weights.bind(at);
+      LossArgs<T> args = operands.bind<T>(at);
       args.gradient = floats(at[gradient]);
       args.dx = typed<T>(at[dx]);
-      return with_weights(weights, at, [=] { run_loss_gradient(plan, args); });
+      return operands.prepared(at, args, [plan = operands.plan, args] {
+        with_losses(plan,
+                    [&](const auto& losses) { losses.gradient(plan, args); });
+      });
     });
   });
 }

@@ -7,35 +7,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
+#include "cpu/ops/loss_labels.h"
 #include "cpu/ops/loss_plan.h"
+#include "cpu/ops/loss_short_rows.h"
 #include "cpu/parallel.h"
 #include "cpu/vector_math.h"
 
 namespace traingraph::cpu {
-/// t' = t * keep + add.
-struct Smoothing {
-  explicit Smoothing(const LossPlan& plan) {
-    const float s = plan.attrs.label_smoothing;
-    const std::int64_t count =
-        plan.attrs.class_count > 1 ? plan.attrs.class_count : plan.classes;
-    keep = 1 - s;
-    add = s / static_cast<float>(count);
-  }
-  float operator()(float t) const { return t * keep + add; }
-  float keep, add;
-};
-
-/// Positions of one sample side by side: class c of position j is at
-/// offset + c * stride + j.
-struct ClassBlock {
-  std::int64_t index;  // of the block
-  std::int64_t first;  // its first element loss
-  std::int64_t offset, stride;
-  std::int64_t classes;
-  std::int64_t count;  // of positions
-};
-
 template <class F>
 void for_each_class_block(const LossPlan& plan, F&& f) {
   const std::int64_t blocks = (plan.inner + kLossColumns - 1) / kLossColumns;
@@ -59,21 +39,16 @@ void for_each_class_block(const LossPlan& plan, F&& f) {
 }
 
 /// One position whose classes are neighbours: the common case of (N, C).
-template <class T>
+template <class T, class Labels>
 struct SoftmaxRow {
   const T* y;
-  const float* t;
+  Labels label_of;
   std::int64_t classes;
-  Smoothing smooth;
   float largest = -std::numeric_limits<float>::infinity();
   double exponentials = 0, labels = 0;
 
-  SoftmaxRow(const ClassBlock& block, const LossArgs<T>& args,
-             const Smoothing& smoothing)
-      : y(args.prediction + block.offset),
-        t(args.labels + block.offset),
-        classes(block.classes),
-        smooth(smoothing) {
+  SoftmaxRow(const T* y, const Labels& row, std::int64_t classes)
+      : y(y), label_of(row), classes(classes) {
     float top = largest;
 #pragma omp simd reduction(max : top)
     for (std::int64_t c = 0; c < classes; ++c) {
@@ -84,7 +59,7 @@ struct SoftmaxRow {
 #pragma omp simd reduction(+ : sum, label_sum)
     for (std::int64_t c = 0; c < classes; ++c) {
       sum += fast_exp(y[c] - top);
-      label_sum += smooth(t[c]);
+      label_sum += label_of(c);
     }
     largest = top;
     exponentials = sum;
@@ -93,15 +68,11 @@ struct SoftmaxRow {
 
   double loss() const {
     const double log_sum = std::log(exponentials);
+    const std::int64_t only = label_of.only_class();
+    if (only >= 0) return -likelihood(only, log_sum);
     double sum = 0;
 #pragma omp simd reduction(+ : sum)
-    for (std::int64_t c = 0; c < classes; ++c) {
-      const double label = smooth(t[c]);
-      const double likelihood =
-          label * ((static_cast<double>(y[c]) - largest) - log_sum);
-      // A class without label adds nothing, even when its logit is -inf.
-      sum += label == 0 ? 0 : likelihood;
-    }
+    for (std::int64_t c = 0; c < classes; ++c) sum += likelihood(c, log_sum);
     return -sum;
   }
 
@@ -109,10 +80,27 @@ struct SoftmaxRow {
     const auto factor = static_cast<float>(labels / exponentials);
 #pragma omp simd
     for (std::int64_t c = 0; c < classes; ++c) {
-      dx[c] = scale * (fast_exp(y[c] - largest) * factor - smooth(t[c]));
+      dx[c] = scale * (fast_exp(y[c] - largest) * factor - label_of(c));
     }
   }
+
+ private:
+  double likelihood(std::int64_t c, double log_sum) const {
+    const double label = label_of(c);
+    const double likelihood =
+        label * ((static_cast<double>(y[c]) - largest) - log_sum);
+    // A class without label adds nothing, even when its logit is -inf.
+    return label == 0 ? 0 : likelihood;
+  }
 };
+
+template <class T, class Labels>
+auto softmax_row(const ClassBlock& block, const LossArgs<T>& args,
+                 const Labels& labels) {
+  const auto row = labels.row(block);
+  return SoftmaxRow<T, std::remove_const_t<decltype(row)>>(
+      args.prediction + block.offset, row, block.classes);
+}
 
 /// Per position: the largest logit, the sum of exponentials relative to it, and
 /// the sum of labels.
@@ -121,9 +109,9 @@ struct SoftmaxSums {
   double exponentials[kLossColumns];
   double labels[kLossColumns];
 
-  template <class T>
+  template <class T, class Labels>
   SoftmaxSums(const ClassBlock& block, const LossArgs<T>& args,
-              const Smoothing& smooth) {
+              const Labels& all) {
     std::fill_n(largest, block.count, -std::numeric_limits<float>::infinity());
     std::fill_n(exponentials, block.count, 0.0);
     std::fill_n(labels, block.count, 0.0);
@@ -136,33 +124,33 @@ struct SoftmaxSums {
     }
     for (std::int64_t c = 0; c < block.classes; ++c) {
       const T* y = args.prediction + block.offset + c * block.stride;
-      const float* t = args.labels + block.offset + c * block.stride;
+      const auto label_of = all.column(block, c);
 #pragma omp simd
       for (std::int64_t j = 0; j < block.count; ++j) {
         exponentials[j] += fast_exp(y[j] - largest[j]);
-        labels[j] += smooth(t[j]);
+        labels[j] += label_of(j);
       }
     }
   }
 };
 
-template <class T>
+template <class T, class Labels>
 void softmax_losses(const ClassBlock& block, const LossArgs<T>& args,
-                    const Smoothing& smooth, double* losses) {
+                    const Labels& labels, double* losses) {
   if (block.stride == 1) {
-    losses[0] = SoftmaxRow(block, args, smooth).loss();
+    losses[0] = softmax_row(block, args, labels).loss();
     return;
   }
-  const SoftmaxSums sums(block, args, smooth);
+  const SoftmaxSums sums(block, args, labels);
   double log_sum[kLossColumns];
   for (std::int64_t j = 0; j < block.count; ++j) {
     log_sum[j] = std::log(sums.exponentials[j]);
   }
   for (std::int64_t c = 0; c < block.classes; ++c) {
     const T* y = args.prediction + block.offset + c * block.stride;
-    const float* t = args.labels + block.offset + c * block.stride;
+    const auto label_of = labels.column(block, c);
     for (std::int64_t j = 0; j < block.count; ++j) {
-      const double label = smooth(t[j]);
+      const double label = label_of(j);
       // A class without label adds nothing, even when its logit is -inf.
       if (label == 0) continue;
       losses[j] -=
@@ -171,28 +159,28 @@ void softmax_losses(const ClassBlock& block, const LossArgs<T>& args,
   }
 }
 
-template <class T>
+template <class T, class Labels>
 void categorical_losses(const ClassBlock& block, const LossArgs<T>& args,
-                        const Smoothing& smooth, double* losses) {
+                        const Labels& labels, double* losses) {
   for (std::int64_t c = 0; c < block.classes; ++c) {
     const T* y = args.prediction + block.offset + c * block.stride;
-    const float* t = args.labels + block.offset + c * block.stride;
+    const auto label_of = labels.column(block, c);
     for (std::int64_t j = 0; j < block.count; ++j) {
-      const double label = smooth(t[j]);
+      const double label = label_of(j);
       if (label == 0) continue;
       losses[j] -= label * std::log(static_cast<float>(y[j]));
     }
   }
 }
 
-template <class T>
+template <class T, class Labels>
 void softmax_slopes(const ClassBlock& block, const LossArgs<T>& args,
-                    const Smoothing& smooth, const float* scale) {
+                    const Labels& labels, const float* scale) {
   if (block.stride == 1) {
-    return SoftmaxRow(block, args, smooth)
+    return softmax_row(block, args, labels)
         .slopes(scale[0], args.dx + block.offset);
   }
-  const SoftmaxSums sums(block, args, smooth);
+  const SoftmaxSums sums(block, args, labels);
   float factor[kLossColumns];
   for (std::int64_t j = 0; j < block.count; ++j) {
     factor[j] = static_cast<float>(sums.labels[j] / sums.exponentials[j]);
@@ -200,55 +188,42 @@ void softmax_slopes(const ClassBlock& block, const LossArgs<T>& args,
   for (std::int64_t c = 0; c < block.classes; ++c) {
     const std::int64_t at = block.offset + c * block.stride;
     const T* y = args.prediction + at;
-    const float* t = args.labels + at;
+    const auto label_of = labels.column(block, c);
     T* dx = args.dx + at;
 #pragma omp simd
     for (std::int64_t j = 0; j < block.count; ++j) {
       const float share = fast_exp(y[j] - sums.largest[j]) * factor[j];
-      dx[j] = scale[j] * (share - smooth(t[j]));
+      dx[j] = scale[j] * (share - label_of(j));
     }
   }
 }
 
-template <class T>
+template <class T, class Labels>
 void categorical_slopes(const ClassBlock& block, const LossArgs<T>& args,
-                        const Smoothing& smooth, const float* scale) {
+                        const Labels& labels, const float* scale) {
   for (std::int64_t c = 0; c < block.classes; ++c) {
     const std::int64_t at = block.offset + c * block.stride;
     const T* y = args.prediction + at;
-    const float* t = args.labels + at;
+    const auto label_of = labels.column(block, c);
     T* dx = args.dx + at;
     for (std::int64_t j = 0; j < block.count; ++j) {
-      const float label = smooth(t[j]);
+      const float label = label_of(j);
       dx[j] = label == 0 ? 0.0f : -scale[j] * label / y[j];
     }
   }
 }
 
-template <class T>
-double dot(const T* x, const float* y, std::int64_t count) {
-  constexpr int kLanes = 4;
-  double lanes[kLanes] = {};
-  std::int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) {
-      lanes[lane] += static_cast<double>(x[i + lane]) * y[i + lane];
-    }
-  }
-  for (; i < count; ++i) lanes[0] += static_cast<double>(x[i]) * y[i];
-  return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
-}
-
-template <class T>
-void run_class_loss(const LossPlan& plan, const LossArgs<T>& args) {
-  const Smoothing smooth(plan);
+template <class T, class Labels>
+void class_losses(const LossPlan& plan, const LossArgs<T>& args,
+                  const Labels& labels) {
+  if (has_short_rows(plan)) return short_losses(plan, args, labels);
   const bool is_softmax = plan.attrs.type == LossType::SoftmaxCrossEntropy;
   for_each_class_block(plan, [&](const ClassBlock& block) {
     double losses[kLossColumns] = {};
     if (is_softmax) {
-      softmax_losses(block, args, smooth, losses);
+      softmax_losses(block, args, labels, losses);
     } else {
-      categorical_losses(block, args, smooth, losses);
+      categorical_losses(block, args, labels, losses);
     }
     double sum = 0;
     for (std::int64_t j = 0; j < block.count; ++j) {
@@ -267,9 +242,10 @@ void run_class_loss(const LossPlan& plan, const LossArgs<T>& args) {
   if (plan.is_reduced()) finish_loss(plan, args.partials, args.result);
 }
 
-template <class T>
-void run_class_loss_gradient(const LossPlan& plan, const LossArgs<T>& args) {
-  const Smoothing smooth(plan);
+template <class T, class Labels>
+void class_slopes(const LossPlan& plan, const LossArgs<T>& args,
+                  const Labels& labels) {
+  if (has_short_rows(plan)) return short_slopes(plan, args, labels);
   const bool is_softmax = plan.attrs.type == LossType::SoftmaxCrossEntropy;
   for_each_class_block(plan, [&](const ClassBlock& block) {
     float scale[kLossColumns];
@@ -277,48 +253,81 @@ void run_class_loss_gradient(const LossPlan& plan, const LossArgs<T>& args) {
       scale[j] = gradient_scale(plan, args, block.first + j);
     }
     if (is_softmax) {
-      softmax_slopes(block, args, smooth, scale);
+      softmax_slopes(block, args, labels, scale);
     } else {
-      categorical_slopes(block, args, smooth, scale);
+      categorical_slopes(block, args, labels, scale);
     }
   });
 }
 
-template <class T>
-void run_cosine_loss(const LossPlan& plan, const LossArgs<T>& args) {
-  const std::int64_t size = plan.inner;
-  parallel_for(
-      plan.samples, std::max<std::int64_t>(1, kCheapGrain / size),
-      [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t n = begin; n < end; ++n) {
-          const double similarity =
-              dot(args.prediction + n * size, args.labels + n * size, size);
-          const double loss = (1 - similarity) * weight_of(plan, args, n);
-          if (plan.is_reduced()) {
-            args.partials[n] = loss;
-          } else {
-            args.result[n] = static_cast<float>(loss * plan.attrs.weight);
-          }
-        }
-      },
-      /*multiple=*/1);
-  if (plan.is_reduced()) finish_loss(plan, args.partials, args.result);
-}
+/// Softmax and categorical cross-entropy.
+struct ClassLosses {
+  template <class T>
+  void loss(const LossPlan& plan, const LossArgs<T>& args) const {
+    const LossPlan exact = with_divisor(plan, args);
+    with_labels(exact, args,
+                [&](const auto& labels) { class_losses(exact, args, labels); });
+  }
+  template <class T>
+  void gradient(const LossPlan& plan, const LossArgs<T>& args) const {
+    const LossPlan exact = with_divisor(plan, args);
+    with_labels(exact, args,
+                [&](const auto& labels) { class_slopes(exact, args, labels); });
+  }
+};
 
 template <class T>
-void run_cosine_loss_gradient(const LossPlan& plan, const LossArgs<T>& args) {
-  const std::int64_t size = plan.inner;
-  parallel_for(
-      plan.samples, std::max<std::int64_t>(1, kCheapGrain / size),
-      [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t n = begin; n < end; ++n) {
-          const float scale = -gradient_scale(plan, args, n);
-          const float* labels = args.labels + n * size;
-          T* dx = args.dx + n * size;
-          for (std::int64_t i = 0; i < size; ++i) dx[i] = scale * labels[i];
-        }
-      },
-      /*multiple=*/1);
+double dot(const T* x, const float* y, std::int64_t count) {
+  constexpr int kLanes = 4;
+  double lanes[kLanes] = {};
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      lanes[lane] += static_cast<double>(x[i + lane]) * y[i + lane];
+    }
+  }
+  for (; i < count; ++i) lanes[0] += static_cast<double>(x[i]) * y[i];
+  return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
 }
+
+/// One minus the product of prediction and labels, of each sample.
+struct CosineLosses {
+  template <class T>
+  void loss(const LossPlan& plan, const LossArgs<T>& args) const {
+    const std::int64_t size = plan.inner;
+    parallel_for(
+        plan.samples, std::max<std::int64_t>(1, kCheapGrain / size),
+        [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t n = begin; n < end; ++n) {
+            const double similarity =
+                dot(args.prediction + n * size, args.labels + n * size, size);
+            const double loss = (1 - similarity) * weight_of(plan, args, n);
+            if (plan.is_reduced()) {
+              args.partials[n] = loss;
+            } else {
+              args.result[n] = static_cast<float>(loss * plan.attrs.weight);
+            }
+          }
+        },
+        /*multiple=*/1);
+    if (plan.is_reduced()) finish_loss(plan, args.partials, args.result);
+  }
+
+  template <class T>
+  void gradient(const LossPlan& plan, const LossArgs<T>& args) const {
+    const std::int64_t size = plan.inner;
+    parallel_for(
+        plan.samples, std::max<std::int64_t>(1, kCheapGrain / size),
+        [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t n = begin; n < end; ++n) {
+            const float scale = -gradient_scale(plan, args, n);
+            const float* labels = args.labels + n * size;
+            T* dx = args.dx + n * size;
+            for (std::int64_t i = 0; i < size; ++i) dx[i] = scale * labels[i];
+          }
+        },
+        /*multiple=*/1);
+  }
+};
 
 }  // namespace traingraph::cpu

@@ -146,51 +146,55 @@ inline double sum_of_block(const float* values, std::int64_t count) {
          ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
 }
 
-template <class Formula, class T>
-void run_element_loss(const Formula& formula, const LossPlan& plan,
-                      const LossArgs<T>& args) {
-  for_each_loss_block(
-      plan.num_losses,
-      [&](std::int64_t block, std::int64_t begin, std::int64_t count) {
-        const T* y = args.prediction + begin;
-        const float* t = args.labels + begin;
-        float values[kLossBlock];
-#pragma omp simd
-        for (std::int64_t i = 0; i < count; ++i) {
-          values[i] = formula.value(y[i], t[i]);
-        }
-        if (plan.is_reduced()) {
-          if (args.weights) weigh(plan, args, begin, count, 1.0f, values);
-          args.partials[block] = sum_of_block(values, count);
-          return;
-        }
-        weigh(plan, args, begin, count, plan.attrs.weight, values);
-        std::copy_n(values, count, args.result + begin);
-      });
-  if (plan.is_reduced()) finish_loss(plan, args.partials, args.result);
-}
+/// Losses that are a formula of one element and its label.
+template <class Formula>
+struct ElementLosses {
+  Formula formula;
 
-template <class Formula, class T>
-void run_element_loss_gradient(const Formula& formula, const LossPlan& plan,
-                               const LossArgs<T>& args) {
-  const double scale =
-      plan.scale() * (plan.is_reduced() ? args.gradient[0] : 1);
-  for_each_loss_block(plan.num_losses, [&](std::int64_t, std::int64_t begin,
-                                           std::int64_t count) {
-    const T* y = args.prediction + begin;
-    const float* t = args.labels + begin;
-    float values[kLossBlock];
+  template <class T>
+  void loss(const LossPlan& plan, const LossArgs<T>& args) const {
+    for_each_loss_block(
+        plan.num_losses,
+        [&](std::int64_t block, std::int64_t begin, std::int64_t count) {
+          const T* y = args.prediction + begin;
+          const float* t = args.labels + begin;
+          float values[kLossBlock];
 #pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i) {
-      values[i] = formula.slope(y[i], t[i]);
-    }
-    weigh(plan, args, begin, count, static_cast<float>(scale), values);
-    if (!plan.is_reduced()) {
-      const float* gradient = args.gradient + begin;
-      for (std::int64_t i = 0; i < count; ++i) values[i] *= gradient[i];
-    }
-    std::copy_n(values, count, args.dx + begin);
-  });
-}
+          for (std::int64_t i = 0; i < count; ++i) {
+            values[i] = formula.value(y[i], t[i]);
+          }
+          if (plan.is_reduced()) {
+            if (args.weights) weigh(plan, args, begin, count, 1.0f, values);
+            args.partials[block] = sum_of_block(values, count);
+            return;
+          }
+          weigh(plan, args, begin, count, plan.attrs.weight, values);
+          std::copy_n(values, count, args.result + begin);
+        });
+    if (plan.is_reduced()) finish_loss(plan, args.partials, args.result);
+  }
+
+  template <class T>
+  void gradient(const LossPlan& plan, const LossArgs<T>& args) const {
+    const double scale =
+        plan.scale() * (plan.is_reduced() ? args.gradient[0] : 1);
+    for_each_loss_block(plan.num_losses, [&](std::int64_t, std::int64_t begin,
+                                             std::int64_t count) {
+      const T* y = args.prediction + begin;
+      const float* t = args.labels + begin;
+      float values[kLossBlock];
+#pragma omp simd
+      for (std::int64_t i = 0; i < count; ++i) {
+        values[i] = formula.slope(y[i], t[i]);
+      }
+      weigh(plan, args, begin, count, static_cast<float>(scale), values);
+      if (!plan.is_reduced()) {
+        const float* gradient = args.gradient + begin;
+        for (std::int64_t i = 0; i < count; ++i) values[i] *= gradient[i];
+      }
+      std::copy_n(values, count, args.dx + begin);
+    });
+  }
+};
 
 }  // namespace traingraph::cpu

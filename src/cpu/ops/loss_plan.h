@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What the loops behind the losses share. A loss is a list of element losses,
 // each times its weight, then reduced; LossPlan says how many there are and how
-// they lie. Only the prediction's stored type varies, and with it that of its
-// gradient; losses, labels and weights are float32.
+// they lie. The prediction's stored type varies, and with it that of its
+// gradient; losses and weights are float32, and so are labels that are no
+// indices of classes.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,7 @@ struct LossPlan {
   // product only.
   std::int64_t samples = 1, classes = 1, inner = 1;
   std::int64_t num_losses = 1;  // element losses
+  double divisor = 1;           // of the mean
   /// Each element loss has a weight of its own, else all have weights[0].
   bool has_many_weights = false;
 
@@ -34,7 +36,10 @@ template <class T>
 struct LossArgs {
   const T* prediction = nullptr;
   const float* labels = nullptr;
-  const float* weights = nullptr;  // null: ones
+  const std::int32_t* names = nullptr;       // of classes, instead of labels
+  const std::int64_t* wide_names = nullptr;  // or these
+  const float* weights = nullptr;            // null: ones
+  const float* class_weights = nullptr;      // null: ones
   // Of the forward:
   float* result = nullptr;
   double* partials = nullptr;  // when reduced
@@ -59,6 +64,7 @@ float weight_of(const LossPlan& plan, const LossArgs<T>& args, std::int64_t i) {
 template <class T>
 float gradient_scale(const LossPlan& plan, const LossArgs<T>& args,
                      std::int64_t i) {
+  if (plan.divisor == 0) return 0;  // nothing counts
   return static_cast<float>(plan.scale() *
                             args.gradient[plan.is_reduced() ? 0 : i]) *
          weight_of(plan, args, i);

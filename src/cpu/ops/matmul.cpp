@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Matrix products: one oneDNN primitive. Transposes are strides, broadcast
-// leading axes have size 1, alpha is a post-op.
+// Matrix products: one oneDNN primitive, or loops of ours where that would be
+// mostly dispatch (matmul_small.h). Transposes are strides, broadcast leading
+// axes have size 1, alpha is a post-op.
 #include <algorithm>
 #include <bit>
 
+#include "base/checked.h"
 #include "cpu/fusion.h"
+#include "cpu/instruction_set.h"
+#include "cpu/ops/matmul_small.h"
+#include "cpu/typed_address.h"
 
 namespace traingraph::cpu {
 namespace {
@@ -91,6 +96,65 @@ memory::desc describe_bias(const Matrices& z, DataType type) {
   return {dims, to_dnnl(type), strides};
 }
 
+struct Operands {
+  Matrices x, y, z;
+
+  explicit Operands(const NodeLowering& lowering) {
+    const auto& attrs = lowering.attrs<MatMulAttrs>();
+    const int rank = lowering.result_shape().rank();
+    x = view(lowering.input_shape(0), rank, attrs.transposes_x);
+    y = view(lowering.input_shape(1), rank, attrs.transposes_y);
+    z = view(lowering.result_shape(), rank, /*is_transposed=*/false);
+    simplify(x, y, z);
+  }
+};
+
+/// The product for loops of ours, if it is small enough. They know ReLU only:
+/// with another activation that oneDNN would fuse it is oneDNN's.
+std::optional<SmallProduct> find_small_product(
+    const NodeLowering& lowering, const std::optional<Eltwise>& activation) {
+  const auto& attrs = lowering.attrs<MatMulAttrs>();
+  const ActivationAttrs* next = lowering.next_activation();
+  const bool has_relu = next != nullptr && next->type == ActivationType::ReLU;
+  if (activation && !has_relu) return {};
+  const auto [x, y, z] = Operands(lowering);
+  if (z.dims.size() != 2) return {};
+  const ProductSize size{z.dims[0], z.dims[1], x.dims[1]};
+  const double count = static_cast<double>(size.rows) *
+                       static_cast<double>(size.columns) *
+                       static_cast<double>(size.depth);
+  if (count > static_cast<double>(kMostSmall)) return {};
+  return SmallProduct{.size = size,
+                      .x_row = x.strides[0],
+                      .x_column = x.strides[1],
+                      .y_row = y.strides[0],
+                      .y_column = y.strides[1],
+                      .alpha = attrs.alpha,
+                      .has_relu = has_relu,
+                      .slope = has_relu ? next->a : 0};
+}
+
+void lower_small_product(NodeLowering& lowering, const SmallProduct& product) {
+  if (product.has_relu) lowering.fuse_activation();
+  const int x = lowering.read(0), y = lowering.read(1),
+            bias = lowering.has(2) ? lowering.read(2) : -1,
+            z = lowering.write(0),
+            scratch = lowering.scratch(
+                checked_bytes<float>(product.scratch(), "scratch"));
+  visit_float_type(lowering, lowering.result_desc().data_type, [&]<class T>(T) {
+    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+      const SmallProductArgs<T> args{typed<T>(at[x]), typed<T>(at[y]),
+                                     bias < 0 ? nullptr : typed<T>(at[bias]),
+                                     typed<T>(at[z]), floats(at[scratch])};
+      return [=] {
+        vectorized_by_width([&]<int kFloats>(VectorWidth<kFloats>) {
+          run_small_product<kFloats>(product, args);
+        });
+      };
+    });
+  });
+}
+
 /// What products of equal operands share: large networks have many.
 struct Product {
   memory::desc x, y, z, bias = {};
@@ -101,12 +165,7 @@ struct Product {
 Product make_product(const NodeLowering& lowering,
                      const std::optional<Eltwise>& activation) {
   const auto& attrs = lowering.attrs<MatMulAttrs>();
-  const int rank = lowering.result_shape().rank();
-  Matrices x = view(lowering.input_shape(0), rank, attrs.transposes_x);
-  Matrices y = view(lowering.input_shape(1), rank, attrs.transposes_y);
-  Matrices z = view(lowering.result_shape(), rank, /*is_transposed=*/false);
-  simplify(x, y, z);
-
+  const auto [x, y, z] = Operands(lowering);
   Product product{.x = describe(x, lowering.input_desc(0).data_type),
                   .y = describe(y, lowering.input_desc(1).data_type),
                   .z = describe(z, lowering.result_desc().data_type)};
@@ -166,6 +225,9 @@ std::vector<std::int64_t> key_of(const NodeLowering& lowering,
 
 void lower_matmul(NodeLowering& lowering) {
   const auto activation = find_next_post_op(lowering);
+  if (const auto small = find_small_product(lowering, activation)) {
+    return lower_small_product(lowering, *small);
+  }
   const Product& product = lowering.shared(key_of(lowering, activation), [&] {
     return make_product(lowering, activation);
   });

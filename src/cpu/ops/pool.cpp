@@ -92,19 +92,6 @@ memory::desc any_layout(const TensorDescriptor& desc) {
           memory::format_tag::any};
 }
 
-/// The layout of `like` (one that convolutions choose) for another shape; the
-/// plain one when it is none of those.
-memory::desc layout_like(const memory::desc& like,
-                         const TensorDescriptor& desc) {
-  using tag = memory::format_tag;
-  for (tag each : {tag::nhwc, tag::nChw8c, tag::nChw16c}) {
-    if (memory::desc(like.get_dims(), like.get_data_type(), each) == like) {
-      return {to_dims(desc.shape), to_dnnl(desc.data_type), each};
-    }
-  }
-  return plain_desc(desc.shape, desc.data_type);
-}
-
 void emit_average(NodeLowering& lowering, const Forward& primitive) {
   const memory::desc x = primitive.src_desc(), y = primitive.dst_desc();
   emit_primitive(lowering, primitive,

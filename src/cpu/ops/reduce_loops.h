@@ -108,13 +108,34 @@ typename R::Total reduce_pieces(const ReducePlan& plan, const X* x,
   return total;
 }
 
-/// One task when rows are kept: adds up rows, a block of columns at a time.
+/// One task when rows are kept: adds up rows, a block of columns at a time. A
+/// total takes several rows before it goes back to memory.
 template <class R, class X>
 void reduce_rows(const ReducePlan& plan, const X* x, const ReduceTask& task,
                  typename R::Total* totals) {
+  using Total = typename R::Total;
+  constexpr std::int64_t kTogether = 8;
+  const auto row_at = [&](std::int64_t row) {
+    return x + task.offset + plan.reduced.offset(row);
+  };
   std::fill_n(totals, task.num_columns, R::neutral());
-  for (std::int64_t row = task.first; row < task.last; ++row) {
-    const X* from = x + task.offset + plan.reduced.offset(row);
+  std::int64_t row = task.first;
+  for (; row + kTogether <= task.last; row += kTogether) {
+    const X* from[kTogether];
+    for (std::int64_t r = 0; r < kTogether; ++r) from[r] = row_at(row + r);
+#pragma omp simd
+    for (std::int64_t j = 0; j < task.num_columns; ++j) {
+      Total total = totals[j];
+#pragma GCC unroll 8
+      for (std::int64_t r = 0; r < kTogether; ++r) {
+        total = R::join(total, from[r][j]);
+      }
+      totals[j] = total;
+    }
+  }
+  for (; row < task.last; ++row) {
+    const X* from = row_at(row);
+#pragma omp simd
     for (std::int64_t j = 0; j < task.num_columns; ++j) {
       totals[j] = R::join(totals[j], from[j]);
     }

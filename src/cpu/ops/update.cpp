@@ -3,6 +3,7 @@
 // change between steps come from the rates tensor.
 #include "cpu/float_types.h"
 #include "cpu/ops/update_loops.h"
+#include "cpu/ops/update_rows.h"
 #include "cpu/typed_address.h"
 
 namespace traingraph::cpu {
@@ -27,6 +28,9 @@ DataType gradient_type(const NodeLowering& lowering) {
 }  // namespace
 
 void lower_sgd_update(NodeLowering& lowering) {
+  if (auto gradient = lowering.join_producer(1)) {
+    return lower_row_update(lowering, *gradient);
+  }
   const auto attrs = lowering.attrs<SgdUpdateAttrs>();
   const std::int64_t n = lowering.input_shape(0).num_elements();
   const int p = lowering.mutate(0), gradient = lowering.read(1);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "traingraph/device.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "runtime/device/backend.h"
 #include "runtime/device/device_context.h"
 #include "traingraph/error.h"
@@ -24,6 +27,24 @@ void require_thread_count(const char* call, int count) {
                 .got = std::to_string(count)});
 }
 
+std::string quoted(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    text += (text.empty() ? "\"" : ", \"") + name + "\"";
+  }
+  return text;
+}
+
+ErrorInfo gpus_error(const std::vector<std::string>& gpus, const char* what,
+                     std::string expected, const char* hint) {
+  return {.op = "with_gpu_devices",
+          .node = {},
+          .what = what,
+          .expected = std::move(expected),
+          .got = gpus.empty() ? "none" : quoted(gpus),
+          .hint = hint};
+}
+
 }  // namespace
 
 Device::Device(std::shared_ptr<DeviceContext> context)
@@ -34,7 +55,25 @@ Device Device::cpu(int threads) {
   return Device(make_cpu_context(threads));
 }
 
-Device::Device(DeviceType type)
+Device Device::with_gpu_devices(const std::vector<std::string>& gpus) {
+  if (gpus.size() > 1) {
+    throw UnsupportedError(
+        gpus_error(gpus, "one graph does not run on several GPUs", "one GPU",
+                   "Give one of them. To share work, compile a graph for each "
+                   "device and mix their gradients: gradient_data(), "
+                   "set_gradient_data()."));
+  }
+  const Device gpu(DeviceType::GPU);  // throws where there is none
+  const std::vector<std::string> names = gpu.gpu_devices();
+  if (gpus.empty() || std::ranges::find(names, gpus[0]) == names.end()) {
+    throw InvalidArgument(gpus_error(gpus, "there is no such GPU to use",
+                                     names.empty() ? "a GPU" : quoted(names),
+                                     "gpu_devices() lists what there is."));
+  }
+  return gpu;
+}
+
+Device::Device(DeviceType type, bool /*selects_multiple_compute_devices*/)
     : type_(type), context_(find_device_context(resolve(type))) {
   if (context_) return;
   throw DeviceError(ErrorInfo{

@@ -35,10 +35,13 @@ template <class I>
 void require_all(const char* call, std::string_view name, const Shape& shape,
                  std::span<const std::byte> data, const IndexRange& range) {
   const std::size_t count = data.size() / sizeof(I);
+  // Any element that is inside stands for none that is ignored.
+  const std::int64_t ignored = range.ignored.value_or(0);
   const auto is_outside = [&](I index) {
-    return static_cast<unsigned>(index < 0) |
-           static_cast<unsigned>(static_cast<std::int64_t>(index) >=
-                                 range.num_positions);
+    const auto at = static_cast<std::int64_t>(index);
+    return (static_cast<unsigned>(at < 0) |
+            static_cast<unsigned>(at >= range.num_positions)) &
+           static_cast<unsigned>(at != ignored);
   };
   unsigned found = 0;
   for (std::size_t i = 0; i < count; ++i) found |= is_outside(at<I>(data, i));
@@ -51,7 +54,9 @@ void require_all(const char* call, std::string_view name, const Shape& shape,
       .node = std::string(name),
       .what = "element " + position_text(shape, element) +
               " is no position of what \"" + range.reader + "\" reads",
-      .expected = "0 to " + std::to_string(range.num_positions - 1),
+      .expected =
+          "0 to " + std::to_string(range.num_positions - 1) +
+          (range.ignored ? ", or " + std::to_string(*range.ignored) : ""),
       .got = std::to_string(at<I>(data, bad))});
 }
 
@@ -75,10 +80,19 @@ std::unordered_map<TensorIndex, IndexRange> find_index_inputs(
       const bool is_index = node.inputs[i] != kNoValue &&
                             input_def(*node.op, static_cast<int>(i)).is_index;
       if (!is_index || given[node.inputs[i]] == kNoTensor) continue;
-      IndexRange& range = ranges[given[node.inputs[i]]];
       const std::int64_t count = node.op->num_positions(program, node);
-      if (range && range.num_positions <= count) continue;
-      range = {count, node.name};
+      if (count == 0) continue;
+      IndexRange& range = ranges[given[node.inputs[i]]];
+      std::optional<std::int64_t> ignored;
+      if (node.op->ignored_index) ignored = node.op->ignored_index(node.attrs);
+      if (!range) {
+        range = {count, ignored, node.name};
+        continue;
+      }
+      if (range.ignored != ignored) range.ignored.reset();
+      if (range.num_positions <= count) continue;
+      range.num_positions = count;
+      range.reader = node.name;
     }
   }
   return ranges;

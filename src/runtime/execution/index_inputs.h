@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -14,10 +15,12 @@
 
 namespace traingraph {
 
-/// Elements are 0 to num_positions - 1, of the op that has the fewest.
+/// Elements are 0 to num_positions - 1, of the op that has the fewest, or one
+/// that all ops ignore.
 struct IndexRange {
   std::int64_t num_positions = 0;  // 0: no op reads positions
-  std::string reader;              // the node, for messages
+  std::optional<std::int64_t> ignored;
+  std::string reader;  // the node, for messages
 
   explicit operator bool() const { return num_positions > 0; }
 };

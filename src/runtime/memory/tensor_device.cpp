@@ -78,7 +78,54 @@ void require_slot(const char* call, const Tensor& parameter,
                              .got = std::to_string(got)});
 }
 
+/// What buffers of this or another parameter hold, after the work so far.
+std::vector<HostData> read_slots(
+    const char* call, const Tensor& parameter, const TensorDescriptor& slot,
+    std::span<const TensorOptimizerDeviceData> buffers) {
+  std::vector<HostData> hosts;
+  for (const TensorOptimizerDeviceData& buffer : buffers) {
+    DeviceStorage& device = *buffer.storage();
+    if (device.bytes != slot.size_bytes()) {
+      throw ShapeError(
+          ErrorInfo{.op = call,
+                    .node = parameter.label(),
+                    .what = "the buffer \"" + buffer.name() +
+                            "\" belongs to a parameter of another size",
+                    .expected = std::to_string(slot.size_bytes()) + " bytes",
+                    .got = std::to_string(device.bytes)});
+    }
+    HostData host = allocate_host(slot.size_bytes());
+    read_device(device, slot, {host.bytes, host.size});
+    hosts.push_back(std::move(host));
+  }
+  return hosts;
+}
+
+void require_count(const Tensor& parameter, std::size_t expected,
+                   std::size_t got) {
+  if (expected == got) return;
+  throw InvalidArgument(
+      ErrorInfo{.op = "bind_optimizer_data",
+                .node = parameter.label(),
+                .what = "the number of buffers differs from the optimizer's",
+                .expected = std::to_string(expected),
+                .got = std::to_string(got),
+                .hint = "optimizer_data() lists them in order."});
+}
+
 }  // namespace
+
+TensorOptimizerDeviceData::TensorOptimizerDeviceData(
+    std::string name, std::shared_ptr<DeviceStorage> storage)
+    : name_(std::move(name)), storage_(std::move(storage)) {}
+
+std::size_t TensorOptimizerDeviceData::size_in_bytes() const {
+  return storage_->bytes;
+}
+
+Device TensorOptimizerDeviceData::device() const {
+  return Device(storage_->context);
+}
 
 std::optional<Device> Tensor::device() const {
   const auto storage = device_of(*state_);
@@ -140,7 +187,18 @@ void Tensor::synchronize_optimizer_data() const {
   }
 }
 
-void Tensor::bind_optimizer_data(std::span<const TensorData> data) const {
+std::vector<TensorOptimizerDeviceData> Tensor::optimizer_device_data() const {
+  std::vector<TensorOptimizerDeviceData> result;
+  for (OptimizerSlot& slot : slots_of(*state_)) {
+    if (!slot.device) continue;
+    result.emplace_back(std::move(slot.name), std::move(slot.device));
+  }
+  return result;
+}
+
+void Tensor::bind_optimizer_data(
+    std::span<const TensorData> data,
+    std::span<const TensorOptimizerDeviceData> device_data) const {
   const char* call = "bind_optimizer_data";
   const TensorDescriptor desc = slot_descriptor(descriptor());
   const std::size_t bytes = desc.size_bytes();
@@ -150,18 +208,15 @@ void Tensor::bind_optimizer_data(std::span<const TensorData> data) const {
     hosts.push_back(allocate_host(bytes));
     std::memcpy(hosts.back().bytes, item.bytes, bytes);
   }
-  const std::vector<OptimizerSlot> slots = store_slots(*state_, hosts);
-  if (slots.size() != hosts.size()) {
-    throw InvalidArgument(
-        ErrorInfo{.op = call,
-                  .node = label(),
-                  .what = "the number of buffers differs from the optimizer's",
-                  .expected = std::to_string(slots.size()),
-                  .got = std::to_string(data.size()),
-                  .hint = "optimizer_data() lists them in order."});
+  if (!device_data.empty()) {
+    if (!data.empty()) require_count(*this, device_data.size(), data.size());
+    hosts = read_slots(call, *this, desc, device_data);
   }
+  const std::vector<OptimizerSlot> slots = store_slots(*state_, hosts);
+  require_count(*this, slots.size(), hosts.size());
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    if (slots[i].device) write_device(*slots[i].device, {data[i].bytes, bytes});
+    const HostData& host = hosts[i];
+    if (slots[i].device) write_device(*slots[i].device, {host.bytes, bytes});
   }
 }
 

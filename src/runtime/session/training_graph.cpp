@@ -125,8 +125,9 @@ std::vector<Tensor> TrainingGraph::parameters() const {
   return parameters;
 }
 
-void TrainingGraph::bind_optimizer_data(std::span<const TensorData> data,
-                                        const Tensor& parameter) {
+void TrainingGraph::bind_optimizer_data(
+    std::span<const TensorData> data, const Tensor& parameter,
+    std::span<const TensorOptimizerDeviceData> device_data) {
   {
     std::scoped_lock lock(session_->mutex);
     session_->require_compiled("bind_optimizer_data");
@@ -143,7 +144,7 @@ void TrainingGraph::bind_optimizer_data(std::span<const TensorData> data,
                     .what = "the optimizer does not train this tensor"});
     }
   }
-  parameter.bind_optimizer_data(data);
+  parameter.bind_optimizer_data(data, device_data);
 }
 
 std::uint64_t TrainingGraph::random_step() const {

@@ -94,6 +94,16 @@ TEST(BoundData, IsUsedAgainAfterACallThatHadItsOwn) {
   s.expect_seen(s.t->execute({}), 5, 2, 3);
 }
 
+TEST(BoundData, WhatACallIgnoresIsNotLookedAt) {
+  Seen s;
+  s.bind_all(1, 2, 3);
+  const Floats one{9};
+  s.expect_seen(s.t->execute({{"x", view(one)}, {"no such name", TensorData()}},
+                             {{"label", view(one)}}, {{"x", view(one)}},
+                             {.skip_writing_input_data_to_device = true}),
+                1, 2, 3);
+}
+
 TEST(BoundData, HoldsInTheOrderOfCallsWhileWorkIsInFlight) {
   Seen s;
   s.bind_all(1, 2, 3);

@@ -46,6 +46,68 @@ TEST(Devices, AGraphThatIsCompiledAgainTakesItsParametersAlong) {
   EXPECT_EQ(report.parameter_bytes, 2 * device_alignment());
 }
 
+TEST(Devices, AnyIsTheDefault) {
+  EXPECT_EQ(Device(), Device::any());
+  EXPECT_EQ(Device(DeviceType::CPU, /*selects_multiple_compute_devices=*/true),
+            Device::cpu());
+}
+
+TEST(Devices, GpusByName) {
+  const ErrorInfo two = error_of<UnsupportedError>(
+      [] { Device::with_gpu_devices({"left", "right"}); });
+  EXPECT_EQ(two.got, "\"left\", \"right\"");
+  EXPECT_EQ(two.expected, "one GPU");
+  if (!Device::reason_unavailable(DeviceType::GPU).empty()) {
+    EXPECT_THROW(Device::with_gpu_devices({"left"}), DeviceError);
+    return;
+  }
+  const auto names = Device::gpu().gpu_devices();
+  EXPECT_EQ(Device::with_gpu_devices(names), Device::gpu());
+  EXPECT_THROW(Device::with_gpu_devices({"left"}), InvalidArgument);
+  EXPECT_THROW(Device::with_gpu_devices({}), InvalidArgument);
+}
+
+Floats momentum_of(const Tensor& parameter) {
+  parameter.synchronize_optimizer_data();
+  const OptimizerData slot = parameter.optimizer_data().at(0);
+  const auto* first = reinterpret_cast<const float*>(slot.data.data());
+  return {first, first + slot.data.size() / sizeof(float)};
+}
+
+TEST(Devices, OptimizerBuffersGoFromOneParameterToAnother) {
+  for (const Device& device : {test_device(), other_device()}) {
+    Linear from, to;
+    TrainingGraph t = from.train(sgd(0.1f, 0.5f));
+    t.execute(from.inputs, from.labels).wait();
+    EXPECT_TRUE(to.w().optimizer_device_data().empty());
+    const auto buffers = from.w().optimizer_device_data();
+    ASSERT_EQ(buffers.size(), 1u);
+    EXPECT_EQ(buffers[0].name(), "momentum");
+    EXPECT_EQ(buffers[0].size_in_bytes(), 6 * sizeof(float));
+    EXPECT_EQ(buffers[0].device(), test_device());
+    // Before its graph is compiled, and after.
+    to.w().bind_optimizer_data({}, buffers);
+    TrainingGraph other = to.train(sgd(0.1f, 0.5f), {}, device);
+    EXPECT_EQ(momentum_of(to.w()), momentum_of(from.w()));
+    t.execute(from.inputs, from.labels).wait();
+    other.bind_optimizer_data({}, to.w(), buffers);
+    EXPECT_EQ(momentum_of(to.w()), momentum_of(from.w()));
+  }
+}
+
+TEST(Devices, OptimizerBuffersOfOtherSizesAreRefused) {
+  Linear net;
+  TrainingGraph t = net.train(sgd(0.1f, 0.5f));
+  const auto buffers = net.w().optimizer_device_data();
+  const Tensor b = net.layer->biases();
+  EXPECT_THROW(b.bind_optimizer_data({}, buffers), ShapeError);
+  const std::vector twice{buffers[0], buffers[0]};
+  EXPECT_THROW(net.w().bind_optimizer_data({}, twice), InvalidArgument);
+  const Floats zeros(6);
+  const TensorData data[] = {view(zeros), view(zeros)};
+  EXPECT_THROW(net.w().bind_optimizer_data(data, buffers), InvalidArgument);
+}
+
 TEST(Devices, ADeviceThatIsInUseIsNotLeft) {
   Linear net;
   std::optional<TrainingGraph> t = net.train(sgd(0.1f));

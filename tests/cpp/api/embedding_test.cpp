@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "support/training.h"
@@ -133,6 +135,92 @@ TEST(EmbeddingTraining, StoresRowsOfTheMaximumNorm) {
       EXPECT_EQ(trained[k * 5 + i], after[words.tokens[k] * 5 + i]);
     }
   }
+}
+
+/// A step updates rows by themselves where that changes nothing; the phases
+/// write the gradient of the whole table.
+Floats after_steps(const EmbeddingDescriptor& descriptor,
+                   const OptimizerPtr& optimizer, bool in_phases, int threads) {
+  std::mt19937 engine(7);
+  std::vector<std::int32_t> tokens(700);
+  for (std::int32_t& token : tokens) token = (engine() % 30) * (engine() % 30);
+  Words words(descriptor, std::move(tokens), Device::cpu(threads), optimizer);
+  // Zeros of both signs in rows that are used and not.
+  for (std::size_t i = 0; i < words.start.size(); i += 7) {
+    words.start[i] = i % 2 == 0 ? 0.0f : -0.0f;
+  }
+  words.layer->weights().set_data(view(words.start));
+  for (int i = 0; i < 3; ++i) {
+    if (!in_phases) {
+      words.step().wait();
+      continue;
+    }
+    const TensorData ids(static_cast<const void*>(words.tokens.data()),
+                         words.tokens.size() * sizeof(std::int32_t));
+    words.t->execute_forward({{"ids", ids}},
+                             {{"label", view(std::as_const(words.labels))}});
+    words.t->execute_gradient();
+    words.t->execute_optimizer_update().wait();
+  }
+  return read(words.layer->weights());
+}
+
+bool has_same_bits(const Floats& a, const Floats& b) {
+  return a.size() == b.size() &&
+         std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+TEST(EmbeddingTraining, StepsOfRowsHaveTheBitsOfDenseUpdates) {
+  OptimizerDescriptor clipped;
+  clipped.learning_rate = 0.01f;
+  clipped.applies_gradient_clipping = true;
+  clipped.gradient_clip_min = -0.5f;
+  clipped.gradient_clip_max = 0.25f;
+  clipped.gradient_rescale = 1.5f;
+  OptimizerDescriptor excluding_zero = clipped;
+  excluding_zero.gradient_clip_min = 0.125f;
+  OptimizerDescriptor decaying;
+  decaying.learning_rate = 0.01f;
+  decaying.regularization_type = RegularizationType::L2;
+  decaying.regularization_scale = 0.1f;
+  const auto make = [](const OptimizerDescriptor& descriptor) {
+    return std::make_shared<optimizers::SGD>(descriptor);
+  };
+  const std::vector<EmbeddingDescriptor> tables{
+      {.embedding_count = 900, .embedding_dimension = 21},
+      {.embedding_count = 900, .embedding_dimension = 1, .padding_index = 0},
+      {.embedding_count = 900,
+       .embedding_dimension = 64,
+       .padding_index = 4,
+       .scales_gradient_by_frequency = true},
+      {.embedding_count = 900, .embedding_dimension = 16, .maximum_norm = 1}};
+  for (std::size_t table = 0; table < tables.size(); ++table) {
+    const std::vector<OptimizerPtr> rules{
+        sgd(0.01f), make(clipped), make(excluding_zero), make(decaying),
+        std::make_shared<optimizers::SGD>(0.01f, 0.9f)};
+    for (std::size_t rule = 0; rule < rules.size(); ++rule) {
+      SCOPED_TRACE(std::to_string(table) + ", " + std::to_string(rule));
+      const Floats dense = after_steps(tables[table], rules[rule], true, 1);
+      for (int threads : {1, 2, 5}) {
+        EXPECT_TRUE(has_same_bits(
+            after_steps(tables[table], rules[rule], false, threads), dense))
+            << threads << " threads";
+      }
+    }
+  }
+}
+
+TEST(EmbeddingTraining, AStepStoresNoGradientOfTheTable) {
+  const EmbeddingDescriptor table{.embedding_count = 6,
+                                  .embedding_dimension = 5};
+  const auto gradient_bytes = [&](const OptimizerPtr& optimizer) {
+    const Words words(table, {4, 1, 1}, Device::cpu(), optimizer);
+    const MemoryReport memory = words.t->memory();
+    EXPECT_EQ(memory.phases.gradient_bytes, 120u);
+    return memory.step.gradient_bytes;
+  };
+  EXPECT_EQ(gradient_bytes(sgd(1)), 0u);
+  EXPECT_EQ(gradient_bytes(std::make_shared<optimizers::Adam>(1e-3f)), 120u);
 }
 
 Floats trained_with(int threads) {

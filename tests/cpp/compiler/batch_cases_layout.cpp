@@ -200,6 +200,32 @@ std::vector<Row> layout_and_loss_rows() {
                {c.in({2, 3, c.n}, 2), c.in({2, 3, c.n}, 2), c.in({c.n})});
        },
        on(1)},
+      {"loss_by_names",
+       [=](Case& c) {
+         c.add(Loss, classes,
+               {c.in({c.n, 3, 5}), c.in({c.n, 1, 5}, 0, DataType::Int32),
+                kNoValue, c.fixed({3})});
+       },
+       on(0)},
+      {"loss_of_labels_without_ones",
+       [=](Case& c) { c.add(Loss, each, {c.in({c.n, 3, 1}), c.in({c.n, 3})}); },
+       on(0)},
+      {"loss_of_labels_that_broadcast",
+       [=](Case& c) { c.add(Loss, each, {c.in({c.n, 3, 5}), c.fixed({5})}); },
+       on(0)},
+      {"yolo_loss",
+       [](Case& c) {
+         c.add(YoloLoss, YoloLossAttrs{},
+               {c.in({c.n, 6, 2, 2}), c.in({c.n, 6, 2, 2}), c.fixed({1, 2})});
+       },
+       on(0)},
+      {"yolo_loss_gradient",
+       [](Case& c) {
+         c.add(YoloLossGradient, YoloLossAttrs{},
+               {c.in({c.n}), c.in({c.n, 6, 2, 2}), c.in({c.n, 6, 2, 2}),
+                c.fixed({1, 2})});
+       },
+       on(0)},
       refuses(
           "loss_with_fixed_weights",
           [=](Case& c) {

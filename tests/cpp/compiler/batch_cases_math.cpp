@@ -229,6 +229,22 @@ std::vector<Row> math_rows() {
                   {c.in({2, 3, c.n, 4}, 2)});
           },
           "no samples on axis 2"),
+      {"upsample",
+       [](Case& c) {
+         c.add(Upsample, UpsampleAttrs{{8, 6}}, {c.in({c.n, 2, 4, 4})});
+       },
+       on(0)},
+      {"upsample_gradient",
+       [](Case& c) {
+         c.add(UpsampleGradient, UpsampleAttrs{{3}}, {c.in({2, c.n, 6}, 1)});
+       },
+       on(1)},
+      refuses(
+          "upsample_on_width",
+          [](Case& c) {
+            c.add(Upsample, UpsampleAttrs{{8}}, {c.in({2, 3, c.n}, 2)});
+          },
+          "no samples on axis 2"),
       {"batch_norm",
        [](Case& c) {
          c.add(BatchNorm, BatchNormAttrs{},

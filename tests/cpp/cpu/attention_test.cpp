@@ -3,7 +3,9 @@
 // words that are drawn side by side.
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -67,6 +69,69 @@ TEST(CpuAttention, DoesNotDependOnThreads) {
   const auto expected = attention.run(1);
   for (int threads : {2, 3, 7}) {
     EXPECT_EQ(attention.run(threads), expected) << threads << " threads";
+  }
+}
+
+/// Results of a causal mask, of which nothing is computed where it hides all,
+/// are those of a mask that hides as much without saying so.
+std::vector<Floats> masked(float hidden, const Shape& mask_shape, float dropout,
+                           std::int64_t window) {
+  const std::int64_t queries = mask_shape[1], keys = mask_shape[2];
+  const AttentionAttrs attrs{.head_count = 2, .dropout = dropout, .seed = 5};
+  Program program;
+  std::vector<ValueId> inputs;
+  for (const Shape& shape : {Shape{2, queries, 24}, Shape{2, keys, 24},
+                             Shape{2, keys, 40}, Shape{2, queries, 40}}) {
+    inputs.push_back(program.add_value(Role::Input, {shape}, "input"));
+  }
+  const ValueId mask = program.add_value(Role::Input, {mask_shape}, "mask");
+  const ValueId state =
+      program.add_value(Role::Input, {{4}, DataType::Int32}, "state");
+  auto results =
+      program.append(OpKind::Attention, attrs,
+                     {inputs[0], inputs[1], inputs[2], kNoValue, mask, state});
+  const auto gradients =
+      program.append(OpKind::AttentionGradient, attrs,
+                     {inputs[3], inputs[0], inputs[1], inputs[2], results[0],
+                      results[1], kNoValue, mask, state});
+  results.insert(results.end(), gradients.begin(), gradients.end());
+  ProgramRun run(program, results, cpu::make_context(2));
+  std::mt19937 engine(9);
+  std::normal_distribution<float> normal;
+  for (ValueId id : inputs) {
+    Floats contents(program.shape(id).num_elements());
+    for (float& x : contents) x = normal(engine);
+    run.set(id, contents);
+  }
+  Floats contents(mask_shape.num_elements());
+  for (std::size_t i = 0; i < contents.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    const std::int64_t query = at / keys % queries + keys - queries;
+    const bool is_seen = at % keys <= query && at % keys > query - window;
+    contents[i] = is_seen ? 0.25f : hidden;
+  }
+  run.set(mask, contents);
+  run.set(state, std::vector<std::int32_t>{1, 2, 3, 4});
+  run.run();
+  EXPECT_TRUE(run.has_intact_guards());
+  std::vector<Floats> got;
+  for (ValueId id : results) got.push_back(run.get(id));
+  return got;
+}
+
+TEST(CpuAttention, SkipsWhatMasksHideAndKeepsTheBits) {
+  // Beyond the range of exponentials, but not said to be masked.
+  constexpr float kTiny = -1e30f;
+  constexpr float kHidden = -std::numeric_limits<float>::infinity();
+  for (const std::int64_t window : {std::int64_t{10'000}, std::int64_t{70}}) {
+    for (const float dropout : {0.0f, 0.3f}) {
+      for (const Shape& mask : {Shape{1, 200, 200}, Shape{1, 130, 600},
+                                Shape{4, 65, 1100}, Shape{1, 7, 9}}) {
+        SCOPED_TRACE(mask.to_string() + ", " + std::to_string(window));
+        EXPECT_EQ(masked(kHidden, mask, dropout, window),
+                  masked(kTiny, mask, dropout, window));
+      }
+    }
   }
 }
 

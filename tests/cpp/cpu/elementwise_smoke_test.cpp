@@ -63,6 +63,8 @@ std::vector<ActivationCase> activation_cases() {
          const double inner = std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
          return x / 2 * (1 + std::tanh(inner));
        }},
+      {{SiLU}, [](double x) { return x / (1 + std::exp(-x)); }},
+      {{Mish}, [](double x) { return x * std::tanh(softplus(x)); }},
   };
 }
 

@@ -358,36 +358,33 @@ TEST(StoredTypes, AdamStaysInFloat) {
 
 // The loss is float32, its gradient stored as the prediction is.
 TEST(StoredTypes, CrossEntropyIsOfFloats) {
-  const Shape shape{6, 40};
-  const LossPlan plan = [&] {
-    LossPlan rows;
-    rows.attrs.type = LossType::SoftmaxCrossEntropy;
-    rows.attrs.reduction = ReductionType::None;
-    rows.samples = rows.num_losses = shape[0];
-    rows.classes = shape[1];
-    return rows;
-  }();
-  const Halves y = random_halves(shape.num_elements());
-  Floats labels(y.size()), losses(6), ones(6, 1.0f);
-  for (int row = 0; row < 6; ++row) labels[row * 40 + 3 * row] = 1;
-  Halves dx(y.size());
-  LossArgs<Half> args;
-  args.prediction = y.data();
-  args.labels = labels.data();
-  args.result = losses.data();
-  args.gradient = ones.data();
-  args.dx = dx.data();
-  run_class_loss(plan, args);
-  run_class_loss_gradient(plan, args);
-  const SoftmaxView view(shape, 1);
-  Doubles exact = softmax_of(y, view, /*is_log=*/false);
-  for (int row = 0; row < 6; ++row) {
-    const int at = row * 40 + 3 * row;
-    const double loss = -std::log(exact[at]);
-    EXPECT_NEAR(losses[row], loss, 1e-6 * loss);
-    exact[at] -= 1;
+  for (const std::int64_t classes : {40, 10}) {  // one by one, side by side
+    LossPlan plan;
+    plan.attrs.type = LossType::SoftmaxCrossEntropy;
+    plan.attrs.reduction = ReductionType::None;
+    plan.samples = plan.num_losses = 6;
+    plan.classes = classes;
+    const Halves y = random_halves(6 * classes);
+    Floats labels(y.size()), losses(6), ones(6, 1.0f);
+    for (int row = 0; row < 6; ++row) labels[row * classes + row] = 1;
+    Halves dx(y.size());
+    LossArgs<Half> args;
+    args.prediction = y.data();
+    args.labels = labels.data();
+    args.result = losses.data();
+    args.gradient = ones.data();
+    args.dx = dx.data();
+    ClassLosses().loss(plan, args);
+    ClassLosses().gradient(plan, args);
+    const SoftmaxView view({6, classes}, 1);
+    Doubles exact = softmax_of(y, view, /*is_log=*/false);
+    for (int row = 0; row < 6; ++row) {
+      double& share = exact[row * classes + row];
+      EXPECT_NEAR(losses[row], -std::log(share), -1e-6 * std::log(share));
+      share -= 1;
+    }
+    expect_rounded_once(dx, exact, /*floor=*/1e-6);
   }
-  expect_rounded_once(dx, exact, /*floor=*/1e-6);
 }
 
 }  // namespace

@@ -207,6 +207,68 @@ TEST(Random, XavierIsNormal) {
   EXPECT_NEAR(inside, 0.6827, 0.006);
 }
 
+TEST(Random, HeUsesTheFanOfTheInputs) {
+  using enum RandomInitializerType;
+  Platform::set_rng_seed(4);
+  const double variance = 2.0 / (80 * 25);
+  for (const auto type : {HeUniform, HeNormal}) {
+    const auto m = moments(random_values({100, 80, 5, 5}, type));
+    EXPECT_NEAR(m.mean, 0, std::sqrt(variance) / 100);
+    EXPECT_NEAR(m.variance, variance, 0.02 * variance);
+    const bool is_inside = std::max(-m.low, m.high) <= std::sqrt(3 * variance);
+    EXPECT_EQ(is_inside, type == HeUniform);
+  }
+}
+
+TEST(Random, GainIsAFactor) {
+  using enum RandomInitializerType;
+  for (const auto type :
+       {Uniform, GlorotUniform, Xavier, HeUniform, HeNormal, Orthogonal}) {
+    const auto values = [&](float gain) {
+      Platform::set_rng_seed(5);
+      return Tensor::random({{8, 8}}, type, 0, 0, {}, 0, gain);
+    };
+    const Tensor plain = values(1), scaled = values(-3);
+    for (std::size_t i = 0; i < 64; ++i) {
+      EXPECT_NEAR(scaled.floats()[i], -3 * plain.floats()[i], 1e-6);
+    }
+  }
+}
+
+/// The largest difference of x x^T from the identity, for rows or columns.
+double distance_from_orthonormal(std::span<const float> x, std::int64_t rows,
+                                 std::int64_t columns) {
+  const std::int64_t count = std::min(rows, columns);
+  const std::int64_t length = std::max(rows, columns);
+  const bool by_row = rows <= columns;
+  const auto at = [&](std::int64_t i, std::int64_t k) {
+    return static_cast<double>(x[by_row ? i * columns + k : k * columns + i]);
+  };
+  double largest = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    for (std::int64_t j = 0; j <= i; ++j) {
+      double sum = 0;
+      for (std::int64_t k = 0; k < length; ++k) sum += at(i, k) * at(j, k);
+      largest = std::max(largest, std::abs(sum - (i == j ? 1 : 0)));
+    }
+  }
+  return largest;
+}
+
+TEST(Random, OrthogonalHasOrthonormalRowsOrColumns) {
+  const auto type = RandomInitializerType::Orthogonal;
+  for (const Shape& shape : {Shape{7, 7}, Shape{5, 40}, Shape{40, 5},
+                             Shape{6, 3, 2, 5}, Shape{1, 1}, Shape{64, 64}}) {
+    const auto x = random_values(shape, type);
+    EXPECT_LT(
+        distance_from_orthonormal(x, shape[0], shape.num_elements() / shape[0]),
+        1e-6)
+        << shape.to_string();
+  }
+  EXPECT_THROW(random_values({7}, type), ShapeError);
+  EXPECT_THROW(Tensor::random({{7, 7}}, type, 3), InvalidArgument);
+}
+
 TEST(Random, FansOfShapes) {
   EXPECT_EQ(fans_of({7}).in, 7);
   EXPECT_EQ(fans_of({7}).out, 7);
@@ -220,6 +282,8 @@ TEST(Random, RefusesOtherTypes) {
   using enum RandomInitializerType;
   EXPECT_THROW(Tensor::random({{2}, DataType::Int32}, Uniform), DTypeError);
   EXPECT_THROW(Tensor::random({{2}}, Uniform, -1), InvalidArgument);
+  EXPECT_THROW(Tensor::random({{2}}, Uniform, 0, 0, {}, 0, 1.0f / 0.0f),
+               InvalidArgument);
   EXPECT_THROW(Tensor::random({{2}}, RandomInitializerType{9}),
                InvalidArgument);
 }

@@ -170,9 +170,11 @@ TEST(ConvolutionLayer, RefusesSourcesThatDoNotFit) {
   const ErrorInfo info =
       error_of<ShapeError>([&] { shape_after(layer, {2, 3, 8, 8}); });
   EXPECT_EQ(info.node, "stem");
-  EXPECT_EQ(info.expected, "(N, 4, H, W)");
+  EXPECT_EQ(info.expected, "(N, 4, H, W), or (N, 4, L)");
   EXPECT_EQ(info.got, "(2, 3, 8, 8)");
-  EXPECT_THROW(shape_after(layer, {2, 4, 8}), ShapeError);
+  EXPECT_THROW(shape_after(layer, {4, 8}), ShapeError);
+  // A kernel of height 3 does not fit a sequence.
+  EXPECT_THROW(shape_after(layer, {2, 4, 8}), InvalidArgument);
   EXPECT_THROW(shape_after(layer, {2, 4, 2, 8}), ShapeError);  // kernel 3
 }
 
@@ -222,9 +224,9 @@ TEST(PoolingLayer, RefusesBadOptionsAndSources) {
   EXPECT_THROW(Pooling(PoolingDescriptor{.pooling_type = PoolingType{0}}),
                InvalidArgument);
   const ErrorInfo info = error_of<ShapeError>(
-      [] { shape_after(std::make_shared<MaxPooling>(2), {3, 8, 8}); });
+      [] { shape_after(std::make_shared<MaxPooling>(2), {8, 8}); });
   EXPECT_EQ(info.node, "max_pooling");
-  EXPECT_EQ(info.expected, "(N, C, H, W)");
+  EXPECT_EQ(info.expected, "(N, C, H, W), or (N, C, L)");
   EXPECT_THROW(shape_after(std::make_shared<MaxPooling>(9), {1, 1, 8, 8}),
                ShapeError);
 }

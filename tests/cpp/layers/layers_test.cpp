@@ -145,6 +145,8 @@ TEST(ActivationLayer, NamedActivations) {
   expect_activation(layers::GELU(true), Type::GELUTanh, 1, 1, "GELU");
   expect_activation(layers::HardSwish(), Type::HardSwish, 1, 1, "HardSwish");
   expect_activation(layers::Clamp(-1, 1), Type::Clamp, -1, 1, "Clamp");
+  expect_activation(layers::SiLU(), Type::SiLU, 1, 1, "SiLU");
+  expect_activation(layers::Mish(), Type::Mish, 1, 1, "Mish");
   EXPECT_EQ(shape_after(std::make_shared<layers::ReLU>(), {2, 3, 4}),
             (Shape{2, 3, 4}));
 }
@@ -377,23 +379,6 @@ TEST(PaddingLayer, ArrayForms) {
             (Shape{1, 8}));
   EXPECT_THROW(shape_after(std::make_shared<ZeroPadding>(width), {4}),
                ShapeError);
-}
-
-TEST(ReductionLayer, KeepsTheRank) {
-  EXPECT_EQ(shape_after(std::make_shared<Reduction>(ReductionType::Sum, -1),
-                        {2, 3, 4}),
-            (Shape{2, 3, 1}));
-  EXPECT_EQ(
-      shape_after(std::make_shared<Reduction>(ReductionType::Mean, Shape{0, 2}),
-                  {2, 3, 4}),
-      (Shape{1, 3, 1}));
-  const Tensor index = apply(
-      std::make_shared<Reduction>(ReductionType::ArgMax, 1), {input({2, 3})});
-  EXPECT_EQ(index.descriptor(), (TensorDescriptor{{2, 1}, DataType::Int32}));
-  EXPECT_EQ(Reduction(ReductionType::Sum, Shape{2, 1}).dimension(), 2);
-  EXPECT_THROW(
-      shape_after(std::make_shared<Reduction>(ReductionType::Sum, 2), {2, 3}),
-      InvalidArgument);
 }
 
 }  // namespace

@@ -111,6 +111,8 @@ TEST(LstmLayer, RefusesOptions) {
             "hidden_size is out of range");
   EXPECT_EQ(refuses([](D& d) { d.layer_count = -1; }),
             "layer_count is out of range");
+  EXPECT_EQ(refuses([](D& d) { d.layer_count = D::kMostLayers + 1; }),
+            "layer_count is out of range");
   EXPECT_EQ(refuses([](D& d) { d.dropout = 0.5f; }), "dropout is out of range");
   EXPECT_EQ(
       refuses([](D& d) { d.result_mode = static_cast<LSTMResultMode>(7); }),
@@ -183,6 +185,34 @@ TEST(SequenceTensors, KnowTheirLengths) {
             (std::vector<std::int64_t>{2, 2, 2}));
   EXPECT_TRUE(
       Tensor::sequences(same, RandomInitializerType::Uniform).has_data());
+}
+
+TEST(SequenceTensors, AreMadeLikeOtherTensors) {
+  const auto d = SequenceDescriptor::of_lengths({2, 1}, true, 1);
+  const std::vector<float> values{1, 2, 3, 4};
+  using enum RandomInitializerType;
+  for (const Tensor& tensor :
+       {Tensor(d), Tensor(d, "words", 0), Tensor(d, TensorData(values)),
+        Tensor::filled(d, 2), Tensor::random(d, Uniform),
+        Tensor::random(d, Xavier, 3, 4)}) {
+    ASSERT_TRUE(tensor.sequence_descriptor());
+    EXPECT_EQ(*tensor.sequence_descriptor(), d);
+  }
+  const Tensor twos = Tensor::filled(d, 2);
+  EXPECT_EQ(twos.floats()[3], 2);
+  error_of<InvalidArgument>([&] { Tensor tensor(d, "words", 1); });
+  error_of<InvalidArgument>([&] { Tensor tensor(d, "words", std::nullopt); });
+  error_of<InvalidArgument>([&] { Tensor::filled(d, 2, "words", 1); });
+}
+
+TEST(SequenceTensors, HaveABound) {
+  constexpr std::int64_t kMost = SequenceDescriptor::kMost;
+  using S = SequenceDescriptor;
+  error_of<ShapeError>([] { S::of_length(1, 1, std::int64_t{1} << 40); });
+  error_of<ShapeError>([] { S::of_length(std::int64_t{1} << 40, 1, 1); });
+  error_of<ShapeError>([] { S::of_length(kMost + 1, 1, 1); });
+  const auto longest = S::of_length(kMost, 1, 1);
+  EXPECT_EQ(std::ssize(longest.batch_size_per_sequence_step()), kMost);
 }
 
 TEST(SequenceTensors, RefuseLengthsThatDoNotFit) {

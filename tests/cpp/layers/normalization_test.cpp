@@ -160,6 +160,26 @@ TEST(SampleNormalization, RefusesBadOptions) {
   EXPECT_THROW(LayerNormalization({4, 5}, {.axes = {1}}), InvalidArgument);
 }
 
+TEST(Normalization, RefusesOneTensorInTwoRoles) {
+  const Tensor t({{3}}, "t"), u({{3}}, "u");
+  using Batch = BatchNormalization;
+  using Instance = InstanceNormalization;
+  const auto refuses = [&](auto make) {
+    const ErrorInfo info = error_of<InvalidArgument>(make);
+    EXPECT_EQ(info.what, "one tensor has two roles");
+    EXPECT_EQ(info.node, "t");
+    return info.got;
+  };
+  EXPECT_EQ(refuses([&] { Batch(3, {.mean = t, .variance = t}); }),
+            "the same as mean and variance");
+  EXPECT_EQ(refuses([&] { Batch(3, {.mean = u, .beta = t, .gamma = t}); }),
+            "the same as beta and gamma");
+  refuses([&] { Instance(3, {.mean = t, .variance = t}); });
+  refuses([&] { Instance(3, {.mean = t, .beta = t}); });
+  refuses([&] { GroupNormalization(3, 1, {.beta = t, .gamma = t}); });
+  refuses([&] { LayerNormalization({3}, {.beta = t, .gamma = t}); });
+}
+
 TEST(SampleNormalization, RefusesOtherSources) {
   const auto apply = [](LayerPtr layer, Shape shape) {
     return [=] { Lowered(layer, shape); };

@@ -34,7 +34,8 @@ std::vector<Case> activation_cases() {
       {ActivationType::SoftShrink, 1}, {ActivationType::TanhShrink, 0},
       {ActivationType::Threshold, 2},  {ActivationType::GELU, 0},
       {ActivationType::HardSwish, 0},  {ActivationType::Clamp, 2},
-      {ActivationType::GELUTanh, 0},   {ActivationType::None, 0}};
+      {ActivationType::GELUTanh, 0},   {ActivationType::SiLU, 0},
+      {ActivationType::Mish, 0},       {ActivationType::None, 0}};
   std::vector<Case> cases;
   for (const auto& [type, count] : types) {
     const ActivationDescriptor d(type);
@@ -85,6 +86,8 @@ std::vector<Case> loss_cases() {
     add("class_count", &D::class_count, 7, false, "class_count");
     add("epsilon", &D::epsilon, 0.5f, type == LossType::Log, "epsilon");
     add("delta", &D::delta, 2.0f, type == LossType::Huber, "delta");
+    // Labels of these cases hold a share of each class.
+    add("ignore_index", &D::ignore_index, 2, false, "ignore_index");
     if (!has_classes) continue;
     LossDescriptor smoothed{.loss_type = type, .label_smoothing = 0.5f};
     LossDescriptor counted = smoothed;

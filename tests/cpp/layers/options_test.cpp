@@ -130,6 +130,13 @@ std::vector<Case> window_cases() {
     add_pooling("policy", &P::padding_policy, PaddingPolicy::Valid);
     add_pooling("padding_sizes", &P::padding_sizes, Pair{1, 0},
                 "padding_sizes");
+    P floor = pool;  // a third window begins at sample 6 of 8
+    floor.kernel_sizes = floor.strides = {3, 3};
+    floor.padding_policy = PaddingPolicy::Valid;
+    P ceil = floor;
+    ceil.ceil_mode = true;
+    cases.push_back({std::string(to_string(type)) + "_pooling_ceil_mode",
+                     pooling(ceil), pooling(floor), ""});
     add_pooling("count_includes_padding", &P::count_includes_padding, true,
                 type == PoolingType::Average ? "" : "count_includes_padding");
   }
@@ -218,6 +225,29 @@ std::vector<Case> other_cases() {
        pad(PaddingType::Reflect, 0), "constant_value"},
       {"pad_symmetric", pad(PaddingType::Symmetric, 1),
        pad(PaddingType::Symmetric, 0), "constant_value"},
+      {"pad_replicate", pad(PaddingType::Replicate, 1),
+       pad(PaddingType::Replicate, 0), "constant_value"},
+      {"upsample_sample_mode", layer([] {
+         return std::make_shared<Upsample>(Shape{9, 9}, SampleMode::Linear);
+       }),
+       layer([] { return std::make_shared<Upsample>(Shape{9, 9}); }), ""},
+      {"upsample_aligns_corners", layer([] {
+         return std::make_shared<Upsample>(Shape{9, 9}, SampleMode::Linear,
+                                           true);
+       }),
+       layer([] {
+         return std::make_shared<Upsample>(Shape{9, 9}, SampleMode::Linear);
+       }),
+       ""},
+      {"upsample_aligns_nearest", layer([] {
+         return std::make_shared<Upsample>(Shape{9, 9}, SampleMode::Nearest,
+                                           true);
+       }),
+       layer([] { return std::make_shared<Upsample>(Shape{9, 9}); }),
+       "aligns_corners"},
+      {"gram_matrix_scale",
+       layer([] { return std::make_shared<GramMatrix>(0.5f); }),
+       layer([] { return std::make_shared<GramMatrix>(); }), ""},
       {"matmul_alpha", matmul({.alpha = 2}), matmul({}), ""},
       {"matmul_x", matmul({.transposes_x = true}), matmul({}), ""},
       {"matmul_y", matmul({.transposes_y = true}), matmul({}), ""},
@@ -225,8 +255,8 @@ std::vector<Case> other_cases() {
       {"norm_momentum", norm({.momentum = 0.5f}), norm({}), ""},
       {"reduce_dimensions", reduce(ReductionType::Sum, {1}),
        reduce(ReductionType::Sum, {}), ""},
-      {"reduce_none", reduce(ReductionType::None, {1}),
-       reduce(ReductionType::None, {}), "dimensions"},
+      {"reduce_none_of_no_axis", reduce(ReductionType::None, {2}),
+       reduce(ReductionType::None, {1}), "dimensions is not an axis"},
       {"dropout_rate", layer([] { return std::make_shared<Dropout>(0.25f); }),
        layer([] { return std::make_shared<Dropout>(0.5f); }), ""},
       {"dropout_seed", layer([] { return std::make_shared<Dropout>(0.5f, 7); }),

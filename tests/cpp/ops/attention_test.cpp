@@ -132,6 +132,69 @@ INSTANTIATE_TEST_SUITE_P(All, Unseeing,
                                            hide_keys_of_query_1,
                                            hide_keys_of_query_1_by_adding));
 
+/// One sample, one head; more keys than a tile has, of which query i sees one.
+struct OneVisible {
+  static constexpr std::int64_t kLength = 600, kSize = 37;
+  Values query = random_values(kLength * kSize, 1);
+  Values key = random_values(kLength * kSize, 2);
+  Values value = random_values(kLength * kSize, 3);
+  Values gradient = random_values(kLength * kSize, 4);
+  Values mask = Values(kLength * kLength, 1);
+  AttentionAttrs attrs{.head_count = 1};
+
+  OneVisible() {
+    for (std::int64_t i = 0; i < kLength; ++i) {
+      mask[i * kLength + i * 7 % kLength] = 0;
+    }
+    for (Values* x : {&query, &key}) {
+      for (double& each : *x) each *= 1e6;
+    }
+  }
+
+  void add_sources(OpRun& run) const {
+    for (const Values* x : {&query, &key, &value}) {
+      run.input({1, kLength, kSize}, *x);
+    }
+  }
+  void add_mask(OpRun& run) const {
+    run.no_input().input({1, kLength, kLength}, mask, DataType::Boolean);
+    if (attrs.dropout > 0) run.input({4}, {1, 2, 3, 4}, DataType::Int32);
+  }
+
+  /// Everything but the values' gradient is 0.
+  void expect_zeros() const {
+    OpRun forward(OpKind::Attention, attrs);
+    add_sources(forward);
+    add_mask(forward);
+    forward.run();
+    OpRun run(OpKind::AttentionGradient, attrs);
+    run.input({1, kLength, kSize}, gradient);
+    add_sources(run);
+    run.input({1, kLength, kSize}, forward.result(0))
+        .input({1, 1, kLength}, forward.result(1));
+    add_mask(run);
+    run.run();
+    for (int result : {0, 1, 3}) {
+      for (double x : run.result(result)) ASSERT_EQ(x, 0) << result;
+    }
+    const Values of_values = run.result(2);
+    EXPECT_GT(*std::ranges::max_element(of_values), 0);
+  }
+};
+
+TEST(Attention, OneVisibleKeyLeavesNothingToQueriesAndKeys) {
+  if (!computes()) GTEST_SKIP() << "nothing is computed";
+  OneVisible().expect_zeros();
+}
+
+TEST(Attention, OneVisibleKeyThatMayBeDroppedDoesNeither) {
+  if (!computes()) GTEST_SKIP() << "nothing is computed";
+  OneVisible net;
+  net.attrs.dropout = 0.3f;
+  net.attrs.seed = 5;
+  net.expect_zeros();
+}
+
 TEST(Attention, MaskedKeysMayHoldAnything) {
   if (!computes()) GTEST_SKIP() << "nothing is computed";
   Sources sources;

@@ -87,8 +87,11 @@ void add_sample_norm_cases(OpCases& cases, Random& random);
 void add_reduce_cases(OpCases& cases, Random& random);
 void add_rnn_cases(OpCases& cases, Random& random);
 void add_layout_cases(OpCases& cases, Random& random);
+void add_upsample_cases(OpCases& cases, Random& random);
 void add_gather_cases(OpCases& cases, Random& random);
 void add_loss_cases(OpCases& cases, Random& random);
+void add_loss_label_cases(OpCases& cases, Random& random);
+void add_yolo_loss_cases(OpCases& cases, Random& random);
 void add_attention_cases(OpCases& cases, Random& random);
 void add_update_cases(OpCases& cases, Random& random);
 

@@ -39,6 +39,11 @@ double tanh_shrink(double x) {
   return x * square * (1 / 3.0 - square * (2 / 15.0 - square * 17 / 315.0));
 }
 double square(double x) { return x * x; }
+double silu_slope(double x) { return sigmoid(x) * (1 + x * sigmoid(-x)); }
+double mish_slope(double x) {
+  const double t = std::tanh(soft_plus(x));
+  return t + x * (1 - t) * (1 + t) * sigmoid(x);
+}
 
 struct Curve {
   ActivationAttrs attrs;
@@ -57,6 +62,8 @@ constexpr double kSigmoidSlope = 2 * 8.0e-8, kTanhSlope = 2 * 5.4e-8,
                  kGeluTanh = 2 * 7.6e-8, kGeluTanhSlope = 2 * 5.0e-7;
 // Half a unit in the last place of the tanh that x has left at 0.5.
 constexpr double kTanhShrink = 3.0e-8;
+// Two terms cancel where a slope crosses 0: two roundings of about a half.
+constexpr double kCrossing = 6.0e-8;
 
 const Curve kCurves[] = {
     {{Sigmoid},
@@ -106,6 +113,12 @@ const Curve kCurves[] = {
      gelu_tanh_slope,
      kGeluTanh,
      kGeluTanhSlope},
+    {{SiLU}, [](double x) { return x * sigmoid(x); }, silu_slope, 0, kCrossing},
+    {{Mish},
+     [](double x) { return x * std::tanh(soft_plus(x)); },
+     mish_slope,
+     0,
+     kCrossing},
     {{TanhShrink},
      tanh_shrink,
      [](double x) { return square(std::tanh(x)); },

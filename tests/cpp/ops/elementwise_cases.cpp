@@ -46,7 +46,9 @@ std::vector<Activation> activations() {
           {{HardSwish}, {-3, 3}},
           {{Clamp, -1, 1.5f}, {-1, 1.5}},
           {{Clamp, 0, 1}, {0, 1}},
-          {{GELUTanh}}};
+          {{GELUTanh}},
+          {{SiLU}},
+          {{Mish}}};
 }
 
 void add_activations(OpCases& cases) {

@@ -10,10 +10,6 @@ constexpr ErrorInput kAbsent{.is_absent = true};
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-ErrorInput boolean(Shape shape) { return {shape, DataType::Boolean}; }
-ErrorInput int32(Shape shape) { return {shape, DataType::Int32}; }
-ErrorInput int64(Shape shape) { return {shape, DataType::Int64}; }
-
 }  // namespace
 
 std::vector<ErrorCase> shape_errors() {
@@ -27,6 +23,7 @@ std::vector<ErrorCase> shape_errors() {
       .kernel_sizes = {2, 2}, .strides = {2, 2}, .shape = {2, 4, 8, 8}};
   const SampleNormAttrs by_group{.groups = 2};
   const LossAttrs softmax_loss{.type = LossType::SoftmaxCrossEntropy};
+  const ErrorInput grid{{2, 12, 3, 3}};
   const ErrorInput gates{{2, 3, 20}}, recurrent{{20, 5}}, state{{3, 5}};
   const ErrorInput rates{{4}};
   const AttentionAttrs two_heads{.head_count = 2};
@@ -116,6 +113,9 @@ std::vector<ErrorCase> shape_errors() {
       {Split, SplitAttrs{{1, 1}, 1}, {x}},
       {SliceGradient, SliceGradientAttrs{{0, 0}, {1, 2}, {}, {2, 3}}, {x}},
       {PadGradient, PadAttrs{.before = {1, 1}, .after = {1, 1}}, {x}},
+      {Upsample, UpsampleAttrs{{4, 4}}, {x}},
+      {Upsample, UpsampleAttrs{{4}}, {x}},
+      {UpsampleGradient, UpsampleAttrs{{4, 4}}, {{{2, 3, 4}}}},
       {Gather, AxisAttrs{0}, {x, int32({2, 2, 3})}},
       {Gather, AxisAttrs{0}, {x, int32({4, 2})}},
       {Gather, AxisAttrs{1}, {{{2, 3, 4}}, int64({2, 3})}},
@@ -135,6 +135,16 @@ std::vector<ErrorCase> shape_errors() {
       {Loss, LossAttrs{}, {x, x, {{4, 2, 3}}}},
       {Loss, softmax_loss, {{{3}}, {{3}}}},
       {Loss, softmax_loss, {x, x, {{5}}}},
+      {Loss, LossAttrs{}, {{{3, 3}}, {{3}}}},  // per sample, or per column
+      {Loss, LossAttrs{.type = LossType::CosineDistance}, {x, {{1, 3}}}},
+      {Loss, softmax_loss, {x, int32({2, 3})}},
+      {Loss, softmax_loss, {x, int64({3})}},
+      {Loss, softmax_loss, {x, int32({2}), kAbsent, {{2}}}},
+      {LossGradient, softmax_loss, {{{1}}, x, int32({3})}},
+      {YoloLoss, YoloLossAttrs{}, {x, x, {{1, 2}}}},
+      {YoloLoss, YoloLossAttrs{}, {grid, grid, {{1, 3}}}},
+      {YoloLoss, YoloLossAttrs{}, {grid, {{2, 12, 3, 2}}, {{2, 2}}}},
+      {YoloLossGradient, YoloLossAttrs{}, {{{1}}, grid, grid, {{2, 2}}}},
       {LossGradient, LossAttrs{}, {x, x, x}},
       {LossGradient,
        LossAttrs{.reduction = ReductionType::None},
@@ -180,6 +190,7 @@ std::vector<ErrorCase> attribute_errors() {
   using Operation = ArithmeticOperation;
   const ErrorInput gates{{2, 3, 20}}, recurrent{{20, 5}};
   const ErrorInput x{{2, 3}}, image{{2, 4, 8, 8}}, weights{{6, 4, 3, 3}};
+  const ErrorInput grid{{2, 12, 3, 3}};
   const ErrorInput rates{{4}}, channels{{3}};
   const auto update = [&](OpKind op, const Attributes& attrs) {
     const bool is_sgd = op == SgdUpdate;
@@ -292,6 +303,10 @@ std::vector<ErrorCase> attribute_errors() {
       {Pad, PadAttrs{PaddingType::Reflect, {0, 3}, {0, 0}}, {x}},
       {Pad, PadAttrs{PaddingType::Symmetric, {0, 4}, {0, 0}}, {x}},
       {PadGradient, PadAttrs{.before = {0, -1}, .after = {0, 0}}, {x}},
+      {Upsample, UpsampleAttrs{}, {image}},
+      {Upsample, UpsampleAttrs{{4, 0}}, {image}},
+      {Upsample, UpsampleAttrs{{4, 4}, SampleMode::Nearest, true}, {image}},
+      {UpsampleGradient, UpsampleAttrs{{4, 4, 4}}, {image}},
       {Gather, AxisAttrs{2}, {x, int32({4})}},
       {Gather, AxisAttrs{-1}, {x, int32({4})}},
       {Scatter, ScatterAttrs{2}, {x, int32({2}), x}},
@@ -319,6 +334,11 @@ std::vector<ErrorCase> attribute_errors() {
       loss({.class_count = 0}),
       loss({.epsilon = -1}),
       loss({.delta = 0}),
+      loss({.ignore_index = 1}),  // labels are no indices
+      loss({.type = LossType::SoftmaxCrossEntropy,
+            .ignore_index = std::int64_t{1} << 40}),
+      {Loss, LossAttrs{}, {x, x, kAbsent, {{3}}}},
+      {YoloLoss, YoloLossAttrs{.scale_class_loss = -1}, {grid, grid, {{2, 2}}}},
       {LossGradient, LossAttrs{.delta = -1}, {{{1}}, x, x}},
       attention({.head_count = 0}),
       attention({.head_count = -2}),
@@ -350,31 +370,6 @@ std::vector<ErrorCase> attribute_errors() {
       update(RmspropUpdate, RmspropUpdateAttrs{.is_centered = true}),
       {ClipScale, ClipScaleAttrs{.maximum_norm = 0}, {rates, {{1}}}},
       {ClipScale, ClipScaleAttrs{.custom_norm = -1}, {rates, {{1}}}},
-  };
-}
-
-std::vector<ErrorCase> type_errors() {
-  using enum OpKind;
-  const ErrorInput x{{2, 3}};
-  return {
-      {Compare, CompareAttrs{}, {x, int32({2, 3})}},
-      {Compare, CompareAttrs{}, {int32({2}), int64({2})}},
-      {Compare, CompareAttrs{ComparisonOperation::LogicalAND}, {x, x}},
-      {Reduce, ReduceAttrs{ReductionType::Sum, {}}, {int32({2})}},
-      {Reduce, ReduceAttrs{ReductionType::Any, {}}, {x}},
-      {Reduce, ReduceAttrs{ReductionType::Max, {}}, {boolean({2})}},
-      {Concatenate, AxisAttrs{0}, {x, int32({2, 3})}},
-      {Gather, AxisAttrs{0}, {x, x}},
-      {Gather, AxisAttrs{0}, {x, boolean({2, 3})}},
-      {Embedding, EmbeddingAttrs{}, {x, x}},
-      {LogicalNot, NoAttrs{}, {x}},
-      {Attention,
-       AttentionAttrs{},
-       {{{2, 5, 4}}, {{2, 7, 4}}, {{2, 7, 6}}, {{2, 7}}}},
-      {Attention,
-       AttentionAttrs{},
-       {{{2, 5, 4}}, {{2, 7, 4}}, {{2, 7, 6}}, kAbsent, int32({1, 5, 7})}},
-      {SquaredNorm, NoAttrs{}, {int32({2})}},
   };
 }
 

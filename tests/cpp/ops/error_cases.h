@@ -14,6 +14,10 @@ struct ErrorInput {
   bool is_absent = false;
 };
 
+inline ErrorInput boolean(Shape shape) { return {shape, DataType::Boolean}; }
+inline ErrorInput int32(Shape shape) { return {shape, DataType::Int32}; }
+inline ErrorInput int64(Shape shape) { return {shape, DataType::Int64}; }
+
 struct ErrorCase {
   OpKind op;
   Attributes attrs;

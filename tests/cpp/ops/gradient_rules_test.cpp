@@ -247,6 +247,15 @@ TEST(GradientRules, Reduce) {
   check_gradients(OpKind::SquaredNorm, NoAttrs{}, {tensor({2, 3})}, {0});
 }
 
+TEST(GradientRules, Upsample) {
+  for (auto mode : {SampleMode::Nearest, SampleMode::Linear}) {
+    check_gradients(OpKind::Upsample, UpsampleAttrs{{5, 7}, mode},
+                    {tensor({2, 2, 3, 4})}, {0});
+    check_gradients(OpKind::UpsampleGradient, UpsampleAttrs{{4}, mode},
+                    {tensor({2, 2, 6})}, {0});
+  }
+}
+
 TEST(GradientRules, Layout) {
   check_gradients(OpKind::Reshape, ShapeAttrs{{4, -1}}, {tensor({2, 6})}, {0});
   check_gradients(OpKind::Transpose, TransposeAttrs{{2, 0, 1}},
@@ -263,8 +272,9 @@ TEST(GradientRules, Layout) {
   check_gradients(OpKind::SliceGradient,
                   SliceGradientAttrs{{0, 1}, {3, 6}, {2, 3}, {3, 7}},
                   {tensor({2, 2})}, {0});
-  for (auto type : {PaddingType::Zero, PaddingType::Reflect,
-                    PaddingType::Symmetric, PaddingType::Constant}) {
+  for (auto type :
+       {PaddingType::Zero, PaddingType::Reflect, PaddingType::Symmetric,
+        PaddingType::Constant, PaddingType::Replicate}) {
     const PadAttrs attrs{type, {1, 2}, {0, 1}, 3};
     check_gradients(OpKind::Pad, attrs, {tensor({2, 4})}, {0});
     check_gradients(OpKind::PadGradient, attrs, {tensor({3, 7})}, {0});

@@ -140,8 +140,9 @@ void add_slices(OpCases& cases, Random& random) {
 void add_pads(OpCases& cases, Random& random) {
   const auto pad = [&](const Shape& x, const Shape& before,
                        const Shape& after) {
-    for (auto type : {PaddingType::Zero, PaddingType::Constant,
-                      PaddingType::Symmetric, PaddingType::Reflect}) {
+    for (auto type :
+         {PaddingType::Zero, PaddingType::Constant, PaddingType::Symmetric,
+          PaddingType::Reflect, PaddingType::Replicate}) {
       Shape whole = x, b = before, a = after;
       for (int axis = 0; axis < x.rank(); ++axis) {
         const std::int64_t most = type == PaddingType::Reflect ? x[axis] - 1

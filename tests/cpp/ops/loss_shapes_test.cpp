@@ -73,6 +73,102 @@ TEST_F(Loss, LabelsHaveTheShapeOfThePrediction) {
                         "expected (8, 10), got (8)"}));
 }
 
+TEST_F(Loss, LabelsMayLackAxesOfSizeOne) {
+  const LossAttrs each = unreduced(LossType::MeanSquaredError);
+  EXPECT_EQ(loss_of(each, {{8, 10, 1, 1}, {8, 10}}), (Shape{8, 10, 1, 1}));
+  EXPECT_EQ(loss_of(each, {{8, 10}, {8, 10, 1, 1}}), (Shape{8, 10}));
+  EXPECT_EQ(loss_of(each, {{8, 1}, {8}}), (Shape{8, 1}));
+  const LossAttrs classes = unreduced(LossType::SoftmaxCrossEntropy);
+  EXPECT_EQ(loss_of(classes, {{8, 10, 1, 1}, {8, 10}}), (Shape{8, 1, 1}));
+  EXPECT_EQ(loss_of(classes, {{8, 10}, {8, 10, 1, 1}}), (Shape{8}));
+}
+
+TEST_F(Loss, LabelsOfElementLossesBroadcast) {
+  for (LossType type : kElementLosses) {
+    for (const Shape& labels :
+         {Shape{8, 1}, Shape{10}, Shape{1}, Shape{1, 10}}) {
+      EXPECT_EQ(loss_of(unreduced(type), {{8, 10}, labels}), (Shape{8, 10}));
+    }
+  }
+  for (LossType type : {LossType::SoftmaxCrossEntropy, LossType::CosineDistance,
+                        LossType::CategoricalCrossEntropy}) {
+    EXPECT_TRUE(contains(shape_error({.type = type}, {{8, 10}, {8, 1}}),
+                         {"\"labels\"", "expected (8, 10), got (8, 1)"}));
+  }
+}
+
+TEST_F(Loss, RefusesLabelsThatFitSamplesAndColumns) {
+  EXPECT_TRUE(
+      contains(shape_error({}, {{8, 8}, {8}}),
+               {"fit both the samples and another axis", "use shape (8, 1)"}));
+}
+
+TEST_F(Loss, LabelsMayBeIndicesOfClasses) {
+  const auto shape_with = [&](const Shape& labels, DataType type) {
+    return shape_of(OpKind::Loss, unreduced(LossType::SoftmaxCrossEntropy),
+                    {input({8, 10, 4, 5}), input(labels, type)});
+  };
+  for (DataType type : {DataType::Int32, DataType::Int64}) {
+    for (const Shape& labels :
+         {Shape{8, 4, 5}, Shape{8, 1, 4, 5}, Shape{8, 4, 5, 1}}) {
+      EXPECT_EQ(shape_with(labels, type), (Shape{8, 4, 5}));
+    }
+  }
+}
+
+TEST_F(Loss, RefusesIndicesThatAreNone) {
+  const LossAttrs attrs{.type = LossType::SoftmaxCrossEntropy};
+  const auto error_with = [&](const Shape& labels) {
+    return error_of<ShapeError>(
+        OpKind::Loss, attrs, {input({8, 10}), input(labels, DataType::Int32)});
+  };
+  EXPECT_TRUE(contains(error_with({8, 10}),
+                       {"without its axis 1", "expected (8), got (8, 10)",
+                        "cast one-hot labels to float32"}));
+  EXPECT_TRUE(contains(error_with({10}), {"expected (8), got (10)"}));
+  EXPECT_TRUE(contains(
+      shape_error(attrs, {{8, 10}, {8}}),
+      {"expected (8, 10), got (8)", "Indices of classes are Int32 or Int64"}));
+  const std::string text =
+      error_of<DTypeError>(OpKind::Loss, LossAttrs{},
+                           {input({8, 10}), input({8, 10}, DataType::Int32)});
+  EXPECT_TRUE(contains(text, {"\"labels\"", "float32"}));
+}
+
+TEST_F(Loss, ClassWeightsAreOneForEachClass) {
+  const LossAttrs attrs{.type = LossType::SoftmaxCrossEntropy};
+  for (const Shape& weights : {Shape{10}, Shape{1, 10, 1, 1}}) {
+    EXPECT_EQ(
+        shape_of(OpKind::Loss, attrs,
+                 {input({8, 10}), input({8, 10}), kNoValue, input(weights)}),
+        (Shape{1}));
+  }
+  const auto error = [&](const LossAttrs& each, const Shape& weights) {
+    const std::vector<ValueId> in{input({8, 10}), input({8, 10}), kNoValue,
+                                  input(weights)};
+    return each.type == attrs.type
+               ? error_of<ShapeError>(OpKind::Loss, each, in)
+               : error_of<InvalidArgument>(OpKind::Loss, each, in);
+  };
+  EXPECT_TRUE(contains(error(attrs, {8}),
+                       {"one for each class", "expected (10), got (8)"}));
+  EXPECT_TRUE(contains(error(attrs, {2, 5}), {"one for each class"}));
+  EXPECT_TRUE(contains(error({}, {10}), {"takes no class_weights"}));
+}
+
+TEST(LossLabels, RunAlongAxesOfThePrediction) {
+  const LossType type = LossType::MeanSquaredError;
+  const auto axes = [&](const Shape& prediction, const Shape& labels) {
+    return loss_labels_axes(
+        labels, loss_labels_shape(type, prediction, labels, false).value());
+  };
+  EXPECT_EQ(axes({8, 3, 5}, {8, 3, 5}), (Shape{0, 1, 2}));
+  EXPECT_EQ(axes({8, 3, 1, 5}, {8, 3, 5}), (Shape{0, 1, 3}));
+  EXPECT_EQ(axes({8, 3, 5}, {8, 1, 3, 5}), (Shape{0, 3, 1, 2}));
+  EXPECT_EQ(axes({8, 3, 5}, {3, 5}), (Shape{1, 2}));
+  EXPECT_EQ(axes({8, 3, 5}, {1, 5}), (Shape{1, 2}));
+}
+
 TEST_F(Loss, ClassesNeedAnAxis) {
   for (LossType type :
        {LossType::SoftmaxCrossEntropy, LossType::CategoricalCrossEntropy,
@@ -172,7 +268,7 @@ TEST_F(Loss, GradientGoesToThePredictionOnly) {
   const ValueId loss = append_one(OpKind::Loss, attrs, in);
   const auto map = gradients(loss, input({1}), in);
   EXPECT_EQ(gradient_nodes(),
-            (Lines{"loss_gradient(%4, %0, %1, %2) -> (8, 10)"}));
+            (Lines{"loss_gradient(%4, %0, %1, %2, _) -> (8, 10)"}));
   EXPECT_EQ(attrs_of_producer<LossAttrs>(map.at(in[0])), attrs);
   EXPECT_FALSE(map.contains(in[1]));
   EXPECT_FALSE(map.contains(in[2]));

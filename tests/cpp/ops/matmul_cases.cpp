@@ -61,6 +61,11 @@ void add_matmul_cases(OpCases& cases, Random& random) {
     add(cases, {{}, {}, 33, 65, 47}, {1, (bits & 1) != 0, (bits & 2) != 0},
         bits < 2);
   }
+  // More multiplications than the loops for small products take.
+  for (int bits = 0; bits < 4; ++bits) {
+    add(cases, {{}, {}, 70, 64, 66},
+        {bits == 1 ? -0.7f : 1, (bits & 1) != 0, (bits & 2) != 0}, bits < 2);
+  }
   for (int i = 0; i < 32; ++i) {
     const Shape batch = random_shape(random, 1 + i % 3, 3);
     Sizes s{random_broadcastable(random, batch), batch, pick(random, 1, 9),

@@ -220,6 +220,18 @@ const std::vector<ActivationCase> kActivations{
                                     : (2 * x + 3) / 6; }},
     {{Clamp, -0.75f, 6}, [](double x) { return clamp(x, -0.75, 6); }},
     {{GELUTanh}, gelu_tanh, gelu_tanh_slope},
+    {{SiLU},
+     [](double x) { return x == -kInfinity ? 0 : x * sigmoid(x); },
+     [](double x) {
+       return std::isinf(x) ? sigmoid(x)
+                            : sigmoid(x) * (1 + x * (1 - sigmoid(x)));
+     }},
+    {{Mish},
+     [](double x) { return x == -kInfinity ? 0 : x * std::tanh(softplus(x)); },
+     [](double x) {
+       const double t = std::tanh(softplus(x));
+       return std::isinf(x) ? t : t + x * (1 - t * t) * sigmoid(x);
+     }},
 };
 
 bool is_gelu(ActivationType type) { return type == GELU || type == GELUTanh; }

@@ -22,6 +22,7 @@ DataType expected_type(const OpCase& c, std::size_t r,
     case OpKind::Fill:
       return std::get<FillAttrs>(c.attrs).data_type;
     case OpKind::Loss:
+    case OpKind::YoloLoss:
     case OpKind::SquaredNorm:
     case OpKind::ClipScale:
       return DataType::Float32;

@@ -153,6 +153,36 @@ Draw draw_average(Random& random) {
           num_terms};
 }
 
+Draw draw_upsample(Random& random) {
+  const bool has_rows = pick(random, 0, 3) != 0,
+             is_long = pick(random, 0, 4) == 0;
+  const std::int64_t largest = is_long ? 2000 : 40;
+  Shape x{pick(random, 1, 3), pick(random, 1, 20)}, y = x, small, large;
+  for (int i = 0; i < (has_rows ? 2 : 1); ++i) {
+    small.push_back(pick(random, 1, 30));
+    large.push_back(pick(random, 1, i == 0 ? largest : 40));
+    x.push_back(small.back());
+    y.push_back(large.back());
+  }
+  const auto mode =
+      pick(random, 0, 2) == 0 ? SampleMode::Nearest : SampleMode::Linear;
+  const bool aligns = mode == SampleMode::Linear && pick(random, 0, 1) == 1;
+  if (pick(random, 0, 1)) {
+    return {{.op = OpKind::Upsample,
+             .attrs = UpsampleAttrs{large, mode, aligns},
+             .inputs = {input(x, random)}},
+            4};
+  }
+  double num_terms = 4;
+  for (int i = 0; i < small.rank(); ++i) {
+    num_terms *= 1 + static_cast<double>(large[i] / small[i]);
+  }
+  return {{.op = OpKind::UpsampleGradient,
+           .attrs = UpsampleAttrs{small, mode, aligns},
+           .inputs = {input(y, random)}},
+          num_terms};
+}
+
 Draw draw_convolution(Random& random) {
   const Window w(random, 5);
   const std::int64_t groups = pick(random, 1, 3), depth = pick(random, 1, 6);
@@ -191,7 +221,7 @@ Draw draw_convolution(Random& random) {
 }
 
 Draw draw_case(Random& random) {
-  switch (pick(random, 0, 5)) {
+  switch (pick(random, 0, 6)) {
     case 0:
       return draw_reduce(random);
     case 1:
@@ -202,6 +232,8 @@ Draw draw_case(Random& random) {
       return draw_matmul(random);
     case 4:
       return draw_average(random);
+    case 5:
+      return draw_upsample(random);
     default:
       return draw_convolution(random);
   }

@@ -54,6 +54,40 @@ std::string text(std::int64_t in, const AxisWindow& window) {
          std::to_string(window.dilation);
 }
 
+/// Windows that begin in front of the padding behind the axis, one of which may
+/// end behind all of it.
+std::int64_t count_to_ceil(std::int64_t in, const AxisWindow& window,
+                           AxisPadding padding) {
+  const std::int64_t floor = count_windows(in, window, padding);
+  const std::int64_t span = (window.kernel - 1) * window.dilation + 1;
+  const std::int64_t padded = in + padding.before + padding.after;
+  const bool is_cut = (floor - 1) * window.stride + span < padded;
+  const bool begins_inside = floor * window.stride < in + padding.before;
+  return floor + (is_cut && begins_inside ? 1 : 0);
+}
+
+TEST(CeilMode, AddsAtMostOneWindow) {
+  for (const AxisWindow& window : all_windows()) {
+    for (std::int64_t in = 1; in <= 12; ++in) {
+      for (std::int64_t size = 0; size <= window.kernel / 2; ++size) {
+        SCOPED_TRACE(text(in, window) + " padding " + std::to_string(size));
+        const AxisPadding padding{size, size};
+        if (count_windows(in, window, padding) == 0) continue;
+        const AxisPadding extended = extend_padding(in, window, padding);
+        EXPECT_EQ(extended.before, padding.before);
+        EXPECT_GE(extended.after, padding.after);
+        EXPECT_EQ(count_windows(in, window, extended),
+                  count_to_ceil(in, window, padding));
+      }
+    }
+  }
+}
+
+TEST(CeilMode, TakesAWindowLargerThanTheAxis) {
+  EXPECT_EQ(extend_padding(2, {3, 2, 1}, {}), (AxisPadding{0, 1}));
+  EXPECT_EQ(extend_padding(1, {3, 2, 1}, {}), (AxisPadding{}));
+}
+
 TEST(WindowSpan, CountsTheGapsOfDilation) {
   EXPECT_EQ(window_span({3, 1, 1}), 3);
   EXPECT_EQ(window_span({3, 1, 4}), 9);

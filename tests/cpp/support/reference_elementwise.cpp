@@ -66,6 +66,10 @@ double activate(const ActivationAttrs& attrs, double x) {
       const double scale = std::sqrt(2 / std::numbers::pi);
       return 0.5 * x * (1 + std::tanh(scale * (x + 0.044715 * x * x * x)));
     }
+    case ActivationType::SiLU:
+      return x / (1 + std::exp(-x));
+    case ActivationType::Mish:
+      return x * std::tanh(std::log1p(std::exp(x)));
   }
   return kNaN;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Reference of the layout family.
+#include <algorithm>
 #include <optional>
 
 #include "support/reference_families.h"
@@ -42,6 +43,8 @@ std::optional<std::int64_t> mirror(PaddingType type, std::int64_t at,
       return at < 0 ? -at : 2 * (size - 1) - at;
     case PaddingType::Symmetric:  // b a | a b c | c b
       return at < 0 ? -at - 1 : 2 * size - 1 - at;
+    case PaddingType::Replicate:  // a a | a b c | c c
+      return std::clamp<std::int64_t>(at, 0, size - 1);
     default:
       return std::nullopt;
   }

@@ -2,6 +2,7 @@
 // Reference of the loss family.
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "support/reference_families.h"
 
@@ -50,9 +51,60 @@ double element_loss(const LossAttrs& attrs, double y, double t) {
   }
 }
 
-/// The losses before weights and reduction.
-RefTensor losses_of(const LossAttrs& attrs, const RefTensor& prediction,
+/// The same elements but for axes of size 1 behind the first.
+bool is_same_but_for_ones(const Shape& x, const Shape& y) {
+  const auto longer = [](const Shape& shape) {
+    std::vector<std::int64_t> sizes;
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      if (axis == 0 || shape[axis] != 1) sizes.push_back(shape[axis]);
+    }
+    return sizes;
+  };
+  return longer(x) == longer(y);
+}
+
+/// Labels of one class each have fewer elements than the prediction; cases have
+/// more than one class.
+bool are_names(const LossAttrs& attrs, const RefTensor& prediction,
+               const RefTensor& labels) {
+  return is_over_classes(attrs.type) &&
+         labels.data.size() < prediction.data.size();
+}
+
+/// One label for each element of the prediction: 1 for a class that is named.
+RefTensor labels_of(const LossAttrs& attrs, const RefTensor& prediction,
                     const RefTensor& labels) {
+  if (!are_names(attrs, prediction, labels)) {
+    if (!is_same_but_for_ones(labels.shape, prediction.shape)) {
+      return expand(labels, prediction.shape);
+    }
+    return {prediction.shape, labels.data};
+  }
+  RefTensor shares = zeros(prediction.shape);
+  const RefTensor names{loss_position(attrs.type, prediction.shape),
+                        labels.data};
+  for_each_position(names.shape, [&](const Shape& at) {
+    Shape place = {at[0], static_cast<std::int64_t>(names(at))};
+    for (int axis = 1; axis < at.rank(); ++axis) place.push_back(at[axis]);
+    if (names(at) != static_cast<double>(attrs.ignore_index)) shares(place) = 1;
+  });
+  return shares;
+}
+
+double class_weight(const RefTensor& weights, const Shape& at) {
+  return weights.is_present() ? weights.data.at(at[1]) : 1;
+}
+
+/// The losses before weights and reduction. Where no class is named there is
+/// none.
+RefTensor losses_of(const LossAttrs& attrs, const RefTensor& prediction,
+                    const RefTensor& given, const RefTensor& class_weights) {
+  const RefTensor labels = labels_of(attrs, prediction, given);
+  const bool by_name = are_names(attrs, prediction, given);
+  RefTensor counts = zeros(loss_position(attrs.type, prediction.shape));
+  for_each_position(prediction.shape, [&](const Shape& at) {
+    counts(loss_position(attrs.type, at)) += labels(at);
+  });
   const LossType type = attrs.type;
   RefTensor losses = zeros(loss_position(type, prediction.shape));
   if (type == LossType::CosineDistance) losses = filled(losses.shape, 1);
@@ -75,8 +127,10 @@ RefTensor losses_of(const LossAttrs& attrs, const RefTensor& prediction,
     double& loss = losses(loss_position(type, at));
     const double t = labels(at);
     if (is_over_classes(type)) {
-      loss -=
-          (t * (1 - smoothing) + smoothing / num_classes) * log_prediction(at);
+      if (by_name && counts(loss_position(type, at)) == 0) return;
+      loss -= class_weight(class_weights, at) *
+              (t * (1 - smoothing) + smoothing / num_classes) *
+              log_prediction(at);
     } else if (type == LossType::CosineDistance) {
       loss -= prediction(at) * t;
     } else {
@@ -121,7 +175,7 @@ RefTensor weights_of(LossType type, const RefTensor& weights,
 
 RefTensors reference_loss(const LossAttrs& attrs, RefTensors& in) {
   const RefTensor& prediction = in[0];
-  RefTensor losses = losses_of(attrs, prediction, in[1]);
+  RefTensor losses = losses_of(attrs, prediction, in[1], in[3]);
   const RefTensor weights =
       weights_of(attrs.type, in[2], prediction.shape, losses.shape);
   double sum = 0;
@@ -130,15 +184,21 @@ RefTensors reference_loss(const LossAttrs& attrs, RefTensors& in) {
     sum += losses.data[i];
   }
   if (attrs.reduction == ReductionType::None) return {losses};
-  if (attrs.reduction == ReductionType::Mean) {
-    sum /= static_cast<double>(losses.data.size());
+  if (attrs.reduction != ReductionType::Mean) return {filled({1}, sum)};
+  auto divisor = static_cast<double>(losses.data.size());
+  if (are_names(attrs, prediction, in[1])) {
+    divisor = 0;
+    const RefTensor labels = labels_of(attrs, prediction, in[1]);
+    for_each_position(labels.shape, [&](const Shape& at) {
+      divisor += labels(at) * class_weight(in[3], at);
+    });
   }
-  return {filled({1}, sum)};
+  return {filled({1}, sum / divisor)};
 }
 
 RefTensors reference_loss_gradient(const LossAttrs& attrs, RefTensors& in) {
-  return {
-      numerical_gradient(OpKind::Loss, attrs, {in[1], in[2], in[3]}, 0, in[0])};
+  return {numerical_gradient(OpKind::Loss, attrs, {in[1], in[2], in[3], in[4]},
+                             0, in[0])};
 }
 
 }  // namespace traingraph::testing

@@ -101,7 +101,7 @@ def pad(node: Node) -> tg.Tensor:
         before[axis], after[axis] = pads[i], pads[i + len(axes)]
     return node.graph.pad(
         x,
-        type={"constant": "constant", "reflect": "reflect"}[
+        type={"constant": "constant", "reflect": "reflect", "edge": "replicate"}[
             node.attribute("mode", "constant")
         ],
         before=before,

@@ -174,6 +174,8 @@ def pool(node: Node) -> Sequence[tg.Tensor | None]:
     x = node.tensor()
     window = Window(node, node.attribute("kernel_shape"))
     pad_automatically(node, window, x.shape[2:])
+    if node.attribute("ceil_mode", 0):
+        return [ceil_pool(node, window), None]
     arguments = {"kernel_sizes": window.kernel_sizes(), **window.arguments()}
     if node.op_type == "AveragePool":
         y = node.graph.average_pool_2d(
@@ -185,6 +187,46 @@ def pool(node: Node) -> Sequence[tg.Tensor | None]:
         # The state is the device's own; ONNX's indices have no counterpart.
         y, _ = node.graph.max_pool_2d(image(node, x), **arguments)
     return [as_source(node, y, x), None]
+
+
+def ceil_pool(node: Node, window: Window) -> tg.Tensor:
+    """By the layer, which has one padding for both sides of an axis."""
+    half = len(window.pads) // 2
+    assert window.pads[:half] == window.pads[half:]
+    layer = tg.layers.Pooling(
+        "average" if node.op_type == "AveragePool" else "max",
+        window.kernel_sizes(),
+        window.strides,
+        window.pads[:half],
+        dilation_rates=window.dilations,
+        count_includes_padding=bool(node.attribute("count_include_pad", 0)),
+        ceil_mode=True,
+    )
+    return node.layer(layer, node.tensor())
+
+
+@maps("Resize")
+def resize(node: Node) -> tg.Tensor:
+    x = node.tensor()
+    axes = list(node.attribute("axes", range(len(x.shape))))
+    scales = node.constant_or(2, ())
+    sizes = [int(n) for n in node.constant_or(3, ())] or [
+        int(x.shape[axis] * scale) for axis, scale in zip(axes, scales, strict=True)
+    ]
+    shape = list(x.shape)
+    for axis, size in zip(axes, sizes, strict=True):
+        shape[axis] = size
+    aligned = node.attribute("coordinate_transformation_mode") == "align_corners"
+    mode = node.attribute("mode", "nearest")
+    layer = tg.layers.Upsample(shape[2:], mode, aligned)
+    return node.layer(layer, x)
+
+
+@maps("Upsample")
+def upsample(node: Node) -> tg.Tensor:
+    x = node.tensor()
+    sizes = [int(n * s) for n, s in zip(x.shape, node.constant(1), strict=True)]
+    return node.layer(tg.layers.Upsample(sizes[2:]), x)
 
 
 @maps("LpPool")

@@ -186,6 +186,7 @@ PADDINGS = {
     "zero": (Layers.ZeroPadding((1, 2, 3, 0)), {}),
     "constant": (Layers.ConstantPadding((1, 2, 3, 0), 1.5), {"value": 1.5}),
     "reflection": (Layers.ReflectionPadding((1, 2, 3, 0)), {"mode": "reflect"}),
+    "replication": (Layers.ReplicationPadding((1, 2, 9, 0)), {"mode": "replicate"}),
 }
 
 
@@ -197,7 +198,7 @@ def test_padding(rng: np.random.Generator, name: str) -> None:
         [random(rng, 2, 3, 5, 6)],
         lambda graph, s: graph.node(layer, s),
         # PyTorch counts from the last axis.
-        lambda x: F.pad(x, (3, 0, 1, 2), **options),
+        lambda x: F.pad(x, (layer.padding_left, 0, 1, 2), **options),
     )
 
 

@@ -57,6 +57,8 @@ ACTIVATIONS: dict[str, tuple[Any, Callable[..., torch.Tensor]]] = {
     "gelu_tanh": (Layers.GELU(True), lambda x: F.gelu(x, approximate="tanh")),
     "hard_swish": (Layers.HardSwish(), F.hardswish),
     "clamp": (Layers.Clamp(-0.5, 1.2), lambda x: x.clamp(-0.5, 1.2)),
+    "silu": (Layers.SiLU(), F.silu),
+    "mish": (Layers.Mish(), F.mish),
     "none": (Layers.Activation("none"), lambda x: x * 1),
 }
 

@@ -124,6 +124,29 @@ def test_outputs_of_layers_come_with_the_forward_pass() -> None:
     assert "to the forward pass" in str(raised.value)
 
 
+def test_outputs_of_gradient_ops_come_with_the_gradient_pass() -> None:
+    x, dy = tg.Tensor((2, 3), name="x"), tg.Tensor((2, 3), name="dy")
+    graph = tg.Graph()
+    y = graph.activation(x, type="tanh", a=1, b=1)
+    dx = graph.activation_gradient(dy, x, type="tanh", a=1, b=1, phase="gradient")
+    training = tg.TrainingGraph([graph])
+    training.add_inputs({"x": x, "dy": dy})
+    training.add_outputs({"y": y, "dx": dx})
+    training.compile("cpu")
+    training.execute_forward({"x": floats(2, 3), "dy": floats(2, 3)[::-1].copy()})
+    out = np.zeros((2, 3), np.float32)
+    run = training.execute_gradient(outputs_data={"dx": out}, synchronous=True)
+    expected = floats(2, 3)[::-1] * (1 - np.tanh(floats(2, 3)) ** 2)
+    np.testing.assert_allclose(out, expected, **CLOSE)
+    np.testing.assert_array_equal(run.result().output("dx"), out)
+    graph = tg.Graph()
+    with pytest.raises(tg.InvalidArgument, match="no such phase"):
+        graph.activation(x, phase="backward")
+    late = graph.activation(x, phase="gradient")
+    with pytest.raises(tg.InvalidArgument, match="later phase"):
+        graph.activation(late)
+
+
 def test_phases_of_some_samples() -> None:
     r = Regression(tg.optimizers.SGD(RATE)).compile()
     data = {"x": r.data[:2]}, {"t": r.labels[:2]}
@@ -150,6 +173,16 @@ def test_bound_data() -> None:
     run = r.training.execute(skip_writing_input_data_to_device=True).result()
     np.testing.assert_allclose(
         run.output("y"), r.data.sum(1, keepdims=True) / 2, **CLOSE
+    )
+
+
+def test_data_that_is_skipped_is_not_looked_at() -> None:
+    r = Regression().compile()
+    r.training.bind_and_write_data({"x": r.data, "t": r.labels})
+    ignored: dict[str, Any] = {"x": np.zeros(2), "no such name": "no array"}
+    run = r.training.execute(ignored, ignored, skip_writing_input_data_to_device=True)
+    np.testing.assert_allclose(
+        run.result().output("y"), r.data.sum(1, keepdims=True) / 2, **CLOSE
     )
 
 

@@ -262,6 +262,7 @@ PADDINGS: dict[str, tuple[str, tg.layers.Padding]] = {
     "constant": ("constant", L.ConstantPadding((1, 2, 3, 1), 1.5)),
     "reflect": ("reflect", L.ReflectionPadding((1, 2, 3, 1))),
     "symmetric": ("symmetric", L.SymmetricPadding((1, 2, 3, 1))),
+    "replicate": ("edge", L.ReplicationPadding((1, 2, 3, 1))),
 }
 
 

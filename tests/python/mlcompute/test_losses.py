@@ -185,3 +185,91 @@ def test_descriptors() -> None:
     classes = Losses.LossDescriptor("softmax_cross_entropy", "mean", 1, 0.25, 7)
     assert (classes.label_smoothing, classes.class_count) == (0.25, 7)
     assert Losses.LossDescriptor("log", epsilon=0.5).epsilon == 0.5
+
+
+def test_yolo_descriptor() -> None:
+    boxes = np.array([[1, 2], [3, 4]], np.float32)
+    plain = Losses.YOLOLossDescriptor(boxes, 2)
+    assert plain.anchor_box_count == 2
+    np.testing.assert_array_equal(plain.anchor_boxes, boxes)
+    assert plain.should_rescore is True
+    assert plain.scale_spatial_position_loss == 10
+    assert plain.scale_spatial_size_loss == 10
+    assert plain.scale_no_object_confidence_loss == 5
+    assert plain.scale_object_confidence_loss == 100
+    assert plain.scale_class_loss == 2
+    assert plain.minimum_iou_for_object_presence == pytest.approx(0.7)
+    assert plain.maximum_iou_for_object_absence == pytest.approx(0.3)
+    plain.should_rescore = False
+    plain.scale_spatial_position_loss = 1
+    plain.scale_spatial_size_loss = 2
+    plain.scale_no_object_confidence_loss = 3
+    plain.scale_object_confidence_loss = 4
+    plain.scale_class_loss = 5
+    plain.minimum_iou_for_object_presence = 0.5
+    plain.maximum_iou_for_object_absence = 0.25
+    kept = Losses.YOLOLoss(copy.copy(plain)).yolo_loss_descriptor
+    assert (kept.should_rescore, kept.scale_spatial_position_loss) == (False, 1)
+    assert (kept.scale_spatial_size_loss, kept.scale_class_loss) == (2, 5)
+    assert kept.scale_no_object_confidence_loss == 3
+    assert kept.scale_object_confidence_loss == 4
+    assert kept.minimum_iou_for_object_presence == 0.5
+    assert kept.maximum_iou_for_object_absence == 0.25
+    np.testing.assert_array_equal(
+        Losses.YOLOLossDescriptor([1, 2, 3, 4]).anchor_boxes, boxes
+    )
+    with pytest.raises(tg.InvalidArgument, match="anchor_boxes"):
+        Losses.YOLOLossDescriptor(boxes, 3)
+    with pytest.raises(tg.InvalidArgument, match="anchor_boxes"):
+        Losses.YOLOLossDescriptor([[1, 0]])
+    plain.scale_class_loss = -1
+    with pytest.raises(tg.InvalidArgument, match="scale_class_loss"):
+        Losses.YOLOLoss(plain)
+
+
+def sigmoid(x: Any) -> Any:
+    return 1 / (1 + np.exp(-x))
+
+
+def test_yolo_loss() -> None:
+    """Two samples of one cell and one anchor: an object, and none."""
+    y = np.array([[0, 0, -np.log(2), 0, 1, 1, 0], [1, 2, 3, 4, 0.5, 0, 0]])
+    t = np.array([[0.5, 0.5, 0, 0, 1, 1, 0], [0] * 7])
+    loss = Losses.YOLOLoss(Losses.YOLOLossDescriptor([[2, 4]]))
+    with pytest.raises(tg.InvalidArgument, match="yolo_loss_descriptor"):
+        _ = loss.descriptor
+    assert loss.weights is None
+    # Half as wide as the object's box, which has the same centre.
+    overlap = 0.5
+    confidence = np.log1p(np.exp(1)) - overlap * 1
+    expected = [
+        10 * np.log(2) ** 2 / 2 + 100 * confidence + 2 * np.log1p(np.exp(-1)),
+        5 * np.log1p(np.exp(0.5)),
+    ]
+    arrays = [a.reshape(2, 7, 1, 1).astype(np.float32) for a in (y, t)]
+    np.testing.assert_allclose(value_of(loss, *arrays), expected, **CLOSE)
+
+
+def test_labels_that_name_classes() -> None:
+    names = np.array([0, 2, -100, 1])
+    weights = np.array([1, 2, 0.5], np.float32)
+    loss = Losses.SoftmaxCrossEntropy(class_weights=weights)
+    np.testing.assert_array_equal(loss.class_weights.numpy(), weights)
+    assert loss.descriptor.ignore_index == -100
+    each = -log_softmax(REAL)[[0, 1, 3], [0, 2, 1]] * [1, 0.5, 2]
+    for type_ in (np.int32, np.int64):
+        value = value_of(loss, REAL.astype(np.float32), names.astype(type_))
+        np.testing.assert_allclose(value, [each.sum() / 3.5], **CLOSE)
+    with pytest.raises(tg.ShapeError, match="cast one-hot labels"):
+        value_of(loss, REAL.astype(np.float32), LABELS.astype(np.int32))
+    with pytest.raises(tg.InvalidArgument, match="class_weights"):
+        Losses.Loss(Losses.LossDescriptor("huber"), class_weights=weights)
+
+
+def test_labels_may_lack_axes_of_size_one() -> None:
+    y, t = REAL.astype(np.float32), class_labels(0).astype(np.float32)
+    for make in (Losses.SoftmaxCrossEntropy, Losses.MeanSquaredError):
+        plain = value_of(make(), y, t)
+        image, label = (a.reshape(4, K, 1, 1) for a in (y, t))
+        np.testing.assert_array_equal(value_of(make(), image, t), plain)
+        np.testing.assert_array_equal(value_of(make(), y, label), plain)

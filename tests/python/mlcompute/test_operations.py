@@ -79,6 +79,8 @@ ACTIVATIONS: dict[str, tuple[list[tg.layers.Layer], Callable[[Any], Any]]] = {
         [L.GELU(True)],
         lambda x: x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2,
     ),
+    "silu": ([L.SiLU()], lambda x: x / (1 + np.exp(-x))),
+    "mish": ([L.Mish()], lambda x: x * np.tanh(np.log1p(np.exp(x)))),
     "hard_swish": (
         [L.HardSwish()],
         lambda x: np.where(x > 3, x, x * np.maximum(x + 3, 0) / 6),

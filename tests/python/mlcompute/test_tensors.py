@@ -56,9 +56,10 @@ def test_devices_that_may_be_missing(kind: str) -> None:
 
 
 def test_tensors_and_layers_are_not_copied() -> None:
-    for handle in (tg.Tensor((2,), fill=1), tg.layers.ZeroPadding(1)):
-        with pytest.raises(TypeError):
-            copy.copy(handle)
+    with pytest.raises(tg.UnsupportedError, match="data=x"):
+        copy.copy(tg.Tensor((2,), fill=1))
+    with pytest.raises(TypeError):
+        copy.copy(tg.layers.ZeroPadding(1))
     tensor = tg.Tensor((2,), fill=1)
     other = tg.Tensor(tensor.descriptor, data=tensor.numpy())
     assert other != tensor

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: MIT
+"""Trains a small vision transformer on scikit-learn's handwritten digits.
+
+An 8x8 scan becomes 16 tokens of 2x2 pixels, which look at each other in two
+pre-norm layers of attention. 1,437 scans to learn from, 360 to be tested with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+
+import traingraph as tg
+
+mpl.use("Agg")
+from matplotlib import pyplot as plt
+
+BATCH = 64
+PATCHES, WIDTH, HEADS, LAYERS = 16, 64, 4, 2
+LEARNING_RATE = 3e-3
+SEED = 1
+
+
+def load_data() -> tuple[np.ndarray, ...]:
+    """Images (n, 1, 8, 8) in [0, 1] and one-hot labels (n, 10): train, test."""
+    digits = load_digits()
+    images = (digits.images / 16).astype(np.float32)[:, None]
+    labels = np.eye(10, dtype=np.float32)[digits.target]
+    return train_test_split(
+        images, labels, test_size=0.2, random_state=0, stratify=digits.target
+    )
+
+
+def shifted(images: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """Half of them by up to one pixel: a transformer does not know that this is
+    nothing."""
+    padded = np.pad(images, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    moves = random.integers(0, 3, (len(images), 2))
+    moves[random.random(len(images)) < 0.5] = 1
+    windows = [
+        x[:, i : i + 8, j : j + 8] for x, (i, j) in zip(padded, moves, strict=True)
+    ]
+    return np.stack(windows)
+
+
+def add_layer(graph: tg.Graph, x: tg.Tensor) -> tg.Tensor:
+    """x + attention(norm(x)), then the same with two fully connected layers."""
+    h = graph.node(tg.layers.LayerNormalization(WIDTH), x)
+    attention = tg.layers.MultiheadAttention(WIDTH, HEADS, dropout=0.1)
+    h = graph.node(attention, [h, h, h])
+    x = graph.binary(x, h, operation="add")
+    h = graph.node(tg.layers.LayerNormalization(WIDTH), x)
+    h = graph.node(tg.layers.FullyConnected(WIDTH, 2 * WIDTH), h)
+    h = graph.node(tg.layers.GELU(), h)
+    h = graph.node(tg.layers.FullyConnected(2 * WIDTH, WIDTH), h)
+    h = graph.node(tg.layers.Dropout(0.1), h)
+    return graph.binary(x, h, operation="add")
+
+
+@dataclass
+class Network:
+    training: tg.TrainingGraph
+    inference: tg.InferenceGraph
+    optimizer: tg.optimizers.AdamW
+
+
+def build(device: str) -> Network:
+    image = tg.Tensor((BATCH, 1, 8, 8), name="image")
+    label = tg.Tensor((BATCH, 10), name="label")
+    graph = tg.Graph()
+    stem = tg.layers.Convolution(1, 32, kernel_size=3, padding="same", label="stem")
+    h = graph.node(tg.layers.GELU(), graph.node(stem, image))
+    patches = tg.layers.Convolution(32, WIDTH, kernel_size=2, stride=2, label="patches")
+    h = graph.reshape((BATCH, WIDTH, PATCHES), graph.node(patches, h))
+    h = graph.transpose((0, 2, 1), h)
+    # What is added for the place of a patch: a row of a table for each.
+    table = tg.layers.Embedding(
+        PATCHES, WIDTH, initializer="glorot_uniform", label="positions"
+    )
+    places = tg.Tensor(
+        (PATCHES,), np.int32, data=np.arange(PATCHES, dtype=np.int32), batch_axis=None
+    )
+    h = graph.binary(h, graph.node(table, places), operation="add")
+    for _ in range(LAYERS):
+        h = add_layer(graph, h)
+    h = graph.node(tg.layers.LayerNormalization(WIDTH), h)
+    h = graph.reshape((BATCH, WIDTH), graph.reduce(h, type="mean", axes=[1]))
+    logits = graph.node(tg.layers.FullyConnected(WIDTH, 10, label="classes"), h)
+
+    optimizer = tg.optimizers.AdamW(LEARNING_RATE, regularization_scale=0.01)
+    training = tg.TrainingGraph(
+        [graph], loss=tg.losses.SoftmaxCrossEntropy(), optimizer=optimizer
+    )
+    training.add_inputs({"image": image}, loss_labels={"label": label})
+    training.compile(device)
+    inference = tg.InferenceGraph([graph])
+    inference.add_inputs({"image": image})
+    inference.add_outputs({"logits": logits})
+    inference.compile(device)
+    return Network(training, inference, optimizer)
+
+
+def train_epoch(
+    net: Network, images: np.ndarray, labels: np.ndarray, epoch: int, epochs: int
+) -> float:
+    """One pass over the shuffled, shifted data; the mean loss per sample."""
+    # Half of it at first, then down along a cosine.
+    warm = min(1, (epoch + 1) / 2)
+    rate = LEARNING_RATE * warm * 0.5 * (1 + np.cos(np.pi * epoch / epochs))
+    net.optimizer.learning_rate = float(rate)
+    random = np.random.default_rng((SEED, epoch))
+    order = random.permutation(len(images))
+    total = 0.0
+    for start in range(0, len(order), BATCH):
+        batch = order[start : start + BATCH]
+        run = net.training.execute(
+            {"image": shifted(images[batch], random)},
+            {"label": labels[batch]},
+            batch_size=len(batch),
+        )
+        total += run.result().loss * len(batch)
+    return total / len(order)
+
+
+def predict(net: Network, images: np.ndarray) -> np.ndarray:
+    classes = []
+    for start in range(0, len(images), BATCH):
+        batch = images[start : start + BATCH]
+        run = net.inference.execute({"image": batch}, batch_size=len(batch))
+        classes.append(run.result().outputs["logits"].argmax(axis=1))
+    return np.concatenate(classes)
+
+
+def plot(
+    path: Path,
+    history: dict[str, list[float]],
+    images: np.ndarray,
+    truth: np.ndarray,
+    predicted: np.ndarray,
+) -> None:
+    figure, axes = plt.subplots(1, 2, figsize=(10, 6), gridspec_kw={"bottom": 0.35})
+    epochs = np.arange(1, len(history["loss"]) + 1)
+    axes[0].semilogy(epochs, history["loss"])
+    axes[0].set(title="training loss", xlabel="epoch")
+    axes[1].plot(epochs, history["accuracy"])
+    axes[1].set(title="held-out accuracy (%)", xlabel="epoch", ylim=(80, 100))
+    wrong = np.flatnonzero(predicted != truth)[:8]
+    for i, sample in enumerate(wrong):
+        axis = figure.add_axes((0.05 + 0.115 * i, 0.04, 0.1, 0.16))
+        axis.imshow(images[sample, 0], cmap="gray_r")
+        axis.set_title(f"{truth[sample]}, not {predicted[sample]}", fontsize=9)
+        axis.axis("off")
+    figure.savefig(path, dpi=120)
+    plt.close(figure)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--epochs", type=int, default=30)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--out", type=Path, default=Path("demo"))
+    parser.add_argument("--seed", type=int, default=SEED, help="of the first values")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+
+    train_images, test_images, train_labels, test_labels = load_data()
+    truth = test_labels.argmax(axis=1)
+    tg.Platform.set_rng_seed(options.seed)
+    net = build(options.device)
+    print(net.training.memory)
+    history: dict[str, list[float]] = {"loss": [], "accuracy": []}
+    seconds = 0.0
+    for epoch in range(options.epochs):
+        start = time.perf_counter()
+        loss = train_epoch(net, train_images, train_labels, epoch, options.epochs)
+        seconds += time.perf_counter() - start
+        predicted = predict(net, test_images)
+        accuracy = 100 * float(np.mean(predicted == truth))
+        history["loss"].append(loss)
+        history["accuracy"].append(accuracy)
+        print(f"epoch {epoch + 1:3d}  loss {loss:.5f}  held-out {accuracy:.2f} %")
+
+    picture = options.out / "vision_transformer.png"
+    plot(picture, history, test_images, truth, predicted)
+    steps = options.epochs * -(-len(train_images) // BATCH)
+    print(f"wrote {picture}")
+    print(f"steps per second: {steps / seconds:.0f}")
+    print(f"held-out accuracy: {accuracy:.2f} %")
+
+
+if __name__ == "__main__":
+    main()
