@@ -19,8 +19,7 @@ struct TwoLayers {
                                          parameter({5}, 2));
     b = std::make_shared<FullyConnected>(parameter({2, 5}, 3),
                                          parameter({2}, 4));
-    h = graph.node(std::make_shared<layers::Tanh>(),
-                   graph.node(a, x, first));
+    h = graph.node(std::make_shared<layers::Tanh>(), graph.node(a, x, first));
     y = graph.node(b, h);
   }
   static Tensor parameter(Shape shape, unsigned seed) {
