@@ -11,7 +11,8 @@
 namespace traingraph::testing {
 
 inline constexpr std::array kBenchmarkNetworks{
-    "mlp-tiny", "mlp-small", "mlp-large", "cnn-mnist", "resnet-cifar", "lstm"};
+    "mlp-tiny",     "mlp-small", "mlp-large",  "cnn-mnist",
+    "resnet-cifar", "lstm",      "transformer"};
 
 /// One of them, with made-up data of one batch.
 class BenchmarkNetwork {
@@ -49,6 +50,10 @@ class BenchmarkNetwork {
                                                    .returns_sequences = false}),
                                 image)),
                 10);
+    } else if (name == "transformer") {
+      start({8, 128, 256});
+      y = mean_of_tokens(layer_norm(encoder_layer(encoder_layer(image))));
+      y = dense(y, 10);
     } else {
       throw std::invalid_argument("no network is called " + name);
     }
@@ -86,7 +91,7 @@ class BenchmarkNetwork {
 
   Tensor dense(const Tensor& x, std::int64_t size) {
     return graph.node(
-        std::make_shared<layers::FullyConnected>(x.shape()[1], size), x);
+        std::make_shared<layers::FullyConnected>(x.shape().back(), size), x);
   }
   Tensor conv(const Tensor& x, std::int64_t channels, std::int64_t kernel = 3,
               std::int64_t stride = 1, bool has_bias = true) {
@@ -116,6 +121,19 @@ class BenchmarkNetwork {
   Tensor pool(const Tensor& x) {
     return graph.node(std::make_shared<layers::MaxPooling>(2), x);
   }
+  Tensor layer_norm(const Tensor& x) {
+    return graph.node(
+        std::make_shared<layers::LayerNormalization>(Shape{x.shape().back()}),
+        x);
+  }
+  Tensor mean_of_tokens(const Tensor& x) {
+    return flat(graph.node(
+        std::make_shared<layers::Reduction>(ReductionType::Mean, 1), x));
+  }
+  Tensor add(const Tensor& x, const Tensor& y) {
+    return graph.node(
+        std::make_shared<layers::Arithmetic>(ArithmeticOperation::Add), {x, y});
+  }
   Tensor flat(const Tensor& x) { return graph.reshape({x.shape()[0], -1}, x); }
 
   /// relu(body(x) + shortcut(x))
@@ -125,9 +143,20 @@ class BenchmarkNetwork {
     const bool is_same = stride == 1 && x.shape()[1] == channels;
     const Tensor shortcut =
         is_same ? x : norm(conv(x, channels, 1, stride, false));
-    return relu(graph.node(
-        std::make_shared<layers::Arithmetic>(ArithmeticOperation::Add),
-        {body, shortcut}));
+    return relu(add(body, shortcut));
+  }
+
+  /// Normalizations before eight heads and before the feed-forward part.
+  Tensor encoder_layer(const Tensor& x) {
+    const std::int64_t width = x.shape().back();
+    const auto attention = std::make_shared<layers::MultiheadAttention>(
+        MultiheadAttentionDescriptor{.model_dimension = width,
+                                     .head_count = 8});
+    const Tensor normal = layer_norm(x);
+    const Tensor y = add(x, graph.node(attention, {normal, normal, normal}));
+    const Tensor inner = graph.node(std::make_shared<layers::GELU>(),
+                                    dense(layer_norm(y), 4 * width));
+    return add(y, dense(inner, width));
   }
 };
 
