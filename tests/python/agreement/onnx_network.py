@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 
 import traingraph as tg
 
@@ -307,18 +306,7 @@ def softmax(node: Node) -> tg.Tensor:
 
 @maps("SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss")
 def cross_entropy(node: Node) -> tg.Tensor | list[tg.Tensor]:
-    x, classes = node.tensor(), node.constant(1)
-    count = x.shape[1]
-    # Sparse labels as one-hot rows; an ignored class has weight 0.
-    of_class = np.arange(count).reshape(-1, *[1] * (classes.ndim - 1))
-    one_hot = classes[:, None] == of_class
-    factors = node.constant_or(2, np.ones(count))
-    weights = factors[np.clip(classes, 0, count - 1)]
-    weights = weights * (classes != node.attribute("ignore_index", np.inf))
-    reduction = node.attribute("reduction", "mean")
-    if reduction == "mean":
-        # ONNX divides by the sum of the weights, traingraph by their number.
-        weights = weights * (classes.size / weights.sum())
+    x = node.tensor()
     kind, prediction = "softmax_cross_entropy", x
     if node.op_type == "NegativeLogLikelihoodLoss":
         # The input holds logarithms; this loss takes what they are of.
@@ -326,10 +314,11 @@ def cross_entropy(node: Node) -> tg.Tensor | list[tg.Tensor]:
         prediction = node.graph.unary(x, operation="exp")
     loss = node.graph.loss(
         prediction,
-        node.model.new_input(one_hot.astype(np.float32)),
-        node.model.new_input(weights.astype(np.float32)),
+        node.tensor(1),
+        class_weights=node.tensor(2) if node.has(2) else None,
         type=kind,
-        reduction=reduction,
+        reduction=node.attribute("reduction", "mean"),
+        ignore_index=node.attribute("ignore_index", -100),
     )
     if node.num_results == 1:
         return loss
