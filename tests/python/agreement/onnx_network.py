@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-
 import traingraph as tg
 
 from .onnx_import import Node, maps
