@@ -33,6 +33,7 @@ constexpr const char* kDequantized = "dequantized";
 template <class Action>
 bool visit_integers(DataType type, Action&& action) {
   switch (type) {
+    // The branches differ by their types. NOLINTNEXTLINE(bugprone-branch-clone)
     case DataType::Int8:
       return action(std::int8_t()), true;
     case DataType::UInt8:
