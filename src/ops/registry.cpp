@@ -28,9 +28,10 @@ OpDef with_identity(OpDef op, OpKind kind, const char* name,
 
 const Registry& registry() {
   static const Registry ops{
-// NOLINTNEXTLINE(bugprone-macro-parentheses): the name of a type
+// NOLINTBEGIN(bugprone-macro-parentheses): the name of a type
 #define OP(Kind, name, Attrs) \
   with_identity(define_##name(), OpKind::Kind, #name, Attrs{}),
+// NOLINTEND(bugprone-macro-parentheses)
 #include "traingraph/ops.inc"
 #undef OP
   };
