@@ -170,8 +170,8 @@ class TRAINGRAPH_API CompiledGraph : public Graph {
 
 class TRAINGRAPH_API InferenceGraph : public CompiledGraph {
  public:
-  explicit InferenceGraph(std::vector<Graph> graph_objects);
-  void link(std::vector<InferenceGraph> graphs);
+  explicit InferenceGraph(const std::vector<Graph>& graph_objects);
+  void link(const std::vector<InferenceGraph>& graphs);
   Execution execute(DataList inputs_data, const ExecuteOptions& options = {});
   Execution execute(DataList inputs_data, DataList loss_labels_data,
                     DataList loss_label_weights_data,
@@ -182,7 +182,7 @@ class TRAINGRAPH_API TrainingGraph : public CompiledGraph {
  public:
   /// `loss` (may be null: then losses are nodes, or gradients come from the
   /// user) is applied to the last result of the last graph object.
-  explicit TrainingGraph(std::vector<Graph> graph_objects,
+  explicit TrainingGraph(const std::vector<Graph>& graph_objects,
                          std::shared_ptr<const losses::Loss> loss = nullptr,
                          OptimizerPtr optimizer = nullptr);
 
@@ -200,7 +200,7 @@ class TRAINGRAPH_API TrainingGraph : public CompiledGraph {
   /// that read results of others run the compiled batch size only. A graph's
   /// forward comes after those of the graphs it reads, its gradient pass after
   /// those of the graphs that read it; else StateError.
-  void link(std::vector<TrainingGraph> graphs);
+  void link(const std::vector<TrainingGraph>& graphs);
 
   /// Forward, loss, gradient and, with an optimizer, update.
   Execution execute(DataList inputs_data, DataList loss_labels_data = {},

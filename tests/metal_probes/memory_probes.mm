@@ -146,7 +146,8 @@ bool is_transpose_right() {
   Numbers values, expected;
   for (int i = 0; i < kSide * kSide; ++i) {
     values.push_back(static_cast<float>(i));
-    expected.push_back(static_cast<float>(i % kSide * kSide + i / kSide));
+    const int transposed = i % kSide * kSide + i / kSide;
+    expected.push_back(static_cast<float>(transposed));
   }
   const Numbers result =
       run_in_place(values, {kSide, kSide}, 1, [](MPSGraph* graph, T x) {

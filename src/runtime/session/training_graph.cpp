@@ -23,11 +23,11 @@ std::shared_ptr<Session> new_session(bool trains,
 
 }  // namespace
 
-InferenceGraph::InferenceGraph(std::vector<Graph> graph_objects)
+InferenceGraph::InferenceGraph(const std::vector<Graph>& graph_objects)
     : CompiledGraph(
           new_session(/*trains=*/false, graph_objects, nullptr, nullptr)) {}
 
-void InferenceGraph::link(std::vector<InferenceGraph> graphs) {
+void InferenceGraph::link(const std::vector<InferenceGraph>& graphs) {
   std::vector<std::shared_ptr<Session>> handles{session_};
   for (const InferenceGraph& graph : graphs) handles.push_back(graph.session_);
   link_sessions(handles);
@@ -46,7 +46,7 @@ Execution InferenceGraph::execute(DataList inputs_data,
       {inputs_data, loss_labels_data, loss_label_weights_data}, options);
 }
 
-TrainingGraph::TrainingGraph(std::vector<Graph> graph_objects,
+TrainingGraph::TrainingGraph(const std::vector<Graph>& graph_objects,
                              std::shared_ptr<const losses::Loss> loss,
                              OptimizerPtr optimizer)
     : CompiledGraph(new_session(/*trains=*/true, graph_objects, std::move(loss),
@@ -80,7 +80,7 @@ void TrainingGraph::compile_optimizer(OptimizerPtr optimizer) {
   traingraph::compile_optimizer(*session_, std::move(optimizer));
 }
 
-void TrainingGraph::link(std::vector<TrainingGraph> graphs) {
+void TrainingGraph::link(const std::vector<TrainingGraph>& graphs) {
   std::vector<std::shared_ptr<Session>> handles{session_};
   for (const TrainingGraph& graph : graphs) handles.push_back(graph.session_);
   link_sessions(handles);
