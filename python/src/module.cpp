@@ -25,6 +25,7 @@ PYBIND11_MODULE(_core_of_main, m, pybind11::mod_gil_not_used()) {
 }
 
 /// Before pybind11 does anything, for in a subinterpreter it would hang.
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming)
 extern "C" PYBIND11_EXPORT PyObject* PyInit__core() {
   if (PyInterpreterState_Get() == PyInterpreterState_Main()) {
     return PyInit__core_of_main();
