@@ -59,9 +59,8 @@ class Attention {
 
   double scale() const {
     const float scale = b_.attrs<AttentionAttrs>().scale;
-    const Shape& query = b_.input_shape(in_.query);
-    return scale != 0 ? scale
-                      : 1 / std::sqrt(static_cast<double>(query[2] / heads_));
+    const std::int64_t width = b_.input_shape(in_.query)[2] / heads_;
+    return scale != 0 ? scale : 1 / std::sqrt(static_cast<double>(width));
   }
 
   T scores() const {

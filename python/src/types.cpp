@@ -31,11 +31,14 @@ void print_by_name(const py::object& type) {
 template <class Enum>
 void bind_enum(py::module_& m) {
   using Table = EnumTable<Enum>;
+  // Literals, which end with a zero.
+  // NOLINTBEGIN(bugprone-suspicious-stringview-data-usage)
   py::native_enum<Enum> cases(m, Table::kName, "enum.IntEnum",
                               Table::kDoc.data());
   for (const auto& row : Table::kCases) {
     cases.value(row.name.data(), row.value, row.doc.data());
   }
+  // NOLINTEND(bugprone-suspicious-stringview-data-usage)
   cases.finalize();
   print_by_name(m.attr(Table::kName));
 }
@@ -45,6 +48,7 @@ void bind_data_type(py::module_& m) {
   for (DataType type : kDataTypes) {
     cases.value(case_name(type).c_str(), type);
   }
+  // NOLINTEND(bugprone-suspicious-stringview-data-usage)
   cases.finalize();
   const py::object type = m.attr("DataType");
   print_by_name(type);

@@ -26,7 +26,7 @@ class SkipWithoutDevice : public ::testing::Environment {
   }
 };
 
-const auto* const skip_without_device =
+const auto* const kSkipWithoutDevice =
     ::testing::AddGlobalTestEnvironment(new SkipWithoutDevice);
 
 }  // namespace
