@@ -48,7 +48,6 @@ bool has_slope_of_result(const ActivationAttrs& attrs) {
     case ActivationType::Sigmoid:
       return true;
     case ActivationType::HardSigmoid:
-      return attrs.a != 0;
     case ActivationType::Tanh:
       return attrs.a != 0;
     case ActivationType::ReLU:

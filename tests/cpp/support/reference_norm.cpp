@@ -16,7 +16,8 @@ struct Statistics {
 Statistics statistics_of(const RefTensor& x) {
   const Shape channels{x.shape[1]};
   Statistics statistics{zeros(channels), zeros(channels)};
-  statistics.count = static_cast<double>(x.shape.num_elements() / x.shape[1]);
+  const std::int64_t count = x.shape.num_elements() / x.shape[1];
+  statistics.count = static_cast<double>(count);
   for_each_position(x.shape, [&](const Shape& at) {
     statistics.mean({at[1]}) += x(at) / statistics.count;
   });
