@@ -7,6 +7,7 @@
 
 #include "check_graph.h"
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   static const traingraph::Device cpu = traingraph::Device::cpu();

@@ -8,7 +8,6 @@ namespace traingraph {
 namespace {
 
 using namespace testing;
-using losses::MeanSquaredError;
 
 TEST(SetData, OfAParameterReachesTheDevice) {
   Linear net, same;

@@ -131,7 +131,7 @@ TEST_F(Threads, ReadingOptimizerDataUndoesNoCompile) {
       [&] {
         try {
           w.synchronize_optimizer_data();
-        } catch (const StateError&) {
+        } catch (const StateError&) {  // NOLINT(bugprone-empty-catch)
           // compile_optimizer() has not placed the buffers yet.
         }
       },

@@ -11,11 +11,11 @@ namespace {
 
 using testing::Lowered;
 
-/// X -> a -> b -> c, and d = f(a, c).
+/// x -> a -> b -> c, and d = f(a, c).
 class PlanCheck : public ::testing::Test, protected Lowered {
  protected:
   PlanCheck() {
-    unit({X}, {a});
+    unit({x}, {a});
     unit({a}, {b});
     unit({b}, {c});
     unit({a, c}, {d});
@@ -27,7 +27,7 @@ class PlanCheck : public ::testing::Test, protected Lowered {
     EXPECT_NE(check(plan).find(part), std::string::npos) << check(plan);
   }
 
-  StorageId X = storage("X", 64, Role::Variable), a = storage("a"),
+  StorageId x = storage("X", 64, Role::Variable), a = storage("a"),
             b = storage("b"), c = storage("c"), d = storage("d"),
             e = storage("e");  // e is for tests
   Plan good;
@@ -86,7 +86,7 @@ TEST_F(PlanCheck, TwoResultsDoNotTakeOneInput) {
   lowered.units[3].writes = {b, d};
   lowered.units[3].in_place = {{b, a}, {d, a}};
   lowered.units[1].writes = {c};  // a -> c, b anew
-  lowered.units[2].reads = {X};
+  lowered.units[2].reads = {x};
   lowered.units[2].writes = {c};
   request.readable = {};
   Plan bad = good;
@@ -110,7 +110,7 @@ TEST_F(PlanCheck, OffsetsAreAlignedAndInTheArena) {
   bad.memory.arena_bytes -= 64;
   expect(bad, "outside of the arena");
   bad = good;
-  bad.offset_of[X] = 0;
+  bad.offset_of[x] = 0;
   expect(bad, "persistent");
   bad = good;
   bad.offset_of.pop_back();
@@ -134,7 +134,7 @@ TEST_F(PlanCheck, UnitsSeeTheWritesOfTheProgram) {
   std::swap(bad.order[1], bad.order[2]);
   expect(bad, "unit 2 reads storage 2");
   // A variable that is changed after its last reader.
-  unit({X}, {X}, Phase::Update);
+  unit({x}, {x}, Phase::Update);
   bad = plan();
   ASSERT_EQ(check(bad), "");
   ASSERT_EQ(bad.order[1], 4);  // at once after the last reader
@@ -169,15 +169,15 @@ TEST_F(PlanCheck, FreedBytesAreDead) {
 
 TEST(PlanCheckPhases, ValuesThatCrossPhasesAndGradientsStay) {
   Lowered l;
-  const StorageId P = l.storage("P", 64, Role::Variable), x = l.storage("x"),
+  const StorageId p = l.storage("P", 64, Role::Variable), x = l.storage("x"),
                   y = l.storage("y"), g = l.storage("g", 100),
                   h = l.storage("h");
-  l.unit({P}, {x});
+  l.unit({p}, {x});
   l.unit({x}, {y});
   l.unit({x}, {g}, Phase::Gradient);
   l.unit({y}, {h}, Phase::Gradient);
-  l.unit({g, P}, {P}, Phase::Update);
-  l.unit({h, P}, {P}, Phase::Update);
+  l.unit({g, p}, {p}, Phase::Update);
+  l.unit({h, p}, {p}, Phase::Update);
   l.request = {.kind = PlanKind::Phases, .gradients = {g, h}};
   const Plan good = l.plan();
   ASSERT_EQ(l.check(good), "");

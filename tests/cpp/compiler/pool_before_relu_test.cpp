@@ -29,7 +29,7 @@ class PoolBeforeRelu : public ::testing::Test {
     return names;
   }
   using Names = std::vector<std::string>;
-  const Names kAsWritten{"activation", "pool"};
+  const Names as_written{"activation", "pool"};
 
   Program program;
   ValueId x = program.add_value(Role::Input, {{2, 3, 6, 4}}, "x");
@@ -62,7 +62,7 @@ TEST_F(PoolBeforeRelu, PassesSeveralPoolings) {
 TEST_F(PoolBeforeRelu, ANamedResultStays) {
   const ValueId r = activation(x);
   max_pool(r);
-  EXPECT_EQ(names({r}), kAsWritten);
+  EXPECT_EQ(names({r}), as_written);
 }
 
 TEST_F(PoolBeforeRelu, AResultThatOthersReadStays) {
@@ -74,12 +74,12 @@ TEST_F(PoolBeforeRelu, AResultThatOthersReadStays) {
 
 TEST_F(PoolBeforeRelu, OtherActivationsAndPoolingsStay) {
   max_pool(activation(x, {ActivationType::Sigmoid}));
-  EXPECT_EQ(names(), kAsWritten);
+  EXPECT_EQ(names(), as_written);
   for (float slope : {0.1f, -0.1f}) {
     program = {};
     x = program.add_value(Role::Input, {{2, 3, 6, 4}}, "x");
     max_pool(activation(x, {ActivationType::ReLU, slope}));
-    EXPECT_EQ(names(), kAsWritten);
+    EXPECT_EQ(names(), as_written);
   }
   program = {};
   x = program.add_value(Role::Input, {{2, 3, 6, 4}}, "x");

@@ -47,18 +47,18 @@ constexpr auto kForward = Phase::Forward;
 constexpr auto kGradient = Phase::Gradient;
 constexpr auto kUpdate = Phase::Update;
 
-/// x -> (V) -> h -> (W) -> y; gradients of W, h, V; updates of V and W.
+/// x -> (v) -> h -> (w) -> y; gradients of w, h, v; updates of v and w.
 struct TwoMatrices : Lowered {
   TwoMatrices() {
-    forward_v = unit(kForward, {X, V}, {h});
-    forward_w = unit(kForward, {h, W}, {y});
+    forward_v = unit(kForward, {x, v}, {h});
+    forward_w = unit(kForward, {h, w}, {y});
     gradient_w = unit(kGradient, {h, y}, {dw});
-    gradient_h = unit(kGradient, {y, W}, {dh});
-    gradient_v = unit(kGradient, {X, dh}, {dv});
-    update_v = unit(kUpdate, {V, dv}, {V});
-    update_w = unit(kUpdate, {W, dw}, {W});
+    gradient_h = unit(kGradient, {y, w}, {dh});
+    gradient_v = unit(kGradient, {x, dh}, {dv});
+    update_v = unit(kUpdate, {v, dv}, {v});
+    update_w = unit(kUpdate, {w, dw}, {w});
   }
-  StorageId X = storage('X'), V = storage('V'), W = storage('W'),
+  StorageId x = storage('X'), v = storage('V'), w = storage('W'),
             h = storage('h'), y = storage('y'), dw = storage('d'),
             dh = storage('e'), dv = storage('f');
   UnitId forward_v, forward_w, gradient_w, gradient_h, gradient_v, update_v,
@@ -75,7 +75,7 @@ TEST(Schedule, PhasesAreInProgramOrder) {
 
 TEST(Schedule, UpdatesFollowTheLastReaderOfTheirParameter) {
   TwoMatrices l;
-  // dw exists after gradient_w, but gradient_h still reads W.
+  // dw exists after gradient_w, but gradient_h still reads w.
   EXPECT_EQ(
       step_order(l.lowered),
       (std::vector<UnitId>{l.forward_v, l.forward_w, l.gradient_w, l.gradient_h,
@@ -122,7 +122,7 @@ TEST(Schedule, AnUpdateThatNeedsNothingOfTheStepStillRuns) {
 TEST(PlanTest, PersistentStorageIsNotInTheArena) {
   TwoMatrices l;
   const Plan plan = l.plan();
-  for (StorageId id : {l.X, l.V, l.W}) {
+  for (StorageId id : {l.x, l.v, l.w}) {
     EXPECT_EQ(plan.offset_of[id], Plan::kNotInArena);
   }
   for (StorageId id : {l.h, l.y, l.dw, l.dh, l.dv}) {

@@ -255,7 +255,7 @@ TEST_F(CommandsTest, SharedEventsOrderQueuesAndHosts) {
   EXPECT_EQ(*reached, 6);
 }
 
-const bool registered = emulator::register_kernel(
+const bool kIsRegistered = emulator::register_kernel(
     "scale", [](const std::vector<void*>& buffers, unsigned position) {
       static_cast<float*>(buffers[0])[position] *=
           *static_cast<const float*>(buffers[2]);
@@ -276,7 +276,7 @@ id<MTLComputePipelineState> make_scale(id<MTLDevice> device) {
 }
 
 TEST_F(CommandsTest, KernelsRunOverGrids) {
-  ASSERT_TRUE(registered);
+  ASSERT_TRUE(kIsRegistered);
   id<MTLBuffer> values = make_floats({1, 2, 3, 4, 5});
   id<MTLCommandBuffer> buffer = command_buffer();
   id<MTLComputeCommandEncoder> encoder = [buffer computeCommandEncoder];

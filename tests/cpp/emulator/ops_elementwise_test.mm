@@ -78,7 +78,7 @@ MPSGraphTensor* call(MPSGraph* graph, SEL selector, MPSGraphTensor* a,
                      MPSGraphTensor* b) {
   using Method = MPSGraphTensor* (*)(id, SEL, id, id, id);
   const auto method = reinterpret_cast<Method>(
-      reinterpret_cast<void*>([graph methodForSelector:selector]));
+      reinterpret_cast<void (*)()>([graph methodForSelector:selector]));
   return method(graph, selector, a, b, nil);
 }
 

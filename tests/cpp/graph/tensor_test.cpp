@@ -79,7 +79,7 @@ TEST(Tensor, RefusesBadShapesAndData) {
   EXPECT_THROW(Tensor(TensorDescriptor{}), ShapeError);
   const std::vector<float> two{1, 2};
   try {
-    Tensor({.shape = {3}}, TensorData(std::span(two)), "x");
+    const Tensor tensor({.shape = {3}}, TensorData(std::span(two)), "x");
     FAIL();
   } catch (const ShapeError& e) {
     EXPECT_EQ(e.node(), "x");

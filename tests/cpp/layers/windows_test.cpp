@@ -161,7 +161,7 @@ TEST(GramMatrixLayer, MultipliesAllPairsOfChannels) {
   using Names = std::vector<std::string>;
   EXPECT_EQ(ops_of(std::make_shared<GramMatrix>(), {2, 3, 4, 5}),
             (Names{"reshape", "matmul", "reshape"}));
-  EXPECT_THROW(GramMatrix(std::numeric_limits<float>::infinity()),
+  EXPECT_THROW(GramMatrix{std::numeric_limits<float>::infinity()},
                InvalidArgument);
   EXPECT_TRUE(
       says(refusal<ShapeError>(std::make_shared<GramMatrix>(), {2, 3, 4}),

@@ -119,7 +119,8 @@ TEST(OtherLimits, AlignOtherwise) {
 std::vector<double> whole_numbers(std::int64_t count, int period) {
   std::vector<double> numbers;
   for (std::int64_t i = 0; i < count; ++i) {
-    numbers.push_back(static_cast<double>(i * 5 % period - period / 2));
+    const std::int64_t half = period / 2;
+    numbers.push_back(static_cast<double>(i * 5 % period - half));
   }
   return numbers;
 }

@@ -54,7 +54,7 @@ TEST(ObjcPtr, AdoptsRetainsAndReleases) {
 TEST(ObjcPtr, MovesWithoutCounting) {
   Pointer first = adopt([[Counted alloc] init]);
   Pointer second = std::move(first);
-  EXPECT_EQ(first.get(), nil);
+  EXPECT_EQ(first.get(), nil);  // NOLINT(bugprone-use-after-move): the point
   EXPECT_EQ([second.get() retainCount], 1u);
   first = std::move(second);
   EXPECT_EQ([first.get() retainCount], 1u);

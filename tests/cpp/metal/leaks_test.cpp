@@ -122,7 +122,7 @@ void try_all() {
   const auto attempt = [](auto call) {
     try {
       call();
-    } catch (const Error&) {
+    } catch (const Error&) {  // NOLINT(bugprone-empty-catch): see above
     }
   };
   attempt([&] { net.compile(); });

@@ -175,7 +175,8 @@ Draw draw_upsample(Random& random) {
   }
   double num_terms = 4;
   for (int i = 0; i < small.rank(); ++i) {
-    num_terms *= 1 + static_cast<double>(large[i] / small[i]);
+    const std::int64_t ratio = large[i] / small[i];
+    num_terms *= 1 + static_cast<double>(ratio);
   }
   return {{.op = OpKind::UpsampleGradient,
            .attrs = UpsampleAttrs{small, mode, aligns},
@@ -213,10 +214,11 @@ Draw draw_convolution(Random& random) {
                .inputs = {input(y, random), input(weights, random)}},
               per_output * static_cast<double>(weights[0])};
     default:
-      return {{.op = OpKind::Convolution2dWeightsGradient,
-               .attrs = attrs_to(weights),
-               .inputs = {input(y, random), input(x, random)}},
-              static_cast<double>(y.num_elements() / y[1])};
+      return {
+          {.op = OpKind::Convolution2dWeightsGradient,
+           .attrs = attrs_to(weights),
+           .inputs = {input(y, random), input(x, random)}},
+          static_cast<double>(y.num_elements()) / static_cast<double>(y[1])};
   }
 }
 

@@ -49,7 +49,7 @@ void leave_with_a_chain_of_handlers() {
     void step() {
       try {
         t.execute(net.inputs, net.labels, {}, options);
-      } catch (const Error&) {
+      } catch (const Error&) {  // NOLINT(bugprone-empty-catch): the exit's
       }
     }
   };

@@ -80,8 +80,9 @@ class WrappedContext final : public DeviceContext {
 
  private:
   void may_fail(std::string_view label) {
-    if (label.find(failing_) != label.npos && countdown_ > 0 &&
-        --countdown_ == 0) {
+    if (label.find(failing_) == label.npos || countdown_ <= 0) return;
+    --countdown_;
+    if (countdown_ == 0) {
       throw OutOfMemoryError(
           ErrorInfo{.op = "allocate", .what = "a test wants this to fail"});
     }
