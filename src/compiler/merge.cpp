@@ -86,6 +86,9 @@ void take_declared(const Declaration& d, Merged& merged) {
   graph.outputs = indices_of(d.outputs, merged);
   graph.stopped = indices_of(d.stopped, merged);
   graph.trainable = indices_of(trainable_parameters(d), merged);
+  for (const auto& [of, gradient] : d.given_gradients) {
+    graph.given_gradients.push_back({merged.add(of), merged.add(gradient)});
+  }
   for (const auto& user : d.user_gradients) {
     graph.user_gradients.push_back(
         {merged.add(user.of), merged.add(user.gradient), user.is_boundary});
