@@ -47,6 +47,11 @@ void NodeProgram::add(const FilterState& filter, const std::string& label) {
   }
   lowered.first = static_cast<NodeId>(program().nodes().size());
   lowered.result = filter.lower(builder);
+  if (program().value(lowered.result).role != Role::Result) {
+    // An image of its own, so that it can be a result of the graph.
+    lowered.result =
+        builder.reshape(lowered.result, program().shape(lowered.result));
+  }
   lowered.end = static_cast<NodeId>(program().nodes().size());
   set_value(filter.result, lowered.result);
 }
@@ -147,7 +152,9 @@ ValueId FilterBuilder::constant(float value) {
 }
 
 ValueId FilterBuilder::zeros_like(ValueId x) {
-  return binary(ArithmeticOperation::MultiplyNoNaN, x, constant(0));
+  const FillAttrs zero{.shape = Shape::filled(shape(x).rank(), 1), .value = 0};
+  return binary(ArithmeticOperation::MultiplyNoNaN, x,
+                append(OpKind::Fill, zero, {}));
 }
 
 ValueId FilterBuilder::reshape(ValueId x, Shape shape) {
