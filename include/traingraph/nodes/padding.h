@@ -16,7 +16,7 @@ namespace traingraph::nodes {
 struct PaddingPolicy {
   PaddingExtent extent = PaddingExtent::Same;
   PaddingAlignment alignment = PaddingAlignment::Centered;
-  /// TensorFlow's.
+  /// TensorFlow's Same, where windows leave no sample out.
   PaddingRemainder remainder = PaddingRemainder::BottomRight;
   bool operator==(const PaddingPolicy&) const = default;
 };

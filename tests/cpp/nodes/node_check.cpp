@@ -7,7 +7,6 @@ namespace traingraph::testing {
 namespace {
 
 using nodes::FilterNode;
-using nodes::GradientFilterNode;
 using nodes::ImageNode;
 
 constexpr double kStep = 1e-5;
