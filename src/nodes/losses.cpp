@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "traingraph/nodes/losses.h"
 
-#include "layers/validate.h"
 #include "nodes/filter_builder.h"
 #include "traingraph/error.h"
+#include "traingraph/losses.h"
 
 namespace traingraph::nodes {
 namespace {
@@ -23,11 +23,14 @@ class LossState : public FilterState {
             const ImageNode& weights)
       : FilterState(class_name, sources_of(source, labels, weights)),
         descriptor_(descriptor) {
-    const ReductionType reduction = descriptor.reduction;
-    require_option(
-        reduction == ReductionType::None || reduction == ReductionType::Sum ||
-            reduction == ReductionType::Mean,
-        class_name, "reduction", "none, sum or mean", format_value(reduction));
+    traingraph::LossDescriptor{.loss_type = descriptor.type,
+                               .reduction_type = descriptor.reduction,
+                               .weight = descriptor.weight,
+                               .label_smoothing = descriptor.label_smoothing,
+                               .class_count = descriptor.number_of_classes,
+                               .epsilon = descriptor.epsilon,
+                               .delta = descriptor.delta}
+        .validate();
     if (labels.size() == source.size()) return;
     throw ShapeError({.op = class_name,
                       .node = labels.handle(),

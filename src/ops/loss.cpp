@@ -36,9 +36,8 @@ void require_finite(const ShapeContext& ctx, const char* attribute, float value,
 void require_attrs(const ShapeContext& ctx) {
   const auto& attrs = ctx.attrs<LossAttrs>();
   const auto type = static_cast<std::int32_t>(attrs.type);
-  ctx.require_attribute(
-      type >= 0 && type <= static_cast<std::int32_t>(LossType::Log),
-      "type is no loss", "0 to 8", std::to_string(type));
+  ctx.require_attribute(to_string(attrs.type) != "?", "type is no loss",
+                        "a case of LossType", std::to_string(type));
   ctx.require_attribute(attrs.reduction == ReductionType::None ||
                             attrs.reduction == ReductionType::Sum ||
                             attrs.reduction == ReductionType::Mean,

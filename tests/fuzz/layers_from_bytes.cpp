@@ -160,7 +160,8 @@ Shape axes(ByteReader& record, int rank) {
 void add_loss(ByteReader& record, Graph& graph, const Tensor& x,
               const Tensor& y, std::vector<Tensor>& pool, TensorMap& labels) {
   const LossDescriptor d{
-      .loss_type = record.any(LossType::MeanAbsoluteError, LossType::Log),
+      .loss_type = record.any(LossType::MeanAbsoluteError,
+                              LossType::KullbackLeiblerDivergence),
       .reduction_type = record.any(ReductionType::None, ReductionType::Mean)};
   const auto layer = std::make_shared<losses::Loss>(d);
   if (record.one_in(2)) {

@@ -123,7 +123,9 @@ Values element_losses(const LossAttrs& attrs, const Shape& shape,
                 : attrs.type == Hinge ? std::max(0.0, 1 - (2 * t - 1) * y)
                 : attrs.type == Huber
                     ? (d <= delta ? d * d / 2 : delta * (d - delta / 2))
-                    : -t * std::log(y + e) - (1 - t) * std::log(1 - y + e);
+                : attrs.type == Log
+                    ? -t * std::log(y + e) - (1 - t) * std::log(1 - y + e)
+                    : t * (std::log(t) - y);
   }
   return losses;
 }
@@ -187,7 +189,8 @@ TEST_P(Loss, ValueAndGradientMatchTheDefinition) {
 
 std::vector<LossCase> loss_cases() {
   std::vector<LossCase> cases;
-  for (int type = 0; type <= static_cast<int>(LossType::Log); ++type) {
+  for (int type = 0;
+       type <= static_cast<int>(LossType::KullbackLeiblerDivergence); ++type) {
     const auto loss = static_cast<LossType>(type);
     const bool has_classes = loss == LossType::SoftmaxCrossEntropy ||
                              loss == LossType::CategoricalCrossEntropy;

@@ -245,6 +245,9 @@ TEST(LossNodes, GiveGradientsThatNothingDivides) {
                 (1 - t) * std::log(1 - y + epsilon);
        },
        0.1, 0.9},
+      {LossType::KullbackLeiblerDivergence,
+       [](double y, double t) { return t == 0 ? 0 : t * (std::log(t) - y); },
+       -3, 0},
   };
   const ImageSize size{3, 2, 2};
   for (const LossCase& c : cases) {
@@ -257,13 +260,11 @@ TEST(LossNodes, GiveGradientsThatNothingDivides) {
     for (std::size_t i = 0; i < t.size(); ++i) t[i] = i % 3 == 0 ? 1 : 0;
     const ImageNode prediction("y", size), labels("t", size),
         weights("w", size);
-    const LossNode node(prediction, labels,
-                        {.type = c.type,
-                         .reduction = ReductionType::Mean,
-                         .weight = 1.5f,
-                         .epsilon = 1e-3f,
-                         .delta = 0.5f},
-                        weights);
+    LossDescriptor descriptor{
+        .type = c.type, .reduction = ReductionType::Mean, .weight = 1.5f};
+    if (c.type == LossType::Log) descriptor.epsilon = 1e-3f;
+    if (c.type == LossType::Huber) descriptor.delta = 0.5f;
+    const LossNode node(prediction, labels, descriptor, weights);
     Graph graph(test_device(), {node.result_image()}, {.batch_size = 2});
     const ExecutionResult run =
         graph.execute({{"y", view(y)}, {"t", view(t)}, {"w", view(w)}})
@@ -304,6 +305,21 @@ TEST(LossNodes, SoftmaxCrossEntropyIsOverChannels) {
       EXPECT_NEAR(gradient[2 * k + p], soft - t[2 * k + p], 1e-6);
     }
   }
+}
+
+TEST(LossNodes, RefuseOptionsWithoutEffect) {
+  const ImageNode y("y", {2, 1, 1}), t("t", {2, 1, 1});
+  const auto refused = [&](LossDescriptor descriptor) {
+    return error_of<InvalidArgument>([&] { LossNode(y, t, descriptor); }).what;
+  };
+  refused({.type = LossType::MeanSquaredError, .delta = 2});
+  refused({.type = LossType::Hinge, .label_smoothing = 0.5f});
+  refused({.reduction = ReductionType::Max});
+  refused({.weight = NAN});
+  EXPECT_EQ(error_of<ShapeError>([&] {
+              LossNode(y, ImageNode("u", {1, 1, 1}), {});
+            }).node,
+            "u");
 }
 
 TEST(LossNodes, AForwardLossBeginsWithAnInitialGradient) {

@@ -282,7 +282,8 @@ TEST(GradientRules, Layout) {
 }
 
 TEST(GradientRules, Loss) {
-  for (int type = 0; type <= static_cast<int>(LossType::Log); ++type) {
+  for (int type = 0;
+       type <= static_cast<int>(LossType::KullbackLeiblerDivergence); ++type) {
     for (auto reduction :
          {ReductionType::None, ReductionType::Sum, ReductionType::Mean}) {
       const LossAttrs attrs{.type = static_cast<LossType>(type),

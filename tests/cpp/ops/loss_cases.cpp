@@ -33,6 +33,8 @@ Operands operands_of(const LossAttrs& attrs) {
       return {avoiding({-1, 1}, -2, 2), booleans()};
     case LossType::Log:
       return {uniform(0.1, 0.9), booleans()};
+    case LossType::KullbackLeiblerDivergence:
+      return {uniform(-3, 0), distribution()};
     default:
       return {uniform(), uniform()};
   }
@@ -116,7 +118,8 @@ std::vector<Shape> weights_of(LossType type, const Shape& prediction) {
 }  // namespace
 
 void add_loss_cases(OpCases& cases, Random& random) {
-  for (int i = 0; i <= static_cast<int>(LossType::Log); ++i) {
+  for (int i = 0; i <= static_cast<int>(LossType::KullbackLeiblerDivergence);
+       ++i) {
     const auto type = static_cast<LossType>(i);
     const bool has_samples =
         sums_over_classes(type) || type == LossType::CosineDistance;

@@ -12,7 +12,8 @@ constexpr LossType kElementLosses[] = {LossType::MeanAbsoluteError,
                                        LossType::SigmoidCrossEntropy,
                                        LossType::Hinge,
                                        LossType::Huber,
-                                       LossType::Log};
+                                       LossType::Log,
+                                       LossType::KullbackLeiblerDivergence};
 constexpr LossType kClassLosses[] = {LossType::SoftmaxCrossEntropy,
                                      LossType::CategoricalCrossEntropy};
 
@@ -37,7 +38,9 @@ class Loss : public OpProgramTest {
 
 TEST_F(Loss, SumAndMeanGiveOneNumber) {
   for (ReductionType reduction : {ReductionType::Sum, ReductionType::Mean}) {
-    for (int type = 0; type <= static_cast<int>(LossType::Log); ++type) {
+    for (int type = 0;
+         type <= static_cast<int>(LossType::KullbackLeiblerDivergence);
+         ++type) {
       const LossAttrs attrs{.type = static_cast<LossType>(type),
                             .reduction = reduction};
       EXPECT_EQ(loss_of(attrs, {{8, 10}, {8, 10}}), (Shape{1}));
