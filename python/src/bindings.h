@@ -30,6 +30,7 @@ void bind_graph(py::module_& m);
 void bind_ops(py::module_& m);
 void bind_compiled_graph(py::module_& m);
 void bind_training(py::module_& m);
+void bind_nodes(py::module_& m);
 void bind_shutdown(py::module_& m);
 /// Last: goes through everything that is bound.
 void bind_calls(py::module_& m);

@@ -176,6 +176,14 @@ std::function<void(const Execution&)> make_callback(py::object function) {
   return [callback](const Execution& execution) { callback->call(execution); };
 }
 
+bool with_gil(const std::function<void()>& use) {
+  const Entry entry;
+  if (!entry) return false;
+  const py::gil_scoped_acquire gil;
+  use();
+  return true;
+}
+
 void note_device() { g_has_devices = true; }
 
 void bind_shutdown(py::module_&) {

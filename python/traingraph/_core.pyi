@@ -22,15 +22,19 @@ from ._typing import SupportsDLPack
 
 __all__: list[str] = [
     "Absolute",
+    "AbsoluteNode",
     "Activation",
     "ActivationDescriptor",
     "ActivationType",
     "Adam",
     "AdamW",
+    "AdditionNode",
     "Arithmetic",
     "ArithmeticOperation",
     "AveragePooling",
     "BatchNormalization",
+    "BatchNormalizationNode",
+    "BilinearScaleNode",
     "CELU",
     "CategoricalCrossEntropy",
     "Clamp",
@@ -38,34 +42,57 @@ __all__: list[str] = [
     "ComparisonOperation",
     "CompiledGraph",
     "Concatenation",
+    "ConcatenationNode",
     "ConstantPadding",
     "Convolution",
     "ConvolutionDescriptor",
+    "ConvolutionNode",
+    "ConvolutionTransposeNode",
     "ConvolutionType",
     "CosineDistance",
+    "CrossChannelNormalizationNode",
     "DataType",
     "Device",
     "DeviceType",
+    "DilatedPoolingMaxNode",
+    "DivisionNode",
     "Dropout",
+    "DropoutNode",
     "ELU",
+    "ELUNode",
     "Embedding",
     "EmbeddingDescriptor",
     "Execution",
     "ExecutionResult",
+    "ExponentialNode",
+    "FilterNode",
+    "ForwardLossNode",
     "FullyConnected",
+    "FullyConnectedNode",
     "GELU",
     "Gather",
+    "GeLUNode",
     "GradientClippingType",
+    "GradientFilterNode",
     "GramMatrix",
+    "GramMatrixCalculationNode",
     "Graph",
     "GroupNormalization",
+    "GroupNormalizationNode",
     "HardShrink",
     "HardSigmoid",
+    "HardSigmoidNode",
     "HardSwish",
     "Hinge",
     "Huber",
+    "ImageEdgeMode",
+    "ImageNode",
+    "ImageReduction",
     "InferenceGraph",
+    "InitialGradientNode",
     "InstanceNormalization",
+    "InstanceNormalizationNode",
+    "KullbackLeiblerDivergence",
     "L2NormPooling",
     "LSTM",
     "LSTMDescriptor",
@@ -75,10 +102,15 @@ __all__: list[str] = [
     "LayerTime",
     "LeakyReLU",
     "Linear",
+    "LinearNode",
+    "LocalContrastNormalizationNode",
     "Log",
     "LogSigmoid",
+    "LogSoftMaxNode",
+    "LogarithmNode",
     "Loss",
     "LossDescriptor",
+    "LossNode",
     "LossType",
     "MatMul",
     "MatMulDescriptor",
@@ -89,30 +121,51 @@ __all__: list[str] = [
     "Mish",
     "MultiheadAttention",
     "MultiheadAttentionDescriptor",
+    "MultiplicationNode",
+    "NeuronDescriptor",
+    "NeuronNode",
+    "NeuronType",
+    "NodeConvolutionDescriptor",
+    "NodeGraph",
+    "NodeLossDescriptor",
+    "NodePaddingPolicy",
     "NormalizationLayer",
     "OP_NAMES",
     "Optimizer",
     "OptimizerDescriptor",
     "PReLU",
+    "PReLUNode",
+    "PadNode",
     "Padding",
+    "PaddingAlignment",
+    "PaddingExtent",
     "PaddingPolicy",
+    "PaddingRemainder",
     "PaddingType",
     "PlanMemory",
     "Platform",
     "Pooling",
+    "PoolingAverageNode",
     "PoolingDescriptor",
+    "PoolingL2NormNode",
+    "PoolingMaxNode",
     "PoolingType",
+    "PowerNode",
     "RMSProp",
     "RandomInitializerType",
     "ReLU",
     "ReLU6",
     "ReLUN",
+    "ReLUNNode",
+    "ReLUNode",
     "Reduction",
+    "ReductionNode",
     "ReductionType",
     "ReflectionPadding",
     "RegularizationType",
     "ReplicationPadding",
     "Reshape",
+    "ReshapeNode",
     "SELU",
     "SGD",
     "SampleMode",
@@ -122,15 +175,23 @@ __all__: list[str] = [
     "SiLU",
     "Sigmoid",
     "SigmoidCrossEntropy",
+    "SigmoidNode",
     "Slice",
+    "SoftMaxNode",
     "SoftPlus",
+    "SoftPlusNode",
     "SoftShrink",
     "SoftSign",
+    "SoftSignNode",
     "Softmax",
     "SoftmaxCrossEntropy",
     "SoftmaxOperation",
+    "SpatialNormalizationNode",
     "Split",
+    "StateNode",
+    "SubtractionNode",
     "SymmetricPadding",
+    "TanHNode",
     "Tanh",
     "TanhShrink",
     "Tensor",
@@ -139,15 +200,20 @@ __all__: list[str] = [
     "TensorOptimizerDeviceData",
     "TensorParameter",
     "Threshold",
+    "TrainableNode",
     "TrainingGraph",
+    "TrainingStyle",
     "Transpose",
     "Upsample",
+    "UpsamplingBilinearNode",
+    "UpsamplingNearestNode",
     "WeightedLayer",
     "YOLOLoss",
     "YOLOLossDescriptor",
     "ZeroPadding",
     "num_threads",
     "set_num_threads",
+    "summarized_dot_description",
 ]
 
 class DataType(enum.IntEnum):
@@ -265,6 +331,7 @@ class LossType(enum.IntEnum):
     huber = 6
     cosine_distance = 7
     log = 8
+    kullback_leibler_divergence = 9
     def __str__(self) -> str: ...
 
 class ReductionType(enum.IntEnum):
@@ -331,6 +398,76 @@ class GradientClippingType(enum.IntEnum):
     by_value = 0
     by_norm = 1
     by_global_norm = 2
+    def __str__(self) -> str: ...
+
+class TrainingStyle(enum.IntEnum):
+    none = 0
+    cpu = 1
+    gpu = 2
+    def __str__(self) -> str: ...
+
+class PaddingExtent(enum.IntEnum):
+    valid_only = 0
+    same = 1
+    full = 2
+    def __str__(self) -> str: ...
+
+class PaddingAlignment(enum.IntEnum):
+    centered = 0
+    top_left = 1
+    bottom_right = 2
+    def __str__(self) -> str: ...
+
+class PaddingRemainder(enum.IntEnum):
+    top_left = 0
+    top_right = 1
+    bottom_left = 2
+    bottom_right = 3
+    def __str__(self) -> str: ...
+
+class ImageEdgeMode(enum.IntEnum):
+    zero = 0
+    clamp = 1
+    mirror = 2
+    mirror_with_edge = 3
+    constant = 4
+    def __str__(self) -> str: ...
+
+class NeuronType(enum.IntEnum):
+    none = 0
+    relu = 1
+    linear = 2
+    sigmoid = 3
+    hard_sigmoid = 4
+    tanh = 5
+    absolute = 6
+    soft_plus = 7
+    soft_sign = 8
+    elu = 9
+    prelu = 10
+    relun = 11
+    power = 12
+    exponential = 13
+    logarithm = 14
+    gelu = 15
+    def __str__(self) -> str: ...
+
+class ImageReduction(enum.IntEnum):
+    row_min = 0
+    row_max = 1
+    row_sum = 2
+    row_mean = 3
+    column_min = 4
+    column_max = 5
+    column_sum = 6
+    column_mean = 7
+    feature_channels_min = 8
+    feature_channels_max = 9
+    feature_channels_sum = 10
+    feature_channels_mean = 11
+    feature_channels_argument_min = 12
+    feature_channels_argument_max = 13
+    spatial_mean = 14
     def __str__(self) -> str: ...
 
 class TensorDescriptor:
@@ -2607,6 +2744,28 @@ class Log(Loss):
         label: str = "",
     ) -> None: ...
 
+class KullbackLeiblerDivergence(Loss):
+    """
+    t (ln t - y), y the logarithm of a probability; 0 where t is 0
+    """
+    @typing.overload
+    def __init__(
+        self,
+        descriptor: LossDescriptor,
+        *,
+        weights: Tensor | ArrayLike | None = None,
+        label: str = "",
+    ) -> None: ...
+    @typing.overload
+    def __init__(
+        self,
+        reduction_type: ReductionType | str = "mean",
+        *,
+        weight: float = 1.0,
+        weights: Tensor | ArrayLike | None = None,
+        label: str = "",
+    ) -> None: ...
+
 class YOLOLossDescriptor:
     """
     anchor_boxes: (A, 2), the width and height of each anchor, in cells.
@@ -4213,6 +4372,10 @@ class TrainingGraph(CompiledGraph):
         """
         Outgoing gradients: of the layer's sources.
         """
+    def set_gradient(self, parameter: Tensor, gradient: Tensor) -> None:
+        """
+        The gradient of `parameter` is `gradient`, a result of this shape of a node of the graph, and not what autodiff finds. Raises InvalidArgument, ShapeError; StateError after compile.
+        """
     def set_gradient_data(self, parameter: Tensor, values: ArrayLike) -> None:
         """
         Copies float32 values to the raw gradient of a parameter, on any device: between execute_gradient and execute_optimizer_update.
@@ -4276,6 +4439,904 @@ class InferenceGraph(CompiledGraph):
         """
     def link(self, graphs: collections.abc.Sequence[InferenceGraph]) -> None: ...
 
+class NodePaddingPolicy:
+    """
+    Where windows lie. With k^ = (k - 1) dilation + 1 and p = -1, 0, 1 for valid_only, same, full, a source of n samples gives floor((n + p (k^ - 1) + stride - 1) / stride) results; what their windows span beyond the image lies outside of it as alignment says, an odd sample of centered windows where the remainder goes.
+    """
+
+    __hash__: typing.ClassVar[None]  # type: ignore[assignment]
+    def __copy__(self) -> NodePaddingPolicy: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __init__(
+        self,
+        extent: PaddingExtent | str = "same",
+        alignment: PaddingAlignment | str = "centered",
+        remainder: PaddingRemainder | str = "bottom_right",
+    ) -> None: ...
+    @property
+    def alignment(self) -> PaddingAlignment: ...
+    @property
+    def extent(self) -> PaddingExtent: ...
+    @property
+    def remainder(self) -> PaddingRemainder: ...
+
+class ImageNode:
+    """
+    An image that every run is given under `handle`; `size` is (channels, height, width), the batch comes with the graph. Results of filters are images, too. Equal handles are the same image. Raises InvalidArgument for an empty handle, ShapeError for a size below 1.
+    """
+    def __copy__(self) -> ImageNode: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __init__(self, handle: str, size: collections.abc.Sequence[int]) -> None: ...
+    def __repr__(self) -> str: ...
+    @property
+    def export_from_graph(self) -> bool:
+        """
+        A graph returns it even if it is none of its result images.
+        """
+    @export_from_graph.setter
+    def export_from_graph(self, value: bool) -> None: ...
+    @property
+    def handle(self) -> str:
+        """
+        The name of the image where a graph takes or returns it; empty for a result that was given none.
+        """
+    @handle.setter
+    def handle(self, value: str) -> None: ...
+    @property
+    def size(self) -> tuple[int, int, int]:
+        """
+        (channels, height, width).
+        """
+    @property
+    def stop_gradient(self) -> bool:
+        """
+        No gradient of training_graph() goes beyond this image.
+        """
+    @stop_gradient.setter
+    def stop_gradient(self, value: bool) -> None: ...
+
+class StateNode:
+    """
+    What a filter leaves for its gradient filter, and what that leaves for the data source. Obtained from filters.
+    """
+    def __copy__(self) -> StateNode: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    @property
+    def export_from_graph(self) -> bool:
+        """
+        A graph returns what is in it: of a convolution the gradients of weights and biases, of a normalization those of gamma and beta. Raises UnsupportedError for states that only the device can read.
+        """
+    @export_from_graph.setter
+    def export_from_graph(self, value: bool) -> None: ...
+    @property
+    def filter(self) -> FilterNode:
+        """
+        The filter that makes it.
+        """
+    @property
+    def label(self) -> str:
+        """
+        Of the filter: "convolution.state".
+        """
+
+class FilterNode:
+    """
+    A filter: source images and a result image. Handles of the same filter are equal.
+    """
+    def __copy__(self) -> FilterNode: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __repr__(self) -> str: ...
+    @typing.overload
+    def gradient_filter(self, source: ImageNode) -> GradientFilterNode:
+        """
+        The node that computes the gradient of this filter's source from that of its result, `source`: an image, or a list of one. Raises UnsupportedError for losses, gradient nodes and filters without a derivative, InvalidArgument for filters with several sources, whose gradients only gradient_filters() returns, and unless a list holds one image, ShapeError unless that has the result's size.
+        """
+    @typing.overload
+    def gradient_filter(
+        self, sources: collections.abc.Sequence[ImageNode]
+    ) -> GradientFilterNode:
+        """
+        The node that computes the gradient of this filter's source from that of its result, `source`: an image, or a list of one. Raises UnsupportedError for losses, gradient nodes and filters without a derivative, InvalidArgument for filters with several sources, whose gradients only gradient_filters() returns, and unless a list holds one image, ShapeError unless that has the result's size.
+        """
+    @typing.overload
+    def gradient_filters(self, source: ImageNode) -> list[GradientFilterNode]:
+        """
+        One gradient node per source, in the order of the sources. Raises what gradient_filter() does.
+        """
+    @typing.overload
+    def gradient_filters(
+        self, sources: collections.abc.Sequence[ImageNode]
+    ) -> list[GradientFilterNode]:
+        """
+        One gradient node per source, in the order of the sources. Raises what gradient_filter() does.
+        """
+    def training_graph(
+        self,
+        source_gradient: ImageNode | None = None,
+        node_handler: collections.abc.Callable[
+            [FilterNode, FilterNode | None, ImageNode, ImageNode], Any
+        ]
+        | None = None,
+    ) -> list[FilterNode]:
+        """
+        Makes gradient nodes of everything in front of this node, from the gradient of its result; without one from its result, which a LossNode or an InitialGradientNode made to be a gradient. Images that several filters read get the sum of their gradients. Returns the nodes whose results no other new node reads.
+
+        node_handler(gradient_node, inference_node, inference_source, gradient_source) is called once per new node; inference_node is None for a sum of gradients. Without a handler the gradient of an image has its handle. Raises InvalidArgument without a gradient to begin with, and what gradient_filters() does.
+        """
+    @property
+    def class_name(self) -> str:
+        """
+        "ConvolutionNode".
+        """
+    @property
+    def label(self) -> str:
+        """
+        Errors, reports and pictures use it. Empty: that of the class, with a number in the graph: "convolution", "convolution_2".
+        """
+    @label.setter
+    def label(self, value: str) -> None: ...
+    @property
+    def result_image(self) -> ImageNode: ...
+    @property
+    def result_state(self) -> StateNode | None:
+        """
+        The first of result_states, or None.
+        """
+    @property
+    def result_states(self) -> list[StateNode]: ...
+    @property
+    def source_images(self) -> list[ImageNode]: ...
+
+class GradientFilterNode(FilterNode):
+    """
+    The derivative of one filter: its result is the gradient of one source.
+    """
+    @property
+    def forward_filter(self) -> FilterNode:
+        """
+        The filter it is the gradient of.
+        """
+    @property
+    def is_secondary_source_filter(self) -> bool: ...
+    @property
+    def source_index(self) -> int:
+        """
+        Which source of that one.
+        """
+
+class TrainableNode(FilterNode):
+    """
+    A filter with weights of a data source.
+    """
+    @property
+    def training_style(self) -> TrainingStyle:
+        """
+        Who updates the weights, when the graph has their gradient: "gpu" (the device), "cpu" (the data source) or "none".
+        """
+    @training_style.setter
+    def training_style(self, arg1: TrainingStyle | str) -> None: ...
+
+class NodeConvolutionDescriptor:
+    """
+    Weights are (out, height, width, in / groups). Pairs are (height, width), or one integer. is_depthwise: a kernel for each channel; as many outputs as inputs, one group.
+    """
+
+    __hash__: typing.ClassVar[None]  # type: ignore[assignment]
+    def __copy__(self) -> NodeConvolutionDescriptor: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __init__(
+        self,
+        kernel_sizes: collections.abc.Sequence[int] | int,
+        input_feature_channels: int,
+        output_feature_channels: int,
+        *,
+        strides: collections.abc.Sequence[int] | int = (1, 1),
+        dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
+        groups: int = 1,
+        is_depthwise: bool = False,
+    ) -> None: ...
+    @property
+    def dilation_rates(self) -> tuple[int, int]: ...
+    @property
+    def groups(self) -> int: ...
+    @property
+    def input_feature_channels(self) -> int: ...
+    @property
+    def is_depthwise(self) -> bool: ...
+    @property
+    def kernel_sizes(self) -> tuple[int, int]: ...
+    @property
+    def output_feature_channels(self) -> int: ...
+    @property
+    def strides(self) -> tuple[int, int]: ...
+
+class ConvolutionNode(TrainableNode):
+    """
+    y[o,i,j] = bias[o] + sum_{c,u,v} w[o,u,v,c] x[c, i sY + u dY - top, j sX + v dX - left]. `weights` is a data source. Raises ShapeError, InvalidArgument, and what the data source's descriptor does.
+    """
+    def __init__(
+        self,
+        source: ImageNode,
+        weights: Any,
+        *,
+        padding: NodePaddingPolicy
+        | PaddingExtent
+        | typing.Literal["same", "valid", "full"] = "same",
+        label: str = "",
+    ) -> None: ...
+
+class FullyConnectedNode(TrainableNode):
+    """
+    A convolution whose kernel covers the whole image: (out, 1, 1).
+    """
+    def __init__(self, source: ImageNode, weights: Any, *, label: str = "") -> None: ...
+
+class ConvolutionTransposeNode(TrainableNode):
+    """
+    y[o, i sY + u dY - top, j sX + v dX - left] += w[o,u,v,c] x[c,i,j]: the kernel as it is, not turned. A source of n samples gives (n - 1) stride + 1 + p (k^ - 1), p as in PaddingPolicy. With the state of a convolution the result has the size of that one's source, and its padding. No groups.
+    """
+    @typing.overload
+    def __init__(
+        self,
+        source: ImageNode,
+        weights: Any,
+        *,
+        padding: NodePaddingPolicy
+        | PaddingExtent
+        | typing.Literal["same", "valid", "full"] = "same",
+        label: str = "",
+    ) -> None: ...
+    @typing.overload
+    def __init__(
+        self,
+        source: ImageNode,
+        weights: Any,
+        *,
+        convolution_gradient_state: StateNode,
+        label: str = "",
+    ) -> None: ...
+
+class BatchNormalizationNode(TrainableNode):
+    """
+    gamma (x - mean) / sqrt(variance + epsilon) + beta per channel: statistics of the batch where the graph has the gradient of this filter, else those of the data source.
+    """
+    def __init__(
+        self, source: ImageNode, data_source: Any, *, label: str = ""
+    ) -> None: ...
+
+class InstanceNormalizationNode(TrainableNode):
+    """
+    Statistics of each image and channel; otherwise as BatchNormalizationNode.
+    """
+    def __init__(
+        self, source: ImageNode, data_source: Any, *, label: str = ""
+    ) -> None: ...
+
+class GroupNormalizationNode(TrainableNode):
+    """
+    Statistics of each image and group of channels; otherwise as BatchNormalizationNode.
+    """
+    def __init__(
+        self, source: ImageNode, data_source: Any, *, label: str = ""
+    ) -> None: ...
+
+class PoolingMaxNode(FilterNode):
+    """
+    The largest sample of each window; the gradient goes to the first of equals. stride: the size of the filter. Raises InvalidArgument without a filter_size.
+    """
+    def __init__(
+        self,
+        source: ImageNode,
+        filter_size: collections.abc.Sequence[int] | int | None = None,
+        stride: collections.abc.Sequence[int] | int | None = None,
+        *,
+        kernel_sizes: collections.abc.Sequence[int] | int | None = None,
+        strides: collections.abc.Sequence[int] | int | None = None,
+        padding: NodePaddingPolicy
+        | PaddingExtent
+        | typing.Literal["same", "valid", "full"] = "valid",
+        label: str = "",
+    ) -> None: ...
+
+class DilatedPoolingMaxNode(FilterNode):
+    """
+    As PoolingMaxNode.
+    """
+    def __init__(
+        self,
+        source: ImageNode,
+        filter_size: collections.abc.Sequence[int] | int | None = None,
+        stride: collections.abc.Sequence[int] | int | None = None,
+        *,
+        kernel_sizes: collections.abc.Sequence[int] | int | None = None,
+        strides: collections.abc.Sequence[int] | int | None = None,
+        padding: NodePaddingPolicy
+        | PaddingExtent
+        | typing.Literal["same", "valid", "full"] = "valid",
+        dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
+        label: str = "",
+    ) -> None: ...
+
+class PoolingAverageNode(FilterNode):
+    """
+    The mean of each window: "clamp" divides by the samples inside the image, "zero" by all.
+    """
+    def __init__(
+        self,
+        source: ImageNode,
+        filter_size: collections.abc.Sequence[int] | int | None = None,
+        stride: collections.abc.Sequence[int] | int | None = None,
+        *,
+        kernel_sizes: collections.abc.Sequence[int] | int | None = None,
+        strides: collections.abc.Sequence[int] | int | None = None,
+        padding: NodePaddingPolicy
+        | PaddingExtent
+        | typing.Literal["same", "valid", "full"] = "valid",
+        edge_mode: ImageEdgeMode | str = "clamp",
+        label: str = "",
+    ) -> None: ...
+
+class PoolingL2NormNode(FilterNode):
+    """
+    The root of the sum of squares; gradient g x / y, 0 where y is 0.
+    """
+    def __init__(
+        self,
+        source: ImageNode,
+        filter_size: collections.abc.Sequence[int] | int | None = None,
+        stride: collections.abc.Sequence[int] | int | None = None,
+        *,
+        kernel_sizes: collections.abc.Sequence[int] | int | None = None,
+        strides: collections.abc.Sequence[int] | int | None = None,
+        padding: NodePaddingPolicy
+        | PaddingExtent
+        | typing.Literal["same", "valid", "full"] = "valid",
+        label: str = "",
+    ) -> None: ...
+
+class NeuronDescriptor:
+    """
+    A function of one element; its formula is NeuronType's. prelu_data: one number per channel.
+    """
+    def __copy__(self) -> NeuronDescriptor: ...
+    def __init__(
+        self,
+        type: NeuronType | str,
+        a: float = 0.0,
+        b: float = 0.0,
+        c: float = 0.0,
+        prelu_data: ArrayLike | None = None,
+    ) -> None: ...
+    @property
+    def a(self) -> float: ...
+    @property
+    def b(self) -> float: ...
+    @property
+    def c(self) -> float: ...
+    @property
+    def prelu_data(self) -> list[float]: ...
+    @property
+    def type(self) -> NeuronType: ...
+
+class NeuronNode(FilterNode):
+    """
+    A function of one element. Raises InvalidArgument for parameters that it does not take.
+    """
+    @typing.overload
+    def __init__(
+        self, source: ImageNode, descriptor: NeuronDescriptor, *, label: str = ""
+    ) -> None: ...
+    @typing.overload
+    def __init__(
+        self,
+        source: ImageNode,
+        type: NeuronType | str,
+        a: float = 0.0,
+        b: float = 0.0,
+        c: float = 0.0,
+        *,
+        prelu_data: ArrayLike | None = None,
+        label: str = "",
+    ) -> None: ...
+    @property
+    def descriptor(self) -> NeuronDescriptor: ...
+
+class AbsoluteNode(NeuronNode):
+    """
+    |x|; the slope at 0 is 0.
+    """
+    def __init__(self, source: ImageNode, *, label: str = "") -> None: ...
+
+class LinearNode(NeuronNode):
+    """
+    a x + b
+    """
+    def __init__(
+        self, source: ImageNode, a: float = 1.0, b: float = 0.0, *, label: str = ""
+    ) -> None: ...
+
+class ReLUNode(NeuronNode):
+    """
+    x >= 0 ? x : a x; the slope at 0 is 1.
+    """
+    def __init__(
+        self, source: ImageNode, a: float = 0.0, *, label: str = ""
+    ) -> None: ...
+
+class PReLUNode(NeuronNode):
+    """
+    x >= 0 ? x : a x with an a per channel.
+    """
+    def __init__(
+        self, source: ImageNode, data: ArrayLike, *, label: str = ""
+    ) -> None: ...
+
+class ReLUNNode(NeuronNode):
+    """
+    min(x >= 0 ? x : a x, b); the slope at b is 0.
+    """
+    def __init__(
+        self, source: ImageNode, a: float = 1.0, b: float = 6.0, *, label: str = ""
+    ) -> None: ...
+
+class SigmoidNode(NeuronNode):
+    """
+    1 / (1 + exp(-x))
+    """
+    def __init__(self, source: ImageNode, *, label: str = "") -> None: ...
+
+class HardSigmoidNode(NeuronNode):
+    """
+    clamp(a x + b, 0, 1); the slope at both ends is a.
+    """
+    def __init__(
+        self, source: ImageNode, a: float = 0.2, b: float = 0.5, *, label: str = ""
+    ) -> None: ...
+
+class TanHNode(NeuronNode):
+    """
+    a tanh(b x)
+    """
+    def __init__(
+        self, source: ImageNode, a: float = 1.0, b: float = 1.0, *, label: str = ""
+    ) -> None: ...
+
+class SoftPlusNode(NeuronNode):
+    """
+    a ln(1 + exp(b x))
+    """
+    def __init__(
+        self, source: ImageNode, a: float = 1.0, b: float = 1.0, *, label: str = ""
+    ) -> None: ...
+
+class SoftSignNode(NeuronNode):
+    """
+    x / (1 + |x|)
+    """
+    def __init__(self, source: ImageNode, *, label: str = "") -> None: ...
+
+class ELUNode(NeuronNode):
+    """
+    x >= 0 ? x : a (exp(x) - 1)
+    """
+    def __init__(
+        self, source: ImageNode, a: float = 1.0, *, label: str = ""
+    ) -> None: ...
+
+class PowerNode(NeuronNode):
+    """
+    (a x + b)^c
+    """
+    def __init__(
+        self, source: ImageNode, a: float, b: float, c: float, *, label: str = ""
+    ) -> None: ...
+
+class ExponentialNode(NeuronNode):
+    """
+    c^(a x + b); c = -1 stands for e.
+    """
+    def __init__(
+        self,
+        source: ImageNode,
+        a: float = 1.0,
+        b: float = 0.0,
+        c: float = -1.0,
+        *,
+        label: str = "",
+    ) -> None: ...
+
+class LogarithmNode(NeuronNode):
+    """
+    The logarithm of a x + b to base c; c = -1 stands for e.
+    """
+    def __init__(
+        self,
+        source: ImageNode,
+        a: float = 1.0,
+        b: float = 0.0,
+        c: float = -1.0,
+        *,
+        label: str = "",
+    ) -> None: ...
+
+class GeLUNode(NeuronNode):
+    """
+    x Phi(x), Phi the normal distribution.
+    """
+    def __init__(self, source: ImageNode, *, label: str = "") -> None: ...
+
+class CrossChannelNormalizationNode(FilterNode):
+    """
+    x / (delta + alpha / k * sum x^2)^beta over k channels.
+    """
+    def __init__(
+        self,
+        source: ImageNode,
+        kernel_size: int = 5,
+        *,
+        alpha: float = 1.0,
+        beta: float = 5.0,
+        delta: float = 1.0,
+        label: str = "",
+    ) -> None: ...
+
+class SpatialNormalizationNode(FilterNode):
+    """
+    x / (delta + alpha / k^2 * sum x^2)^beta over k times k pixels.
+    """
+    def __init__(
+        self,
+        source: ImageNode,
+        kernel_size: int = 5,
+        *,
+        alpha: float = 1.0,
+        beta: float = 5.0,
+        delta: float = 1.0,
+        label: str = "",
+    ) -> None: ...
+
+class LocalContrastNormalizationNode(FilterNode):
+    """
+    pm + ps (x - p0 mean) / (delta + alpha variance)^beta, with mean and variance of the pixels of the window that are inside the image.
+    """
+    def __init__(
+        self,
+        source: ImageNode,
+        kernel_sizes: collections.abc.Sequence[int] | int = (5, 5),
+        *,
+        alpha: float = 1.0,
+        beta: float = 0.5,
+        delta: float = 0.0009765625,
+        p0: float = 1.0,
+        pm: float = 0.0,
+        ps: float = 1.0,
+        label: str = "",
+    ) -> None: ...
+
+class SoftMaxNode(FilterNode):
+    """
+    Over the channels of each pixel.
+    """
+    def __init__(self, source: ImageNode, *, label: str = "") -> None: ...
+
+class LogSoftMaxNode(FilterNode):
+    """
+    Over the channels of each pixel.
+    """
+    def __init__(self, source: ImageNode, *, label: str = "") -> None: ...
+
+class AdditionNode(FilterNode):
+    """
+    clamp(primary_scale x + secondary_scale y + bias, minimum_value, maximum_value). Strides are of (channels, height, width): one of 0 reads the first element of its axis everywhere, and the gradient is their sum; axes of 1 and more elements ask for it. The gradient is 0 where the result is clamped.
+    """
+    def __init__(
+        self,
+        left: ImageNode,
+        right: ImageNode,
+        *,
+        primary_scale: float = 1.0,
+        secondary_scale: float = 1.0,
+        bias: float = 0.0,
+        primary_strides: collections.abc.Sequence[int] = (1, 1, 1),
+        secondary_strides: collections.abc.Sequence[int] = (1, 1, 1),
+        minimum_value: float = -3.4028234663852886e38,
+        maximum_value: float = 3.4028234663852886e38,
+        label: str = "",
+    ) -> None: ...
+
+class SubtractionNode(FilterNode):
+    """
+    x - y; otherwise as AdditionNode.
+    """
+    def __init__(
+        self,
+        left: ImageNode,
+        right: ImageNode,
+        *,
+        primary_scale: float = 1.0,
+        secondary_scale: float = 1.0,
+        bias: float = 0.0,
+        primary_strides: collections.abc.Sequence[int] = (1, 1, 1),
+        secondary_strides: collections.abc.Sequence[int] = (1, 1, 1),
+        minimum_value: float = -3.4028234663852886e38,
+        maximum_value: float = 3.4028234663852886e38,
+        label: str = "",
+    ) -> None: ...
+
+class MultiplicationNode(FilterNode):
+    """
+    x y; otherwise as AdditionNode.
+    """
+    def __init__(
+        self,
+        left: ImageNode,
+        right: ImageNode,
+        *,
+        primary_scale: float = 1.0,
+        secondary_scale: float = 1.0,
+        bias: float = 0.0,
+        primary_strides: collections.abc.Sequence[int] = (1, 1, 1),
+        secondary_strides: collections.abc.Sequence[int] = (1, 1, 1),
+        minimum_value: float = -3.4028234663852886e38,
+        maximum_value: float = 3.4028234663852886e38,
+        label: str = "",
+    ) -> None: ...
+
+class DivisionNode(FilterNode):
+    """
+    x / y; otherwise as AdditionNode. Without a gradient, as in MPSNN: multiply by a PowerNode of c = -1.
+    """
+    def __init__(
+        self,
+        left: ImageNode,
+        right: ImageNode,
+        *,
+        primary_scale: float = 1.0,
+        secondary_scale: float = 1.0,
+        bias: float = 0.0,
+        primary_strides: collections.abc.Sequence[int] = (1, 1, 1),
+        secondary_strides: collections.abc.Sequence[int] = (1, 1, 1),
+        minimum_value: float = -3.4028234663852886e38,
+        maximum_value: float = 3.4028234663852886e38,
+        label: str = "",
+    ) -> None: ...
+
+class DropoutNode(FilterNode):
+    """
+    x m / keep_probability, m 1 with that probability, else 0, anew in each run; with a stride of 0 one m for the whole axis. mask_strides are of (channels, height, width).
+    """
+    def __init__(
+        self,
+        source: ImageNode,
+        keep_probability: float = 0.5,
+        *,
+        seed: int = 0,
+        mask_strides: collections.abc.Sequence[int] = (1, 1, 1),
+        label: str = "",
+    ) -> None: ...
+
+class ConcatenationNode(FilterNode):
+    """
+    Channels one after the other. All sources but the last have a multiple of 4 channels: MPSNN fills up others with channels of its own.
+    """
+    def __init__(
+        self, sources: collections.abc.Sequence[ImageNode], *, label: str = ""
+    ) -> None: ...
+
+class ReshapeNode(FilterNode):
+    """
+    The same elements in the order (height, width, channels), as result_size: (channels, height, width).
+    """
+    def __init__(
+        self,
+        source: ImageNode,
+        result_size: collections.abc.Sequence[int],
+        *,
+        label: str = "",
+    ) -> None: ...
+
+class PadNode(FilterNode):
+    """
+    Samples before and after the image, (channels, height, width).
+    """
+    def __init__(
+        self,
+        source: ImageNode,
+        before: collections.abc.Sequence[int],
+        after: collections.abc.Sequence[int],
+        *,
+        edge_mode: ImageEdgeMode | str = "zero",
+        fill_value: float = 0.0,
+        label: str = "",
+    ) -> None: ...
+
+class ReductionNode(FilterNode):
+    """
+    Only the gradient of "spatial_mean" exists. `weight` is that of "feature_channels_sum".
+    """
+    def __init__(
+        self,
+        source: ImageNode,
+        reduction: ImageReduction | str,
+        weight: float = 1.0,
+        *,
+        label: str = "",
+    ) -> None: ...
+
+class UpsamplingNearestNode(FilterNode):
+    """
+    Each pixel scale_y times scale_x times.
+    """
+    def __init__(
+        self, source: ImageNode, scale_x: int, scale_y: int, *, label: str = ""
+    ) -> None: ...
+
+class UpsamplingBilinearNode(FilterNode):
+    """
+    Between pixels, scale_x times as wide and scale_y times as high.
+    """
+    def __init__(
+        self,
+        source: ImageNode,
+        scale_x: int,
+        scale_y: int,
+        aligns_corners: bool = False,
+        *,
+        label: str = "",
+    ) -> None: ...
+
+class BilinearScaleNode(FilterNode):
+    """
+    Bilinear, to any size (height, width); without a gradient.
+    """
+    def __init__(
+        self,
+        source: ImageNode,
+        output_size: collections.abc.Sequence[int] | int,
+        *,
+        label: str = "",
+    ) -> None: ...
+
+class GramMatrixCalculationNode(FilterNode):
+    """
+    y[c, 1, f] = alpha sum x[f] x[c] over the pixels: (channels, 1, channels).
+    """
+    def __init__(
+        self, source: ImageNode, alpha: float = 1.0, *, label: str = ""
+    ) -> None: ...
+
+class NodeLossDescriptor:
+    """
+    Formulas are those of traingraph.losses; classes are channels. reduction: "none", "sum" or "mean" of the loss of each image.
+    """
+    def __copy__(self) -> NodeLossDescriptor: ...
+    def __init__(
+        self,
+        type: LossType | str,
+        reduction: ReductionType | str = "none",
+        weight: float = 1.0,
+        label_smoothing: float = 0.0,
+        epsilon: float = 1e-07,
+        delta: float = 1.0,
+        number_of_classes: int = 1,
+    ) -> None: ...
+    @property
+    def delta(self) -> float: ...
+    @property
+    def epsilon(self) -> float: ...
+    @property
+    def label_smoothing(self) -> float: ...
+    @property
+    def number_of_classes(self) -> int: ...
+    @property
+    def reduction(self) -> ReductionType: ...
+    @property
+    def type(self) -> LossType: ...
+    @property
+    def weight(self) -> float: ...
+
+class LossNode(FilterNode):
+    """
+    The result is the gradient of the loss by `source`, element by element, not divided by anything; the loss is loss_image. `labels` and `weights`, if any, have the source's size; weights may have its loss's.
+    """
+    def __init__(
+        self,
+        source: ImageNode,
+        labels: ImageNode,
+        descriptor: NodeLossDescriptor,
+        weights: ImageNode | None = None,
+        *,
+        label: str = "",
+    ) -> None: ...
+    @property
+    def loss_image(self) -> ImageNode:
+        """
+        (1, 1, 1) of each image, or, without a reduction, one per element, and of losses that sum over classes one per pixel. Exported.
+        """
+
+class ForwardLossNode(FilterNode):
+    """
+    The result is the loss, see LossNode.loss_image. Its gradient is that of the prediction; the plural calls give only that too: labels have none.
+    """
+    def __init__(
+        self,
+        source: ImageNode,
+        labels: ImageNode,
+        descriptor: NodeLossDescriptor,
+        weights: ImageNode | None = None,
+        *,
+        label: str = "",
+    ) -> None: ...
+
+class InitialGradientNode(FilterNode):
+    """
+    Ones of the size of `source`: the gradient of a loss by itself, which a training graph begins with.
+    """
+    def __init__(self, source: ImageNode, *, label: str = "") -> None: ...
+
+class NodeGraph:
+    """
+    Everything that `result_images` depend on, as it is now, compiled for a device; nodes may change or go afterwards. Weights are read from the data sources once.
+
+    A run computes all images, then each data source with training style "gpu" has its weights updated on the device, and each with "cpu" by its update(), by gradients that are sums over the batch. The next run has the new weights. Runs are in the order of calls, which may come from any thread.
+
+    batch_size: the most images of a run. results_are_needed, by result image: what only an image that is not needed depends on is left out, updates of weights stay. Raises InvalidArgument for images without a source, two of one handle, and data sources that have no weights or no way to be updated, UnsupportedError naming the node, DeviceError, and what data sources raise.
+    """
+    def __init__(
+        self,
+        device: Device | DeviceType | str,
+        result_images: collections.abc.Sequence[ImageNode],
+        *,
+        batch_size: int = 1,
+        results_are_needed: collections.abc.Sequence[bool] | None = None,
+    ) -> None: ...
+    def execute(
+        self,
+        source_images: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        | None = None,
+        *,
+        batch_size: int = 0,
+        synchronous: bool = False,
+        profiling: bool = False,
+        per_layer_profiling: bool = False,
+        completion_handler: collections.abc.Callable[[Execution], Any] | None = None,
+        outputs_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        | None = None,
+    ) -> Execution:
+        """
+        Enqueues a run on arrays (batch, channels, height, width), by handle. Where data sources are updated on the host the call waits for the run and the updates, raises their errors, and then calls the completion handler. Raises InvalidArgument, ShapeError, DTypeError for data that do not fit.
+        """
+    def parameters(self, data_source: Any) -> dict[str, NDArray[Any]]:
+        """
+        The same of a normalization: "gamma" and "beta" where the data source has them, of batch normalization "mean" and "variance". Empty when the graph does not have the data source.
+        """
+    def reload_from_data_sources(self) -> None:
+        """
+        Reads all data sources again; waits for the runs in flight.
+        """
+    def weights(self, data_source: Any) -> dict[str, NDArray[Any]]:
+        """
+        Copies of "weights" (out, height, width, in / groups) and, where the data source has some, "biases" as they are on the device, waiting for the runs in flight. Raises InvalidArgument when the graph does not have the data source.
+        """
+    @property
+    def compiled(self) -> TrainingGraph:
+        """
+        The graph as the device sees it: memory, reports, profiles, pictures.
+        """
+    @property
+    def result_handles(self) -> list[str]:
+        """
+        Names of what a run returns: result images first, then exported images and states. An image has its handle, else the label of its filter; a state's are "label.weights" and "label.biases", or "label.gamma" and "label.beta".
+        """
+    @property
+    def source_image_handles(self) -> list[str]:
+        """
+        Handles of what a run is given, in the order in which nodes were made.
+        """
+
 def num_threads() -> int:
     """
     Threads of the device "cpu". At first OMP_NUM_THREADS where that is set, else the processors of the affinity mask, or as many as the CPU quota of the container pays for, whichever is less.
@@ -4284,6 +5345,13 @@ def num_threads() -> int:
 def set_num_threads(count: int) -> None:
     """
     For graphs that are compiled from now on; those that are compiled keep their device, and share no parameters with graphs on the new one. Raises InvalidArgument unless 1 <= count <= 1024.
+    """
+
+def summarized_dot_description(
+    result_images: collections.abc.Sequence[ImageNode],
+) -> str:
+    """
+    Graphviz text of everything that the images depend on: boxes are filters, round ones gradient filters, dashed edges lead from a filter to its gradient.
     """
 
 OP_NAMES: tuple[str, ...]

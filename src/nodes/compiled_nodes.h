@@ -51,7 +51,9 @@ struct CompiledNodes {
 /// Gives the tensors the values of their data source. Throws InvalidArgument
 /// and ShapeError naming it.
 void load_weights(const WeightSource& source);
-/// The same, and notes which values there are.
+/// The same of what update() changed: running statistics are the device's.
+void load_updated_weights(const WeightSource& source);
+/// All, and notes which values there are.
 void load_weights_first(WeightSource& source);
 
 std::shared_ptr<CompiledNodes> compile_nodes(

@@ -36,13 +36,24 @@ void update_on_host(const WeightSource& source,
           ? source.convolution->update(
                 {gradient("weights"), gradient("biases")})
           : source.normalization->update({gradient("gamma"), gradient("beta")});
-  if (is_updated) return load_weights(source);
+  if (is_updated) return load_updated_weights(source);
   throw DeviceError({.op = "update",
                      .node = source.label,
                      .what = "the data source could not update its weights",
                      .expected = "true",
                      .got = "false",
                      .hint = {}});
+}
+
+template <class Run>
+Execution run_and_update(CompiledNodes& nodes, const Run& run) {
+  const std::scoped_lock lock(nodes.host_updates);
+  Execution execution = run();
+  const std::vector<OutputView> outputs = execution.result().outputs();
+  for (const WeightSource& source : nodes.sources) {
+    if (source.style == TrainingStyle::CPU) update_on_host(source, outputs);
+  }
+  return execution;
 }
 
 }  // namespace
@@ -68,11 +79,12 @@ Execution Graph::execute(DataList source_images,
                : nodes.graph.execute_forward(source_images, {}, {}, with);
   };
   if (!nodes.updates_on_host()) return run(options);
-  const std::scoped_lock lock(nodes.host_updates);
-  Execution execution = run(options);
-  const std::vector<OutputView> outputs = execution.result().outputs();
-  for (const WeightSource& source : nodes.sources) {
-    if (source.style == TrainingStyle::CPU) update_on_host(source, outputs);
+  ExecuteOptions without_handler = options;
+  without_handler.completion_handler = {};
+  Execution execution =
+      run_and_update(nodes, [&] { return run(without_handler); });
+  if (options.completion_handler) {
+    execution.add_done_callback(options.completion_handler);
   }
   return execution;
 }

@@ -91,6 +91,15 @@ void load_weights(const WeightSource& source) {
   });
 }
 
+void load_updated_weights(const WeightSource& source) {
+  with_loaded(source, [&] {
+    for (const RoleValues& given : values_of(source)) {
+      const std::string_view role = given.role;
+      if (role != "mean" && role != "variance") set_values(source, given);
+    }
+  });
+}
+
 void load_weights_first(WeightSource& source) {
   with_loaded(source, [&] {
     for (const RoleValues& given : values_of(source)) {

@@ -167,6 +167,11 @@ std::vector<GradientFilterNode> FilterNode::gradient_filters(
   return gradient_filters(only(*state_, sources));
 }
 
+GradientFilterNode GradientFilterNode::from(const FilterNode& node) {
+  const bool is_one = node && node.state()->forward() != nullptr;
+  return is_one ? GradientFilterNode(node.state()) : GradientFilterNode();
+}
+
 FilterNode GradientFilterNode::forward_filter() const {
   return FilterNode(gradient_state(*state()).of());
 }

@@ -13,7 +13,9 @@ std::vector<FilterState*> filters_behind(const std::vector<ImageNode>& images) {
     if (filter == nullptr || !seen.insert(filter).second) return;
     found.push_back(filter);
   };
-  for (const ImageNode& image : images) visit(image.state()->producer);
+  for (const ImageNode& image : images) {
+    if (image) visit(image.state()->producer);
+  }
   for (std::size_t i = 0; i < found.size(); ++i) {
     const FilterState& filter = *found[i];
     visit(filter.forward());

@@ -25,6 +25,7 @@ FORKED = """
                    "reason_unavailable"},
         "ExecutionResult": {"loss", "has_loss", "execution_time", "layer_times",
                             "result", "outputs", "output", "losses"},
+        "NodeGraph": {"source_image_handles", "result_handles"},
         "Tensor": {"tensor_id", "descriptor", "shape", "data_type", "image",
                    "random", "batch_axis", "sequence", "sequences"},
         "TensorData": {"immutable", "bytes", "length", "is_immutable"},
@@ -34,7 +35,11 @@ FORKED = """
     run = step()
     result = run.result()
     array = np.zeros((2, 3), np.float32)
+    kernel = tg.nodes.ConvolutionData(np.zeros((1, 1, 1, 1), np.float32))
+    image = tg.nodes.ImageNode("image", (1, 2, 3))
+    convolution = tg.nodes.ConvolutionNode(image, kernel)
     objects = {
+        "NodeGraph": tg.nodes.Graph("cpu", [convolution.result_image]),
         "Graph": graph,
         "TrainingGraph": training,
         "InferenceGraph": tg.InferenceGraph([graph]),
@@ -69,6 +74,7 @@ FORKED = """
         "gradient_tensor": (x,),
         "gradient": (weights,),
         "gradient_data": (weights, dense),
+        "set_gradient": (weights, weights),
         "set_gradient_data": (weights, array),
         "source_gradient_tensors": (dense,),
         "result_gradient_tensors": (dense,),
@@ -78,6 +84,8 @@ FORKED = """
         ("Tensor", "bind_optimizer_data"): ([],),
         "quantized": ("int8", 1.0, 0),
         "dequantized": ("float32", 1.0, 0),
+        ("NodeGraph", "weights"): (kernel,),
+        ("NodeGraph", "parameters"): (tg.nodes.NormalizationData(1),),
         "with_gpu_devices": (["gpu"],),
         "add_done_callback": (print,),
     }
@@ -135,6 +143,7 @@ def test_everything_that_is_bound_releases_the_gil(run_script: RunScript) -> Non
         "Graph convolution_2d released",
         "Tensor label released",
         "Execution done released",
+        "NodeGraph execute released",
     ):
         assert expected in called
 

@@ -56,8 +56,8 @@ class TRAINGRAPH_API ConvolutionDataSource {
   /// sources of a graph have the same one.
   virtual OptimizerPtr optimizer() const { return nullptr; }
   /// TrainingStyle::CPU: changes what weights() and bias_terms() return; they
-  /// are read again before the next run. False: fails the run. Called on a
-  /// thread of the device.
+  /// are read again before the next run. False: execute() throws DeviceError.
+  /// Called within execute(); must not wait for the graph.
   virtual bool update(const ConvolutionGradients& gradients);
 };
 

@@ -49,8 +49,8 @@ class TRAINGRAPH_API Graph {
 
   /// Enqueues a run on images (batch, channels, height, width), by handle.
   /// Throws InvalidArgument, ShapeError, DTypeError for data that do not fit.
-  /// Where data sources are updated on the host the call waits for the run
-  /// before it, and the completion handler comes after the updates.
+  /// Where data sources are updated on the host the call waits for the run and
+  /// the updates, throws their errors, and then calls the completion handler.
   Execution execute(DataList source_images, const ExecuteOptions& options = {});
 
   /// Reads all data sources again; waits for the runs in flight.
@@ -73,5 +73,11 @@ class TRAINGRAPH_API Graph {
  private:
   std::shared_ptr<CompiledNodes> state_;
 };
+
+/// Graphviz text of everything that the images depend on: boxes are filters,
+/// round ones gradient filters, dashed edges lead from a filter to its
+/// gradient.
+TRAINGRAPH_API std::string summarized_dot_description(
+    const std::vector<ImageNode>& result_images);
 
 }  // namespace traingraph::nodes

@@ -32,7 +32,7 @@ class GradientFilterNode;
 struct ImageSize {
   std::int64_t feature_channels = 1, height = 1, width = 1;
   bool operator==(const ImageSize&) const = default;
-  std::string to_string() const;
+  TRAINGRAPH_API std::string to_string() const;
 };
 
 class TRAINGRAPH_API ImageNode {
@@ -151,6 +151,8 @@ class TRAINGRAPH_API GradientFilterNode : public FilterNode {
  public:
   GradientFilterNode() = default;
   using FilterNode::FilterNode;
+  /// The same node; empty unless it is a gradient filter.
+  static GradientFilterNode from(const FilterNode& node);
   /// The filter it is the gradient of, and which of its sources.
   FilterNode forward_filter() const;
   int source_index() const;
