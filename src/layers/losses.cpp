@@ -6,6 +6,7 @@
 
 #include "layers/layer_builder.h"
 #include "layers/validate.h"
+#include "ops/loss_shapes.h"
 
 namespace traingraph {
 namespace {
@@ -46,8 +47,7 @@ void LossDescriptor::validate() const {
                  kOp, "ignore_index", "a number that fits into 32 bits",
                  std::to_string(ignore_index));
 
-  const bool has_classes = loss_type == LossType::SoftmaxCrossEntropy ||
-                           loss_type == LossType::CategoricalCrossEntropy;
+  const bool has_classes = sums_over_classes(loss_type);
   const LossDescriptor unset;
   const std::string type(to_string(loss_type));
   if (!has_classes && loss_type != LossType::SigmoidCrossEntropy) {
@@ -79,11 +79,9 @@ Loss::Loss(LossType type, LossDescriptor options, Tensor weights,
       weights_(std::move(weights)),
       class_weights_(std::move(class_weights)) {
   descriptor_.validate();
-  const bool has_classes = type == LossType::SoftmaxCrossEntropy ||
-                           type == LossType::CategoricalCrossEntropy;
-  require_option(has_classes || !class_weights_, kOp, "class_weights",
-                 "none: " + std::string(to_string(type)) + " has no classes",
-                 "a tensor");
+  require_option(
+      sums_over_classes(type) || !class_weights_, kOp, "class_weights",
+      "none: " + std::string(to_string(type)) + " has no classes", "a tensor");
 }
 
 std::vector<Tensor> Loss::extra_sources() const {
