@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/axes.h"
 #include "layers/normalization.h"
 #include "layers/validate.h"
 
