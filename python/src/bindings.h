@@ -100,10 +100,22 @@ class WithoutGil {
 /// An argument that is an integer: numpy.float32(2.7) is an error, not 2.
 inline py::arg whole(const char* name) { return py::arg(name).noconvert(); }
 
+/// In a forked child nothing is deleted: threads that are not there may hold
+/// the locks.
+bool has_lost_device_threads();
+
 template <class Function>
 auto without_gil(Function&& function) {
   const WithoutGil released;
   return std::forward<Function>(function)();
+}
+
+/// What `make` makes of memory alone, which may take long. It needs no device,
+/// so that a forked child may make some.
+template <class Make>
+auto made_without_gil(Make&& make) {
+  return has_lost_device_threads() ? make()
+                                   : without_gil(std::forward<Make>(make));
 }
 
 /// For messages.
@@ -142,10 +154,6 @@ auto never_waits(Result (Class::*method)(Args...) const) {
     return (self.*method)(std::forward<Args>(args)...);
   };
 }
-
-/// In a forked child nothing is deleted: threads that are not there may hold
-/// the locks.
-bool has_lost_device_threads();
 
 struct DeleteWithoutGil {
   template <class Type>

@@ -10,11 +10,16 @@ gives up the GIL, or is listed in NEVER_WAITS.
 from __future__ import annotations
 
 import os
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
+import traingraph as tg
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .conftest import RunScript
 
 FORKED = """
@@ -174,3 +179,31 @@ def test_reading_a_graph_beside_a_compile(run_script: RunScript) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["over"]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: tg.Tensor.random((1000, 1000), "orthogonal"),
+        lambda: tg.Tensor((1000, 1000), random_initializer="orthogonal"),
+        lambda: tg.Tensor.sequence(1, 1000, 1000, random_initializer="orthogonal"),
+        lambda: tg.layers.FullyConnected(1000, 1000, initializer="orthogonal"),
+    ],
+)
+def test_others_run_while_values_are_made(make: Callable[[], object]) -> None:
+    """A third of a second of arithmetic, in which this thread looks about."""
+    begins, is_over = threading.Event(), threading.Event()
+
+    def run() -> None:
+        begins.set()
+        make()
+        is_over.set()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    begins.wait()
+    looks = 0
+    while not is_over.wait(0.001):
+        looks += 1
+    thread.join()
+    assert looks > 10
