@@ -34,7 +34,8 @@ std::vector<LayerHolder> layers_of(const Graph& self) {
 }
 
 constexpr const char* kNodeDoc =
-    "Adds a node and returns its first result.\n\n"
+    "Adds a node and returns its first result; result_tensors(layer) has all, "
+    "as of a layer that splits or that returns its states.\n\n"
     "disable_update: the optimizer skips this layer's parameters; gradients "
     "still flow. loss_labels: labels of a loss layer. Raises ShapeError, "
     "DTypeError or InvalidArgument naming the layer, StateError when the graph "

@@ -690,7 +690,7 @@ class Tensor:
         axis: int | None = None,
     ) -> Tensor:
         """
-        The reverse of quantized(), to float32: (q - bias) * scale.
+        The reverse of quantized(): (q - bias) * scale, of a tensor of int8, uint8 or int32. type is what the new tensor holds: float32, and nothing else. Raises as quantized() does.
         """
     def numpy(self) -> NDArray[Any]:
         """
@@ -704,7 +704,7 @@ class Tensor:
         axis: int | None = None,
     ) -> Tensor:
         """
-        A new tensor of integers, int8, uint8 or int32, from float32: round(x / scale) + bias, ties to even, saturated to the type; NaN becomes the bias. Of the newest values, at once: no node of a graph. scale and bias are numbers, or with `axis` have one for each index on it. Raises StateError without values, DTypeError, ShapeError, InvalidArgument.
+        A new tensor of integers from float32; type is int8, uint8 or int32: round(x / scale) + bias, ties to even, saturated to the type; NaN becomes the bias. Of the newest values, at once: no node of a graph. scale and bias are numbers, or with `axis` have one for each index on it. Raises StateError without values, DTypeError, ShapeError, InvalidArgument.
         """
     def set_data(self, data: ArrayLike) -> None:
         """
@@ -1906,7 +1906,7 @@ class Embedding(Layer):
     """
     (S) -> (S, embedding_dimension) for indices, int32 or int64, of any shape S of up to 7 axes; see Gather for those out of range.
 
-    Weights are (embedding_count, embedding_dimension), have axes of size 1 besides, or are any other shape of as many elements, which costs a copy a step and excludes maximum_norm. Those not given are created: N(0, 1), or as `initializer` says. The options are EmbeddingDescriptor's. Raises InvalidArgument, ShapeError or DTypeError.
+    Weights are (embedding_count, embedding_dimension), have axes of size 1 besides, or are any other shape of as many elements, which costs a copy a step and excludes maximum_norm. Those not given are created: N(0, 1), or as `initializer` says. Weights of two axes, (count, dimension), need no sizes besides. The options are EmbeddingDescriptor's. Raises InvalidArgument, ShapeError or DTypeError.
     """
     @staticmethod
     def supports_data_type(
@@ -1927,8 +1927,8 @@ class Embedding(Layer):
     @typing.overload
     def __init__(
         self,
-        embedding_count: int,
-        embedding_dimension: int,
+        embedding_count: int | None = None,
+        embedding_dimension: int | None = None,
         padding_index: int | None = None,
         maximum_norm: float | None = None,
         p_norm: float = 2.0,
@@ -2609,7 +2609,7 @@ class Log(Loss):
 
 class YOLOLossDescriptor:
     """
-    anchor_boxes: (A, 2), the width and height of each anchor, in cells.
+    anchor_boxes: (A, 2), the width and height of each anchor, in cells; 2 A numbers with anchor_box_count, which is A. Raises InvalidArgument.
     """
 
     should_rescore: bool
@@ -3533,7 +3533,7 @@ class Graph:
         loss_labels: collections.abc.Sequence[Tensor] | None = None,
     ) -> Tensor:
         """
-        Adds a node and returns its first result.
+        Adds a node and returns its first result; result_tensors(layer) has all, as of a layer that splits or that returns its states.
 
         disable_update: the optimizer skips this layer's parameters; gradients still flow. loss_labels: labels of a loss layer. Raises ShapeError, DTypeError or InvalidArgument naming the layer, StateError when the graph was compiled.
         """
@@ -3546,7 +3546,7 @@ class Graph:
         loss_labels: collections.abc.Sequence[Tensor] | None = None,
     ) -> Tensor:
         """
-        Adds a node and returns its first result.
+        Adds a node and returns its first result; result_tensors(layer) has all, as of a layer that splits or that returns its states.
 
         disable_update: the optimizer skips this layer's parameters; gradients still flow. loss_labels: labels of a loss layer. Raises ShapeError, DTypeError or InvalidArgument naming the layer, StateError when the graph was compiled.
         """

@@ -17,6 +17,7 @@
 
 #include "base/format.h"
 #include "ops/batch_rules.h"
+#include "ops/elementwise_parameters.h"
 #include "ops/registry.h"
 #include "ops/rnn_gates.h"
 #include "ops/shape_rules.h"
@@ -99,6 +100,14 @@ void require_activations(const ShapeContext& ctx) {
     ctx.require_attribute(
         std::isfinite(activation.a) && std::isfinite(activation.b),
         "parameters of an activation are out of range", "finite numbers",
+        std::string(to_string(activation.type)) + " with a " +
+            format_value(activation.a) + ", b " + format_value(activation.b));
+    // As LstmAttrs and ActivationAttrs have them by default.
+    const auto is_unset = [](float value) { return value == 0 || value == 1; };
+    ctx.require_attribute(
+        (uses_a(activation.type) || is_unset(activation.a)) &&
+            (uses_b(activation.type) || is_unset(activation.b)),
+        "an activation does not use its parameters", "1",
         std::string(to_string(activation.type)) + " with a " +
             format_value(activation.a) + ", b " + format_value(activation.b));
   }

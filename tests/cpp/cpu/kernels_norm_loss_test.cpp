@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 
+#include "ops/loss_options.h"
 #include "support/run_op.h"
 
 namespace traingraph::testing {
@@ -145,12 +146,12 @@ TEST_P(Loss, ValueAndGradientMatchTheDefinition) {
        {ReductionType::None, ReductionType::Sum, ReductionType::Mean}) {
     SCOPED_TRACE(std::string(to_string(type)) + " " +
                  std::string(to_string(reduction)) + weights_shape.to_string());
-    const LossAttrs attrs{.type = type,
-                          .reduction = reduction,
-                          .weight = 1.5f,
-                          .label_smoothing = 0.25f,
-                          .epsilon = 1e-3f,
-                          .delta = 0.75f};
+    const LossAttrs attrs = without_unused(LossAttrs{.type = type,
+                                                     .reduction = reduction,
+                                                     .weight = 1.5f,
+                                                     .label_smoothing = 0.25f,
+                                                     .epsilon = 1e-3f,
+                                                     .delta = 0.75f});
     const auto loss = [&](const Values& y) {
       Values losses = element_losses(attrs, shape, y, t);
       for (std::size_t i = 0; i < losses.size(); ++i) {

@@ -2,6 +2,7 @@
 // Cases of the losses: every type, reduction, option and form of weights, and
 // loss_gradient as a forward op.
 #include "ops/cases.h"
+#include "ops/loss_options.h"
 
 namespace traingraph::testing {
 namespace {
@@ -83,6 +84,7 @@ std::vector<LossAttrs> options_of(LossType type, ReductionType reduction) {
   LossAttrs scaled = plain;
   scaled.weight = -1.5f;
   scaled.label_smoothing = 0.2f;
+  scaled = without_unused(scaled);
   LossAttrs classes = scaled;
   classes.class_count = 7;
   switch (type) {

@@ -216,7 +216,7 @@ def test_yolo_descriptor() -> None:
     assert kept.minimum_iou_for_object_presence == 0.5
     assert kept.maximum_iou_for_object_absence == 0.25
     np.testing.assert_array_equal(
-        Losses.YOLOLossDescriptor([1, 2, 3, 4]).anchor_boxes, boxes
+        Losses.YOLOLossDescriptor([1, 2, 3, 4], 2).anchor_boxes, boxes
     )
     with pytest.raises(tg.InvalidArgument, match="anchor_boxes"):
         Losses.YOLOLossDescriptor(boxes, 3)
