@@ -9,7 +9,8 @@
 namespace traingraph {
 namespace {
 
-constexpr std::size_t kParameter = 0, kGradient = 1, kIndices = 1;
+constexpr std::size_t kParameter = 0, kGradient = 1;  // of an update
+constexpr std::size_t kTokens = 0, kIndices = 1;      // of the gradient
 
 bool is_update(const Node& node) {
   const OpKind kind = node.op->kind;
@@ -103,14 +104,16 @@ class Readers {
 };
 
 /// A row that is looked up goes through memory twice: to catch up and to be
-/// updated.
+/// updated. Rows take the gradients of tokens as they are stored.
 bool pays(const Program& program, const Node& gradient, const Node& update) {
   const Shape& shape = program.desc(update.inputs[kParameter]).shape;
   const std::int64_t num_tokens =
       program.desc(gradient.inputs[kIndices]).shape.num_elements();
   const std::int64_t num_rows = shape.num_elements() / shape.back();
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-  return num_rows <= kMost && num_tokens <= num_rows / 2;
+  const DataType type = program.desc(gradient.inputs[kTokens]).data_type;
+  return type == DataType::Float32 && num_rows <= kMost &&
+         num_tokens <= num_rows / 2;
 }
 
 }  // namespace

@@ -107,20 +107,17 @@ void lower_deferred_update(NodeLowering& update, NodeLowering& gradient) {
   const int sums = update.scratch(checked_bytes<float>(
       checked_multiply(notes.most_found, plan.width, "scratch"), "scratch"));
   update.describe(kLayout);
-  const DataType type = gradient.input_desc(kTokens).data_type;
-  visit_float_type(gradient, type, [&]<class T>(T) {
-    update.emit_rows(
-        held,
-        [=](std::span<std::byte* const> args,
-            std::shared_ptr<DeferredRows>& shared) -> BoundKernel {
-          return [=, table = std::static_pointer_cast<Table>(shared),
-                  tokens = typed<T>(args[tokens]), rates = floats(args[rates]),
-                  sums = floats(args[sums])] {
-            add_tokens_of(table->plan, table->found, tokens, sums);
-            table->update(rates, divides, sums);
-          };
-        });
-  });
+  update.emit_rows(held,
+                   [=](std::span<std::byte* const> args,
+                       std::shared_ptr<DeferredRows>& shared) -> BoundKernel {
+                     return [=, table = std::static_pointer_cast<Table>(shared),
+                             tokens = floats(args[tokens]),
+                             rates = floats(args[rates]),
+                             sums = floats(args[sums])] {
+                       add_tokens_of(table->plan, table->found, tokens, sums);
+                       table->update(rates, divides, tokens, sums);
+                     };
+                   });
 }
 
 }  // namespace traingraph::cpu

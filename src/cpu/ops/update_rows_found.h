@@ -17,6 +17,7 @@ struct RowsFound {
   std::int32_t* number_of_token;
   std::int64_t* rows;
   std::int32_t* times;
+  std::int32_t* first_token = nullptr;  // of each row; -1: of padding
   std::int32_t count = 0;
 
   template <class I>
@@ -34,10 +35,18 @@ struct RowsFound {
         number_of_row[row] = number;
         rows[number] = row;
         times[number] = 0;
+        if (first_token) {
+          first_token[number] = is_padding ? -1 : static_cast<std::int32_t>(k);
+        }
       }
       ++times[number];
       if (!is_padding) number_of_token[k] = number;
     }
+  }
+
+  /// Is the gradient of row number `n` that of one token? Then it needs no sum.
+  bool is_single(std::int64_t n) const {
+    return first_token && times[n] == 1 && first_token[n] >= 0;
   }
 
   /// By how often row number `n` was looked up.
@@ -48,7 +57,7 @@ struct RowsFound {
   }
 };
 
-/// Adds up the gradients of each row's tokens.
+/// Adds up the gradients of each row's tokens, but of single ones.
 template <class T>
 void add_tokens_of(const EmbeddingPlan& plan, const RowsFound& found,
                    const T* gradient, float* sums) {
@@ -57,12 +66,14 @@ void add_tokens_of(const EmbeddingPlan& plan, const RowsFound& found,
       std::max<std::int64_t>(1, kCheapGrain / plan.num_tokens);
   parallel_for(width, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int32_t n = 0; n < found.count; ++n) {
+      if (found.is_single(n)) continue;
       std::fill(sums + n * width + begin, sums + n * width + end, 0.0f);
     }
     for (std::int64_t k = 0; k < plan.num_tokens; ++k) {
-      if (found.number_of_token[k] < 0) continue;
+      const std::int32_t n = found.number_of_token[k];
+      if (n < 0 || found.is_single(n)) continue;
       const T* from = gradient + k * width;
-      float* to = sums + found.number_of_token[k] * width;
+      float* to = sums + n * width;
       for (std::int64_t i = begin; i < end; ++i) {
         to[i] += static_cast<float>(from[i]);
       }

@@ -43,7 +43,7 @@ struct Notes {
     const auto of = [](std::size_t size, std::int64_t count) {
       return checked_multiply(size, static_cast<std::size_t>(count), "notes");
     };
-    const std::size_t found = of(12, most_found);
+    const std::size_t found = of(16, most_found);
     const std::size_t of_rows = checked_add(of(8, num_rows), found, "notes");
     return checked_add(of_rows, of(4, num_tokens), "notes");
   }
@@ -53,11 +53,12 @@ struct Notes {
     return {.number_of_row = times + most_found,
             .number_of_token = times + most_found + num_rows,
             .rows = rows,
-            .times = times};
+            .times = times,
+            .first_token = times + most_found + num_rows + num_tokens};
   }
   /// Steps that each row has taken.
   std::uint32_t* taken(std::byte* at) const {
-    return typed<std::uint32_t>(at + 12 * most_found + 4 * num_rows +
+    return typed<std::uint32_t>(at + 16 * most_found + 4 * num_rows +
                                 4 * num_tokens);
   }
 };
@@ -77,8 +78,10 @@ class Table : public DeferredRows {
     found.find(plan, at, /*finds_padding=*/true);
     catch_up_found();
   }
-  /// `sums` of what was found, in its order.
-  virtual void update(const float* rates, bool divides, float* sums) = 0;
+  /// `gradient` of the tokens, and `sums` of the rows that were found, in their
+  /// order.
+  virtual void update(const float* rates, bool divides, const float* gradient,
+                      float* sums) = 0;
 
   const EmbeddingPlan plan;
   RowsFound found;
@@ -118,7 +121,8 @@ class TableOf final : public Table {
     is_behind = false;
   }
 
-  void update(const float* rates, bool divides, float* sums) override {
+  void update(const float* rates, bool divides, const float* gradient,
+              float* sums) override {
     const Step step(attrs_, rates, /*scale=*/nullptr);
     log_[num_steps_++ % kMostSteps] = step;
     parallel_for(
@@ -129,7 +133,10 @@ class TableOf final : public Table {
             if (n + kAhead < last) fetch_row(found.rows[n + kAhead]);
             float* const sum = sums + n * plan.width;
             if (divides) found.divide(plan, n, sum);
-            move_row(local, found.rows[n], sum);
+            const bool is_single = found.is_single(n);
+            move_row(
+                local, found.rows[n],
+                is_single ? gradient + found.first_token[n] * plan.width : sum);
           }
         },
         /*multiple=*/1);
@@ -145,7 +152,7 @@ class TableOf final : public Table {
  private:
   static constexpr float kNoRates[kNumRates] = {};
   /// Rows that take one step each while one comes from memory.
-  static constexpr std::int64_t kAhead = 4;
+  static constexpr std::int64_t kAhead = 8;
 
   void catch_up_found() override { catch_up_rows(found.rows, 0, found.count); }
 
@@ -168,8 +175,9 @@ class TableOf final : public Table {
         /*multiple=*/1);
   }
 
-  /// Asks for a row while another one is computed: rows lie anywhere.
-  void fetch_row(std::int64_t row) const {
+  /// Asks for a row while another one is computed: rows lie anywhere. Always
+  /// inlined, since a compiler takes a call that only asks for one of no use.
+  [[gnu::always_inline]] void fetch_row(std::int64_t row) const {
     constexpr std::int64_t kLine = 16;  // floats
     const std::int64_t first = row * plan.width;
     for (std::int64_t i = first; i < first + plan.width; i += kLine) {
@@ -221,7 +229,8 @@ class TableOf final : public Table {
     for (float*& slot : slots) slot += row * plan.width;
 #pragma omp simd
     for (std::int64_t i = 0; i < plan.width; ++i) {
-      apply(step, gradient[i], p[i], slots, i);
+      // As a sum that begins with 0: there is no -0.
+      apply(step, 0.0f + gradient[i], p[i], slots, i);
     }
   }
 
