@@ -43,6 +43,7 @@ constexpr const char* kNodeDoc =
 }  // namespace
 
 void bind_graph(py::module_& m) {
+  bind_recurrent_descriptors(m);
   Handle<Graph> graph(
       m, "Graph",
       "Which layer consumes which tensors. Training and inference graphs made "
@@ -120,6 +121,7 @@ void bind_graph(py::module_& m) {
           py::arg("copy_from"), py::arg("reduction_type") = "none",
           "A copy of `copy_from` with those of `source` where `indices` name; "
           "see layers.Scatter.");
+  bind_recurrent_ops(graph);
   graph
       .def_property_readonly("layers", &layers_of,
                              "Every layer once, in the order of its first "
