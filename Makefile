@@ -85,7 +85,8 @@ build/.newest_onednn: $(VENV)/.ready tools/check_newest_onednn.py \
 	mkdir -p build && touch $@
 
 demo: build/.demo
-	set -e; for example in digits vision_transformer characters vector_quantization; do \
+	set -e; for example in digits vision_transformer characters vector_quantization \
+	  filter_nodes; do \
 	  python examples/python/$$example.py; \
 	done
 

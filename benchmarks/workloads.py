@@ -49,6 +49,18 @@ class LSTM:
 
 
 @dataclass(frozen=True)
+class GRU:
+    """(N, T, in) -> (N, hidden): the last state; gates reset, update, candidate, the
+    reset gate after the recurrent product.
+
+    One bias: the second one that some systems have stays at zero.
+    """
+
+    fan_in: int
+    hidden: int
+
+
+@dataclass(frozen=True)
 class Embed:
     """Indices (N, T) -> (N, T, width): rows of a table. The first layer."""
 
@@ -157,6 +169,9 @@ def _values_of(layer: object, random: np.random.Generator) -> list[np.ndarray]:
         case LSTM(fan_in, hidden):
             weights = [uniform(4 * hidden, fan_in), uniform(4 * hidden, hidden)]
             return [*weights, np.zeros(4 * hidden, np.float32)]
+        case GRU(fan_in, hidden):
+            weights = [uniform(3 * hidden, fan_in), uniform(3 * hidden, hidden)]
+            return [*weights, np.zeros(3 * hidden, np.float32)]
         case Embed(count, width):
             return [random.standard_normal((count, width), dtype=np.float32)]
         case Attention(width):
@@ -242,6 +257,19 @@ WORKLOADS = {
         sample=(64, 128),
         batch=32,
         block=10,
+    ),
+    "gru": Workload(
+        (GRU(128, 256), Dense(256, 10)),
+        sample=(64, 128),
+        batch=32,
+        block=10,
+    ),
+    "gru-stream": Workload(
+        (GRU(32, 64), Dense(64, 10)),
+        sample=(16, 32),
+        batch=1,
+        threads=1,
+        block=500,
     ),
     "transformer": Workload(
         (

@@ -20,13 +20,25 @@ inline constexpr bool kArgReductionPicksFirstOfTies = true;
 /// MPSGraph's rint rounds halves to even; its round does not.
 inline constexpr bool kRintRoundsHalfToEven = true;
 
-/// MPSGraph's LSTM and its gradients are as documented, where they can say what
-/// a node does; else, and without this, steps are composed of plain ops.
+/// MPSGraph's LSTM, GRU and single gate and their gradients are as documented,
+/// where they can say what a node does; else, and without this, steps are
+/// composed of plain ops.
 inline constexpr bool kMpsLstmIsReliable = true;
+inline constexpr bool kMpsGruIsReliable = true;
+inline constexpr bool kMpsSingleGateIsReliable = true;
 
-/// Its gradients read the source only for those of the input weights, which
-/// ours never passes. It gets another tensor of the same shape.
-inline constexpr bool kLstmGradientIgnoresTheSource = true;
+/// Their gradients read the source only for those of the input weights, which
+/// ours never pass. They get another tensor of the same shape.
+inline constexpr bool kRnnGradientsIgnoreTheSource = true;
+
+/// The GRU's flipZ means h = (1 - z) h' + z o, as the comment of the op says;
+/// that of the property says the opposite.
+inline constexpr bool kGruFlipsAsTheOpSays = true;
+
+/// The RNN ops' hard sigmoid is 0.2 x + 0.5 within 0 and 1, as Apple's neuron
+/// has it by default. Not documented, so until a machine confirmed it such
+/// gates are composed.
+inline constexpr bool kRnnHardSigmoidIsKnown = false;
 
 /// Buffers of a placement heap lie at heap base + offset for the host too.
 /// Checked whenever a heap is made.

@@ -26,7 +26,7 @@ ALLOWED: dict[str, set[str]] = {
     "ops": {PUBLIC, "base", "graph"},
     "autodiff": {PUBLIC, "base", "graph", "ops"},
     "layers": {PUBLIC, "base", "graph", "ops", "autodiff"},
-    "nodes": {PUBLIC, "base", "graph", "ops", "autodiff"},
+    "nodes": {PUBLIC, "base", "graph", "ops", "autodiff", "layers"},
     "compiler": {PUBLIC, "base", "graph", "ops", "autodiff", "layers", "nodes"},
     "runtime": {PUBLIC, "nodes", *CORE},
     "cpu": {PUBLIC, "nodes", *CORE},

@@ -36,7 +36,8 @@ SHARED: dict[str, set[str]] = {
         "errors_test",
         "extreme_sizes_test", "gradient_edges_test", "gradient_rules_test",
         "huge_windows_test", "nonfinite_test", "op_cases_test",
-        "result_types_test", "shape_rules_test", "sweep_test", "window_test",
+        "result_types_test", "shape_rules_test", "sweep_test", "unused_options_test",
+        "window_test",
     },
 }  # fmt: skip
 SOURCES = re.compile(

@@ -32,7 +32,7 @@ HEADER = """\
 
 # Added last, for it would also hold back the formatter: what a generated stub
 # does otherwise, docstrings above all.
-NOQA = "# ruff: noqa: ICN001, PYI011, PYI021, PYI029, PYI044, RUF022\n"
+NOQA = "# ruff: noqa: ICN001, PYI011, PYI021, PYI029, PYI044, PYI054, RUF022\n"
 
 
 def raw_stub() -> str:

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jax import lax
 from workloads import (
     GELU,
+    GRU,
     LSTM,
     Add,
     Attention,
@@ -54,6 +55,8 @@ def _apply_one(layer: object, x: jax.Array, values: list, running: list) -> jax.
             return x + values.pop(0) if bias else x
         case LSTM(_, hidden):
             return _last_state(x, hidden, *(values.pop(0) for _ in range(3)))
+        case GRU(_, hidden):
+            return _last_state_of_gru(x, hidden, *(values.pop(0) for _ in range(3)))
         case Embed():
             return values.pop(0)[x]
         case Attention(_, heads):
@@ -105,6 +108,24 @@ def _last_state(
 
     zeros = jnp.zeros((len(x), hidden))
     return lax.scan(step, (zeros, zeros), projected)[0][0]
+
+
+def _last_state_of_gru(
+    x: jax.Array,
+    hidden: int,
+    weights: jax.Array,
+    recurrent: jax.Array,
+    bias: jax.Array,
+) -> jax.Array:
+    projected = (x @ weights + bias).swapaxes(0, 1)
+
+    def step(h: jax.Array, u: jax.Array) -> tuple:
+        r, z, n = jnp.split(u, 3, axis=1)
+        to_r, to_z, to_n = jnp.split(h @ recurrent, 3, axis=1)
+        r, z = jax.nn.sigmoid(r + to_r), jax.nn.sigmoid(z + to_z)
+        return (1 - z) * jnp.tanh(n + r * to_n) + z * h, None
+
+    return lax.scan(step, jnp.zeros((len(x), hidden)), projected)[0]
 
 
 def _attention(

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 from workloads import (
     GELU,
+    GRU,
     LSTM,
     Add,
     Attention,
@@ -49,6 +50,18 @@ class LastState(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.lstm(x)[1][0][0]
+
+
+class LastStateOfGRU(nn.Module):
+    """The same of a GRU."""
+
+    def __init__(self, fan_in: int, hidden: int) -> None:
+        super().__init__()
+        self.gru = nn.GRU(fan_in, hidden, batch_first=True)
+        self.gru.bias_hh_l0.requires_grad_(requires_grad=False).zero_()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.gru(x)[1][0]
 
 
 class SelfAttention(nn.Module):
@@ -106,6 +119,8 @@ def _module(layer: object) -> nn.Module:
             return SameConv(fan_in, fan_out, kernel, stride, bias=bias)
         case LSTM(fan_in, hidden):
             return LastState(fan_in, hidden)
+        case GRU(fan_in, hidden):
+            return LastStateOfGRU(fan_in, hidden)
         case Embed(count, width):
             return nn.Embedding(count, width)
         case Attention(width, heads):

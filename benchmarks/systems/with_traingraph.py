@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from workloads import (
     GELU,
+    GRU,
     LSTM,
     Add,
     Attention,
@@ -66,6 +67,19 @@ def _add_one(graph: tg.Graph, layer: object, x: tg.Tensor, values: list) -> tg.T
                 biases=[biases],
             )
             return graph.reshape((x.shape[0], hidden), graph.node(lstm, x))
+        case GRU(fan_in, hidden):
+            weights, hidden_weights, biases = (values.pop(0) for _ in range(3))
+            gru = tg.layers.GRU(
+                fan_in,
+                hidden,
+                returns_sequences=False,
+                input_weights=[weights],
+                hidden_weights=[hidden_weights],
+                biases=[biases],
+            )
+            for second in gru.secondary_biases_parameters or []:
+                second.is_updatable = False
+            return graph.reshape((x.shape[0], hidden), graph.node(gru, x))
         case Embed(count, width):
             table = tg.layers.Embedding(count, width, weights=values.pop(0))
             return graph.node(table, x)

@@ -19,8 +19,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
-from sklearn.datasets import load_digits
-from sklearn.model_selection import train_test_split
+from scans import load_data
 
 import traingraph as tg
 
@@ -31,15 +30,6 @@ BATCH = 60  # of all runs: linked graphs read each other's memory
 CODES, WIDTH = 64, 16  # rows of the codebook; four of them are an image
 LEARNING_RATE = 3e-3
 SEED = 1
-
-
-def load_data() -> list[np.ndarray]:
-    """Images (n, 1, 8, 8) in [0, 1]: train, test."""
-    digits = load_digits()
-    images = (digits.images / 16).astype(np.float32)[:, None]
-    return train_test_split(
-        images, test_size=0.2, random_state=0, stratify=digits.target
-    )
 
 
 @dataclass
@@ -218,7 +208,7 @@ def main() -> None:
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
 
-    train, test = load_data()
+    train, test, _, _ = load_data()
     tg.Platform.set_rng_seed(SEED)
     net = Network(options.device)
     history: dict[str, list[float]] = {"training": [], "held out": []}

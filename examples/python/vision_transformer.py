@@ -12,30 +12,14 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import matplotlib as mpl
 import numpy as np
-from sklearn.datasets import load_digits
-from sklearn.model_selection import train_test_split
+from scans import BATCH, load_data, plot, predict
 
 import traingraph as tg
 
-mpl.use("Agg")
-from matplotlib import pyplot as plt
-
-BATCH = 64
 PATCHES, WIDTH, HEADS, LAYERS = 16, 64, 4, 2
 LEARNING_RATE = 3e-3
 SEED = 1
-
-
-def load_data() -> tuple[np.ndarray, ...]:
-    """Images (n, 1, 8, 8) in [0, 1] and one-hot labels (n, 10): train, test."""
-    digits = load_digits()
-    images = (digits.images / 16).astype(np.float32)[:, None]
-    labels = np.eye(10, dtype=np.float32)[digits.target]
-    return train_test_split(
-        images, labels, test_size=0.2, random_state=0, stratify=digits.target
-    )
 
 
 def shifted(images: np.ndarray, random: np.random.Generator) -> np.ndarray:
@@ -129,38 +113,6 @@ def train_epoch(
     return total / len(order)
 
 
-def predict(net: Network, images: np.ndarray) -> np.ndarray:
-    classes = []
-    for start in range(0, len(images), BATCH):
-        batch = images[start : start + BATCH]
-        run = net.inference.execute({"image": batch}, batch_size=len(batch))
-        classes.append(run.result().outputs["logits"].argmax(axis=1))
-    return np.concatenate(classes)
-
-
-def plot(
-    path: Path,
-    history: dict[str, list[float]],
-    images: np.ndarray,
-    truth: np.ndarray,
-    predicted: np.ndarray,
-) -> None:
-    figure, axes = plt.subplots(1, 2, figsize=(10, 6), gridspec_kw={"bottom": 0.35})
-    epochs = np.arange(1, len(history["loss"]) + 1)
-    axes[0].semilogy(epochs, history["loss"])
-    axes[0].set(title="training loss", xlabel="epoch")
-    axes[1].plot(epochs, history["accuracy"])
-    axes[1].set(title="held-out accuracy (%)", xlabel="epoch", ylim=(80, 100))
-    wrong = np.flatnonzero(predicted != truth)[:8]
-    for i, sample in enumerate(wrong):
-        axis = figure.add_axes((0.05 + 0.115 * i, 0.04, 0.1, 0.16))
-        axis.imshow(images[sample, 0], cmap="gray_r")
-        axis.set_title(f"{truth[sample]}, not {predicted[sample]}", fontsize=9)
-        axis.axis("off")
-    figure.savefig(path, dpi=120)
-    plt.close(figure)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--epochs", type=int, default=30)
@@ -181,7 +133,7 @@ def main() -> None:
         start = time.perf_counter()
         loss = train_epoch(net, train_images, train_labels, epoch, options.epochs)
         seconds += time.perf_counter() - start
-        predicted = predict(net, test_images)
+        predicted = predict(net.inference, test_images)
         accuracy = 100 * float(np.mean(predicted == truth))
         history["loss"].append(loss)
         history["accuracy"].append(accuracy)

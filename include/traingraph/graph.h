@@ -12,6 +12,7 @@
 #include "traingraph/layer.h"
 #include "traingraph/op_attrs.h"
 #include "traingraph/phase.h"
+#include "traingraph/rnn.h"
 #include "traingraph/tensor.h"
 
 namespace traingraph {
@@ -64,6 +65,54 @@ class TRAINGRAPH_API Graph {
   Tensor scatter(std::int64_t dimension, const Tensor& source,
                  const Tensor& indices, const Tensor& copy_from,
                  ReductionType reduction_type = ReductionType::None);
+
+  // MPSGraph's recurrent ops, as rnn.h and docs/recurrent.md describe them. The
+  // source is (T, N, I), or (T, N, D G H) without an input weight; the
+  // recurrent weight (G H, H), with two directions (2, G H, H).
+
+  /// The states (T, N, D H); when training also the training state (T, N,
+  /// D 3 H).
+  std::vector<Tensor> gru(const Tensor& source, const Tensor& recurrent_weight,
+                          const GRUInputs& inputs = {},
+                          const GRUDescriptor& descriptor = {},
+                          std::string name = {});
+  /// Gradients of source, recurrent weight, input weight, bias, initial state
+  /// and secondary bias, without those of inputs that are absent. All inputs
+  /// and the descriptor are those of gru(); `state_gradient` is that of the
+  /// last states, (N, D H), or empty.
+  std::vector<Tensor> gru_gradients(
+      const Tensor& source, const Tensor& recurrent_weight,
+      const Tensor& source_gradient, const Tensor& z_state,
+      const Tensor& output_fwd, const Tensor& state_gradient = {},
+      const GRUInputs& inputs = {}, const GRUDescriptor& descriptor = {},
+      std::string name = {});
+  /// The states; with `produce_cell` the cells; when training the training
+  /// state (T, N, D 4 H).
+  std::vector<Tensor> lstm(const Tensor& source, const Tensor& recurrent_weight,
+                           const LSTMInputs& inputs = {},
+                           const LSTMOpDescriptor& descriptor = {},
+                           std::string name = {});
+  /// Gradients of source, recurrent weight, input weight, bias, peephole,
+  /// initial state and initial cell, without those of inputs that are absent.
+  std::vector<Tensor> lstm_gradients(
+      const Tensor& source, const Tensor& recurrent_weight,
+      const Tensor& source_gradient, const Tensor& z_state,
+      const Tensor& cell_output_fwd, const Tensor& state_gradient = {},
+      const Tensor& cell_gradient = {}, const LSTMInputs& inputs = {},
+      const LSTMOpDescriptor& descriptor = {}, std::string name = {});
+  /// The states; when training the training state (T, N, D H), which is what
+  /// the activation gets.
+  std::vector<Tensor> single_gate_rnn(
+      const Tensor& source, const Tensor& recurrent_weight,
+      const SingleGateRNNInputs& inputs = {},
+      const SingleGateRNNDescriptor& descriptor = {}, std::string name = {});
+  /// Gradients of source, recurrent weight, input weight, bias and initial
+  /// state, without those of inputs that are absent.
+  std::vector<Tensor> single_gate_rnn_gradients(
+      const Tensor& source, const Tensor& recurrent_weight,
+      const Tensor& source_gradient, const Tensor& z_state,
+      const Tensor& state_gradient = {}, const SingleGateRNNInputs& inputs = {},
+      const SingleGateRNNDescriptor& descriptor = {}, std::string name = {});
 
   /// Every layer once, in the order of its first node.
   std::vector<LayerPtr> layers() const;

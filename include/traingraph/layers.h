@@ -26,6 +26,7 @@
 #include "traingraph/layers/normalization.h"         // IWYU pragma: export
 #include "traingraph/layers/padding.h"               // IWYU pragma: export
 #include "traingraph/layers/pooling.h"               // IWYU pragma: export
+#include "traingraph/layers/recurrent.h"             // IWYU pragma: export
 #include "traingraph/layers/reduction.h"             // IWYU pragma: export
 #include "traingraph/layers/sample_normalization.h"  // IWYU pragma: export
 #include "traingraph/layers/softmax.h"               // IWYU pragma: export

@@ -14,6 +14,8 @@
 //                            : delta (|e| - delta / 2)
 //   CosineDistance           1 - sum(y t) per sample; give unit vectors
 //   Log                      -t ln(y + epsilon) - (1 - t) ln(1 - y + epsilon)
+//   KullbackLeiblerDivergence  t (ln t - y), y the logarithm of a probability;
+//                            0 where t is 0
 // multiplied by `weight` and by the weights. Reduction crosses the batch: Sum
 // and Mean give shape (1). Mean divides by the number of elements; for the two
 // class losses by N * H * W, for CosineDistance by N. None gives the element
@@ -120,6 +122,7 @@ TRAINGRAPH_LOSS(Hinge);
 TRAINGRAPH_LOSS(Huber);
 TRAINGRAPH_LOSS(CosineDistance);
 TRAINGRAPH_LOSS(Log);
+TRAINGRAPH_LOSS(KullbackLeiblerDivergence);
 
 #undef TRAINGRAPH_LOSS
 #undef TRAINGRAPH_CLASS_LOSS

@@ -159,17 +159,16 @@ struct ClipScaleAttrs {
 #undef TRAINGRAPH_UPDATE_FIELDS
 
 /// Any op's attributes.
-using Attributes =
-    std::variant<NoAttrs, ActivationAttrs, ArithmeticAttrs, CompareAttrs,
-                 CastAttrs, FillAttrs, DropoutAttrs, MatMulAttrs,
-                 Convolution2dAttrs, Convolution2dGradientAttrs, Pool2dAttrs,
-                 AveragePool2dAttrs, AveragePool2dGradientAttrs, BatchNormAttrs,
-                 SampleNormAttrs, SoftmaxAttrs, ReduceAttrs, ShapeAttrs,
-                 LstmAttrs, TransposeAttrs, AxisAttrs, SplitAttrs, SliceAttrs,
-                 SliceGradientAttrs, PadAttrs, ScatterAttrs, EmbeddingAttrs,
-                 EmbeddingGradientAttrs, LossAttrs, YoloLossAttrs,
-                 AttentionAttrs, UpsampleAttrs, SgdUpdateAttrs, AdamUpdateAttrs,
-                 RmspropUpdateAttrs, ClipScaleAttrs>;
+using Attributes = std::variant<
+    NoAttrs, ActivationAttrs, ArithmeticAttrs, CompareAttrs, CastAttrs,
+    FillAttrs, DropoutAttrs, MatMulAttrs, Convolution2dAttrs,
+    Convolution2dGradientAttrs, Pool2dAttrs, AveragePool2dAttrs,
+    AveragePool2dGradientAttrs, BatchNormAttrs, SampleNormAttrs, SoftmaxAttrs,
+    ReduceAttrs, ShapeAttrs, LstmAttrs, GruAttrs, SingleGateAttrs,
+    TransposeAttrs, AxisAttrs, SplitAttrs, SliceAttrs, SliceGradientAttrs,
+    PadAttrs, ScatterAttrs, EmbeddingAttrs, EmbeddingGradientAttrs, LossAttrs,
+    YoloLossAttrs, AttentionAttrs, UpsampleAttrs, SgdUpdateAttrs,
+    AdamUpdateAttrs, RmspropUpdateAttrs, ClipScaleAttrs>;
 
 /// One entry per row of ops.inc.
 enum class OpKind : std::int32_t {

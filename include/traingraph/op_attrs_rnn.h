@@ -7,10 +7,12 @@
 
 namespace traingraph {
 
-/// Gate blocks are contiguous on the gate axis, in the order input, forget,
-/// cell, output, or, with `forget_gate_last`, input, cell, forget, output.
-/// `reverse`: from the last step to the first. `a` and `b` are the parameters
-/// of the activation before them; `activation` is that of the cell.
+// Gate blocks are contiguous on the gate axis. `reverse`: from the last step to
+// the first. `a` and `b` are the parameters of the activation before them.
+
+/// Blocks in the order input, forget, cell, output, or, with
+/// `forget_gate_last`, input, cell, forget, output. `activation` is that of the
+/// cell.
 struct LstmAttrs {
   bool reverse = false;
   bool forget_gate_last = false;
@@ -37,6 +39,43 @@ struct LstmAttrs {
       TRAINGRAPH_FIELD(output_gate_a), TRAINGRAPH_FIELD(output_gate_b),
       TRAINGRAPH_FIELD(activation), TRAINGRAPH_FIELD(activation_a),
       TRAINGRAPH_FIELD(activation_b))
+};
+
+/// Blocks in the order update, reset, output, or, with `reset_gate_first`,
+/// reset, update, output. The output gate's value is the candidate.
+struct GruAttrs {
+  bool reverse = false;
+  bool reset_gate_first = false;
+  /// The reset gate multiplies what the recurrent product gives, else what it
+  /// reads.
+  bool reset_after = false;
+  /// The update gate is the share of the candidate, else of the state before.
+  bool flip_z = false;
+  ActivationType update_gate_activation = ActivationType::Sigmoid;
+  float update_gate_a = 1, update_gate_b = 1;
+  ActivationType reset_gate_activation = ActivationType::Sigmoid;
+  float reset_gate_a = 1, reset_gate_b = 1;
+  ActivationType output_gate_activation = ActivationType::Tanh;
+  float output_gate_a = 1, output_gate_b = 1;
+  TRAINGRAPH_FIELDS(
+      GruAttrs, TRAINGRAPH_FIELD(reverse), TRAINGRAPH_FIELD(reset_gate_first),
+      TRAINGRAPH_FIELD(reset_after), TRAINGRAPH_FIELD(flip_z),
+      TRAINGRAPH_FIELD(update_gate_activation), TRAINGRAPH_FIELD(update_gate_a),
+      TRAINGRAPH_FIELD(update_gate_b), TRAINGRAPH_FIELD(reset_gate_activation),
+      TRAINGRAPH_FIELD(reset_gate_a), TRAINGRAPH_FIELD(reset_gate_b),
+      TRAINGRAPH_FIELD(output_gate_activation), TRAINGRAPH_FIELD(output_gate_a),
+      TRAINGRAPH_FIELD(output_gate_b))
+};
+
+/// A plain recurrent network.
+struct SingleGateAttrs {
+  bool reverse = false;
+  ActivationType activation = ActivationType::ReLU;
+  float activation_a = 0, activation_b = 0;
+  TRAINGRAPH_FIELDS(SingleGateAttrs, TRAINGRAPH_FIELD(reverse),
+                    TRAINGRAPH_FIELD(activation),
+                    TRAINGRAPH_FIELD(activation_a),
+                    TRAINGRAPH_FIELD(activation_b))
 };
 
 }  // namespace traingraph

@@ -190,6 +190,10 @@ class TRAINGRAPH_API TrainingGraph : public CompiledGraph {
   void stop_gradient(const std::vector<Tensor>& tensors);
   /// Input tensors that the optimizer trains as well.
   void set_training_tensor_parameters(std::vector<TensorParameter> parameters);
+  /// The gradient of `parameter` is `gradient`, a result of this shape of a
+  /// node of the graph, and not what autodiff finds. Throws InvalidArgument,
+  /// ShapeError; StateError after compile.
+  void set_gradient(const Tensor& parameter, const Tensor& gradient);
   /// A tensor to write the gradient of `tensor`, a result of a layer, into;
   /// it is added to what the graph itself contributes.
   Tensor allocate_user_gradient(const Tensor& tensor);

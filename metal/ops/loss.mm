@@ -162,6 +162,8 @@ T element_losses(GraphBuilder& b, const Sample& sample) {
       T miss = b.mul(b.sub(1.0, t), b.log(b.add(b.sub(1.0, y), epsilon)));
       return b.neg(log_sides(b, sample, hit, miss));
     }
+    case KullbackLeiblerDivergence:
+      return b.select(b.equal(t, 0.0), 0.0, b.mul(t, b.sub(b.log(t), y)));
   }
   return nil;
 }
@@ -198,6 +200,8 @@ T slopes(GraphBuilder& b, const Sample& sample) {
       T miss = b.div(b.sub(1.0, t), b.add(b.sub(1.0, y), epsilon));
       return log_sides(b, sample, hit, miss);
     }
+    case KullbackLeiblerDivergence:
+      return b.neg(t);
   }
   return nil;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// lstm and lstm_gradient by MPSGraph's LSTM; rnn_steps.mm has the rest. The
-// source is multiplied by its weights already, so there are no input weights
-// and no bias here.
+// lstm_steps and its gradient by MPSGraph's LSTM; rnn_steps.mm has the rest.
+// The source is multiplied by its weights already, so there are no input
+// weights and no bias here.
 #import "metal/ops/rnn.h"
 
 #include "metal/assumptions.h"
@@ -11,19 +11,6 @@
 
 namespace traingraph::metal {
 namespace {
-
-MPSGraphRNNActivation mps_activation(const ActivationAttrs& f) {
-  switch (f.type) {
-    case ActivationType::Sigmoid:
-      return MPSGraphRNNActivationSigmoid;
-    case ActivationType::Tanh:
-      return MPSGraphRNNActivationTanh;
-    case ActivationType::ReLU:
-      return MPSGraphRNNActivationRelu;
-    default:
-      return MPSGraphRNNActivationNone;
-  }
-}
 
 MPSGraphLSTMDescriptor* descriptor_of(const LstmAttrs& attrs) {
   MPSGraphLSTMDescriptor* descriptor = [MPSGraphLSTMDescriptor descriptor];
@@ -41,30 +28,10 @@ MPSGraphLSTMDescriptor* descriptor_of(const LstmAttrs& attrs) {
   return descriptor;
 }
 
-T input_or_nil(GraphBuilder& b, int input) {
-  return b.has(input) ? b.input(input) : nil;
-}
-
-T row_of(GraphBuilder& b, T states, const LstmSize& size, std::int64_t step) {
-  return b.reshape(slice_axis(b, states, 0, step, 1), size.state());
-}
-
-/// Each step's value of the step before, and `first` for the first step.
-T shifted(GraphBuilder& b, T states, T first, const LstmSize& size) {
-  const bool is_reverse = b.attrs<LstmAttrs>().reverse;
-  NSMutableArray<MPSGraphTensor*>* parts = [NSMutableArray array];
-  [parts addObject:b.reshape(first, {1, size.samples, size.hidden})];
-  if (size.steps > 1) {
-    T others = slice_axis(b, states, 0, is_reverse ? 1 : 0, size.steps - 1);
-    [parts insertObject:others atIndex:is_reverse ? 0 : 1];
-  }
-  return concatenate(b, parts, 0);
-}
-
 /// The gradient of the peepholes from those of the gates: what MPSGraph gives
 /// no gradient of, when there are none.
 T peephole_gradient(GraphBuilder& b, T dx, T cells_before,
-                    const LstmSize& size) {
+                    const RnnSize& size) {
   NSMutableArray<MPSGraphTensor*>* parts = [NSMutableArray array];
   const auto blocks = lstm_blocks(b.attrs<LstmAttrs>());
   const bool reads_new = b.attrs<LstmAttrs>().output_peephole_reads_new_cell;
@@ -81,7 +48,22 @@ T peephole_gradient(GraphBuilder& b, T dx, T cells_before,
 
 }  // namespace
 
-LstmSize lstm_size(const Shape& gates, const Shape& weights) {
+MPSGraphRNNActivation mps_activation(const ActivationAttrs& f) {
+  switch (f.type) {
+    case ActivationType::Sigmoid:
+      return MPSGraphRNNActivationSigmoid;
+    case ActivationType::Tanh:
+      return MPSGraphRNNActivationTanh;
+    case ActivationType::ReLU:
+      return MPSGraphRNNActivationRelu;
+    case ActivationType::HardSigmoid:
+      return MPSGraphRNNActivationHardSigmoid;
+    default:
+      return MPSGraphRNNActivationNone;
+  }
+}
+
+RnnSize rnn_size(const Shape& gates, const Shape& weights) {
   return {gates[0], gates[1], weights[1]};
 }
 
@@ -93,15 +75,43 @@ T input_or_zeros(GraphBuilder& b, int input, const Shape& shape) {
                            dataType:mps_data_type(b.result_desc().data_type)];
 }
 
-void lower_lstm(GraphBuilder& b) {
+T input_or_nil(GraphBuilder& b, int input) {
+  return b.has(input) ? b.input(input) : nil;
+}
+
+T row_of(GraphBuilder& b, T states, const RnnSize& size, std::int64_t step) {
+  return b.reshape(slice_axis(b, states, 0, step, 1), size.state());
+}
+
+T shifted(GraphBuilder& b, T states, T first, const RnnSize& size,
+          bool is_reverse) {
+  NSMutableArray<MPSGraphTensor*>* parts = [NSMutableArray array];
+  [parts addObject:b.reshape(first, {1, size.samples, size.hidden})];
+  if (size.steps > 1) {
+    T others = slice_axis(b, states, 0, is_reverse ? 1 : 0, size.steps - 1);
+    [parts insertObject:others atIndex:is_reverse ? 0 : 1];
+  }
+  return concatenate(b, parts, 0);
+}
+
+T product_of_steps(GraphBuilder& b, T x, T weights, const RnnSize& size) {
+  const std::int64_t width = [[[x shape] lastObject] longLongValue];
+  T rows = b.reshape(x, {size.steps * size.samples, width});
+  T product = [b.graph() matrixMultiplicationWithPrimaryTensor:rows
+                                               secondaryTensor:weights
+                                                          name:b.name()];
+  return b.reshape(product, size.states());
+}
+
+void lower_lstm_steps(GraphBuilder& b) {
   using In = LstmInput;
   using Out = LstmResult;
   const auto& attrs = b.attrs<LstmAttrs>();
   if (!has_mps_lstm(attrs, b.has(In::Peephole), b.has(In::Lengths))) {
     return compose_lstm(b);
   }
-  const LstmSize size =
-      lstm_size(b.input_shape(In::X), b.input_shape(In::Weights));
+  const RnnSize size =
+      rnn_size(b.input_shape(In::X), b.input_shape(In::Weights));
   NSArray<MPSGraphTensor*>* results =
       [b.graph() LSTMWithSourceTensor:b.input(In::X)
                       recurrentWeight:b.input(In::Weights)
@@ -122,17 +132,17 @@ void lower_lstm(GraphBuilder& b) {
   b.set(row_of(b, cells, size, last), Out::LastCell);
 }
 
-void lower_lstm_gradient(GraphBuilder& b) {
+void lower_lstm_steps_gradient(GraphBuilder& b) {
   using In = LstmGradientInput;
   using Out = LstmGradientResult;
   const auto& attrs = b.attrs<LstmAttrs>();
   const bool has_more = b.has(In::CellsGradient) || b.has(In::GatesGradient);
-  if (has_more || !kLstmGradientIgnoresTheSource || !b.has(In::Hidden) ||
+  if (has_more || !kRnnGradientsIgnoreTheSource || !b.has(In::Hidden) ||
       !has_mps_lstm(attrs, b.has(In::Peephole), b.has(In::Lengths))) {
     return compose_lstm_gradient(b);
   }
-  const LstmSize size =
-      lstm_size(b.input_shape(In::Gates), b.input_shape(In::Weights));
+  const RnnSize size =
+      rnn_size(b.input_shape(In::Gates), b.input_shape(In::Weights));
   T state = input_or_zeros(b, In::State, size.state());
   T cell = input_or_zeros(b, In::Cell, size.state());
   NSArray<MPSGraphTensor*>* results = [b.graph()
@@ -158,23 +168,19 @@ void lower_lstm_gradient(GraphBuilder& b) {
   b.set(dx, Out::X);
   b.set(b.reshape([results objectAtIndex:next++], b.input_shape(In::Weights)),
         Out::Weights);
-  T dpeephole =
-      b.has(In::Peephole)
-          ? [results objectAtIndex:next++]
-          : peephole_gradient(b, dx, shifted(b, b.input(In::Cells), cell, size),
-                              size);
+  T dpeephole = b.has(In::Peephole)
+                    ? [results objectAtIndex:next++]
+                    : peephole_gradient(b, dx,
+                                        shifted(b, b.input(In::Cells), cell,
+                                                size, attrs.reverse),
+                                        size);
   b.set(b.reshape(dpeephole, b.result_shape(Out::Peephole)), Out::Peephole);
   b.set(b.reshape([results objectAtIndex:next++], size.state()), Out::State);
   b.set(b.reshape([results objectAtIndex:next++], size.state()), Out::Cell);
   // Of what each step's product has multiplied, before the mask.
-  T rows = b.reshape(dx, {size.steps * size.samples, 4 * size.hidden});
-  T product =
-      [b.graph() matrixMultiplicationWithPrimaryTensor:rows
-                                       secondaryTensor:b.input(In::Weights)
-                                                  name:b.name()];
-  T before = shifted(b, b.input(In::Hidden), state, size);
-  T dmask = b.sum(b.mul(b.reshape(product, size.states()), before),
-                  size.states(), {0});
+  T product = product_of_steps(b, dx, b.input(In::Weights), size);
+  T before = shifted(b, b.input(In::Hidden), state, size, attrs.reverse);
+  T dmask = b.sum(b.mul(product, before), size.states(), {0});
   b.set(b.reshape(dmask, size.state()), Out::Mask);
 }
 

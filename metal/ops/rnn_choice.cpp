@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Which LSTMs MPSGraph's own can be. Its activations have no parameters, its
-// peepholes read the cell of the step before, and it knows no lengths.
+// Which recurrent ops MPSGraph's own can be. Its activations have no
+// parameters, its peepholes read the cell of the step before, and it knows no
+// lengths.
 #include "metal/ops/rnn_choice.h"
 
 #include <algorithm>
@@ -11,8 +12,7 @@
 namespace traingraph::metal {
 namespace {
 
-/// Those of MPSGraphRNNActivation; the numbers of its hard sigmoid are not
-/// documented.
+/// Those of MPSGraphRNNActivation.
 bool is_known(const ActivationAttrs& f) {
   switch (f.type) {
     case ActivationType::None:
@@ -22,6 +22,8 @@ bool is_known(const ActivationAttrs& f) {
       return f.a == 0;
     case ActivationType::Tanh:
       return f.a == 1 && f.b == 1;
+    case ActivationType::HardSigmoid:
+      return kRnnHardSigmoidIsKnown && f.a == 0.2f && f.b == 0.5f;
     default:
       return false;
   }
@@ -35,6 +37,16 @@ bool has_mps_lstm(const LstmAttrs& attrs, bool has_peephole, bool has_lengths) {
   return kMpsLstmIsReliable && !has_lengths && !reads_new_cell &&
          std::ranges::all_of(lstm_gates(attrs), is_known) &&
          is_known(lstm_activation(attrs));
+}
+
+bool has_mps_gru(const GruAttrs& attrs, bool has_lengths) {
+  return kMpsGruIsReliable && !has_lengths &&
+         std::ranges::all_of(gru_gates(attrs), is_known);
+}
+
+bool has_mps_single_gate(const SingleGateAttrs& attrs, bool has_lengths) {
+  return kMpsSingleGateIsReliable && !has_lengths &&
+         is_known(single_gate_activation(attrs));
 }
 
 }  // namespace traingraph::metal

@@ -6,7 +6,7 @@
 #include <array>
 
 #import "metal/ops/elementwise_activation.h"
-#import "metal/ops/layout_moves.h"
+#import "metal/ops/rnn_unrolled.h"
 #include "ops/rnn_gates.h"
 
 namespace traingraph::metal {
@@ -14,85 +14,35 @@ namespace {
 
 using Gates = std::array<T, kNumLstmGates>;
 
-/// What both directions of time share. Steps are joined in their own order.
-class Steps {
+/// What both directions of time share.
+class Steps : protected UnrolledSteps {
  public:
-  Steps(GraphBuilder& b, const LstmSize& size, int peephole, int mask,
+  Steps(GraphBuilder& b, const RnnSize& size, int peephole, int mask,
         int lengths)
-      : b_(b),
+      : UnrolledSteps(b, size, b.attrs<LstmAttrs>().reverse, mask, lengths),
         attrs_(b.attrs<LstmAttrs>()),
         f_(lstm_gates(attrs_)),
         cell_(lstm_activation(attrs_)),
         blocks_(lstm_blocks(attrs_)),
-        size_(size),
-        peephole_(b.has(peephole) ? b.input(peephole) : nil),
-        mask_(b.has(mask) ? b.input(mask) : nil),
-        lengths_(b.has(lengths) ? b.input(lengths) : nil) {}
+        peephole_(b.has(peephole) ? b.input(peephole) : nil) {}
 
  protected:
-  /// The i-th step that is done.
-  std::int64_t at(std::int64_t i) const {
-    return attrs_.reverse ? size_.steps - 1 - i : i;
-  }
-  T step_of(T x, std::int64_t step) {
-    const Shape shape{size_.samples, [[[x shape] lastObject] longLongValue]};
-    return b_.reshape(slice_axis(b_, x, 0, step, 1), shape);
-  }
-  T step_of(int input, std::int64_t step) {
-    return b_.has(input) ? step_of(b_.input(input), step) : nil;
-  }
   /// The block of gate q on the last axis.
-  T gate_of(T x, int q) {
-    const auto axis = static_cast<int>([[x shape] count]) - 1;
-    return slice_axis(b_, x, axis, blocks_[q] * size_.hidden, size_.hidden);
-  }
+  T gate_of(T x, int q) { return block_of(x, blocks_[q]); }
   T peephole(int q) {
     return b_.reshape(gate_of(peephole_, q), {1, size_.hidden});
   }
   T join_gates(const Gates& gates) {
-    NSMutableArray<MPSGraphTensor*>* parts = [NSMutableArray array];
-    for (int block = 0; block < kNumLstmGates; ++block) {
-      for (int q = 0; q < kNumLstmGates; ++q) {
-        if (blocks_[q] == block) [parts addObject:gates[q]];
-      }
-    }
-    return concatenate(b_, parts, 1);
+    Gates blocks;
+    for (int q = 0; q < kNumLstmGates; ++q) blocks[blocks_[q]] = gates[q];
+    return join_blocks(blocks);
   }
-  T join_steps(const std::vector<T>& steps, const Shape& shape) {
-    NSMutableArray<MPSGraphTensor*>* parts = [NSMutableArray array];
-    for (T step : steps) {
-      [parts addObject:b_.reshape(step, {1, shape[1], shape[2]})];
-    }
-    return concatenate(b_, parts, 0);
-  }
-  /// Samples that take part in a step; nil: all do.
-  T has_step(std::int64_t step) {
-    if (!lengths_) return nil;
-    T later = b_.greater(lengths_, static_cast<double>(step));
-    return b_.reshape(later, {size_.samples, 1});
-  }
-  T where(T condition, T x, T other) {
-    return condition ? b_.select(condition, x, other) : x;
-  }
-  T where(T condition, T x) {
-    return condition ? b_.select(condition, x, 0.0) : x;
-  }
-  T product(T x, T y) {
-    return [b_.graph() matrixMultiplicationWithPrimaryTensor:x
-                                             secondaryTensor:y
-                                                        name:b_.name()];
-  }
-  T masked(T x) { return mask_ ? b_.mul(x, mask_) : x; }
-  /// Of two tensors that may be nil.
-  T sum(T x, T y) { return !x ? y : !y ? x : b_.add(x, y); }
 
-  GraphBuilder& b_;
   const LstmAttrs attrs_;
   const std::array<ActivationAttrs, kNumLstmGates> f_;
   const ActivationAttrs cell_;
   const std::array<int, kNumLstmGates> blocks_;
-  const LstmSize size_;
-  T peephole_, mask_, lengths_;
+  T peephole_;
 };
 
 class Forward : Steps {
@@ -101,7 +51,7 @@ class Forward : Steps {
   using Out = LstmResult;
 
   explicit Forward(GraphBuilder& b)
-      : Steps(b, lstm_size(b.input_shape(In::X), b.input_shape(In::Weights)),
+      : Steps(b, rnn_size(b.input_shape(In::X), b.input_shape(In::Weights)),
               In::Peephole, In::Mask, In::Lengths) {}
 
   void run() {
@@ -128,7 +78,7 @@ class Forward : Steps {
     }
     b_.set(join_steps(hidden, size_.states()), Out::Hidden);
     b_.set(join_steps(cells, size_.states()), Out::Cells);
-    b_.set(join_steps(gates, size_.gates()), Out::Gates);
+    b_.set(join_steps(gates, size_.gates(kNumLstmGates)), Out::Gates);
     b_.set(h, Out::LastHidden);
     b_.set(c, Out::LastCell);
   }
@@ -161,8 +111,7 @@ class Backward : Steps {
   using Out = LstmGradientResult;
 
   explicit Backward(GraphBuilder& b)
-      : Steps(b,
-              lstm_size(b.input_shape(In::Gates), b.input_shape(In::Weights)),
+      : Steps(b, rnn_size(b.input_shape(In::Gates), b.input_shape(In::Weights)),
               In::Peephole, In::Mask, In::Lengths) {}
 
   void run() {
@@ -185,7 +134,7 @@ class Backward : Steps {
           sum(dweights_, product(b_.transpose_matrix(a), masked(before)));
       add_peephole(i, a);
     }
-    b_.set(join_steps(dx, size_.gates()), Out::X);
+    b_.set(join_steps(dx, size_.gates(kNumLstmGates)), Out::X);
     b_.set(dweights_, Out::Weights);
     b_.set(b_.reshape(dpeephole_, {4 * size_.hidden}), Out::Peephole);
     b_.set(dh, Out::State);
@@ -194,38 +143,12 @@ class Backward : Steps {
   }
 
  private:
-  T value_of(int q, T saved) {
-    return has_slope_of_result(f_[q]) ? saved
-                                      : activation_value(b_, f_[q], saved);
-  }
-  T slope_of(int q, T saved) {
-    const ActivationAttrs& f = f_[q];
-    if (!has_slope_of_result(f)) return activation_slope(b_, f, saved);
-    switch (f.type) {
-      case ActivationType::Sigmoid:
-        return b_.mul(saved, b_.sub(1.0, saved));
-      case ActivationType::Tanh:
-        return b_.mul(b_.sub(f.a, b_.div(b_.square(saved), f.a)), f.b);
-      case ActivationType::HardSigmoid:
-        return b_.select(b_.both(b_.greater(saved, 0.0), b_.less(saved, 1.0)),
-                         f.a, 0.0, type());
-      case ActivationType::ReLU:
-        return b_.select(b_.greater(saved, 0.0), 1.0, f.a, type());
-      default:
-        return b_.scalar(f.type == ActivationType::Linear ? f.a : 1, type());
-    }
-  }
-  DataType type() const { return b_.result_desc().data_type; }
-
   /// Of the argument of gate q, from that of its result.
   T finish(int q, std::int64_t step, T saved, T d) {
     T all = step_of(In::GatesGradient, step);
-    T more = all ? gate_of(all, q) : nil;
-    if (!has_slope_of_result(f_[q])) {
-      return sum(b_.mul(d, slope_of(q, saved)), more);
-    }
-    return b_.mul(sum(d, more), slope_of(q, saved));
+    return gate_gradient(f_[q], saved, d, all ? gate_of(all, q) : nil);
   }
+  T value_of(int q, T saved) { return saved_value(f_[q], saved); }
 
   /// `carry`: of the cell before.
   T gates_gradient(std::int64_t i, T dh, T dc, T& carry) {
@@ -260,13 +183,6 @@ class Backward : Steps {
     return join_gates(a);
   }
 
-  /// x of the step before the i-th, or `first` for samples without one.
-  template <class Get>
-  T before(std::int64_t i, T first, Get get) {
-    if (i == 0) return first;
-    const std::int64_t step = at(i - 1);
-    return where(has_step(step), get(step), first);
-  }
   T cell_before(std::int64_t i) {
     return before(
         i, input_or_zeros(b_, In::Cell, size_.state()),

@@ -81,7 +81,32 @@ TensorDescriptor checked_descriptor(const py::array& array,
   return descriptor;
 }
 
+/// What `read` makes of `source` by NumPy, which raises errors of its own for
+/// text and ragged lists.
+template <class Read>
+py::array read_by_numpy(Read read, py::handle source, const Context& context,
+                        const std::string& type) {
+  try {
+    return read();
+  } catch (py::error_already_set& error) {
+    if (!error.matches(PyExc_ValueError) && !error.matches(PyExc_TypeError) &&
+        !error.matches(PyExc_OverflowError)) {
+      throw;
+    }
+    fail(context, "NumPy makes no array of this", "numbers of type " + type,
+         type_name(source) + " (" + py::str(error.value()).cast<std::string>() +
+             ")",
+         {});
+  }
+}
+
 }  // namespace
+
+py::array numbers_of(py::handle source, const Context& context) {
+  return read_by_numpy(
+      [&] { return py::module_::import("numpy").attr("asarray")(source); },
+      source, context, "int64");
+}
 
 py::array as_array(py::handle source, const Context& context) {
   if (py::isinstance<py::array>(source)) {
@@ -124,8 +149,12 @@ py::array converted(py::handle source, DataType data_type,
   const bool is_typed =
       py::isinstance<py::array>(source) || py::hasattr(source, "__dlpack__");
   if (!is_typed) {
-    return numpy.attr("ascontiguousarray")(source, dtype)
-        .attr("reshape")(numpy.attr("shape")(source));
+    return read_by_numpy(
+        [&] {
+          return numpy.attr("ascontiguousarray")(source, dtype)
+              .attr("reshape")(numpy.attr("shape")(source));
+        },
+        source, context, std::string(to_string(data_type)));
   }
   const py::array array = as_array(source, context);
   const DataType got = to_data_type(array.dtype(), context.op, context.node);
@@ -148,7 +177,9 @@ Tensor to_tensor(const std::optional<TensorOrArray>& source, const char* name) {
   const Context context{"tensor", name};
   const py::array array = converted(*source, DataType::Float32, context);
   const TensorData data = read_only_data(array, context);
-  return Tensor(*data.descriptor, data);  // the layer names it
+  return made_without_gil([&] {
+    return Tensor(*data.descriptor, data);  // the layer names it
+  });
 }
 
 void fail_empty(const char* op, const char* name) {

@@ -55,6 +55,9 @@ TensorData writable_data(const py::array& array, const Context& context);
 /// are converted; arrays of another type are a DTypeError.
 py::array converted(py::handle source, DataType data_type,
                     const Context& context);
+/// A list or a number as NumPy reads it. Throws InvalidArgument for what is
+/// neither.
+py::array numbers_of(py::handle source, const Context& context);
 /// A Tensor is passed on; an array becomes a new one. Empty for None.
 Tensor to_tensor(const std::optional<TensorOrArray>& source, const char* name);
 /// Throws InvalidArgument: a list without elements is not the same as none.

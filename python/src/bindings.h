@@ -30,6 +30,7 @@ void bind_graph(py::module_& m);
 void bind_ops(py::module_& m);
 void bind_compiled_graph(py::module_& m);
 void bind_training(py::module_& m);
+void bind_nodes(py::module_& m);
 void bind_shutdown(py::module_& m);
 /// Last: goes through everything that is bound.
 void bind_calls(py::module_& m);
@@ -100,10 +101,22 @@ class WithoutGil {
 /// An argument that is an integer: numpy.float32(2.7) is an error, not 2.
 inline py::arg whole(const char* name) { return py::arg(name).noconvert(); }
 
+/// In a forked child nothing is deleted: threads that are not there may hold
+/// the locks.
+bool has_lost_device_threads();
+
 template <class Function>
 auto without_gil(Function&& function) {
   const WithoutGil released;
   return std::forward<Function>(function)();
+}
+
+/// What `make` makes of memory alone, which may take long. It needs no device,
+/// so that a forked child may make some.
+template <class Make>
+auto made_without_gil(Make&& make) {
+  return has_lost_device_threads() ? make()
+                                   : without_gil(std::forward<Make>(make));
 }
 
 /// For messages.
@@ -142,10 +155,6 @@ auto never_waits(Result (Class::*method)(Args...) const) {
     return (self.*method)(std::forward<Args>(args)...);
   };
 }
-
-/// In a forked child nothing is deleted: threads that are not there may hold
-/// the locks.
-bool has_lost_device_threads();
 
 struct DeleteWithoutGil {
   template <class Type>
@@ -208,5 +217,8 @@ void bind_sequence_tensors(Handle<Tensor>& tensor);
 void bind_optimizer_data(Handle<Tensor>& tensor);
 void bind_quantization(Handle<Tensor>& tensor);
 void bind_insight(Handle<CompiledGraph, Graph>& graph);
+/// Descriptors before the methods, whose defaults they are.
+void bind_recurrent_descriptors(py::module_& m);
+void bind_recurrent_ops(Handle<Graph>& graph);
 
 }  // namespace traingraph::python

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "bindings.h"
+#include "lifetime.h"
 
 namespace traingraph::python {
 namespace {
@@ -25,7 +26,18 @@ py::object make(const char* type, const Error& error) {
   return make(type, error.what(), error.info());
 }
 
+/// With its traceback.
+py::object value_of(const py::error_already_set& error) {
+  py::object value = error.value();
+  const py::object& trace = error.trace();
+  if (trace) PyException_SetTraceback(value.ptr(), trace.ptr());
+  return value;
+}
+
 }  // namespace
+
+PythonError::PythonError(const py::error_already_set& error)
+    : value_(keep_alive(value_of(error))) {}
 
 py::object to_python(const std::exception_ptr& error) {
   if (!error) return py::none();
@@ -33,6 +45,8 @@ py::object to_python(const std::exception_ptr& error) {
     std::rethrow_exception(error);
   } catch (py::error_already_set& e) {
     return e.value();
+  } catch (const PythonError& e) {
+    return py::reinterpret_borrow<py::object>(e.value());
   } catch (const ShapeError& e) {
     return make("ShapeError", e);
   } catch (const DTypeError& e) {
@@ -74,6 +88,8 @@ void bind_errors(py::module_&) {
     try {
       std::rethrow_exception(error);
     } catch (const Error&) {
+      set_python_error(error);
+    } catch (const PythonError&) {
       set_python_error(error);
     } catch (const std::bad_alloc&) {
       set_python_error(error);

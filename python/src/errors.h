@@ -5,8 +5,22 @@
 #include <pybind11/pybind11.h>
 
 #include <exception>
+#include <memory>
 
 namespace traingraph::python {
+
+/// What Python code raised on its way through C++, maybe to another thread. It
+/// may go when the interpreter has ended, which error_already_set may not.
+class PythonError : public std::exception {
+ public:
+  /// With the GIL.
+  explicit PythonError(const pybind11::error_already_set& error);
+  const char* what() const noexcept override { return "a Python exception"; }
+  PyObject* value() const { return static_cast<PyObject*>(value_.get()); }
+
+ private:
+  std::shared_ptr<void> value_;
+};
 
 /// None for a null pointer.
 pybind11::object to_python(const std::exception_ptr& error);

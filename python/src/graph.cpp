@@ -34,7 +34,8 @@ std::vector<LayerHolder> layers_of(const Graph& self) {
 }
 
 constexpr const char* kNodeDoc =
-    "Adds a node and returns its first result.\n\n"
+    "Adds a node and returns its first result; result_tensors(layer) has all, "
+    "as of a layer that splits or that returns its states.\n\n"
     "disable_update: the optimizer skips this layer's parameters; gradients "
     "still flow. loss_labels: labels of a loss layer. Raises ShapeError, "
     "DTypeError or InvalidArgument naming the layer, StateError when the graph "
@@ -43,6 +44,7 @@ constexpr const char* kNodeDoc =
 }  // namespace
 
 void bind_graph(py::module_& m) {
+  bind_recurrent_descriptors(m);
   Handle<Graph> graph(
       m, "Graph",
       "Which layer consumes which tensors. Training and inference graphs made "
@@ -120,6 +122,7 @@ void bind_graph(py::module_& m) {
           py::arg("copy_from"), py::arg("reduction_type") = "none",
           "A copy of `copy_from` with those of `source` where `indices` name; "
           "see layers.Scatter.");
+  bind_recurrent_ops(graph);
   graph
       .def_property_readonly("layers", &layers_of,
                              "Every layer once, in the order of its first "

@@ -20,6 +20,13 @@ void bind_window_layers(py::module_& m);     // pooling
 using OptionalPair = std::optional<Pair>;
 inline constexpr Pair kOnes{1, 1};
 
+/// Padding of a descriptor.
+inline Pair padding_sizes_of(const char* op, PaddingPolicy policy,
+                             const OptionalPair& sizes) {
+  if (policy == PaddingPolicy::UsePaddingSize && !sizes) fail_without_sizes(op);
+  return sizes.value_or(Pair{});
+}
+
 /// None instead of an empty handle.
 inline std::optional<Tensor> optional(const Tensor& tensor) {
   return tensor ? std::optional(tensor) : std::nullopt;

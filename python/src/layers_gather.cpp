@@ -50,7 +50,8 @@ constexpr const char* kEmbeddingDoc =
     "Weights are (embedding_count, embedding_dimension), have axes of size 1 "
     "besides, or are any other shape of as many elements, which costs a copy a "
     "step and excludes maximum_norm. Those not given are created: N(0, 1), or "
-    "as `initializer` says. The options are EmbeddingDescriptor's. Raises "
+    "as `initializer` says. Weights of two axes, (count, dimension), need no "
+    "sizes besides. The options are EmbeddingDescriptor's. Raises "
     "InvalidArgument, ShapeError or DTypeError.";
 
 EmbeddingDescriptor make_descriptor(std::int64_t count, std::int64_t dimension,
@@ -68,13 +69,20 @@ EmbeddingDescriptor make_descriptor(std::int64_t count, std::int64_t dimension,
   return descriptor;
 }
 
-/// Calls def(the keywords of the descriptor).
+/// Calls def(the keywords of the descriptor behind the sizes).
 template <class Def>
 void with_descriptor_arguments(Def def) {
-  def(whole("embedding_count"), whole("embedding_dimension"),
-      py::arg("padding_index") = py::none(),
+  def(py::arg("padding_index") = py::none(),
       py::arg("maximum_norm") = py::none(), py::arg("p_norm") = 2.0,
       py::arg("scales_gradient_by_frequency") = false);
+}
+
+/// Those that are not given are the weights' own.
+Shape sizes_of(const Tensor& weights, OptionalIndex count,
+               OptionalIndex dimension) {
+  const auto own = EmbeddingDescriptor::of_weights(weights);
+  return {count.value_or(own.embedding_count),
+          dimension.value_or(own.embedding_dimension)};
 }
 
 void bind_gather(py::module_& m) {
@@ -102,7 +110,8 @@ void bind_descriptor(py::module_& m) {
   using Descriptor = EmbeddingDescriptor;
   BoundClass<Descriptor> type(m, "EmbeddingDescriptor", kDescriptorDoc);
   with_descriptor_arguments([&](const auto&... arguments) {
-    type.def(py::init(&make_descriptor), arguments...);
+    type.def(py::init(&make_descriptor), whole("embedding_count"),
+             whole("embedding_dimension"), arguments...);
   });
   type.def_readonly("embedding_count", &Descriptor::embedding_count)
       .def_readonly("embedding_dimension", &Descriptor::embedding_dimension)
@@ -130,20 +139,25 @@ void bind_embedding(py::module_& m) {
       py::arg("initializer") = py::none(), py::arg("label") = "");
   with_descriptor_arguments([&](const auto&... arguments) {
     type.def(
-        py::init([](std::int64_t count, std::int64_t dimension,
+        py::init([](OptionalIndex count, OptionalIndex dimension,
                     OptionalIndex padding_index, OptionalFloat maximum_norm,
                     float p_norm, bool scales_gradient_by_frequency,
                     const Given& weights, OptionalInitializer initializer,
                     const std::string& label) {
+          const EmbeddingOptions options{
+              .weights = to_tensor(weights, "weights"),
+              .initializer = initializer};
+          const Shape shape = sizes_of(options.weights, count, dimension);
           return make_layer<Class>(
               label,
-              make_descriptor(count, dimension, padding_index, maximum_norm,
+              make_descriptor(shape[0], shape[1], padding_index, maximum_norm,
                               p_norm, scales_gradient_by_frequency),
-              EmbeddingOptions{.weights = to_tensor(weights, "weights"),
-                               .initializer = initializer});
+              options);
         }),
-        arguments..., py::kw_only(), py::arg("weights") = py::none(),
-        py::arg("initializer") = py::none(), py::arg("label") = "");
+        whole("embedding_count") = py::none(),
+        whole("embedding_dimension") = py::none(), arguments..., py::kw_only(),
+        py::arg("weights") = py::none(), py::arg("initializer") = py::none(),
+        py::arg("label") = "");
   });
   type.def_property_readonly("descriptor", &Class::descriptor)
       .def_property_readonly("weights",

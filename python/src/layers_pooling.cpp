@@ -12,14 +12,15 @@ Descriptor make_descriptor(PoolingType type, Pair kernel_sizes, Pair strides,
                            Pair dilation_rates, PaddingPolicy policy,
                            const OptionalPair& padding_sizes,
                            bool count_includes_padding, bool ceil_mode) {
-  const Descriptor descriptor{.pooling_type = type,
-                              .kernel_sizes = kernel_sizes,
-                              .strides = strides,
-                              .dilation_rates = dilation_rates,
-                              .padding_policy = policy,
-                              .padding_sizes = padding_sizes.value_or(Pair{}),
-                              .count_includes_padding = count_includes_padding,
-                              .ceil_mode = ceil_mode};
+  const Descriptor descriptor{
+      .pooling_type = type,
+      .kernel_sizes = kernel_sizes,
+      .strides = strides,
+      .dilation_rates = dilation_rates,
+      .padding_policy = policy,
+      .padding_sizes = padding_sizes_of("Pooling", policy, padding_sizes),
+      .count_includes_padding = count_includes_padding,
+      .ceil_mode = ceil_mode};
   descriptor.validate();
   return descriptor;
 }
@@ -73,7 +74,7 @@ struct Window {
          const OptionalPair& strides)
       : kernel(one_of(op, "kernel_size", kernel_size, "kernel_sizes",
                       kernel_sizes, Pair{})),
-        step(one_of(op, "stride", stride, "strides", strides, Pair{})) {}
+        step(one_of(op, "stride", stride, "strides", strides, kernel)) {}
   Pair kernel, step;
 };
 

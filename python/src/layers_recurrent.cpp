@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// LSTM and its descriptor.
+// LSTM and its descriptor, GRU and RNN.
 #include "arrays.h"
 #include "layers.h"
 #include "traingraph/layers.h"
@@ -111,10 +111,141 @@ std::optional<std::vector<Value>> optional(std::vector<Value> list) {
   return list;
 }
 
+#define TRAINGRAPH_STACK_FIELDS                                                \
+  std::int64_t input_size, std::int64_t hidden_size, std::int64_t layer_count, \
+      bool uses_biases, bool batch_first, bool is_bidirectional,               \
+      bool returns_sequences, float dropout, LSTMResultMode result_mode
+#define TRAINGRAPH_STACK_ARGUMENTS                                            \
+  whole("input_size"), whole("hidden_size"),                                  \
+      whole("layer_count") = 1, py::kw_only(), py::arg("uses_biases") = true, \
+      py::arg("batch_first") = true, py::arg("is_bidirectional") = false,     \
+      py::arg("returns_sequences") = true, py::arg("dropout") = 0.0,          \
+      py::arg("result_mode") = "output"
+#define TRAINGRAPH_STACK                                            \
+  Descriptor {                                                      \
+    input_size, hidden_size, layer_count, uses_biases, batch_first, \
+        is_bidirectional, returns_sequences, dropout, result_mode   \
+  }
+
+void bind_base(py::module_& m) {
+  using Class = layers::Recurrent;
+  BoundClass<Class, Layer, std::shared_ptr<Class>>(
+      m, "Recurrent", "Base of GRU and RNN: sizes and lists of parameters.")
+      .def_property_readonly(
+          "descriptor", [](const Class& self) { return self.descriptor(); })
+      .def_property_readonly("input_weights", &Class::input_weights)
+      .def_property_readonly("hidden_weights", &Class::hidden_weights)
+      .def_property_readonly(
+          "biases", [](const Class& self) { return optional(self.biases()); })
+      .def_property_readonly(
+          "secondary_biases",
+          [](const Class& self) { return optional(self.secondary_biases()); })
+      .def_property_readonly("input_weights_parameters",
+                             &Class::input_weights_parameters)
+      .def_property_readonly("hidden_weights_parameters",
+                             &Class::hidden_weights_parameters)
+      .def_property_readonly(
+          "biases_parameters",
+          [](const Class& self) { return optional(self.biases_parameters()); })
+      .def_property_readonly(
+          "secondary_biases_parameters", [](const Class& self) {
+            return optional(self.secondary_biases_parameters());
+          });
+}
+
+constexpr const char* kSourcesDoc =
+    "Sources: x (batch, time, input_size), the initial state if wanted, "
+    "(layers, directions, batch, hidden), and last, found by its type, int32 "
+    "lengths (batch) of the sequences, in any order.\n\n"
+    "Results: the output (batch, time, directions * hidden), with one step "
+    "when returns_sequences is off; with output_and_states also the last "
+    "states (layers, directions, batch, hidden).\n\n";
+
+void bind_gru_layer(py::module_& m) {
+  using Class = layers::GRU;
+  const std::string doc =
+      std::string(
+          "Gated recurrent units over sequences:\n\n"
+          "    r = sigmoid(W_r x + R_r h + b_r), likewise z\n"
+          "    n = tanh(W_n x + b_n + r * (R_n h + b2))\n"
+          "    h = (1 - z) * n + z * h\n\n"
+          "or, without reset_after, n = tanh(W_n x + b_n + R_n (r * h)).\n\n") +
+      kSourcesDoc +
+      "Weights are lists with one tensor for each layer of the forward "
+      "direction, then of the backward one, all gates in it in the order "
+      "reset, update, candidate: input_weights (3 * hidden, in), "
+      "hidden_weights (3 * hidden, hidden), biases (3 * hidden), "
+      "secondary_biases (hidden). Those not given are created, with "
+      "`initializer` (Glorot uniform) and zeros. Raises InvalidArgument, "
+      "ShapeError or DTypeError.";
+  BoundClass<Class, layers::Recurrent, std::shared_ptr<Class>>(m, "GRU",
+                                                               doc.c_str())
+      .def(py::init([](TRAINGRAPH_STACK_FIELDS, const Given& input_weights,
+                       const Given& hidden_weights, const Given& biases,
+                       const Given& secondary_biases, bool reset_after,
+                       std::optional<RandomInitializerType> initializer,
+                       const std::string& label) {
+             return make_layer<Class>(
+                 label, TRAINGRAPH_STACK,
+                 GRUOptions{
+                     to_tensors(input_weights, "GRU", "input_weights"),
+                     to_tensors(hidden_weights, "GRU", "hidden_weights"),
+                     to_tensors(biases, "GRU", "biases"),
+                     to_tensors(secondary_biases, "GRU", "secondary_biases"),
+                     reset_after, initializer});
+           }),
+           TRAINGRAPH_STACK_ARGUMENTS, py::arg("input_weights") = py::none(),
+           py::arg("hidden_weights") = py::none(),
+           py::arg("biases") = py::none(),
+           py::arg("secondary_biases") = py::none(),
+           py::arg("reset_after") = true, py::arg("initializer") = py::none(),
+           py::arg("label") = "")
+      .def_property_readonly("reset_after", &Class::reset_after);
+}
+
+void bind_rnn_layer(py::module_& m) {
+  using Class = layers::RNN;
+  const std::string doc =
+      std::string(
+          "A plain recurrent network over sequences: h = f(W x + R h + b), "
+          "with f the tanh or another activation.\n\n") +
+      kSourcesDoc +
+      "Weights are lists with one tensor for each layer of the forward "
+      "direction, then of the backward one: input_weights (hidden, in), "
+      "hidden_weights (hidden, hidden), biases (hidden). Those not given are "
+      "created, with `initializer` (Glorot uniform) and zeros. Raises "
+      "InvalidArgument, ShapeError or DTypeError.";
+  BoundClass<Class, layers::Recurrent, std::shared_ptr<Class>>(m, "RNN",
+                                                               doc.c_str())
+      .def(py::init([](TRAINGRAPH_STACK_FIELDS, const Given& input_weights,
+                       const Given& hidden_weights, const Given& biases,
+                       const std::optional<ActivationLike>& activation,
+                       std::optional<RandomInitializerType> initializer,
+                       const std::string& label) {
+             return make_layer<Class>(
+                 label, TRAINGRAPH_STACK,
+                 RNNOptions{to_tensors(input_weights, "RNN", "input_weights"),
+                            to_tensors(hidden_weights, "RNN", "hidden_weights"),
+                            to_tensors(biases, "RNN", "biases"),
+                            activation
+                                ? to_activation(*activation)
+                                : ActivationDescriptor(ActivationType::Tanh),
+                            initializer});
+           }),
+           TRAINGRAPH_STACK_ARGUMENTS, py::arg("input_weights") = py::none(),
+           py::arg("hidden_weights") = py::none(),
+           py::arg("biases") = py::none(), py::arg("activation") = py::none(),
+           py::arg("initializer") = py::none(), py::arg("label") = "")
+      .def_property_readonly("activation", &Class::activation);
+}
+
 }  // namespace
 
 void bind_recurrent_layers(py::module_& m) {
   bind_descriptor(m);
+  bind_base(m);
+  bind_gru_layer(m);
+  bind_rnn_layer(m);
   using Class = layers::LSTM;
   BoundClass<Class, Layer, std::shared_ptr<Class>>(
       m, "LSTM",

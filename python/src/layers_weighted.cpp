@@ -23,14 +23,15 @@ Descriptor make_descriptor(Pair kernel_sizes, std::int64_t in, std::int64_t out,
                            std::int64_t group_count, Pair strides,
                            Pair dilation_rates, PaddingPolicy policy,
                            const OptionalPair& padding_sizes) {
-  return {.kernel_sizes = kernel_sizes,
-          .input_feature_channel_count = in,
-          .output_feature_channel_count = out,
-          .group_count = group_count,
-          .strides = strides,
-          .dilation_rates = dilation_rates,
-          .padding_policy = policy,
-          .padding_sizes = padding_sizes.value_or(Pair{})};
+  return {
+      .kernel_sizes = kernel_sizes,
+      .input_feature_channel_count = in,
+      .output_feature_channel_count = out,
+      .group_count = group_count,
+      .strides = strides,
+      .dilation_rates = dilation_rates,
+      .padding_policy = policy,
+      .padding_sizes = padding_sizes_of("Convolution", policy, padding_sizes)};
 }
 
 void bind_descriptor_fields(BoundClass<Descriptor>& type) {

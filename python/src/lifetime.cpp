@@ -111,7 +111,7 @@ void drain() {
   if (!g_has_devices.load()) return;
   try {
     Device::synchronize_all();
-  } catch (const Error&) {
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch)
     // Each wait has thrown the error of its work; no caller is left now.
   }
 }
@@ -174,6 +174,14 @@ std::shared_ptr<void> keep_alive(py::object object) {
 std::function<void(const Execution&)> make_callback(py::object function) {
   auto callback = std::make_shared<Callback>(std::move(function));
   return [callback](const Execution& execution) { callback->call(execution); };
+}
+
+bool with_gil(const std::function<void()>& use) {
+  const Entry entry;
+  if (!entry) return false;
+  const py::gil_scoped_acquire gil;
+  use();
+  return true;
 }
 
 void note_device() { g_has_devices = true; }

@@ -20,6 +20,10 @@ std::shared_ptr<void> keep_alive(pybind11::object object);
 /// Calls `function` with the GIL. What it raises goes to sys.unraisablehook.
 std::function<void(const Execution&)> make_callback(pybind11::object function);
 
+/// Calls `use` with the GIL; false, without a call, when the interpreter is at
+/// its end.
+bool with_gil(const std::function<void()>& use);
+
 /// From now on devices are drained at exit.
 void note_device();
 

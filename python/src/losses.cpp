@@ -191,6 +191,9 @@ void bind_losses(py::module_& m) {
   LossOf<losses::Log, &D::epsilon>::bind(
       m, "Log", "-t ln(y + epsilon) - (1 - t) ln(1 - y + epsilon)",
       py::arg("epsilon") = 1e-7);
+  LossOf<losses::KullbackLeiblerDivergence>::bind(
+      m, "KullbackLeiblerDivergence",
+      "t (ln t - y), y the logarithm of a probability; 0 where t is 0");
   bind_yolo_loss(m);
 }
 

@@ -20,6 +20,7 @@ PYBIND11_MODULE(_core_of_main, m, pybind11::mod_gil_not_used()) {
   bind_ops(m);
   bind_compiled_graph(m);
   bind_training(m);
+  bind_nodes(m);
   bind_shutdown(m);
   bind_calls(m);
 }

@@ -13,8 +13,11 @@ py::typing::Dict<py::str, Array> optimizer_data(const Tensor& self) {
   const auto slots = without_gil([&] { return self.optimizer_data(); });
   for (const OptimizerData& slot : slots) {
     Array array = new_array(slot.descriptor);
-    std::memcpy(bytes_of(array).data(), slot.data.data(),
-                std::min(slot.data.size(), bytes_of(array).size()));
+    const std::span<std::byte> out = bytes_of(array);
+    without_gil([&] {
+      std::memcpy(out.data(), slot.data.data(),
+                  std::min(slot.data.size(), out.size()));
+    });
     array.attr("flags").attr("writeable") = false;
     result[py::str(slot.name)] = array;
   }

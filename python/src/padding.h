@@ -19,6 +19,17 @@ struct PaddingSpec {
   Pair sizes{};
 };
 
+/// Sizes that the policy use_padding_size was not given.
+[[noreturn]] inline void fail_without_sizes(const char* op) {
+  throw InvalidArgument(ErrorInfo{
+      .op = op,
+      .node = {},
+      .what = "use_padding_size needs sizes",
+      .expected = "padding_sizes, (height, width) or one integer",
+      .got = "none",
+      .hint = "The policy valid pads nothing. Layers take sizes as padding."});
+}
+
 /// A value with a short and a long keyword (kernel_size, kernel_sizes). Throws
 /// InvalidArgument when both are given.
 template <class Value>
@@ -45,9 +56,7 @@ std::shared_ptr<Layer> make_layer(const std::string& label, Args&&... args) {
     if (!label.empty()) layer->set_label(label);
     return layer;
   };
-  // Parameters may be large. A layer needs no device, so that a forked child
-  // may make some.
-  return has_lost_device_threads() ? make() : without_gil(make);
+  return made_without_gil(make);  // parameters may be large
 }
 
 /// Binds a layer whose keywords are its constructor's parameters.
@@ -81,6 +90,9 @@ class pybind11::detail::type_caster<traingraph::python::PaddingSpec> {
     type_caster<traingraph::PaddingPolicy> policy;
     if (policy.load(source, convert)) {
       value = {static_cast<traingraph::PaddingPolicy&>(policy), {}};
+      if (value.policy == traingraph::PaddingPolicy::UsePaddingSize) {
+        traingraph::python::fail_without_sizes("padding");
+      }
       return true;
     }
     type_caster<traingraph::Pair> sizes;

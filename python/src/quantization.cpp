@@ -28,9 +28,7 @@ Tensor to_bias(const Bias& source, const Context& context) {
   const bool is_typed =
       py::isinstance<py::array>(source) || py::hasattr(source, "__dlpack__");
   const py::array array =
-      is_typed
-          ? as_array(source, context)
-          : py::array(py::module_::import("numpy").attr("asarray")(source));
+      is_typed ? as_array(source, context) : numbers_of(source, context);
   const std::string kind =
       py::str(array.dtype().attr("kind")).cast<std::string>();
   if (kind != "i" && kind != "u") {
@@ -71,8 +69,9 @@ void bind_quantization(Handle<Tensor>& tensor) {
          const Tensor& bias, std::optional<int> axis) {
         return self.quantized(type, scale, bias, axis);
       },
-      "A new tensor of integers, int8, uint8 or int32, from float32: round(x / "
-      "scale) + bias, ties to even, saturated to the type; NaN becomes the "
+      "A new tensor of integers from float32; type is int8, uint8 or int32: "
+      "round(x / scale) + bias, ties to even, saturated to the type; NaN "
+      "becomes the "
       "bias. Of the newest values, at once: no node of a graph. scale and bias "
       "are numbers, or with `axis` have one for each index on it. Raises "
       "StateError without values, DTypeError, ShapeError, InvalidArgument.");
@@ -82,7 +81,9 @@ void bind_quantization(Handle<Tensor>& tensor) {
          const Tensor& bias, std::optional<int> axis) {
         return self.dequantized(type, scale, bias, axis);
       },
-      "The reverse of quantized(), to float32: (q - bias) * scale.");
+      "The reverse of quantized(): (q - bias) * scale, of a tensor of int8, "
+      "uint8 or int32. type is what the new tensor holds: float32, and nothing "
+      "else. Raises as quantized() does.");
 }
 
 }  // namespace traingraph::python

@@ -25,14 +25,20 @@ Tensor make(const SequenceDescriptor& descriptor, const std::string& label,
                   .got = "both",
                   .hint = {}});
   }
-  if (contents.random_initializer) {
-    return Tensor::sequences(descriptor, *contents.random_initializer, label);
+  if (!contents.data) {
+    return made_without_gil([&] {
+      return contents.random_initializer
+                 ? Tensor::sequences(descriptor, *contents.random_initializer,
+                                     label)
+                 : Tensor::sequences(descriptor, label);
+    });
   }
-  if (!contents.data) return Tensor::sequences(descriptor, label);
   const Context context{"tensor", label};
   const py::array array =
       converted(*contents.data, descriptor.data_type, context);
-  return Tensor::sequences(descriptor, read_only_data(array, context), label);
+  const TensorData data = read_only_data(array, context);
+  return made_without_gil(
+      [&] { return Tensor::sequences(descriptor, data, label); });
 }
 
 SequenceDescriptor of_lengths(Lengths lengths, bool sorted,

@@ -45,18 +45,24 @@ Tensor make(const Descriptor& descriptor, const std::string& label,
                   .hint = {}});
   }
   const std::optional<int> batch_axis = contents.batch_axis;
-  if (contents.fill) {
-    return Tensor::filled(descriptor, *contents.fill, label, batch_axis);
+  if (!contents.data) {
+    return made_without_gil([&] {
+      if (contents.fill) {
+        return Tensor::filled(descriptor, *contents.fill, label, batch_axis);
+      }
+      if (contents.random_initializer) {
+        return Tensor::random(descriptor, *contents.random_initializer, 0, 0,
+                              label, batch_axis);
+      }
+      return Tensor(descriptor, label, batch_axis);
+    });
   }
-  if (contents.random_initializer) {
-    return Tensor::random(descriptor, *contents.random_initializer, 0, 0, label,
-                          batch_axis);
-  }
-  if (!contents.data) return Tensor(descriptor, label, batch_axis);
   const Context context{"tensor", label};
   const py::array array =
       converted(*contents.data, descriptor.data_type, context);
-  return Tensor(descriptor, read_only_data(array, context), label, batch_axis);
+  const TensorData data = read_only_data(array, context);
+  return made_without_gil(
+      [&] { return Tensor(descriptor, data, label, batch_axis); });
 }
 
 /// copy.copy(), copy.deepcopy() and pickle come here.
@@ -240,8 +246,10 @@ void bind_tensor_class(py::module_& m) {
           [](Shape shape, RandomInitializerType initializer,
              std::int64_t fan_in, std::int64_t fan_out, float gain,
              const std::string& label, std::optional<int> batch_axis) {
-            return Tensor::random({shape}, initializer, fan_in, fan_out, label,
-                                  batch_axis, gain);
+            return made_without_gil([&] {
+              return Tensor::random({shape}, initializer, fan_in, fan_out,
+                                    label, batch_axis, gain);
+            });
           },
           py::arg("shape"), py::arg("initializer"), py::kw_only(),
           whole("fan_in") = 0, whole("fan_out") = 0, py::arg("gain") = 1.0,
@@ -359,7 +367,8 @@ void bind_tensor(py::module_& m) {
                        const std::optional<std::vector<HostArray>>& data) {
              const ReadList list(data.value_or(std::vector<HostArray>()),
                                  {"TensorParameter", label_of(tensor)});
-             return TensorParameter(tensor, list.data);
+             return made_without_gil(
+                 [&] { return TensorParameter(tensor, list.data); });
            }),
            py::arg("tensor"), py::arg("optimizer_data") = py::none())
       .def_property_readonly(

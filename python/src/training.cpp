@@ -265,6 +265,11 @@ void bind_optimizer_methods(Training& graph) {
            &TrainingGraph::set_training_tensor_parameters,
            py::arg("parameters"),
            "Input tensors that the optimizer trains as well.")
+      .def("set_gradient", &TrainingGraph::set_gradient, py::arg("parameter"),
+           py::arg("gradient"),
+           "The gradient of `parameter` is `gradient`, a result of this shape "
+           "of a node of the graph, and not what autodiff finds. Raises "
+           "InvalidArgument, ShapeError; StateError after compile.")
       .def("allocate_user_gradient", &TrainingGraph::allocate_user_gradient,
            py::arg("tensor"),
            "A tensor to write the gradient of a layer's result into; it is "

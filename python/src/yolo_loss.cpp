@@ -15,13 +15,14 @@ using Descriptor = YOLOLossDescriptor;
 using losses::Loss;
 using losses::YOLOLoss;
 
-/// (A, 2) or 2 A numbers, width and height of each.
+/// (A, 2), width and height of each; with a count also 2 A numbers, as ML
+/// Compute has them.
 std::vector<Descriptor::AnchorBox> anchor_boxes(
     const ArrayLike& boxes, std::optional<std::int64_t> count) {
   const Context context{"YOLOLoss", "anchor_boxes"};
   const py::array array = converted(boxes, DataType::Float32, context);
   const bool has_pairs = array.ndim() == 2 && array.shape(1) == 2;
-  const bool is_flat = array.ndim() == 1 && array.size() % 2 == 0;
+  const bool is_flat = count && array.ndim() == 1 && array.size() % 2 == 0;
   const auto size = static_cast<std::int64_t>(array.size() / 2);
   if ((!has_pairs && !is_flat) || count.value_or(size) != size) {
     throw InvalidArgument(
@@ -52,7 +53,8 @@ void bind_descriptor(py::module_& m) {
   const D unset;
   BoundClass<D>(
       m, "YOLOLossDescriptor",
-      "anchor_boxes: (A, 2), the width and height of each anchor, in cells.")
+      "anchor_boxes: (A, 2), the width and height of each anchor, in cells; "
+      "2 A numbers with anchor_box_count, which is A. Raises InvalidArgument.")
       .def(
           py::init([](const ArrayLike& boxes, std::optional<std::int64_t> count,
                       bool should_rescore, float position, float size,

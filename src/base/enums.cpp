@@ -39,7 +39,7 @@ constexpr bool is_sound() {
 static_assert(std::size(EnumTable<ActivationType>::kCases) == 24);
 static_assert(std::size(EnumTable<ArithmeticOperation>::kCases) == 30);
 static_assert(std::size(EnumTable<ComparisonOperation>::kCases) == 12);
-static_assert(std::size(EnumTable<LossType>::kCases) == 9);
+static_assert(std::size(EnumTable<LossType>::kCases) == 10);
 static_assert(std::size(EnumTable<ReductionType>::kCases) == 10);
 static_assert(static_cast<int>(ArithmeticOperation::Max) == 29);
 static_assert(static_cast<int>(ActivationType::Clamp) == 20);

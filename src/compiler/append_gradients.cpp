@@ -19,8 +19,20 @@ class GradientAssembler {
   void run() {
     GradientRequest request;
     request.seeds = seeds();
-    if (request.seeds.empty()) return;
+    if (!request.seeds.empty()) differentiate_program(std::move(request));
+    for (const auto& [of, gradient] : graph_.given_gradients) {
+      a_.gradient_of[a_.find(of)] = a_.find(gradient);
+    }
+    collect();
+    collect_debugged();
+  }
+
+ private:
+  void differentiate_program(GradientRequest request) {
     for (TensorIndex tensor : graph_.trainable) want(tensor, request);
+    for (const auto& given : graph_.given_gradients) {
+      std::erase(request.wanted, a_.find(given.of));
+    }
     if (computes_input_gradients()) {
       for (const auto& [name, tensor] : graph_.inputs) {
         const TensorDescriptor& desc = graph_.tensors[tensor].desc;
@@ -32,11 +44,8 @@ class GradientAssembler {
       request.stopped.insert(a_.find(tensor));
     }
     a_.gradient_of = differentiate(a_.program, request);
-    collect();
-    collect_debugged();
   }
 
- private:
   bool computes_input_gradients() const {
     return graph_.computes_all_gradients || graph_.is_linkable;
   }

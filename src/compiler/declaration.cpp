@@ -188,6 +188,33 @@ void Declaration::set_trained_inputs(std::vector<TensorParameter> parameters) {
   trained_inputs = std::move(parameters);
 }
 
+void Declaration::set_gradient(const Tensor& parameter,
+                               const Tensor& gradient) {
+  const auto require = [](bool ok, const Tensor& tensor, const char* what) {
+    if (ok) return;
+    throw InvalidArgument(ErrorInfo{.op = "set_gradient",
+                                    .node = tensor ? tensor.label() : "",
+                                    .what = what});
+  };
+  require(parameter && uses(parameter) && !produces(parameter), parameter,
+          "not a parameter that a node of this graph reads");
+  require(gradient && produces(gradient), gradient,
+          "the gradient is not the result of a node of this graph");
+  require_readable(*this, "set_gradient", gradient);
+  if (gradient.descriptor() != parameter.descriptor()) {
+    throw ShapeError(ErrorInfo{.op = "set_gradient",
+                               .node = parameter.label(),
+                               .what = "the gradient does not fit",
+                               .expected = parameter.descriptor().to_string(),
+                               .got = gradient.descriptor().to_string()});
+  }
+  for (const GivenGradient& given : given_gradients) {
+    require(!(given.of == parameter), parameter,
+            "the parameter has been given a gradient already");
+  }
+  given_gradients.push_back({parameter, gradient});
+}
+
 Tensor Declaration::allocate_user_gradient(const Tensor& tensor) {
   if (!tensor || !produces(tensor)) {
     throw InvalidArgument(ErrorInfo{

@@ -32,6 +32,10 @@ struct Declaration {
     bool is_boundary = false;  // made for linking, not asked for
   };
   std::vector<UserGradient> user_gradients;
+  struct GivenGradient {
+    Tensor of, gradient;
+  };
+  std::vector<GivenGradient> given_gradients;
   bool computes_all_gradients = false;
   bool is_linkable = false;
   bool debugs_layers = false;
@@ -46,6 +50,7 @@ struct Declaration {
   void add_outputs(const Names& more);
   void stop_gradient(const std::vector<Tensor>& tensors);
   void set_trained_inputs(std::vector<TensorParameter> parameters);
+  void set_gradient(const Tensor& parameter, const Tensor& gradient);
   Tensor allocate_user_gradient(const Tensor& tensor);
   /// Of linkable graphs: results that no node here reads may be inputs of a
   /// linked graph, which then passes their gradients back.

@@ -86,6 +86,9 @@ void take_declared(const Declaration& d, Merged& merged) {
   graph.outputs = indices_of(d.outputs, merged);
   graph.stopped = indices_of(d.stopped, merged);
   graph.trainable = indices_of(trainable_parameters(d), merged);
+  for (const auto& [of, gradient] : d.given_gradients) {
+    graph.given_gradients.push_back({merged.add(of), merged.add(gradient)});
+  }
   for (const auto& user : d.user_gradients) {
     graph.user_gradients.push_back(
         {merged.add(user.of), merged.add(user.gradient), user.is_boundary});
@@ -126,22 +129,61 @@ UpdateRule rule_of(const Optimizer& optimizer) {
           .custom_global_norm = descriptor.custom_global_norm};
 }
 
+std::string list_of(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) {
+    list += (list.empty() ? "" : ", ") + (name.empty() ? "?" : name);
+  }
+  return list.empty() ? "none" : list;
+}
+
+/// Buffers that the user gave for the optimizer are as many as it has, and have
+/// its names, where they have any.
+void require_given_slots_fit(const Tensor& parameter,
+                             const std::vector<std::string>& names) {
+  std::vector<std::string> given;
+  {
+    TensorState& state = *parameter.state();
+    std::scoped_lock lock(state.mutex);
+    for (const OptimizerSlot& slot : state.slots) {
+      if (slot.is_given) given.push_back(slot.name);
+    }
+  }
+  if (given.empty()) return;
+  const bool fits = std::ranges::equal(
+      given, names, [](const std::string& name, const std::string& expected) {
+        return name.empty() || name == expected;
+      });
+  if (fits) return;
+  throw InvalidArgument(
+      {.op = "compile",
+       .node = parameter.label(),
+       .what = "the buffers that were given are not those of the optimizer",
+       .expected = list_of(names),
+       .got = list_of(given),
+       .hint = "Give others by bind_optimizer_data(), or an empty list."});
+}
+
 std::vector<TensorIndex> add_slots(const Tensor& parameter,
                                    const std::vector<std::string>& names,
                                    bool keeps_host_data, Merged& merged) {
   TensorState& state = *parameter.state();
   std::scoped_lock lock(state.mutex);
+  state.has_optimizer = true;
   const TensorDescriptor desc = slot_descriptor(state.desc);
   std::vector<TensorIndex> indices;
   std::vector<OptimizerSlot> slots;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const Tensor tensor(desc, names[i] + " of " + state.label);
     slots.push_back({names[i], {}, nullptr});
-    const bool has_preset = keeps_host_data && i < state.slots.size() &&
-                            state.slots[i].host.size >= desc.size_bytes();
-    if (has_preset) {
-      slots.back().host = state.slots[i].host;
-      tensor.state()->data = state.slots[i].host;
+    if (i < state.slots.size()) {
+      const OptimizerSlot& before = state.slots[i];
+      const bool is_kept =
+          before.is_given || (keeps_host_data && before.name == names[i]);
+      if (is_kept && before.host.size >= desc.size_bytes()) {
+        slots.back().host = before.host;
+        tensor.state()->data = before.host;
+      }
     }
     indices.push_back(merged.add(tensor));
   }
@@ -191,6 +233,10 @@ void set_optimizer(Merged& merged, OptimizerPtr optimizer,
   merged.objects.optimizer = std::move(optimizer);
   if (!merged.objects.optimizer) return;
   graph.update = rule_of(*merged.objects.optimizer);
+  for (TensorIndex parameter : graph.trainable) {
+    require_given_slots_fit(merged.objects.tensors[parameter],
+                            graph.update->slots);
+  }
   for (TensorIndex parameter : graph.trainable) {
     const Tensor tensor = merged.objects.tensors[parameter];
     graph.slots.push_back(

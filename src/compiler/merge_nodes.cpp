@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "graph/op_def.h"
@@ -67,6 +68,7 @@ class Merger {
 
   void merge(const GraphState& source) {
     local_.assign(source.program.values().size(), kNoValue);
+    stream_of_.clear();
     const int first_record = static_cast<int>(into_.records.size());
     for (const LayerRecord& record : source.records) {
       into_.records.push_back(record);
@@ -98,7 +100,7 @@ class Merger {
       inputs.push_back(input == kNoValue ? kNoValue : import(source, input));
     }
     Attributes attrs = node.attrs;
-    give_stream(attrs, node.op->kind, inputs);
+    give_stream(attrs, node, inputs);
     const int layer = node.layer < 0 ? -1 : node.layer + first_record;
     program().position = {node.phase, layer, node.name};
     const auto outputs = program().append(node.op->kind, std::move(attrs),
@@ -112,15 +114,23 @@ class Merger {
   }
 
   /// Streams of random numbers are distinct over all graph objects. A gradient
-  /// that is a node of the graph drops what its forward node dropped.
-  void give_stream(Attributes& attrs, OpKind op,
+  /// that is a node of the graph drops what its forward node dropped: it has
+  /// the stream of that one there.
+  void give_stream(Attributes& attrs, const Node& node,
                    const std::vector<ValueId>& inputs) {
     if (auto* dropout = std::get_if<DropoutAttrs>(&attrs)) {
-      dropout->stream = next_stream_++;
+      const auto forward = stream_of_.find(dropout->stream);
+      const bool is_gradient = node.phase == Phase::Gradient;
+      if (is_gradient && forward != stream_of_.end()) {
+        dropout->stream = forward->second;
+      } else {
+        const std::int64_t given = dropout->stream;
+        dropout->stream = stream_of_[given] = next_stream_++;
+      }
     }
     auto* attention = std::get_if<AttentionAttrs>(&attrs);
     if (!attention || attention->dropout == 0) return;
-    if (op == OpKind::Attention) {
+    if (node.op->kind == OpKind::Attention) {
       attention->stream = next_stream_++;
       return;
     }
@@ -300,6 +310,8 @@ class Merger {
   std::vector<ValueId> local_;  // of the graph object being merged
   ValueId last_result_ = kNoValue;
   std::int64_t next_stream_ = 0;
+  /// By the stream of a dropout in the graph object being merged.
+  std::unordered_map<std::int64_t, std::int64_t> stream_of_;
 };
 
 }  // namespace

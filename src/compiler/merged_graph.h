@@ -65,6 +65,11 @@ struct MergedGraph {
     bool is_boundary = false;
   };
   std::vector<UserGradient> user_gradients;
+  /// Gradients of parameters that nodes compute.
+  struct GivenGradient {
+    TensorIndex of = kNoTensor, gradient = kNoTensor;
+  };
+  std::vector<GivenGradient> given_gradients;
   /// Parameters that the optimizer may train, in order.
   std::vector<TensorIndex> trainable;
   /// Nodes were declared for the gradient phase.

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Updates that leave all but a few rows of a parameter as they are. The
-// gradient of an embedding is 0 in rows that were not looked up, and the update
-//   p -= rate * clip(g) * rescale
-// of gradient 0 is none, bit by bit. So gradient and update may be one piece of
-// work on the rows that were looked up. It writes no gradient: only where
-// nobody reads that, in a step that runs as one.
+// Updates of a few rows of a parameter. The gradient of an embedding is 0 in
+// rows that were not looked up, so gradient and update may be one piece of work
+// on the rows that were. It writes no gradient: only where nobody reads that,
+// in a step that runs as one.
 //
-// Not so with momentum, Adam or RMSProp, whose slots decay in every row and
-// move it; with weight decay, which shrinks every row; with clipping by norm,
-// which reads the gradient; or with limits that exclude 0.
+// What becomes of the other rows depends on the update. Where
+//   p -= rate * clip(g) * rescale
+// a gradient of 0 changes nothing, bit by bit, and they are as they should be.
+// With momentum, Adam, RMSProp and weight decay they move by themselves: they
+// are left behind, and catch up, step by step as they would have moved, before
+// anybody reads them. A step reads the rows that it looks up, so nothing else
+// in it may read the parameter. Clipping by norm reads the gradient.
 #pragma once
 
 #include <span>
@@ -20,6 +22,8 @@ namespace traingraph {
 
 struct RowUpdate {
   NodeId gradient, update;
+  /// The node that reads the parameter, if rows are left behind; else -1.
+  NodeId lookup = -1;
 };
 
 /// The host reads `kept`.

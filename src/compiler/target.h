@@ -29,6 +29,8 @@ struct Storage {
   /// always have such a storage.
   ValueId value = kNoValue;
   std::string name;
+  /// Its contents stay from one run to the next, as far as the arena's do.
+  bool is_held = false;
 };
 
 /// A unit may write result storage `output` over `input` when this unit is the

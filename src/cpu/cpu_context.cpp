@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "cpu/cpu_context.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <system_error>
 
 #include "cpu/cpu_target.h"
+#include "cpu/deferred_rows.h"
 #include "cpu/float_control.h"
 #include "cpu/lowering.h"
 #include "cpu/peaks.h"
@@ -22,13 +25,64 @@ namespace {
 
 class CpuUnits : public BoundUnits {
  public:
-  struct Bytes {
-    std::byte* begin;
-    std::size_t size;
-  };
+  explicit CpuUnits(std::shared_ptr<DeferredRowsList> list)
+      : list_(std::move(list)) {}
+  ~CpuUnits() override {
+    for (const auto& [storage, rows] : rows_) list_->release(rows);
+  }
+  CpuUnits(const CpuUnits&) = delete;
+  CpuUnits& operator=(const CpuUnits&) = delete;
+
+  /// What the units with this storage share; null before one has made it.
+  std::shared_ptr<DeferredRows>& rows_of(StorageId storage) {
+    return rows_[storage];
+  }
+  void add_to_list(std::span<const Location> locations) {
+    for (const auto& [storage, rows] : rows_) {
+      for (const Location& at : locations) {
+        if (!at.buffer) continue;
+        auto buffer = static_cast<HostBuffer*>(at.buffer)->shared_from_this();
+        const Bytes all{buffer->bytes().data(), buffer->bytes().size()};
+        const bool is_new =
+            std::ranges::find(rows->buffers, buffer) == rows->buffers.end();
+        if (is_new && rows->uses(all)) rows->buffers.push_back(buffer);
+      }
+      list_->add(rows);
+    }
+  }
+  /// Do others find their memory changed?
+  bool must_catch_up(const DeferredRows& rows) const {
+    const bool is_own = std::ranges::any_of(
+        rows_, [&](const auto& own) { return own.second.get() == &rows; });
+    return !is_own && std::ranges::any_of(memory, [&](const Bytes& bytes) {
+      return rows.uses(bytes);
+    });
+  }
+
   std::vector<BoundKernel> kernels;
   std::vector<std::vector<Bytes>> poison;  // per kernel, or empty
+  std::vector<Bytes> memory;               // that the kernels touch
+
+ private:
+  std::shared_ptr<DeferredRowsList> list_;
+  std::map<StorageId, std::shared_ptr<DeferredRows>> rows_;
 };
+
+/// Does a submission touch memory of rows that are behind?
+bool touches(const Submission& submission, const DeferredRows& rows) {
+  const auto uses = [&](Location at, std::size_t bytes) {
+    return rows.uses({HostMemoryContext::address_of(at), bytes});
+  };
+  const auto* const work = static_cast<const CpuUnits*>(submission.work);
+  return std::ranges::any_of(
+             submission.uploads,
+             [&](const Upload& copy) { return uses(copy.to, copy.bytes); }) ||
+         std::ranges::any_of(submission.downloads,
+                             [&](const Download& copy) {
+                               return uses(copy.from, copy.bytes);
+                             }) ||
+         (work && work->must_catch_up(rows));
+}
 
 void run(BoundUnits& work, std::span<double> unit_seconds) {
   using Clock = std::chrono::steady_clock;
@@ -55,8 +109,13 @@ class CpuContext final : public HostMemoryContext {
         target_(promised_threads(num_threads)),
         queue_([this](Submission& s) {
           const Team::Driver driver(team_);
+          rows_->catch_up_if(
+              [&](const DeferredRows& rows) { return touches(s, rows); });
           run_on_host(s, run);
         }) {}
+  ~CpuContext() override { rows_->close(); }
+  CpuContext(const CpuContext&) = delete;
+  CpuContext& operator=(const CpuContext&) = delete;
   DeviceType type() const override { return DeviceType::CPU; }
   std::string description() const override {
     const auto* version = dnnl_version();
@@ -77,7 +136,7 @@ class CpuContext final : public HostMemoryContext {
       const LoweredProgram& program, std::span<const UnitId> units,
       std::span<const Location> locations,
       std::span<const std::vector<PoisonRange>> poison) override {
-    auto bound = std::make_unique<CpuUnits>();
+    auto bound = std::make_unique<CpuUnits>(rows_);
     std::vector<std::byte*> addresses;
     for (UnitId id : units) {
       const Unit& unit = program.units[id];
@@ -85,11 +144,18 @@ class CpuContext final : public HostMemoryContext {
       for (StorageId storage : unit.args) {
         const Location& at = locations[storage];
         addresses.push_back(at.buffer ? address_of(at) : nullptr);
+        if (!at.buffer) continue;
+        bound->memory.push_back(
+            {addresses.back(), program.storages[storage].bytes});
       }
       const auto& code = static_cast<const CpuUnitCode&>(*unit.code);
-      translate_errors("execute", {},
-                       [&] { bound->kernels.push_back(code.bind(addresses)); });
+      translate_errors("execute", {}, [&] {
+        bound->kernels.push_back(
+            code.bind ? code.bind(addresses)
+                      : code.bind_rows(addresses, bound->rows_of(code.rows)));
+      });
     }
+    bound->add_to_list(locations);
     for (const auto& ranges : poison) {
       auto& bytes = bound->poison.emplace_back();
       for (const PoisonRange& range : ranges) {
@@ -105,6 +171,14 @@ class CpuContext final : public HostMemoryContext {
     const FloatControl scope;
     queue_.help(submission);
   }
+  /// The host may read and write what it sees.
+  std::byte* host_view(Location at) const override {
+    const FloatControl scope;
+    std::byte* const view = address_of(at);
+    rows_->catch_up_if(
+        [&](const DeferredRows& rows) { return rows.uses({view, 1}); });
+    return view;
+  }
   /// Does the calling thread work for this device's queue now?
   bool is_at_work_here() const { return Team::here().team == &team_; }
   void drain() override { queue_.drain(); }
@@ -115,6 +189,9 @@ class CpuContext final : public HostMemoryContext {
   mutable DevicePeaks peaks_;
   Team team_;
   CpuTarget target_;
+  const std::shared_ptr<DeferredRowsList> rows_ =
+      std::make_shared<DeferredRowsList>(
+          [this](Submission& passing) { queue_.submit(passing); });
   QueueThread queue_;
 };
 

@@ -9,6 +9,7 @@
 
 #include "base/format.h"
 #include "base/random.h"
+#include "graph/orthogonal.h"
 #include "graph/platform.h"
 #include "traingraph/error.h"
 
@@ -51,31 +52,6 @@ void fill(std::span<float> values, Generate generate, float scale,
     for (std::size_t k = 0; k < count; ++k) {
       values[i + k] = offset + scale * quad[k];
     }
-  }
-}
-
-double dot(std::span<const double> x, std::span<const double> y) {
-  double sum = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
-  return sum;
-}
-
-/// Makes `count` vectors, one after the other, orthonormal, in their order:
-/// Gram-Schmidt, which leaves normal vectors uniform among all directions.
-void orthonormalize(std::span<double> vectors, std::size_t count) {
-  const std::size_t length = vectors.size() / count;
-  const auto at = [&](std::size_t i) {
-    return vectors.subspan(i * length, length);
-  };
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::span<double> x = at(i);
-    for (std::size_t k = 0; k < i; ++k) {
-      const std::span<const double> y = at(k);
-      const double share = dot(x, y);
-      for (std::size_t j = 0; j < length; ++j) x[j] -= share * y[j];
-    }
-    const double norm = std::sqrt(dot(x, x));
-    for (double& each : x) each /= norm;
   }
 }
 

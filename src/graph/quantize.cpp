@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/axes.h"
 #include "base/convert.h"
 #include "base/format.h"
 #include "traingraph/device.h"
@@ -100,16 +101,8 @@ Ranges ranges_of(const char* call, const Tensor& x, const Tensor& scale,
   std::int64_t count = 1;
   if (axis) {
     const int rank = shape.rank();
-    const int at = *axis < 0 ? *axis + rank : *axis;
-    if (at < 0 || at >= rank) {
-      throw InvalidArgument({.op = call,
-                             .node = x.label(),
-                             .what = "axis is not an axis",
-                             .expected = std::to_string(-rank) + " to " +
-                                         std::to_string(rank - 1),
-                             .got = std::to_string(*axis),
-                             .hint = {}});
-    }
+    const auto at =
+        static_cast<int>(resolve_axis(*axis, rank, call, x.label(), "axis"));
     count = shape[at];
     for (int i = at + 1; i < rank; ++i) ranges.inner *= shape[i];
   } else {

@@ -319,8 +319,10 @@ std::vector<OptimizerData> Tensor::optimizer_data() const {
   std::vector<OptimizerData> result;
   result.reserve(state.slots.size());
   const TensorDescriptor desc = slot_descriptor(state.desc);
-  for (const auto& [name, host, device] : state.slots) {
-    result.push_back({name, desc, {host.bytes, host.size}, host.owner});
+  for (const OptimizerSlot& slot : state.slots) {
+    if (slot.is_given) continue;
+    const HostData& host = slot.host;
+    result.push_back({slot.name, desc, {host.bytes, host.size}, host.owner});
   }
   return result;
 }
@@ -346,7 +348,10 @@ TensorParameter::TensorParameter(Tensor tensor,
   for (const TensorData& data : slots) {
     check_data(data, tensor_state);
     // The optimizer that is compiled later knows the names.
-    OptimizerSlot slot{.name = {}, .host = allocate_host(size), .device = {}};
+    OptimizerSlot slot{.name = {},
+                       .host = allocate_host(size),
+                       .device = {},
+                       .is_given = true};
     std::memcpy(slot.host.bytes, data.bytes, size);
     copies.push_back(std::move(slot));
   }

@@ -36,6 +36,8 @@ struct OptimizerSlot {
   std::string name;
   HostData host;
   std::shared_ptr<DeviceStorage> device;
+  /// By the user, for the optimizer that is compiled next; `name` may be empty.
+  bool is_given = false;
 };
 
 struct TensorState {
@@ -54,10 +56,12 @@ struct TensorState {
   HostData data;
   std::shared_ptr<DeviceStorage> device;
   std::vector<OptimizerSlot> slots;
+  /// An optimizer was compiled that trains it, be it without slots.
+  bool has_optimizer = false;
   /// How often the value was set; 0: never. Graphs that keep a copy of an input
   /// or a constant see by it that there is a new one.
   std::atomic<std::uint64_t> version{0};
-  mutable std::mutex mutex;  // guards label, data, device and slots
+  mutable std::mutex mutex;  // guards label, data, device, slots
 };
 
 /// Zeroed, 64-byte aligned host memory.

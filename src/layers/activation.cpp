@@ -5,6 +5,7 @@
 
 #include "layers/layer_builder.h"
 #include "layers/validate.h"
+#include "ops/elementwise_parameters.h"
 
 namespace traingraph {
 namespace {
@@ -36,55 +37,6 @@ float default_b(ActivationType type) {
   }
 }
 
-/// Those with two parameters.
-bool uses_b(ActivationType type) {
-  switch (type) {
-    case ActivationType::Linear:
-    case ActivationType::HardSigmoid:
-    case ActivationType::Tanh:
-    case ActivationType::SoftPlus:
-    case ActivationType::ReLUN:
-    case ActivationType::Threshold:
-    case ActivationType::Clamp:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool uses_a(ActivationType type) {
-  switch (type) {
-    case ActivationType::ReLU:
-    case ActivationType::ELU:
-    case ActivationType::CELU:
-    case ActivationType::HardShrink:
-    case ActivationType::SoftShrink:
-      return true;
-    default:
-      return uses_b(type);
-  }
-}
-
-void require_parameters(ActivationType type, float a, float b, float c) {
-  const std::string name(to_string(type));
-  if (!uses_a(type)) require_unused(kOp, "a", a, default_a(type), name);
-  if (!uses_b(type)) require_unused(kOp, "b", b, default_b(type), name);
-  require_unused(kOp, "c", c, 1.0f, name);
-  switch (type) {
-    case ActivationType::CELU:
-      return require_option(a != 0, kOp, "a", "a number that is not 0", "0");
-    case ActivationType::HardShrink:
-    case ActivationType::SoftShrink:
-      return require_option(a >= 0, kOp, "a", "at least 0", format_value(a));
-    case ActivationType::Clamp:
-      return require_option(a <= b, kOp, "a", "at most b",
-                            format_value(a) + " > " + format_value(b),
-                            "Clamp takes the minimum first.");
-    default:
-      return;
-  }
-}
-
 }  // namespace
 
 ActivationDescriptor::ActivationDescriptor(ActivationType type)
@@ -106,7 +58,11 @@ ActivationDescriptor::ActivationDescriptor(ActivationType type, float a,
   require_finite(kOp, "a", a);
   require_finite(kOp, "b", b);
   require_finite(kOp, "c", c);
-  require_parameters(type, a, b, c);
+  const ActivationAttrs attrs{.type = type, .a = a, .b = b, .c = c};
+  if (auto bad = find_bad_parameter(attrs, /*unused=*/1)) {
+    require_option(false, kOp, bad->name.c_str(), bad->expected, bad->got,
+                   bad->hint);
+  }
 }
 
 namespace layers {
@@ -126,8 +82,8 @@ void Activation::lower(LayerBuilder& builder) const {
                               .a = descriptor_.a,
                               .b = descriptor_.b,
                               .c = descriptor_.c};
-  builder.add_result(
-      builder.append(OpKind::Activation, attrs, {builder.source(0)}));
+  builder.add_result(builder.append(OpKind::Activation, without_unused(attrs),
+                                    {builder.source(0)}));
 }
 
 namespace {

@@ -53,6 +53,12 @@ Tensor make_weights(const EmbeddingDescriptor& descriptor,
 
 }  // namespace
 
+EmbeddingDescriptor EmbeddingDescriptor::of_weights(const Tensor& weights) {
+  if (!weights || weights.shape().rank() != 2) return {};
+  return {.embedding_count = weights.shape()[0],
+          .embedding_dimension = weights.shape()[1]};
+}
+
 void EmbeddingDescriptor::validate() const {
   require_positive(kOp, "embedding_count", embedding_count);
   require_positive(kOp, "embedding_dimension", embedding_dimension);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/axes.h"
 #include "layers/layer_builder.h"
 #include "layers/validate.h"
 
@@ -105,6 +106,16 @@ void Split::lower(LayerBuilder& builder) const {
     return add_split(builder, {.lengths = lengths_, .axis = axis});
   }
   const std::int64_t size = shape[static_cast<int>(axis)];
+  if (split_count_ > size) {
+    throw InvalidArgument({.op = "split",
+                           .node = builder.name(),
+                           .what = "split_count is out of range",
+                           .expected = "1 to " + std::to_string(size) +
+                                       ", the size of axis " +
+                                       std::to_string(axis),
+                           .got = std::to_string(split_count_),
+                           .hint = {}});
+  }
   const std::int64_t part = (size - 1) / split_count_ + 1;
   if ((size - 1) / part + 1 > kMaxRank) {
     return add_slices(builder, static_cast<int>(axis), part);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "traingraph/losses.h"
 
+#include <cmath>
 #include <limits>
 #include <utility>
 
 #include "layers/layer_builder.h"
 #include "layers/validate.h"
+#include "ops/loss_options.h"
+#include "ops/loss_shapes.h"
 
 namespace traingraph {
 namespace {
@@ -20,6 +23,28 @@ LossDescriptor with_type(LossDescriptor descriptor, LossType type) {
                  "The class has its own.");
   descriptor.loss_type = type;
   return descriptor;
+}
+
+LossAttrs attrs_of(const LossDescriptor& descriptor) {
+  return {.type = descriptor.loss_type,
+          .reduction = descriptor.reduction_type,
+          .weight = descriptor.weight,
+          .label_smoothing = descriptor.label_smoothing,
+          .class_count = descriptor.class_count,
+          .epsilon = descriptor.epsilon,
+          .delta = descriptor.delta,
+          .ignore_index = descriptor.ignore_index};
+}
+
+/// As far as they are on the host.
+void require_class_weights(const Tensor& weights) {
+  require_parameter(kOp, "class_weights", weights, {weights.shape()});
+  if (!weights.has_data()) return;
+  const auto owner = weights.data_owner();
+  for (const float weight : weights.floats()) {
+    require_option(std::isfinite(weight) && weight >= 0, kOp, "class_weights",
+                   "finite numbers, at least 0", format_value(weight));
+  }
 }
 
 }  // namespace
@@ -46,23 +71,9 @@ void LossDescriptor::validate() const {
                  kOp, "ignore_index", "a number that fits into 32 bits",
                  std::to_string(ignore_index));
 
-  const bool has_classes = loss_type == LossType::SoftmaxCrossEntropy ||
-                           loss_type == LossType::CategoricalCrossEntropy;
-  const LossDescriptor unset;
-  const std::string type(to_string(loss_type));
-  if (!has_classes && loss_type != LossType::SigmoidCrossEntropy) {
-    require_unused(kOp, "label_smoothing", label_smoothing,
-                   unset.label_smoothing, type);
-  }
-  if (!has_classes) {
-    require_unused(kOp, "class_count", class_count, unset.class_count, type);
-    require_unused(kOp, "ignore_index", ignore_index, unset.ignore_index, type);
-  }
-  if (loss_type != LossType::Log) {
-    require_unused(kOp, "epsilon", epsilon, unset.epsilon, type);
-  }
-  if (loss_type != LossType::Huber) {
-    require_unused(kOp, "delta", delta, unset.delta, type);
+  if (const auto unused = find_unused_option(attrs_of(*this))) {
+    require_option(false, kOp, unused->name.c_str(), unused->expected,
+                   unused->got);
   }
 }
 
@@ -79,11 +90,10 @@ Loss::Loss(LossType type, LossDescriptor options, Tensor weights,
       weights_(std::move(weights)),
       class_weights_(std::move(class_weights)) {
   descriptor_.validate();
-  const bool has_classes = type == LossType::SoftmaxCrossEntropy ||
-                           type == LossType::CategoricalCrossEntropy;
-  require_option(has_classes || !class_weights_, kOp, "class_weights",
-                 "none: " + std::string(to_string(type)) + " has no classes",
-                 "a tensor");
+  require_option(
+      sums_over_classes(type) || !class_weights_, kOp, "class_weights",
+      "none: " + std::string(to_string(type)) + " has no classes", "a tensor");
+  if (class_weights_) require_class_weights(class_weights_);
 }
 
 std::vector<Tensor> Loss::extra_sources() const {
@@ -102,29 +112,7 @@ void Loss::lower(LayerBuilder& builder) const {
   const int num_class_weights = class_weights_ ? 1 : 0;
   builder.require_sources((weights_ ? 3 : 2) + num_class_weights,
                           3 + num_class_weights);
-  const LossAttrs attrs{.type = descriptor_.loss_type,
-                        .reduction = descriptor_.reduction_type,
-                        .weight = descriptor_.weight,
-                        .label_smoothing = descriptor_.label_smoothing,
-                        .class_count = descriptor_.class_count,
-                        .epsilon = descriptor_.epsilon,
-                        .delta = descriptor_.delta,
-                        .ignore_index = descriptor_.ignore_index};
-  const Shape& shape = builder.shape(builder.source(0));
-  // Smoothing uses class_count as its K. Without smoothing it must be the
-  // number of classes.
-  const bool has_count = descriptor_.class_count == 1 ||
-                         descriptor_.label_smoothing != 0 || shape.rank() < 2 ||
-                         shape[1] == descriptor_.class_count;
-  if (!has_count) {
-    throw InvalidArgument(
-        {.op = "node",
-         .node = builder.name(),
-         .what = "class_count is not that of the prediction",
-         .expected = std::to_string(shape[1]) + ", or 1: the size of axis 1",
-         .got = std::to_string(descriptor_.class_count),
-         .hint = {}});
-  }
+  const LossAttrs attrs = attrs_of(descriptor_);
   std::vector<ValueId> inputs{builder.source(0), builder.source(1)};
   // Weights of classes are last: without weights the op's third is absent.
   const int num_weights = builder.num_sources() - 2 - num_class_weights;
@@ -150,6 +138,7 @@ TRAINGRAPH_LOSS(Hinge)
 TRAINGRAPH_LOSS(Huber)
 TRAINGRAPH_LOSS(CosineDistance)
 TRAINGRAPH_LOSS(Log)
+TRAINGRAPH_LOSS(KullbackLeiblerDivergence)
 
 #undef TRAINGRAPH_LOSS
 #undef TRAINGRAPH_CLASS_LOSS

@@ -82,6 +82,8 @@ std::string LayerNames::of_class(const std::string& class_name) {
   replace_all(text, "PReLU", "Prelu");
   replace_all(text, "ReLU", "Relu");
   replace_all(text, "SiLU", "Silu");
+  replace_all(text, "GeLU", "Gelu");
+  replace_all(text, "TanH", "Tanh");
   replace_all(text, "MatMul", "Matmul");
   const auto is_upper = [&](std::size_t i) {
     return i < text.size() && std::isupper(static_cast<unsigned char>(text[i]));

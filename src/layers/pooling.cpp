@@ -122,6 +122,24 @@ ValueId average(LayerBuilder& builder, const PoolingDescriptor& descriptor,
                         {x});
 }
 
+/// Errors of the average that is part of it are its own.
+template <class Append>
+ValueId named(Append append) {
+  const auto own = [](ErrorInfo info) {
+    info.op = "l2_norm_pooling";
+    return info;
+  };
+  try {
+    return append();
+  } catch (const ShapeError& error) {
+    throw ShapeError(own(error.info()));
+  } catch (const DTypeError& error) {
+    throw DTypeError(own(error.info()));
+  } catch (const InvalidArgument& error) {
+    throw InvalidArgument(own(error.info()));
+  }
+}
+
 /// The root of the sum of squares. sqrt has no derivative at 0, so zeros go
 /// through it as ones and are put back, which makes their gradient 0.
 ValueId l2_norm(LayerBuilder& builder, const PoolingDescriptor& descriptor,
@@ -164,7 +182,8 @@ ValueId pooled(LayerBuilder& builder, const PoolingDescriptor& descriptor,
     case PoolingType::Average:
       return average(builder, descriptor, padding, x);
     case PoolingType::L2Norm:
-      return l2_norm(builder, descriptor, padding.extended, x);
+      return named(
+          [&] { return l2_norm(builder, descriptor, padding.extended, x); });
     case PoolingType::Max:
       break;
   }
@@ -176,20 +195,13 @@ ValueId pooled(LayerBuilder& builder, const PoolingDescriptor& descriptor,
                         {x});
 }
 
-Pair strides_of(Pair strides, Pair kernel_sizes) {
-  for (int axis = 0; axis < 2; ++axis) {
-    if (strides[axis] == 0) strides[axis] = kernel_sizes[axis];
-  }
-  return strides;
-}
-
 PoolingDescriptor describe(PoolingType type, Pair kernel_sizes, Pair strides,
                            PaddingPolicy policy, Pair padding_sizes,
                            Pair dilation_rates, bool ceil_mode,
                            bool count_includes_padding = false) {
   return {.pooling_type = type,
           .kernel_sizes = kernel_sizes,
-          .strides = strides_of(strides, kernel_sizes),
+          .strides = strides,
           .dilation_rates = dilation_rates,
           .padding_policy = policy,
           .padding_sizes = padding_sizes,
@@ -224,10 +236,18 @@ void Pooling::lower(LayerBuilder& builder) const {
                     .hint = {}});
 }
 
+MaxPooling::MaxPooling(std::int64_t kernel_size, PaddingPolicy policy)
+    : MaxPooling(kernel_size, kernel_size, policy) {}
+
 MaxPooling::MaxPooling(std::int64_t kernel_size, std::int64_t stride,
                        PaddingPolicy policy)
     : MaxPooling(Pair{kernel_size, kernel_size}, Pair{stride, stride}, policy) {
 }
+
+MaxPooling::MaxPooling(Pair kernel_sizes, PaddingPolicy policy,
+                       Pair padding_sizes, Pair dilation_rates, bool ceil_mode)
+    : MaxPooling(kernel_sizes, /*strides=*/kernel_sizes, policy, padding_sizes,
+                 dilation_rates, ceil_mode) {}
 
 MaxPooling::MaxPooling(Pair kernel_sizes, Pair strides, PaddingPolicy policy,
                        Pair padding_sizes, Pair dilation_rates, bool ceil_mode)
@@ -235,11 +255,23 @@ MaxPooling::MaxPooling(Pair kernel_sizes, Pair strides, PaddingPolicy policy,
                        padding_sizes, dilation_rates, ceil_mode),
               "MaxPooling") {}
 
+AveragePooling::AveragePooling(std::int64_t kernel_size, PaddingPolicy policy,
+                               bool count_includes_padding)
+    : AveragePooling(kernel_size, kernel_size, policy, count_includes_padding) {
+}
+
 AveragePooling::AveragePooling(std::int64_t kernel_size, std::int64_t stride,
                                PaddingPolicy policy,
                                bool count_includes_padding)
     : AveragePooling(Pair{kernel_size, kernel_size}, Pair{stride, stride},
                      policy, Pair{}, count_includes_padding) {}
+
+AveragePooling::AveragePooling(Pair kernel_sizes, PaddingPolicy policy,
+                               Pair padding_sizes, bool count_includes_padding,
+                               Pair dilation_rates, bool ceil_mode)
+    : AveragePooling(kernel_sizes, /*strides=*/kernel_sizes, policy,
+                     padding_sizes, count_includes_padding, dilation_rates,
+                     ceil_mode) {}
 
 AveragePooling::AveragePooling(Pair kernel_sizes, Pair strides,
                                PaddingPolicy policy, Pair padding_sizes,
@@ -250,10 +282,19 @@ AveragePooling::AveragePooling(Pair kernel_sizes, Pair strides,
                        count_includes_padding),
               "AveragePooling") {}
 
+L2NormPooling::L2NormPooling(std::int64_t kernel_size, PaddingPolicy policy)
+    : L2NormPooling(kernel_size, kernel_size, policy) {}
+
 L2NormPooling::L2NormPooling(std::int64_t kernel_size, std::int64_t stride,
                              PaddingPolicy policy)
     : L2NormPooling(Pair{kernel_size, kernel_size}, Pair{stride, stride},
                     policy) {}
+
+L2NormPooling::L2NormPooling(Pair kernel_sizes, PaddingPolicy policy,
+                             Pair padding_sizes, Pair dilation_rates,
+                             bool ceil_mode)
+    : L2NormPooling(kernel_sizes, /*strides=*/kernel_sizes, policy,
+                    padding_sizes, dilation_rates, ceil_mode) {}
 
 L2NormPooling::L2NormPooling(Pair kernel_sizes, Pair strides,
                              PaddingPolicy policy, Pair padding_sizes,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/axes.h"
 #include "layers/normalization.h"
 #include "layers/validate.h"
 
@@ -93,7 +94,8 @@ void InstanceNormalization::lower(LayerBuilder& builder) const {
     running = {builder.statistic(mean_, shape, "mean"),
                builder.statistic(variance_, shape, "variance")};
   }
-  const SampleNormAttrs attrs{.groups = channels_, .momentum = momentum_};
+  SampleNormAttrs attrs{.groups = channels_};
+  if (mean_) attrs.momentum = momentum_;
   builder.add_result(append_sample_norm(builder, builder.source(0), *this,
                                         attrs, shape, running));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "traingraph/layers/softmax.h"
 
+#include "base/axes.h"
 #include "layers/layer_builder.h"
 #include "layers/validate.h"
 

@@ -63,12 +63,4 @@ Tensor created(const char* op, const char* what, Make make) {
 void require_parameter(const char* op, const char* what, const Tensor& tensor,
                        std::initializer_list<Shape> shapes);
 
-/// Which axes of a tensor of `rank` these are; negative ones count from the
-/// end. Throws InvalidArgument that shows `axes` as they were given, unless
-/// they are distinct axes of it.
-Shape resolve_axes(const Shape& axes, int rank, const char* op,
-                   const std::string& node, const char* field);
-std::int64_t resolve_axis(std::int64_t axis, int rank, const char* op,
-                          const std::string& node, const char* field);
-
 }  // namespace traingraph

@@ -49,10 +49,16 @@ double estimate_flops(const Program& program, const Node& node) {
     case OpKind::Convolution2dWeightsGradient:
       return 2 * elements(input(0)) * taps(result);
     // One recurrent product per step; the gradient has that of the weights too.
-    case OpKind::Lstm:
+    case OpKind::LstmSteps:
+    case OpKind::GruSteps:
+    case OpKind::SingleGateSteps:
       return 2 * elements(input(0)) * static_cast<double>(input(1)[1]);
-    case OpKind::LstmGradient:
+    case OpKind::LstmStepsGradient:
       return 4 * elements(input(0)) * static_cast<double>(input(3)[1]);
+    case OpKind::GruStepsGradient:
+      return 4 * elements(input(0)) * static_cast<double>(input(2)[1]);
+    case OpKind::SingleGateStepsGradient:
+      return 4 * elements(input(0)) * static_cast<double>(input(1)[1]);
     case OpKind::MaxPool2d:
       return elements(result) *
              window(std::get<Pool2dAttrs>(node.attrs).kernel_sizes);

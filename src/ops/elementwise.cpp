@@ -4,6 +4,7 @@
 #include "base/format.h"
 #include "ops/batch_rules.h"
 #include "ops/elementwise_gradients.h"
+#include "ops/elementwise_parameters.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
 #include "traingraph/enum_table.h"
@@ -20,10 +21,10 @@ void activation_shape(ShapeContext& ctx) {
   ctx.require_attribute(to_string(attrs.type) != "?", "type is no activation",
                         "a case of ActivationType",
                         std::to_string(static_cast<int>(attrs.type)));
-  ctx.require_attribute(
-      attrs.type != ActivationType::Clamp || attrs.a <= attrs.b,
-      "clamp has an empty range", "a <= b",
-      "a = " + format_value(attrs.a) + ", b = " + format_value(attrs.b));
+  if (const auto bad = find_bad_parameter(attrs, /*unused=*/0)) {
+    ctx.require_attribute(false, bad->name + " is out of range", bad->expected,
+                          bad->got, bad->hint);
+  }
   ctx.add_result(ctx.shape(0), ctx.data_type(0));
 }
 

@@ -39,6 +39,9 @@ void embedding_shape(ShapeContext& ctx) {
   ctx.require_attribute(attrs.p_norm > 0, "p_norm out of range",
                         "a number above 0, or infinity",
                         format_value(attrs.p_norm));
+  ctx.require_attribute(
+      attrs.maximum_norm > 0 || attrs.p_norm == 2, "p_norm is out of range",
+      "2: without a maximum_norm nothing uses it", format_value(attrs.p_norm));
   Shape result = ctx.shape(kIndices);
   result.push_back(ctx.shape(0).back());
   ctx.add_result(result, ctx.data_type(0));

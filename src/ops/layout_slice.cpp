@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/format.h"
 #include "ops/batch_rules.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
@@ -154,6 +155,11 @@ void require_pad_attrs(const ShapeContext& ctx, const PadAttrs& attrs,
   ctx.require_attribute(to_string(attrs.type) != "?", "type is no padding",
                         "a case of PaddingType",
                         std::to_string(static_cast<int>(attrs.type)));
+  ctx.require_attribute(
+      attrs.type == PaddingType::Constant || attrs.value == 0,
+      "value is out of range",
+      "0: " + std::string(to_string(attrs.type)) + " padding does not use it",
+      format_value(attrs.value), "Pad with the type constant.");
   require_length(ctx, "before", attrs.before, rank);
   require_length(ctx, "after", attrs.after, rank);
   for (int axis = 0; axis < rank; ++axis) {

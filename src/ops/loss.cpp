@@ -9,6 +9,7 @@
 
 #include "base/format.h"
 #include "ops/batch_rules.h"
+#include "ops/loss_options.h"
 #include "ops/loss_shapes.h"
 #include "ops/registry.h"
 #include "ops/shape_rules.h"
@@ -36,9 +37,8 @@ void require_finite(const ShapeContext& ctx, const char* attribute, float value,
 void require_attrs(const ShapeContext& ctx) {
   const auto& attrs = ctx.attrs<LossAttrs>();
   const auto type = static_cast<std::int32_t>(attrs.type);
-  ctx.require_attribute(
-      type >= 0 && type <= static_cast<std::int32_t>(LossType::Log),
-      "type is no loss", "0 to 8", std::to_string(type));
+  ctx.require_attribute(to_string(attrs.type) != "?", "type is no loss",
+                        "a case of LossType", std::to_string(type));
   ctx.require_attribute(attrs.reduction == ReductionType::None ||
                             attrs.reduction == ReductionType::Sum ||
                             attrs.reduction == ReductionType::Mean,
@@ -59,6 +59,10 @@ void require_attrs(const ShapeContext& ctx) {
                         "ignore_index out of range",
                         "a number that fits into 32 bits",
                         std::to_string(attrs.ignore_index));
+  if (const auto unused = find_unused_option(attrs)) {
+    ctx.require_attribute(false, unused->name + " is out of range",
+                          unused->expected, unused->got);
+  }
 }
 
 void require_weights_fit(const ShapeContext& ctx, int weights, LossType type,
@@ -91,6 +95,13 @@ std::string labels_hint(LossType type, const Shape& prediction,
     return "The labels fit both the samples and another axis. For one label "
            "per sample use shape " +
            per_sample(prediction).to_string() + ".";
+  }
+  const bool may_broadcast =
+      !sums_over_classes(type) && type != LossType::CosineDistance;
+  if (may_broadcast && labels.rank() < prediction.rank()) {
+    return "Labels of fewer axes lack some of size 1 or broadcast from the "
+           "last axis, not both: reshape them to " +
+           std::to_string(prediction.rank()) + " axes.";
   }
   return {};
 }
@@ -128,12 +139,25 @@ void require_class_weights_fit(const ShapeContext& ctx, int weights,
       sums_over_classes(type), "a loss without classes takes no class_weights",
       "softmax or categorical cross-entropy", std::string(to_string(type)));
   const Shape& shape = ctx.shape(weights);
-  const bool is_list = std::ranges::count_if(shape, [](std::int64_t size) {
-                         return size != 1;
-                       }) <= 1;
-  if (is_list && shape.num_elements() == prediction[1]) return;
+  const Shape list{prediction[1]};
+  const bool is_on_axis_1 = shape.rank() > 1 && shape[1] == prediction[1] &&
+                            shape.num_elements() == prediction[1];
+  if (shape == list || is_on_axis_1) return;
   ctx.fail_shape("class_weights are not one for each class",
-                 Shape{prediction[1]}.to_string(), shape.to_string());
+                 list.to_string() + ", or on axis 1 with 1 for the others",
+                 shape.to_string());
+}
+
+/// Smoothing uses class_count as its K. Without smoothing it must be the number
+/// of classes.
+void require_class_count(const ShapeContext& ctx, const Shape& prediction) {
+  const auto& attrs = ctx.attrs<LossAttrs>();
+  if (attrs.class_count == 1 || attrs.label_smoothing != 0) return;
+  ctx.require_attribute(
+      prediction[1] == attrs.class_count,
+      "class_count is not that of the prediction",
+      std::to_string(prediction[1]) + ", or 1: the size of axis 1",
+      std::to_string(attrs.class_count));
 }
 
 /// Checks prediction, labels and weights, which start at input `first`.
@@ -145,6 +169,7 @@ Shape loss_result_shape(const ShapeContext& ctx, int first) {
   ctx.require_rank_at_least(first, has_samples ? 2 : 1);
   require_labels_fit(ctx, first);
   const Shape& prediction = ctx.shape(first);
+  require_class_count(ctx, prediction);
   if (ctx.has(first + 2)) {
     require_weights_fit(ctx, first + 2, attrs.type, prediction);
   }

@@ -2,6 +2,8 @@
 // yolo_loss(prediction, labels, anchors) and yolo_loss_gradient: one loss per
 // sample; yolo_loss.h of the public headers has the formula. Only the
 // prediction has a gradient.
+#include "ops/loss_yolo.h"
+
 #include <cmath>
 #include <string>
 
@@ -61,11 +63,12 @@ Shape yolo_result_shape(const ShapeContext& ctx, int first) {
                    Shape{anchors[0], 2}.to_string(), anchors.to_string());
   }
   const std::int64_t count = anchors[0];
-  if (prediction[1] % count != 0 || prediction[1] / count < 6) {
+  if (prediction[1] % count != 0 || prediction[1] / count <= yolo::kClasses) {
     ctx.fail_shape(
         "the prediction has no channels for " + std::to_string(count) +
             " anchors",
-        std::to_string(count) + " * (5 + the number of classes) on axis 1",
+        std::to_string(count) + " * (" + std::to_string(yolo::kClasses) +
+            " + the number of classes) on axis 1",
         prediction.to_string(),
         "Each anchor has x, y, width, height, confidence and at least one "
         "class.");

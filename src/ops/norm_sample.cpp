@@ -81,6 +81,11 @@ void require_running_statistics(const ShapeContext& ctx) {
   ctx.require_attribute(!has_both || attrs.groups > 0,
                         "running statistics belong to groups", "groups above 0",
                         format_value(attrs.groups));
+  const float unset = SampleNormAttrs{}.momentum;
+  ctx.require_attribute(has_both || attrs.momentum == unset,
+                        "momentum moves running statistics only",
+                        format_value(unset) + " without them",
+                        format_value(attrs.momentum));
   for (int input : {3, 4}) {
     if (has_both) ctx.require_shape(input, {attrs.groups});
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The gates of an LSTM: where their blocks are and what the forward op saves of
-// them.
+// The gates of recurrent ops: where their blocks are and what the forward ops
+// save of them.
 #pragma once
 
 #include <array>
@@ -9,9 +9,14 @@
 
 namespace traingraph {
 
-/// In the order of the formulas, which is not always that of the blocks.
+// In the order of the formulas, which is not always that of the blocks.
+
 enum LstmGate { kInputGate, kForgetGate, kCellGate, kOutputGate };
 inline constexpr int kNumLstmGates = 4;
+
+/// The candidate is what MPSGraph calls the output gate.
+enum GruGate { kUpdateGate, kResetGate, kCandidate };
+inline constexpr int kNumGruGates = 3;
 
 /// The activations of the gates, by LstmGate.
 std::array<ActivationAttrs, kNumLstmGates> lstm_gates(const LstmAttrs& attrs);
@@ -20,7 +25,14 @@ ActivationAttrs lstm_activation(const LstmAttrs& attrs);
 /// The block of each gate on the gate axis.
 std::array<int, kNumLstmGates> lstm_blocks(const LstmAttrs& attrs);
 
-/// Is f'(x) a function of f(x)? Then f(x) is what is saved of a gate, else x.
+/// By GruGate.
+std::array<ActivationAttrs, kNumGruGates> gru_gates(const GruAttrs& attrs);
+std::array<int, kNumGruGates> gru_blocks(const GruAttrs& attrs);
+
+ActivationAttrs single_gate_activation(const SingleGateAttrs& attrs);
+
+/// Is f'(x) a function of f(x)? Then f(x) is what is saved of the gates of an
+/// LSTM or GRU, else x.
 bool has_slope_of_result(const ActivationAttrs& attrs);
 
 }  // namespace traingraph

@@ -152,7 +152,8 @@ void RandomGraph::add_layers(ByteReader reader) {
 void RandomGraph::choose_loss(ByteReader record) {
   if (!trains || record.one_in(8)) return;
   LossDescriptor descriptor;
-  descriptor.loss_type = record.any(LossType::MeanAbsoluteError, LossType::Log);
+  descriptor.loss_type = record.any(LossType::MeanAbsoluteError,
+                                    LossType::KullbackLeiblerDivergence);
   descriptor.reduction_type =
       record.one_in(8) ? ReductionType::Sum : ReductionType::Mean;
   if (record.one_in(8)) descriptor.weight = record.real();

@@ -19,6 +19,11 @@ namespace traingraph::fuzz {
 void add_layer(ByteReader record, Graph& graph, std::vector<Tensor>& pool,
                TensorMap& labels);
 
+/// The same for the layers of more_layers_from_bytes.cpp, from three tensors.
+void add_more_layer(ByteReader record, Graph& graph,
+                    const std::vector<Tensor>& sources,
+                    std::vector<Tensor>& pool);
+
 struct RandomGraph {
   /// Throws what optimizers and losses throw. Layers that are refused are left
   /// out: refusing one must leave the graph as it was.

@@ -160,7 +160,8 @@ Shape axes(ByteReader& record, int rank) {
 void add_loss(ByteReader& record, Graph& graph, const Tensor& x,
               const Tensor& y, std::vector<Tensor>& pool, TensorMap& labels) {
   const LossDescriptor d{
-      .loss_type = record.any(LossType::MeanAbsoluteError, LossType::Log),
+      .loss_type = record.any(LossType::MeanAbsoluteError,
+                              LossType::KullbackLeiblerDivergence),
       .reduction_type = record.any(ReductionType::None, ReductionType::Mean)};
   const auto layer = std::make_shared<losses::Loss>(d);
   if (record.one_in(2)) {
@@ -205,15 +206,22 @@ void add_op(ByteReader& record, Graph& graph, const Tensor& x,
 // Arguments of a call are evaluated in any order: no call reads twice.
 void add_layer(ByteReader record, Graph& graph, std::vector<Tensor>& pool,
                TensorMap& labels) {
-  const int kind = record.below(21);
+  // Kinds that came later have numbers of their own: what older inputs mean
+  // stays as it was for most of them.
+  constexpr int kFirstOfMore = 189;
+  const int kind = record.byte();
   const Tensor x = source(record, pool);
   const Tensor y = source(record, pool);
+  if (kind >= kFirstOfMore) {
+    const Tensor z = source(record, pool);
+    return add_more_layer(record, graph, {x, y, z}, pool);
+  }
   const int rank = x.shape().rank();
   const NodeOptions options{.disable_update = record.one_in(16)};
   const auto add = [&](LayerPtr layer, std::vector<Tensor> sources) {
     pool.push_back(graph.node(std::move(layer), std::move(sources), options));
   };
-  switch (kind) {
+  switch (kind % 21) {
     case 0:
       return add(fully_connected(record, x), {x});
     case 1:

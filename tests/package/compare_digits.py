@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 def load_example():
     path = ROOT / "examples" / "python" / "digits.py"
+    sys.path.append(str(path.parent))  # what examples share
     spec = importlib.util.spec_from_file_location("digits", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules["digits"] = module

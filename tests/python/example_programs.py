@@ -23,6 +23,9 @@ def load_example(name: str) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    # As when Python runs it: what examples share lies beside them.
+    if str(FOLDER) not in sys.path:
+        sys.path.append(str(FOLDER))
     # dataclasses look their module up.
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)

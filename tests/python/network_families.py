@@ -97,7 +97,7 @@ def transposed(step: Step, x: tg.Tensor, _: tg.Tensor) -> Case:
 def pooling(cls: Any) -> Callable[..., Case]:
     def case(step: Step, x: tg.Tensor, _: tg.Tensor) -> Case:
         sizes = (strided(e, step.a, step.b or step.a) for e in x.shape[2:])
-        return of_layer(cls(step.a, step.b), [x], (*x.shape[:2], *sizes))
+        return of_layer(cls(step.a, step.b or None), [x], (*x.shape[:2], *sizes))
 
     return case
 

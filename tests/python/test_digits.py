@@ -40,7 +40,7 @@ def test_learns_to_read_digits(digits: ModuleType, data: Any) -> None:
         digits.train_epoch(net, train_images, train_labels, epoch) for epoch in range(6)
     ]
     assert losses[-1] < 0.1 * losses[0]
-    predicted = digits.predict(net, test_images)
+    predicted = digits.predict(net.inference, test_images)
     accuracy = np.mean(predicted == test_labels.argmax(axis=1))
     # Twelve seeds reached 97.5 % to 99.2 % of these 360 scans: two scans of room
     # for another order of sums. A linear model reads 96.7 % of them.
@@ -77,7 +77,7 @@ def test_memory_is_what_was_predicted(digits: ModuleType, data: Any) -> None:
     assert sum(report.allocated_bytes for report in reports) == 0
     # The last batch of an epoch is smaller: another plan in the same arenas.
     digits.train_epoch(net, train_images, train_labels, 0)
-    digits.predict(net, test_images)
+    digits.predict(net.inference, test_images)
     assert net.training.compile_count == 2
     reports = [graph.memory for graph in (net.training, net.inference)]
     assert sum(report.allocated_bytes for report in reports) == predicted

@@ -10,11 +10,16 @@ gives up the GIL, or is listed in NEVER_WAITS.
 from __future__ import annotations
 
 import os
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
+import traingraph as tg
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .conftest import RunScript
 
 FORKED = """
@@ -25,6 +30,7 @@ FORKED = """
                    "reason_unavailable"},
         "ExecutionResult": {"loss", "has_loss", "execution_time", "layer_times",
                             "result", "outputs", "output", "losses"},
+        "NodeGraph": {"source_image_handles", "result_handles"},
         "Tensor": {"tensor_id", "descriptor", "shape", "data_type", "image",
                    "random", "batch_axis", "sequence", "sequences"},
         "TensorData": {"immutable", "bytes", "length", "is_immutable"},
@@ -34,7 +40,11 @@ FORKED = """
     run = step()
     result = run.result()
     array = np.zeros((2, 3), np.float32)
+    kernel = tg.nodes.ConvolutionData(np.zeros((1, 1, 1, 1), np.float32))
+    image = tg.nodes.ImageNode("image", (1, 2, 3))
+    convolution = tg.nodes.ConvolutionNode(image, kernel)
     objects = {
+        "NodeGraph": tg.nodes.Graph("cpu", [convolution.result_image]),
         "Graph": graph,
         "TrainingGraph": training,
         "InferenceGraph": tg.InferenceGraph([graph]),
@@ -54,6 +64,12 @@ FORKED = """
         "select": ([x, x], x),
         "gather": (0, x, x),
         "scatter": (0, x, x, x),
+        "gru": (x, x),
+        "gru_gradients": (x, x, x, x, x),
+        "lstm": (x, x),
+        "lstm_gradients": (x, x, x, x, x),
+        "single_gate_rnn": (x, x),
+        "single_gate_rnn_gradients": (x, x, x, x),
         "source_tensors": (dense,),
         "result_tensors": (dense,),
         "add_inputs": ({"x": x},),
@@ -69,6 +85,7 @@ FORKED = """
         "gradient_tensor": (x,),
         "gradient": (weights,),
         "gradient_data": (weights, dense),
+        "set_gradient": (weights, weights),
         "set_gradient_data": (weights, array),
         "source_gradient_tensors": (dense,),
         "result_gradient_tensors": (dense,),
@@ -78,6 +95,8 @@ FORKED = """
         ("Tensor", "bind_optimizer_data"): ([],),
         "quantized": ("int8", 1.0, 0),
         "dequantized": ("float32", 1.0, 0),
+        ("NodeGraph", "weights"): (kernel,),
+        ("NodeGraph", "parameters"): (tg.nodes.NormalizationData(1),),
         "with_gpu_devices": (["gpu"],),
         "add_done_callback": (print,),
     }
@@ -135,6 +154,7 @@ def test_everything_that_is_bound_releases_the_gil(run_script: RunScript) -> Non
         "Graph convolution_2d released",
         "Tensor label released",
         "Execution done released",
+        "NodeGraph execute released",
     ):
         assert expected in called
 
@@ -174,3 +194,31 @@ def test_reading_a_graph_beside_a_compile(run_script: RunScript) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["over"]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: tg.Tensor.random((1000, 1000), "orthogonal"),
+        lambda: tg.Tensor((1000, 1000), random_initializer="orthogonal"),
+        lambda: tg.Tensor.sequence(1, 1000, 1000, random_initializer="orthogonal"),
+        lambda: tg.layers.FullyConnected(1000, 1000, initializer="orthogonal"),
+    ],
+)
+def test_others_run_while_values_are_made(make: Callable[[], object]) -> None:
+    """A third of a second of arithmetic, in which this thread looks about."""
+    begins, is_over = threading.Event(), threading.Event()
+
+    def run() -> None:
+        begins.set()
+        make()
+        is_over.set()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    begins.wait()
+    looks = 0
+    while not is_over.wait(0.001):
+        looks += 1
+    thread.join()
+    assert looks > 10

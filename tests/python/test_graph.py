@@ -327,6 +327,7 @@ def test_loss_layers() -> None:
         tg.losses.CosineDistance,
         tg.losses.Hinge,
         tg.losses.Huber,
+        tg.losses.KullbackLeiblerDivergence,
         tg.losses.Log,
         tg.losses.MeanAbsoluteError,
         tg.losses.MeanSquaredError,

@@ -170,9 +170,3 @@ def test_a_sequence_descriptor_makes_sequences() -> None:
     for axis in (1, None):
         with pytest.raises(tg.InvalidArgument, match="another batch axis"):
             tg.Tensor(descriptor, batch_axis=axis)
-
-
-def test_many_layers_have_names() -> None:
-    layer = tg.layers.LSTM(2, 2, 1024, label="deep")
-    assert layer.biases is not None
-    assert layer.biases[-1].label == "deep.biases_1024"

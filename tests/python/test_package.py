@@ -51,7 +51,9 @@ def test_typed() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", [tg, tg.layers, tg.losses, tg.optimizers, tg.errors], ids=str
+    "module",
+    [tg, tg.layers, tg.losses, tg.nodes, tg.optimizers, tg.errors],
+    ids=str,
 )
 def test_all_is_complete(module: object) -> None:
     names = module.__all__  # type: ignore[attr-defined]
@@ -70,7 +72,7 @@ def test_all_is_complete(module: object) -> None:
 def test_every_class_of_the_extension_is_exported() -> None:
     exported = {
         id(getattr(module, name))
-        for module in (tg, tg.layers, tg.losses, tg.optimizers)
+        for module in (tg, tg.layers, tg.losses, tg.nodes, tg.optimizers)
         for name in module.__all__
     }
     # The base of both compiled graphs is an implementation detail of typing.
@@ -111,6 +113,12 @@ PYTHON_ONLY = {
     "immutable",
     # Chrome's trace format is Python's business, as text and pictures are.
     "save_trace",
+    # Those of filter nodes that share a name with another class; traingraph.nodes
+    # has them without the prefix.
+    "NodeConvolutionDescriptor",
+    "NodeGraph",
+    "NodeLossDescriptor",
+    "NodePaddingPolicy",
     # NumPy's side of DataType and Tensor.
     "dtype",
     "numpy",
@@ -208,6 +216,16 @@ def test_every_layer_loss_and_optimizer_is_in_python() -> None:
         assert names or header.name == "elementwise.h"
         for name in set(names) - {"Name"}:
             assert hasattr(module, name), f"{header.name}: {name}"
+
+
+def test_every_node_is_in_python() -> None:
+    virtual = {"ConvolutionDataSource", "NormalizationDataSource"}  # any object
+    for header in sorted((HEADERS / "nodes").glob("*.h")):
+        text = header.read_text()
+        names = re.findall(r"class TRAINGRAPH_API (\w+) ", text)
+        names += re.findall(r"TRAINGRAPH_NEURON\((\w+)", text)
+        for name in set(names) - virtual - {"Name"}:
+            assert hasattr(tg.nodes, name), f"{header.name}: {name}"
 
 
 def test_every_option_is_a_keyword() -> None:

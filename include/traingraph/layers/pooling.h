@@ -71,38 +71,57 @@ class TRAINGRAPH_API Pooling : public Layer {
   PoolingDescriptor descriptor_;
 };
 
-// Conveniences: a stride of 0 is the kernel size.
+// Conveniences: without strides, windows lie side by side.
 
 class TRAINGRAPH_API MaxPooling : public Pooling {
  public:
-  explicit MaxPooling(std::int64_t kernel_size, std::int64_t stride = 0,
+  explicit MaxPooling(std::int64_t kernel_size,
                       PaddingPolicy policy = PaddingPolicy::Valid);
-  explicit MaxPooling(Pair kernel_sizes, Pair strides = {},
+  MaxPooling(std::int64_t kernel_size, std::int64_t stride,
+             PaddingPolicy policy = PaddingPolicy::Valid);
+  explicit MaxPooling(Pair kernel_sizes,
                       PaddingPolicy policy = PaddingPolicy::Valid,
                       Pair padding_sizes = {}, Pair dilation_rates = {1, 1},
                       bool ceil_mode = false);
+  MaxPooling(Pair kernel_sizes, Pair strides,
+             PaddingPolicy policy = PaddingPolicy::Valid,
+             Pair padding_sizes = {}, Pair dilation_rates = {1, 1},
+             bool ceil_mode = false);
 };
 
 class TRAINGRAPH_API AveragePooling : public Pooling {
  public:
-  explicit AveragePooling(std::int64_t kernel_size, std::int64_t stride = 0,
+  explicit AveragePooling(std::int64_t kernel_size,
                           PaddingPolicy policy = PaddingPolicy::Valid,
                           bool count_includes_padding = false);
-  explicit AveragePooling(Pair kernel_sizes, Pair strides = {},
+  AveragePooling(std::int64_t kernel_size, std::int64_t stride,
+                 PaddingPolicy policy = PaddingPolicy::Valid,
+                 bool count_includes_padding = false);
+  explicit AveragePooling(Pair kernel_sizes,
                           PaddingPolicy policy = PaddingPolicy::Valid,
                           Pair padding_sizes = {},
                           bool count_includes_padding = false,
                           Pair dilation_rates = {1, 1}, bool ceil_mode = false);
+  AveragePooling(Pair kernel_sizes, Pair strides,
+                 PaddingPolicy policy = PaddingPolicy::Valid,
+                 Pair padding_sizes = {}, bool count_includes_padding = false,
+                 Pair dilation_rates = {1, 1}, bool ceil_mode = false);
 };
 
 class TRAINGRAPH_API L2NormPooling : public Pooling {
  public:
-  explicit L2NormPooling(std::int64_t kernel_size, std::int64_t stride = 0,
+  explicit L2NormPooling(std::int64_t kernel_size,
                          PaddingPolicy policy = PaddingPolicy::Valid);
-  explicit L2NormPooling(Pair kernel_sizes, Pair strides = {},
+  L2NormPooling(std::int64_t kernel_size, std::int64_t stride,
+                PaddingPolicy policy = PaddingPolicy::Valid);
+  explicit L2NormPooling(Pair kernel_sizes,
                          PaddingPolicy policy = PaddingPolicy::Valid,
                          Pair padding_sizes = {}, Pair dilation_rates = {1, 1},
                          bool ceil_mode = false);
+  L2NormPooling(Pair kernel_sizes, Pair strides,
+                PaddingPolicy policy = PaddingPolicy::Valid,
+                Pair padding_sizes = {}, Pair dilation_rates = {1, 1},
+                bool ceil_mode = false);
 };
 
 }  // namespace layers

@@ -83,6 +83,15 @@ struct Log {
   float epsilon;
 };
 
+/// What has no share of the labels adds nothing.
+struct KullbackLeiblerDivergence {
+  explicit KullbackLeiblerDivergence(const LossAttrs&) {}
+  float value(float y, float t) const {
+    return t == 0 ? 0 : t * (std::log(t) - y);
+  }
+  float slope(float, float t) const { return -t; }
+};
+
 /// Calls f with the formula of an element-wise loss.
 template <class F>
 void with_formula(const LossAttrs& attrs, F&& f) {
@@ -99,6 +108,8 @@ void with_formula(const LossAttrs& attrs, F&& f) {
       return f(Huber(attrs));
     case LossType::Log:
       return f(Log(attrs));
+    case LossType::KullbackLeiblerDivergence:
+      return f(KullbackLeiblerDivergence(attrs));
     case LossType::SoftmaxCrossEntropy:
     case LossType::CategoricalCrossEntropy:
     case LossType::CosineDistance:

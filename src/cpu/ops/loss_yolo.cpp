@@ -3,6 +3,8 @@
 // over the cells, whose anchors are visited twice, first to find out which are
 // responsible. Boxes and sums are in double, so that devices agree on who is
 // responsible but for ties of float32.
+#include "ops/loss_yolo.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -14,8 +16,7 @@
 namespace traingraph::cpu {
 namespace {
 
-/// Channels of an anchor; classes follow.
-enum Channel { kX, kY, kWidth, kHeight, kConfidence, kClasses };
+using enum yolo::Channel;
 
 double sigmoid(double x) {
   const double e = std::exp(-std::fabs(x));  // never overflows

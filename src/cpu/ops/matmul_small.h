@@ -24,6 +24,8 @@ struct SmallProduct {
   float alpha = 1;
   bool has_relu = false;
   float slope = 0;  // of ReLU
+  /// y is panels already: see pack_panels().
+  bool has_panels = false;
 
   bool is_y_transposed() const { return y_column != 1; }
   /// Floats that run_small_product() wants: a panel of y.
@@ -46,6 +48,9 @@ const float* find_panel(const SmallProduct& product,
                         const SmallProductArgs<T>& args, std::int64_t j,
                         std::int64_t columns, std::int64_t* row) {
   *row = kPanel;
+  if constexpr (std::is_same_v<T, float>) {
+    if (product.has_panels) return args.y + j * product.size.depth;
+  }
   float* const to = args.scratch;
   if (product.is_y_transposed()) {
     pack_transposed_panel(args.y + j * product.y_column, product.y_column,
@@ -104,6 +109,18 @@ void small_tile(const SmallProduct& product, const SmallProductArgs<T>& args,
 }
 
 }  // namespace detail
+
+/// A transposed y as panels, for many products: round_up(columns, kPanel) *
+/// depth floats.
+inline void pack_panels(const SmallProduct& product, const float* y,
+                        float* to) {
+  const ProductSize& size = product.size;
+  for (std::int64_t j = 0; j < size.columns; j += kPanel) {
+    pack_transposed_panel(y + j * product.y_column, product.y_column,
+                          std::min(kPanel, size.columns - j), size.depth,
+                          to + j * size.depth);
+  }
+}
 
 template <int kFloats, class T>
 void run_small_product(const SmallProduct& product,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Gates of an LSTM over short rows: the usual activations as loops of their
-// own, all others by elementwise_rows.h.
+// Gates of recurrent ops over short rows: the usual activations as loops of
+// their own, all others by elementwise_rows.h.
 #pragma once
 
 #include <algorithm>
 #include <array>
 
+#include "cpu/float_types.h"
 #include "cpu/ops/elementwise_rows.h"
-#include "cpu/parallel.h"
 #include "cpu/vector_math.h"
 #include "ops/rnn_gates.h"
 
@@ -28,6 +28,13 @@ struct Gate {
 
   /// x = f(x)
   void activate(float* x, std::int64_t n) const;
+  /// The same, and what is saved of it goes to `saved`, which may be null.
+  template <class T>
+  void activate(float* x, T* saved, std::int64_t n) const {
+    if (saved && !saves_result) std::copy_n(x, n, saved);
+    activate(x, n);
+    if (saved && saves_result) std::copy_n(x, n, saved);
+  }
   /// f(x) and f'(x) from what was saved, f(x) or x.
   void restore(const float* saved, float* value, float* slope,
                std::int64_t n) const;
@@ -84,7 +91,7 @@ inline void Gate::restore(const float* saved, float* value, float* slope,
 
 inline void Gate::differentiate(const float* x, float* value, float* slope,
                                 std::int64_t n) const {
-  if (activation.type == ActivationType::Tanh && saves_result) {
+  if (activation.type == ActivationType::Tanh) {
     const float a = activation.a, b = activation.b;
 #pragma omp simd
     for (std::int64_t i = 0; i < n; ++i) {
@@ -98,59 +105,62 @@ inline void Gate::differentiate(const float* x, float* value, float* slope,
   activate_row(activation, x, value, n);
 }
 
-/// The gates of an op, by LstmGate, and the activation of its cell.
-struct LstmGates {
-  std::array<Gate, kNumLstmGates> gate;
-  Gate cell;
-  std::array<int, kNumLstmGates> block;
+/// The gates of an op in the order of its formulas, and where their blocks are.
+template <std::size_t kGates>
+struct Gates {
+  std::array<Gate, kGates> gate;
+  std::array<int, kGates> block;
 
-  explicit LstmGates(const LstmAttrs& attrs)
-      : cell(lstm_activation(attrs)), block(lstm_blocks(attrs)) {
-    const auto activations = lstm_gates(attrs);
-    for (int q = 0; q < kNumLstmGates; ++q) gate[q] = Gate(activations[q]);
+  Gates(const std::array<ActivationAttrs, kGates>& activations,
+        const std::array<int, kGates>& blocks)
+      : block(blocks) {
+    for (std::size_t q = 0; q < kGates; ++q) gate[q] = Gate(activations[q]);
   }
 };
 
-/// Which steps a sample takes part in, and in which order.
-struct LstmSteps {
-  std::int64_t steps, samples, hidden;
-  bool is_reverse;
+// Rows of floats, and of what is stored; null: zeros.
 
-  /// The step that is done as the i-th.
-  std::int64_t at(std::int64_t i) const {
-    return is_reverse ? steps - 1 - i : i;
-  }
-  /// `lengths` may be null.
-  std::int64_t length(const std::int32_t* lengths, std::int64_t sample) const {
-    if (!lengths) return steps;
-    return std::clamp<std::int64_t>(lengths[sample], 0, steps);
-  }
-  /// The step before `step` of a sample of this length; -1: initial state.
-  std::int64_t before(std::int64_t step, std::int64_t length) const {
-    if (!is_reverse) return step - 1;
-    return step + 1 < length ? step + 1 : -1;
-  }
+template <class T>
+void add_row(float* sum, const T* x, std::int64_t n) {
+  if (!x) return;
+#pragma omp simd
+  for (std::int64_t j = 0; j < n; ++j) sum[j] += x[j];
+}
 
-  std::int64_t num_blocks() const {
-    return (hidden + kGateColumns - 1) / kGateColumns;
-  }
-  /// Calls f(sample, first column, columns), in parallel.
-  template <class F>
-  void for_each_block(F&& f) const;
-};
+template <class T>
+void add_product_row(float* sum, const T* x, const float* y, std::int64_t n) {
+#pragma omp simd
+  for (std::int64_t j = 0; j < n; ++j) sum[j] += x[j] * y[j];
+}
 
-template <class F>
-void LstmSteps::for_each_block(F&& f) const {
-  const std::int64_t blocks = num_blocks();
-  parallel_for(
-      samples * blocks, kCostlyGrain / std::min(hidden, kGateColumns),
-      [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i) {
-          const std::int64_t column = i % blocks * kGateColumns;
-          f(i / blocks, column, std::min(kGateColumns, hidden - column));
-        }
-      },
-      /*multiple=*/1);
+/// to = x y, or x without a y.
+template <class Y, class To>
+void multiply_row(const float* x, const Y* y, To* to, std::int64_t n) {
+  if (!y) {
+    std::copy_n(x, n, to);
+    return;
+  }
+#pragma omp simd
+  for (std::int64_t j = 0; j < n; ++j) to[j] = x[j] * y[j];
+}
+
+/// `from` as floats, in `buffer` when they are stored otherwise.
+template <class T>
+const float* floats_of(const T* from, float* buffer, std::int64_t n) {
+  if constexpr (is_exact<T>) {
+    if (from) return from;
+  }
+  if (from) {
+    std::copy_n(from, n, buffer);
+  } else {
+    std::fill_n(buffer, n, 0.0f);
+  }
+  return buffer;
+}
+
+template <class T>
+T* offset(T* base, std::int64_t by) {
+  return base ? base + by : nullptr;
 }
 
 }  // namespace traingraph::cpu

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cpu/lowering.h"
+#include "cpu/ops/matmul_small.h"
 
 namespace traingraph::cpu {
 
@@ -29,21 +30,28 @@ class BoundStepProduct {
  public:
   BoundStepProduct(BoundPrimitive product, std::optional<BoundPrimitive> pack)
       : product_(std::move(product)), pack_(std::move(pack)) {}
+  /// Loops of ours. `panels`: memory for a transposed y, else null.
+  BoundStepProduct(const SmallProduct& product,
+                   const SmallProductArgs<float>& args, float* panels);
   /// Before the first product of a run: the weights may have changed.
-  void pack() const {
-    if (pack_) (*pack_)();
-  }
-  void operator()() const { product_(); }
+  void pack() const;
+  void operator()() const;
   /// The next products multiply the matrix at `x`.
-  void move_x(std::byte* x) { product_.move(0, x); }
+  void move_x(std::byte* x);
 
  private:
-  BoundPrimitive product_;
-  std::optional<BoundPrimitive> pack_;
+  std::optional<BoundPrimitive> product_, pack_;
+  // Without a primitive:
+  SmallProduct small_{};
+  SmallProductArgs<float> args_{};
+  const float* weights_ = nullptr;
+  float* panels_ = nullptr;
 };
 
 /// z = x y with z in float, made for as many threads as one product is worth,
-/// at most those that primitives have now.
+/// at most those that primitives have now. Products of a few thousand
+/// multiplications, as those of single samples, are loops of ours: a primitive
+/// would take longer to start than they take.
 class StepProduct {
  public:
   /// Asks for scratch memory.
@@ -53,6 +61,10 @@ class StepProduct {
                         std::byte* weights, std::byte* z) const;
 
  private:
+  void find_primitive(NodeLowering& lowering, const MatrixView& x,
+                      const MatrixView& weights, DataType type);
+
+  std::optional<SmallProduct> small_;
   dnnl::matmul::primitive_desc product_;
   std::optional<dnnl::reorder::primitive_desc> pack_;
   int num_threads_ = 1;

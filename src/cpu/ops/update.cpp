@@ -2,6 +2,7 @@
 // Optimizer updates; the loops are in update_loops.h. The hyper-parameters that
 // change between steps come from the rates tensor.
 #include "cpu/float_types.h"
+#include "cpu/ops/update_deferred.h"
 #include "cpu/ops/update_loops.h"
 #include "cpu/ops/update_rows.h"
 #include "cpu/typed_address.h"
@@ -9,87 +10,58 @@
 namespace traingraph::cpu {
 namespace {
 
-/// Argument of an optional input; -1 when it is absent.
-int mutate_if(NodeLowering& lowering, int input) {
-  return lowering.has(input) ? lowering.mutate(input) : -1;
-}
-int read_if(NodeLowering& lowering, int input) {
-  return lowering.has(input) ? lowering.read(input) : -1;
-}
-float* address_if(std::span<std::byte* const> at, int arg) {
-  return arg < 0 ? nullptr : floats(at[arg]);
-}
-
 /// All ops here have it as input 1.
 DataType gradient_type(const NodeLowering& lowering) {
   return lowering.input_desc(1).data_type;
 }
 
+template <class Step>
+void lower_dense_update(NodeLowering& lowering) {
+  const auto attrs = lowering.attrs<typename Step::Attrs>();
+  const std::int64_t n = lowering.input_shape(0).num_elements();
+  const int p = lowering.mutate(0), gradient = lowering.read(1);
+  std::array<int, num_slots<Step>> slots{};
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    slots[i] = lowering.mutate(Step::kSlots[i]);
+  }
+  const int rates = lowering.read(Step::kRates);
+  const bool is_scaled = lowering.has(Step::kRates + 1);
+  const int scale = is_scaled ? lowering.read(Step::kRates + 1) : -1;
+  visit_float_type(lowering, gradient_type(lowering), [&]<class G>(G) {
+    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+      return [=, p = floats(at[p]), gradient = typed<G>(at[gradient]),
+              slots = slots_at<Step>(at, slots), rates = floats(at[rates]),
+              scale = is_scaled ? floats(at[scale]) : nullptr] {
+        update_all(Step(attrs, rates, scale), n, p, gradient, slots);
+      };
+    });
+  });
+}
+
+template <class Attrs>
+void lower_update(NodeLowering& lowering, bool has_momentum) {
+  if (auto gradient = lowering.join_producer(1)) {
+    return lowering.defers_rows() ? lower_deferred_update(lowering, *gradient)
+                                  : lower_row_update(lowering, *gradient);
+  }
+  visit_step(lowering.attrs<Attrs>(), has_momentum,
+             [&]<class Step>(std::type_identity<Step>) {
+               lower_dense_update<Step>(lowering);
+             });
+}
+
 }  // namespace
 
 void lower_sgd_update(NodeLowering& lowering) {
-  if (auto gradient = lowering.join_producer(1)) {
-    return lower_row_update(lowering, *gradient);
-  }
-  const auto attrs = lowering.attrs<SgdUpdateAttrs>();
-  const std::int64_t n = lowering.input_shape(0).num_elements();
-  const int p = lowering.mutate(0), gradient = lowering.read(1);
-  const int m = mutate_if(lowering, 2);
-  const int rates = lowering.read(3), scale = read_if(lowering, 4);
-  visit_float_type(lowering, gradient_type(lowering), [&]<class G>(G) {
-    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
-      const SgdArgs<G> args{floats(at[p]), typed<G>(at[gradient]),
-                            address_if(at, m), floats(at[rates]),
-                            address_if(at, scale)};
-      return [=] {
-        with_regularization(attrs.regularization_type,
-                            [&](auto type) { sgd<type()>(attrs, args, n); });
-      };
-    });
-  });
+  lower_update<SgdUpdateAttrs>(lowering, /*has_momentum=*/lowering.has(2));
 }
 
 void lower_adam_update(NodeLowering& lowering) {
-  const auto attrs = lowering.attrs<AdamUpdateAttrs>();
-  const std::int64_t n = lowering.input_shape(0).num_elements();
-  const int p = lowering.mutate(0), gradient = lowering.read(1);
-  const int m = lowering.mutate(2), v = lowering.mutate(3);
-  const int v_max = mutate_if(lowering, 4);
-  const int rates = lowering.read(5), scale = read_if(lowering, 6);
-  const RegularizationType regularization = attrs.decoupled_decay
-                                                ? RegularizationType::None
-                                                : attrs.regularization_type;
-  visit_float_type(lowering, gradient_type(lowering), [&]<class G>(G) {
-    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
-      const AdamArgs<G> args{floats(at[p]),         typed<G>(at[gradient]),
-                             floats(at[m]),         floats(at[v]),
-                             address_if(at, v_max), floats(at[rates]),
-                             address_if(at, scale)};
-      return [=] {
-        with_regularization(regularization,
-                            [&](auto type) { adam<type()>(attrs, args, n); });
-      };
-    });
-  });
+  lower_update<AdamUpdateAttrs>(lowering, /*has_momentum=*/true);
 }
 
 void lower_rmsprop_update(NodeLowering& lowering) {
-  const auto attrs = lowering.attrs<RmspropUpdateAttrs>();
-  const std::int64_t n = lowering.input_shape(0).num_elements();
-  const int p = lowering.mutate(0), gradient = lowering.read(1);
-  const int square = lowering.mutate(2), momentum = mutate_if(lowering, 3);
-  const int average = mutate_if(lowering, 4);
-  const int rates = lowering.read(5), scale = read_if(lowering, 6);
-  visit_float_type(lowering, gradient_type(lowering), [&]<class G>(G) {
-    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
-      const RmspropArgs<G> args{
-          floats(at[p]),           typed<G>(at[gradient]),
-          floats(at[square]),      address_if(at, momentum),
-          address_if(at, average), floats(at[rates]),
-          address_if(at, scale)};
-      return [=] { rmsprop(attrs, args, n); };
-    });
-  });
+  lower_update<RmspropUpdateAttrs>(lowering, /*has_momentum=*/lowering.has(3));
 }
 
 void lower_clip_scale(NodeLowering& lowering) {

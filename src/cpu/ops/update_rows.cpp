@@ -5,66 +5,13 @@
 #include "cpu/ops/update_rows.h"
 
 #include "base/checked.h"
-#include "cpu/ops/gather_embedding_loops.h"
 #include "cpu/ops/gather_indices.h"
 #include "cpu/ops/update_loops.h"
+#include "cpu/ops/update_rows_found.h"
 #include "cpu/typed_address.h"
 
 namespace traingraph::cpu {
 namespace {
-
-/// Which rows there are: the n-th one found is rows[n], and token k is of the
-/// one with number number_of_token[k]; -1 for padding.
-struct RowsFound {
-  std::int32_t* number_of_row;  // only meant where rows[] agrees
-  std::int32_t* number_of_token;
-  std::int64_t* rows;
-  std::int32_t* times;
-  std::int32_t count = 0;
-
-  template <class I>
-  void find(const EmbeddingPlan& plan, const I* at) {
-    for (std::int64_t k = 0; k < plan.num_tokens; ++k) {
-      const std::int64_t row = at[k];
-      if (row == plan.padding_index) {
-        number_of_token[k] = -1;
-        continue;
-      }
-      // Memory that nobody has cleared: that would touch every row.
-      std::int32_t number = number_of_row[row];
-      if (number < 0 || number >= count || rows[number] != row) {
-        number = count++;
-        number_of_row[row] = number;
-        rows[number] = row;
-        times[number] = 0;
-      }
-      ++times[number];
-      number_of_token[k] = number;
-    }
-  }
-};
-
-/// Adds up the gradients of each row's tokens.
-template <class T>
-void add_tokens_of(const EmbeddingPlan& plan, const RowsFound& found,
-                   const T* gradient, float* sums) {
-  const std::int64_t width = plan.width;
-  const std::int64_t grain =
-      std::max<std::int64_t>(1, kCheapGrain / plan.num_tokens);
-  parallel_for(width, grain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int32_t n = 0; n < found.count; ++n) {
-      std::fill(sums + n * width + begin, sums + n * width + end, 0.0f);
-    }
-    for (std::int64_t k = 0; k < plan.num_tokens; ++k) {
-      if (found.number_of_token[k] < 0) continue;
-      const T* from = gradient + k * width;
-      float* to = sums + found.number_of_token[k] * width;
-      for (std::int64_t i = begin; i < end; ++i) {
-        to[i] += static_cast<float>(from[i]);
-      }
-    }
-  });
-}
 
 struct RowStep {
   bool divides;  // by how often a row was looked up
@@ -72,28 +19,23 @@ struct RowStep {
 };
 
 void update_rows(const EmbeddingPlan& plan, const RowsFound& found,
-                 const RowStep& step, const float* rates, float* sums,
+                 const RowStep& rule, const float* rates, float* sums,
                  float* parameter) {
-  const auto prepared = prepare<RegularizationType::None>(step.attrs, rates,
-                                                          /*scale=*/nullptr);
-  const float rate = rates[kLearningRate];
+  const SgdStep<RegularizationType::None> step(rule.attrs, rates,
+                                               /*scale=*/nullptr);
   const std::int64_t width = plan.width;
   parallel_for(
       found.count, plan.grain(),
       [&](std::int64_t first, std::int64_t last) {
-        // Copies, so that no store can be taken for a change of them.
-        const auto local = prepared;
-        const float local_rate = rate;
+        // A copy, so that no store can be taken for a change of it.
+        const auto local = step;
         for (std::int64_t n = first; n < last; ++n) {
           float* const sum = sums + n * width;
           float* const p = parameter + found.rows[n] * width;
-          if (step.divides && found.times[n] > 1) {
-            const auto divisor = static_cast<float>(found.times[n]);
-            for (std::int64_t i = 0; i < width; ++i) sum[i] /= divisor;
-          }
+          if (rule.divides) found.divide(plan, n, sum);
 #pragma omp simd
           for (std::int64_t i = 0; i < width; ++i) {
-            p[i] -= local_rate * local(sum[i], p[i]);
+            local(sum[i], p[i]);
           }
         }
       },
@@ -112,7 +54,7 @@ void lower_row_update(NodeLowering& update, NodeLowering& gradient) {
       .width = shape.back(),
       .num_tokens = gradient.input_shape(kIndices).num_elements(),
       .padding_index = backward.padding_index};
-  const RowStep step{.divides = backward.scales_gradient_by_frequency,
+  const RowStep rule{.divides = backward.scales_gradient_by_frequency,
                      .attrs = update.attrs<SgdUpdateAttrs>()};
   const IndexCheck check(gradient, kIndices, plan.count);
   const std::int64_t most = std::min(plan.count, plan.num_tokens);
@@ -141,9 +83,9 @@ void lower_row_update(NodeLowering& update, NodeLowering& gradient) {
                 p = floats(args[p])] {
           check.require(at);
           RowsFound found = empty;
-          found.find(plan, at);
+          found.find(plan, at, /*finds_padding=*/false);
           add_tokens_of(plan, found, tokens, sums);
-          update_rows(plan, found, step, rates, sums, p);
+          update_rows(plan, found, rule, rates, sums, p);
         };
       });
     });

@@ -7,17 +7,36 @@
 
 #include "traingraph/error.h"
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 namespace traingraph {
 namespace {
 
-constexpr std::align_val_t kAlignment{64};
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+std::align_val_t alignment_of(std::size_t bytes) {
+  return std::align_val_t{bytes < kHugePage ? 64 : kHugePage};
+}
+
+/// Large tables are read in places that are far apart, for which the
+/// processor finds few pages at a time. Where the system has no huge pages to
+/// give, nothing changes.
+void ask_for_huge_pages([[maybe_unused]] std::byte* data,
+                        [[maybe_unused]] std::size_t bytes) {
+#if defined(__linux__)
+  const std::size_t whole = bytes / kHugePage * kHugePage;
+  if (whole > 0) madvise(data, whole, MADV_HUGEPAGE);
+#endif
+}
 
 }  // namespace
 
 HostBuffer::HostBuffer(std::size_t bytes, std::string_view label)
     : bytes_(bytes),
-      data_(static_cast<std::byte*>(
-          ::operator new(bytes ? bytes : 1, kAlignment, std::nothrow))) {
+      data_(static_cast<std::byte*>(::operator new(
+          bytes ? bytes : 1, alignment_of(bytes), std::nothrow))) {
   if (!data_) {
     throw OutOfMemoryError(
         ErrorInfo{.op = "allocate",
@@ -26,10 +45,11 @@ HostBuffer::HostBuffer(std::size_t bytes, std::string_view label)
                   .expected = std::to_string(bytes) + " bytes",
                   .hint = "Use a smaller batch."});
   }
+  ask_for_huge_pages(data_, bytes);
   std::memset(data_, 0, bytes);
 }
 
-HostBuffer::~HostBuffer() { ::operator delete(data_, kAlignment); }
+HostBuffer::~HostBuffer() { ::operator delete(data_, alignment_of(bytes_)); }
 
 void run_on_host(Submission& submission, RunUnits run) {
   const auto start = std::chrono::steady_clock::now();

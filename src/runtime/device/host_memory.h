@@ -11,7 +11,9 @@
 
 namespace traingraph {
 
-class HostBuffer final : public DeviceBuffer, public StagingBuffer {
+class HostBuffer final : public DeviceBuffer,
+                         public StagingBuffer,
+                         public std::enable_shared_from_this<HostBuffer> {
  public:
   /// Zeroed. Throws OutOfMemoryError.
   HostBuffer(std::size_t bytes, std::string_view label);
@@ -38,7 +40,7 @@ class HostMemoryContext : public DeviceContext {
       std::size_t bytes, std::string_view label) final {
     return std::make_shared<HostBuffer>(bytes, label);
   }
-  std::byte* host_view(Location at) const final { return address_of(at); }
+  std::byte* host_view(Location at) const override { return address_of(at); }
 
   static std::byte* address_of(Location at) {
     return static_cast<HostBuffer*>(at.buffer)->bytes().data() + at.offset;

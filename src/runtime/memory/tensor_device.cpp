@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The half of Tensor that touches devices. Every copy goes through the
 // device's queue (transfer.h).
+#include <algorithm>
 #include <cstring>
 
 #include "graph/tensor_state.h"
@@ -23,15 +24,19 @@ std::vector<OptimizerSlot> slots_of(const TensorState& state) {
 }
 
 /// Stores one host buffer per slot, or none when their numbers differ. Returns
-/// the slots.
+/// the slots. `given` are kept for compile where no optimizer has any.
 std::vector<OptimizerSlot> store_slots(TensorState& state,
-                                       std::span<const HostData> hosts) {
+                                       std::vector<OptimizerSlot> given) {
   std::scoped_lock lock(state.mutex);
   auto& slots = state.slots;
-  if (slots.empty()) slots.resize(hosts.size());  // kept for compile
-  for (std::size_t i = 0; slots.size() == hosts.size() && i < hosts.size();
+  const bool are_given = !slots.empty() && slots[0].is_given;
+  if (are_given || !state.has_optimizer) {
+    slots = std::move(given);
+    return slots;
+  }
+  for (std::size_t i = 0; slots.size() == given.size() && i < given.size();
        ++i) {
-    slots[i].host = hosts[i];
+    slots[i].host = std::move(given[i].host);
   }
   return slots;
 }
@@ -78,11 +83,41 @@ void require_slot(const char* call, const Tensor& parameter,
                              .got = std::to_string(got)});
 }
 
+/// Buffers go to slots of their name, on their device; slots that are not there
+/// yet get the names.
+void require_buffers_fit(const Tensor& parameter,
+                         std::span<const TensorOptimizerDeviceData> buffers) {
+  const std::vector<OptimizerSlot> slots = slots_of(*parameter.state());
+  const auto fail = [&](std::string what, std::string expected, std::string got,
+                        std::string hint) {
+    throw InvalidArgument(ErrorInfo{.op = "bind_optimizer_data",
+                                    .node = parameter.label(),
+                                    .what = std::move(what),
+                                    .expected = std::move(expected),
+                                    .got = std::move(got),
+                                    .hint = std::move(hint)});
+  };
+  for (std::size_t i = 0; i < std::min(slots.size(), buffers.size()); ++i) {
+    if (!slots[i].device) continue;
+    if (slots[i].name != buffers[i].name()) {
+      fail("buffer " + std::to_string(i) + " is another one of the optimizer",
+           slots[i].name, buffers[i].name(),
+           "Give them in the order of optimizer_device_data().");
+    }
+    const Device there(slots[i].device->context);
+    if (there == buffers[i].device()) continue;
+    fail("the buffer \"" + buffers[i].name() + "\" is on another device",
+         there.name(), buffers[i].device().name(),
+         "Go through the host: synchronize_optimizer_data(), then "
+         "optimizer_data() as data.");
+  }
+}
+
 /// What buffers of this or another parameter hold, after the work so far.
-std::vector<HostData> read_slots(
+std::vector<OptimizerSlot> read_slots(
     const char* call, const Tensor& parameter, const TensorDescriptor& slot,
     std::span<const TensorOptimizerDeviceData> buffers) {
-  std::vector<HostData> hosts;
+  std::vector<OptimizerSlot> given;
   for (const TensorOptimizerDeviceData& buffer : buffers) {
     DeviceStorage& device = *buffer.storage();
     if (device.bytes != slot.size_bytes()) {
@@ -96,21 +131,25 @@ std::vector<HostData> read_slots(
     }
     HostData host = allocate_host(slot.size_bytes());
     read_device(device, slot, {host.bytes, host.size});
-    hosts.push_back(std::move(host));
+    given.push_back({.name = buffer.name(),
+                     .host = std::move(host),
+                     .device = {},
+                     .is_given = true});
   }
-  return hosts;
+  return given;
 }
 
 void require_count(const Tensor& parameter, std::size_t expected,
                    std::size_t got) {
   if (expected == got) return;
-  throw InvalidArgument(
-      ErrorInfo{.op = "bind_optimizer_data",
-                .node = parameter.label(),
-                .what = "the number of buffers differs from the optimizer's",
-                .expected = std::to_string(expected),
-                .got = std::to_string(got),
-                .hint = "optimizer_data() lists them in order."});
+  throw InvalidArgument(ErrorInfo{
+      .op = "bind_optimizer_data",
+      .node = parameter.label(),
+      .what = "the number of buffers differs from the optimizer's",
+      .expected = std::to_string(expected),
+      .got = std::to_string(got),
+      .hint = expected == 0 ? "It keeps none of this tensor."
+                            : "optimizer_data() lists them in order."});
 }
 
 }  // namespace
@@ -202,20 +241,31 @@ void Tensor::bind_optimizer_data(
   const char* call = "bind_optimizer_data";
   const TensorDescriptor desc = slot_descriptor(descriptor());
   const std::size_t bytes = desc.size_bytes();
-  std::vector<HostData> hosts;
+  if (state_->is_result) {
+    throw InvalidArgument(ErrorInfo{.op = call,
+                                    .node = label(),
+                                    .what = "no optimizer trains a result",
+                                    .expected = "a parameter",
+                                    .got = "the result of a node"});
+  }
+  std::vector<OptimizerSlot> given;
   for (const TensorData& item : data) {
     require_slot(call, *this, desc, item);
-    hosts.push_back(allocate_host(bytes));
-    std::memcpy(hosts.back().bytes, item.bytes, bytes);
+    given.push_back({.name = {},
+                     .host = allocate_host(bytes),
+                     .device = {},
+                     .is_given = true});
+    std::memcpy(given.back().host.bytes, item.bytes, bytes);
   }
   if (!device_data.empty()) {
     if (!data.empty()) require_count(*this, device_data.size(), data.size());
-    hosts = read_slots(call, *this, desc, device_data);
+    require_buffers_fit(*this, device_data);
+    given = read_slots(call, *this, desc, device_data);
   }
-  const std::vector<OptimizerSlot> slots = store_slots(*state_, hosts);
-  require_count(*this, slots.size(), hosts.size());
+  const std::vector<OptimizerSlot> slots = store_slots(*state_, given);
+  require_count(*this, slots.size(), given.size());
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    const HostData& host = hosts[i];
+    const HostData& host = given[i].host;
     if (slots[i].device) write_device(*slots[i].device, {host.bytes, bytes});
   }
 }

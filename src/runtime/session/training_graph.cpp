@@ -70,6 +70,13 @@ void TrainingGraph::set_training_tensor_parameters(
   session_->declaration.set_trained_inputs(std::move(parameters));
 }
 
+void TrainingGraph::set_gradient(const Tensor& parameter,
+                                 const Tensor& gradient) {
+  std::scoped_lock lock(session_->mutex);
+  session_->require_not_compiled("set_gradient");
+  session_->declaration.set_gradient(parameter, gradient);
+}
+
 Tensor TrainingGraph::allocate_user_gradient(const Tensor& tensor) {
   std::scoped_lock lock(session_->mutex);
   session_->require_not_compiled("allocate_user_gradient");

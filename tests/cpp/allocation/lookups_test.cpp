@@ -50,5 +50,63 @@ TEST(Lookups, AllocateNothingAfterTheFirstStep) {
   EXPECT_EQ(stop_counting().ours, 0u);
 }
 
+/// The benchmark's embedding, smaller: rows are behind, and catch up in turns.
+TEST(Lookups, OfRowsThatAreBehindAllocateNothingAfterTheFirstStep) {
+  constexpr std::int64_t kSamples = 4, kTokens = 30, kWidth = 24, kRows = 2000;
+  Graph graph;
+  const Tensor ids({{kSamples, kTokens}, DataType::Int32}, "ids");
+  const Tensor label({{kSamples, kWidth}}, "label");
+  const Tensor rows =
+      graph.node(std::make_shared<layers::Embedding>(EmbeddingDescriptor{
+                     .embedding_count = kRows, .embedding_dimension = kWidth}),
+                 ids);
+  const Tensor mean = graph.node(
+      std::make_shared<layers::Reduction>(ReductionType::Mean, 1), rows);
+  graph.reshape({kSamples, kWidth}, mean);
+  TrainingGraph t({graph}, std::make_shared<losses::MeanSquaredError>(),
+                  std::make_shared<optimizers::Adam>());
+  t.add_inputs({{"ids", ids}}, {{"label", label}});
+  t.compile(Device::cpu());
+  std::vector<std::int32_t> indices(kSamples * kTokens);
+  const Floats values = random_floats(kSamples * kWidth, 1);
+  const std::vector<NamedData> inputs{
+      {"ids", TensorData(static_cast<const void*>(indices.data()),
+                         indices.size() * sizeof(std::int32_t))}};
+  const std::vector<NamedData> labels{{"label", view(values)}};
+  std::int32_t next = 0;
+  const auto step = [&] {
+    for (std::int32_t& index : indices) index = next = (next + 611) % kRows;
+    t.execute(inputs, labels).wait();
+  };
+  for (int i = 0; i < 3; ++i) step();
+  start_counting();
+  for (int i = 0; i < 300; ++i) step();
+  EXPECT_EQ(stop_counting().ours, 0u);
+}
+
+/// Both kinds of interpolation, and their gradients.
+TEST(Upsampling, AllocatesNothingAfterTheFirstStep) {
+  for (const SampleMode mode : {SampleMode::Nearest, SampleMode::Linear}) {
+    Graph graph;
+    const Tensor x({{2, 3, 9, 11}}, "x"), label({{2, 3, 20, 33}}, "label");
+    const auto scaled = std::make_shared<layers::Convolution>(3, 3, 1);
+    const Tensor small = graph.node(scaled, x);
+    graph.node(std::make_shared<layers::Upsample>(Shape{20, 33}, mode), small);
+    TrainingGraph t({graph}, std::make_shared<losses::MeanSquaredError>(),
+                    sgd(0.1f));
+    t.add_inputs({{"x", x}}, {{"label", label}});
+    t.compile(Device::cpu());
+    const Floats data = random_floats(2 * 3 * 9 * 11, 1),
+                 wanted = random_floats(2 * 3 * 20 * 33, 2);
+    const std::vector<NamedData> inputs{{"x", view(data)}};
+    const std::vector<NamedData> labels{{"label", view(wanted)}};
+    const auto step = [&] { t.execute(inputs, labels).wait(); };
+    for (int i = 0; i < 3; ++i) step();
+    start_counting();
+    for (int i = 0; i < 20; ++i) step();
+    EXPECT_EQ(stop_counting().ours, 0u);
+  }
+}
+
 }  // namespace
 }  // namespace traingraph

@@ -95,6 +95,87 @@ TEST(DeclaredPhases, TheLossReadsTheLastForwardResult) {
   EXPECT_NEAR(step.result().loss(), expected, 1e-6);
 }
 
+/// y = x w, and half the gradient of w, so that autodiff's would show.
+struct Halved {
+  Halved() {
+    y = graph.op(OpKind::Binary, kTimes, {x, w}, "y").front();
+    const Tensor by_w =
+        graph.op(OpKind::Binary, kTimes, {dy, x}, "by w", Phase::Gradient)
+            .front();
+    dw = graph
+             .op(OpKind::Activation,
+                 ActivationAttrs{ActivationType::Linear, 0.5f}, {by_w}, "dw",
+                 Phase::Gradient)
+             .front();
+  }
+  TrainingGraph declared() const {
+    TrainingGraph t({graph}, nullptr, std::make_shared<optimizers::SGD>(1.0f));
+    t.add_inputs({{"x", x}, {"dy", dy}});
+    t.add_outputs({{"y", y}});
+    t.set_training_tensor_parameters({TensorParameter(w)});
+    return t;
+  }
+
+  static inline const ArithmeticAttrs kTimes{ArithmeticOperation::Multiply};
+  Graph graph;
+  Tensor x{{{2, 3}}, "x"}, dy{{{2, 3}}, "dy"};
+  Tensor w = Tensor::filled({{2, 3}}, 5, "w", std::nullopt);
+  Tensor y, dw;
+};
+
+TEST(DeclaredPhases, AnOptimizerTakesTheGradientThatANodeComputes) {
+  for (const bool in_phases : {false, true}) {
+    const Halved net;
+    TrainingGraph t = net.declared();
+    t.set_gradient(net.w, net.dw);
+    t.compile(test_device());
+    const Floats x = random_floats(6, 1), dy = random_floats(6, 2);
+    const NamedData data[] = {{"x", view(x)}, {"dy", view(dy)}};
+    if (in_phases) {
+      t.execute_forward(data, {});
+      t.execute_gradient();
+      t.execute_optimizer_update();
+    } else {
+      t.execute(data);
+    }
+    t.synchronize();
+    if (test_device().type() == DeviceType::Null) return;
+    const Floats w = read(net.w);
+    for (std::size_t i = 0; i < w.size(); ++i) {
+      EXPECT_NEAR(w[i], 5 - dy[i] * x[i] / 2, 1e-6);
+    }
+    EXPECT_EQ(t.parameters(), std::vector{net.w});
+  }
+}
+
+TEST(DeclaredPhases, AGradientFitsItsParameter) {
+  Halved net;
+  TrainingGraph t = net.declared();
+  const auto refused = [&](const Tensor& of, const Tensor& gradient) {
+    return error_of<InvalidArgument>([&] { t.set_gradient(of, gradient); })
+        .node;
+  };
+  EXPECT_EQ(refused(net.y, net.dw), net.y.label());
+  EXPECT_EQ(refused(net.w, net.x), "x");
+  EXPECT_EQ(refused(Tensor(), net.dw), "");
+  EXPECT_EQ(refused(net.w, Tensor()), "");
+  const Tensor flat = net.graph
+                          .op(OpKind::Reshape, ShapeAttrs{{6}}, {net.dw},
+                              "flat", Phase::Gradient)
+                          .front();
+  TrainingGraph other = net.declared();
+  EXPECT_EQ(error_of<ShapeError>([&] { other.set_gradient(net.w, flat); }).node,
+            "w");
+  other.set_gradient(net.w, net.dw);
+  EXPECT_EQ(error_of<InvalidArgument>([&] {
+              other.set_gradient(net.w, net.dw);
+            }).node,
+            "w");
+  other.compile(test_device());
+  EXPECT_EQ(error_of<StateError>([&] { other.set_gradient(net.w, net.dw); }).op,
+            "set_gradient");
+}
+
 TEST(DeclaredPhases, NothingReadsALaterPhase) {
   ByHand net;
   const auto read = [&](Phase phase) {

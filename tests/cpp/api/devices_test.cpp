@@ -90,9 +90,53 @@ TEST(Devices, OptimizerBuffersGoFromOneParameterToAnother) {
     TrainingGraph other = to.train(sgd(0.1f, 0.5f), {}, device);
     EXPECT_EQ(momentum_of(to.w()), momentum_of(from.w()));
     t.execute(from.inputs, from.labels).wait();
-    other.bind_optimizer_data({}, to.w(), buffers);
+    if (device != test_device()) {
+      // Through the host.
+      const Floats momentum = momentum_of(from.w());
+      const TensorData data[] = {view(momentum)};
+      EXPECT_THROW(other.bind_optimizer_data({}, to.w(), buffers),
+                   InvalidArgument);
+      other.bind_optimizer_data(data, to.w());
+    } else {
+      other.bind_optimizer_data({}, to.w(), buffers);
+    }
     EXPECT_EQ(momentum_of(to.w()), momentum_of(from.w()));
   }
+}
+
+TEST(Devices, OptimizerBuffersKeepTheirNames) {
+  const auto adam = [] { return std::make_shared<optimizers::Adam>(0.1f); };
+  Linear from, to;
+  TrainingGraph t = from.train(adam());
+  const auto buffers = from.w().optimizer_device_data();
+  ASSERT_EQ(buffers.size(), 2u);
+  const std::vector swapped{buffers[1], buffers[0]};
+  // Where there are none yet, compile finds it.
+  to.w().bind_optimizer_data({}, swapped);
+  EXPECT_TRUE(to.w().optimizer_data().empty());
+  EXPECT_THROW(to.train(adam()), InvalidArgument);
+  to.w().bind_optimizer_data({}, buffers);
+  TrainingGraph other = to.train(adam());
+  EXPECT_THROW(to.w().bind_optimizer_data({}, swapped), InvalidArgument);
+  to.w().bind_optimizer_data({}, buffers);
+}
+
+TEST(Devices, OptimizerBuffersNeedAnOptimizerThatKeepsThem) {
+  const Floats ones(6, 1.0f);
+  const TensorData one[] = {view(ones)};
+  const auto count = [](const Tensor& tensor) {
+    return tensor.optimizer_data().size();
+  };
+  Linear net;
+  // Given for the optimizer that is compiled next, which has none.
+  net.w().bind_optimizer_data(one);
+  EXPECT_EQ(count(net.w()), 0u);
+  EXPECT_THROW(net.train(sgd(0.1f)), InvalidArgument);
+  net.w().bind_optimizer_data({});
+  TrainingGraph t = net.train(sgd(0.1f));
+  EXPECT_THROW(net.w().bind_optimizer_data(one), InvalidArgument);
+  EXPECT_EQ(count(net.w()), 0u);
+  EXPECT_THROW(net.y.bind_optimizer_data(one), InvalidArgument);
 }
 
 TEST(Devices, OptimizerBuffersOfOtherSizesAreRefused) {

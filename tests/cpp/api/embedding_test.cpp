@@ -213,14 +213,18 @@ TEST(EmbeddingTraining, StepsOfRowsHaveTheBitsOfDenseUpdates) {
 TEST(EmbeddingTraining, AStepStoresNoGradientOfTheTable) {
   const EmbeddingDescriptor table{.embedding_count = 6,
                                   .embedding_dimension = 5};
-  const auto gradient_bytes = [&](const OptimizerPtr& optimizer) {
-    const Words words(table, {4, 1, 1}, Device::cpu(), optimizer);
+  const auto gradient_bytes = [&](const OptimizerPtr& optimizer,
+                                  const std::vector<std::int32_t>& tokens) {
+    const Words words(table, tokens, Device::cpu(), optimizer);
     const MemoryReport memory = words.t->memory();
     EXPECT_EQ(memory.phases.gradient_bytes, 120u);
     return memory.step.gradient_bytes;
   };
-  EXPECT_EQ(gradient_bytes(sgd(1)), 0u);
-  EXPECT_EQ(gradient_bytes(std::make_shared<optimizers::Adam>(1e-3f)), 120u);
+  const auto adam = std::make_shared<optimizers::Adam>(1e-3f);
+  EXPECT_EQ(gradient_bytes(sgd(1), {4, 1, 1, 2}), 0u);
+  EXPECT_EQ(gradient_bytes(adam, {4, 1, 1}), 0u);
+  // More than half of the rows: all are updated.
+  EXPECT_EQ(gradient_bytes(adam, {4, 1, 1, 2}), 120u);
 }
 
 Floats trained_with(int threads) {

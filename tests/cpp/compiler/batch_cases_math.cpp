@@ -102,34 +102,71 @@ std::vector<Row> math_rows() {
                {c.in({c.n, 4}), c.fixed({4}, DataType::Int32)});
        },
        on(0)},
-      {"lstm",
+      {"lstm_steps",
        [](Case& c) {
-         c.add(Lstm, LstmAttrs{},
+         c.add(LstmSteps, LstmAttrs{},
                {c.in({3, c.n, 8}, 1), c.variable({8, 2}), c.in({c.n, 2}),
                 kNoValue, c.variable({8}), kNoValue,
                 c.in({c.n}, 0, DataType::Int32)});
        },
        on(1)},
       refuses(
-          "lstm_over_samples",
+          "lstm_steps_over_samples",
           [](Case& c) {
-            c.add(Lstm, LstmAttrs{}, {c.in({c.n, 3, 8}), c.variable({8, 2})});
+            c.add(LstmSteps, LstmAttrs{},
+                  {c.in({c.n, 3, 8}), c.variable({8, 2})});
           },
           "no samples on axis 0"),
       refuses(
-          "lstm_with_a_fixed_state",
+          "lstm_steps_with_a_fixed_state",
           [](Case& c) {
             c.add(
-                Lstm, LstmAttrs{},
+                LstmSteps, LstmAttrs{},
                 {c.in({3, c.n, 8}, 1), c.variable({8, 2}), c.fixed({c.n, 2})});
           },
           "does not vary with the batch"),
-      {"lstm_gradient",
+      {"lstm_steps_gradient",
        [](Case& c) {
-         c.add(LstmGradient, LstmAttrs{},
+         c.add(LstmStepsGradient, LstmAttrs{},
                {c.in({3, c.n, 8}, 1), c.in({3, c.n, 2}, 1),
                 c.in({3, c.n, 2}, 1), c.variable({8, 2}), c.in({c.n, 2}),
                 kNoValue, kNoValue, kNoValue, kNoValue, c.in({3, c.n, 2}, 1)});
+       },
+       on(1)},
+      {"gru_steps",
+       [](Case& c) {
+         c.add(GruSteps, GruAttrs{.reset_after = true},
+               {c.in({3, c.n, 6}, 1), c.variable({6, 2}), c.in({c.n, 2}),
+                kNoValue, c.variable({2}), c.in({c.n}, 0, DataType::Int32)});
+       },
+       on(1)},
+      refuses(
+          "gru_steps_over_samples",
+          [](Case& c) {
+            c.add(GruSteps, GruAttrs{},
+                  {c.in({c.n, 3, 6}), c.variable({6, 2})});
+          },
+          "no samples on axis 0"),
+      {"gru_steps_gradient",
+       [](Case& c) {
+         c.add(GruStepsGradient, GruAttrs{},
+               {c.in({3, c.n, 6}, 1), c.in({3, c.n, 2}, 1), c.variable({6, 2}),
+                c.in({c.n, 2}), kNoValue, kNoValue, kNoValue,
+                c.in({3, c.n, 2}, 1)});
+       },
+       on(1)},
+      {"single_gate_steps",
+       [](Case& c) {
+         c.add(SingleGateSteps, SingleGateAttrs{},
+               {c.in({3, c.n, 2}, 1), c.variable({2, 2}), c.in({c.n, 2}),
+                kNoValue, c.in({c.n}, 0, DataType::Int32)});
+       },
+       on(1)},
+      {"single_gate_steps_gradient",
+       [](Case& c) {
+         c.add(SingleGateStepsGradient, SingleGateAttrs{},
+               {c.in({3, c.n, 2}, 1), c.variable({2, 2}), c.in({c.n, 2}),
+                kNoValue, kNoValue, c.in({3, c.n, 2}, 1)});
        },
        on(1)},
       {"matmul_rows",

@@ -54,6 +54,22 @@ TEST_F(PlanCheck, NamesWhoReadsWhatSomebodyElseOverwrote) {
   expect(bad, "of unit 2");
 }
 
+TEST_F(PlanCheck, WhatIsHeldIsApartFromAllElse) {
+  lowered.storages[b].is_held = true;
+  Plan held = plan();
+  EXPECT_EQ(check(held), "");
+  EXPECT_EQ(held.lifetimes[held.lifetime_of[b]].first, 0);
+  EXPECT_EQ(held.lifetimes[held.lifetime_of[b]].last, 3);
+  held.freed_after.clear();
+  held.offset_of[d] = held.offset_of[b];
+  expect(held, "overlap");
+  held = plan();
+  held.freed_after.clear();
+  held.offset_of[c] = held.offset_of[a];
+  held.offset_of[a] = held.offset_of[b];
+  expect(held, "unit 0 writes storage 1 \"a\"");
+}
+
 TEST_F(PlanCheck, FindsPartialOverlaps) {
   lowered.storages[b].bytes = 128;
   request.alignment = 32;

@@ -340,9 +340,9 @@ TEST(StoredTypes, AdamStaysInFloat) {
   for (int step = 1; step <= 20; ++step) {
     const Halves g = random_halves(kSize, 0.5f, step);
     const float rates[4] = {0.01f, 0.01f, 0, 0};
-    const AdamArgs<Half> args{p.data(), g.data(), m.data(), v.data(),
-                              nullptr,  rates,    nullptr};
-    adam<RegularizationType::None>(attrs, args, kSize);
+    const AdamStep<RegularizationType::None, /*kAmsgrad=*/false> adam(
+        attrs, rates, /*scale=*/nullptr);
+    update_all(adam, kSize, p.data(), g.data(), {m.data(), v.data()});
     for (std::int64_t i = 0; i < kSize; ++i) {
       const double b1 = attrs.beta1, b2 = attrs.beta2, each = g[i];
       exact_m[i] = b1 * exact_m[i] + (1 - b1) * each;

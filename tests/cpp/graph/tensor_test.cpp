@@ -137,9 +137,11 @@ TEST(TensorParameter, SharesItsFlagAndHandsSlotsToTheTensor) {
   copy.set_updatable(false);
   EXPECT_FALSE(parameter.is_updatable());
   EXPECT_TRUE(parameter.tensor() == tensor);
-  ASSERT_EQ(tensor.optimizer_data().size(), 1u);
-  const OptimizerData slot = tensor.optimizer_data()[0];
-  EXPECT_EQ(reinterpret_cast<const float*>(slot.data.data())[1], 6);
+  // Kept for the optimizer that is compiled.
+  EXPECT_TRUE(tensor.optimizer_data().empty());
+  ASSERT_EQ(tensor.state()->slots.size(), 1u);
+  const HostData& host = tensor.state()->slots[0].host;
+  EXPECT_EQ(reinterpret_cast<const float*>(host.bytes)[1], 6);
 }
 
 TEST(TensorParameter, RefusesWhatCannotBeTrained) {
@@ -257,8 +259,9 @@ double distance_from_orthonormal(std::span<const float> x, std::int64_t rows,
 
 TEST(Random, OrthogonalHasOrthonormalRowsOrColumns) {
   const auto type = RandomInitializerType::Orthogonal;
-  for (const Shape& shape : {Shape{7, 7}, Shape{5, 40}, Shape{40, 5},
-                             Shape{6, 3, 2, 5}, Shape{1, 1}, Shape{64, 64}}) {
+  for (const Shape& shape :
+       {Shape{7, 7}, Shape{5, 40}, Shape{40, 5}, Shape{6, 3, 2, 5}, Shape{1, 1},
+        Shape{64, 64}, Shape{400, 400}, Shape{33, 1500}}) {
     const auto x = random_values(shape, type);
     EXPECT_LT(
         distance_from_orthonormal(x, shape[0], shape.num_elements() / shape[0]),

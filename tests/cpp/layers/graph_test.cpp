@@ -313,7 +313,9 @@ TEST(Graph, LayoutTakesSizesTooLargeToAdd) {
   constexpr auto kHuge = std::numeric_limits<std::int64_t>::max();
   const Tensor x({{1, 4, 4, 4}});
   Graph graph;
-  EXPECT_EQ(graph.split(x, kHuge, 1).size(), 4u);
+  EXPECT_EQ(graph.split(x, 4, 1).size(), 4u);
+  EXPECT_THROW(graph.split(x, kHuge, 1), InvalidArgument);
+  EXPECT_THROW(graph.split(x, 5, 1), InvalidArgument);
   EXPECT_THROW(
       graph.node(std::make_shared<layers::ZeroPadding>(
                      std::vector<std::int64_t>{kHuge, kHuge, kHuge, kHuge}),

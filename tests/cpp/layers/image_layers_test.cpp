@@ -204,11 +204,10 @@ TEST(PoolingLayer, Conveniences) {
   EXPECT_EQ(
       shape_after(std::make_shared<AveragePooling>(Pair{2, 3}), {1, 3, 8, 9}),
       (Shape{1, 3, 4, 3}));
-  EXPECT_EQ(
-      shape_after(std::make_shared<L2NormPooling>(2, 0, Same), {1, 3, 7, 9}),
-      (Shape{1, 3, 4, 5}));
+  EXPECT_EQ(shape_after(std::make_shared<L2NormPooling>(2, Same), {1, 3, 7, 9}),
+            (Shape{1, 3, 4, 5}));
   EXPECT_EQ(MaxPooling(2).label(), "max_pooling");
-  EXPECT_EQ(AveragePooling(2, 0, Valid, true).descriptor(),
+  EXPECT_EQ(AveragePooling(2, Valid, true).descriptor(),
             PoolingDescriptor::average({.kernel_sizes = {2, 2},
                                         .strides = {2, 2},
                                         .padding_policy = Valid,
@@ -218,6 +217,8 @@ TEST(PoolingLayer, Conveniences) {
 TEST(PoolingLayer, RefusesBadOptionsAndSources) {
   EXPECT_THROW(MaxPooling(0), InvalidArgument);
   EXPECT_THROW(MaxPooling(2, -1), InvalidArgument);
+  EXPECT_THROW(MaxPooling(2, 0), InvalidArgument);
+  EXPECT_THROW(AveragePooling(Pair{2, 2}, Pair{1, 0}), InvalidArgument);
   EXPECT_THROW(PoolingDescriptor::max(
                    {.kernel_sizes = {2, 2}, .dilation_rates = {0, 1}}),
                InvalidArgument);

@@ -43,6 +43,8 @@ TEST(Losses, NamedLossesHaveTypeAndLabel) {
   expect(losses::Huber(), Huber, "huber");
   expect(losses::CosineDistance(), CosineDistance, "cosine_distance");
   expect(losses::Log(), Log, "log");
+  expect(losses::KullbackLeiblerDivergence(), KullbackLeiblerDivergence,
+         "kullback_leibler_divergence");
   expect(Loss({.loss_type = Huber}), Huber, "loss");
 }
 

@@ -63,7 +63,7 @@ std::vector<Case> loss_cases() {
     };
   };
   std::vector<Case> cases;
-  for (int number = 0; number < 9; ++number) {
+  for (int number = 0; number < 10; ++number) {
     const auto type = static_cast<LossType>(number);
     const std::string name(to_string(type));
     const bool has_classes = type == LossType::SoftmaxCrossEntropy ||

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which LSTMs are MPSGraph's own and which are composed.
+// Which recurrent ops are MPSGraph's own and which are composed.
 #include "metal/ops/rnn_choice.h"
 
 #include <gtest/gtest.h>
@@ -31,6 +31,22 @@ TEST(RnnChoice, ComposesTheRest) {
         LstmAttrs{.activation = Tanh, .activation_b = 2}}) {
     EXPECT_FALSE(has_mps_lstm(attrs, false, false));
   }
+}
+
+TEST(RnnChoice, OfGruAndSingleGate) {
+  const GruAttrs all{.reverse = true,
+                     .reset_gate_first = true,
+                     .reset_after = true,
+                     .flip_z = true,
+                     .output_gate_activation = None};
+  EXPECT_TRUE(has_mps_gru({}, false));
+  EXPECT_TRUE(has_mps_gru(all, false));
+  EXPECT_FALSE(has_mps_gru({}, /*has_lengths=*/true));
+  EXPECT_FALSE(has_mps_gru({.update_gate_activation = GELU}, false));
+  EXPECT_FALSE(has_mps_gru({.output_gate_a = 2}, false));
+  EXPECT_TRUE(has_mps_single_gate({}, false));
+  EXPECT_FALSE(has_mps_single_gate({}, /*has_lengths=*/true));
+  EXPECT_FALSE(has_mps_single_gate({.activation_a = 0.1f}, false));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/elementwise_parameters.h"
 #include "support/run_op.h"
 
 namespace traingraph::testing {
@@ -70,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(ActivationLimits, ReluOfMinusInfinityIsZero) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   for (ActivationType type : {ActivationType::ReLU, ActivationType::ReLUN}) {
-    OpRun run(OpKind::Activation, ActivationAttrs{type, 0, 6});
+    OpRun run(OpKind::Activation, without_unused({type, 0, 6}));
     run.input({3}, {-kInfinity, -1, NAN}).run();
     EXPECT_EQ(run.result()[0], 0);
     EXPECT_EQ(run.result()[1], 0);

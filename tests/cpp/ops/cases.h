@@ -86,6 +86,8 @@ void add_norm_cases(OpCases& cases, Random& random);
 void add_sample_norm_cases(OpCases& cases, Random& random);
 void add_reduce_cases(OpCases& cases, Random& random);
 void add_rnn_cases(OpCases& cases, Random& random);
+void add_gru_cases(OpCases& cases, Random& random);
+void add_single_gate_cases(OpCases& cases, Random& random);
 void add_layout_cases(OpCases& cases, Random& random);
 void add_upsample_cases(OpCases& cases, Random& random);
 void add_gather_cases(OpCases& cases, Random& random);

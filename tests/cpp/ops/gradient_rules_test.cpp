@@ -9,6 +9,8 @@
 
 #include "autodiff/gradient.h"
 #include "graph/op_def.h"
+#include "ops/elementwise_parameters.h"
+#include "ops/loss_options.h"
 #include "support/reference.h"
 #include "traingraph/enum_table.h"
 
@@ -86,7 +88,7 @@ TEST(GradientRules, Activation) {
   for (const auto& [type, name, doc, num_operands] :
        EnumTable<ActivationType>::kCases) {
     SCOPED_TRACE(std::string(name));
-    check_gradients(OpKind::Activation, ActivationAttrs{type, 0.3f, 0.9f},
+    check_gradients(OpKind::Activation, without_unused({type, 0.3f, 0.9f}),
                     {tensor({3, 5})}, {0});
   }
 }
@@ -275,21 +277,24 @@ TEST(GradientRules, Layout) {
   for (auto type :
        {PaddingType::Zero, PaddingType::Reflect, PaddingType::Symmetric,
         PaddingType::Constant, PaddingType::Replicate}) {
-    const PadAttrs attrs{type, {1, 2}, {0, 1}, 3};
+    const float value = type == PaddingType::Constant ? 3 : 0;
+    const PadAttrs attrs{type, {1, 2}, {0, 1}, value};
     check_gradients(OpKind::Pad, attrs, {tensor({2, 4})}, {0});
     check_gradients(OpKind::PadGradient, attrs, {tensor({3, 7})}, {0});
   }
 }
 
 TEST(GradientRules, Loss) {
-  for (int type = 0; type <= static_cast<int>(LossType::Log); ++type) {
+  for (int type = 0;
+       type <= static_cast<int>(LossType::KullbackLeiblerDivergence); ++type) {
     for (auto reduction :
          {ReductionType::None, ReductionType::Sum, ReductionType::Mean}) {
-      const LossAttrs attrs{.type = static_cast<LossType>(type),
-                            .reduction = reduction,
-                            .weight = 1.5f,
-                            .label_smoothing = 0.2f,
-                            .delta = 0.3f};
+      const LossAttrs attrs =
+          without_unused(LossAttrs{.type = static_cast<LossType>(type),
+                                   .reduction = reduction,
+                                   .weight = 1.5f,
+                                   .label_smoothing = 0.2f,
+                                   .delta = 0.3f});
       SCOPED_TRACE(std::string(to_string(attrs.type)));
       check_gradients(OpKind::Loss, attrs,
                       {positive({2, 3, 2}, 1), positive({2, 3, 2}, 2)}, {0});

@@ -154,7 +154,8 @@ void add_pads(OpCases& cases, Random& random) {
         whole[axis] += b[axis] + a[axis];
       }
       // Every data type can hold 1.
-      const PadAttrs attrs{type, b, a, 1};
+      const float value = type == PaddingType::Constant ? 1 : 0;
+      const PadAttrs attrs{type, b, a, value};
       add(cases, OpKind::Pad, attrs, {x});
       cases.push_back({.op = OpKind::PadGradient,
                        .attrs = attrs,

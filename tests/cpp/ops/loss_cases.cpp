@@ -2,6 +2,7 @@
 // Cases of the losses: every type, reduction, option and form of weights, and
 // loss_gradient as a forward op.
 #include "ops/cases.h"
+#include "ops/loss_options.h"
 
 namespace traingraph::testing {
 namespace {
@@ -33,6 +34,8 @@ Operands operands_of(const LossAttrs& attrs) {
       return {avoiding({-1, 1}, -2, 2), booleans()};
     case LossType::Log:
       return {uniform(0.1, 0.9), booleans()};
+    case LossType::KullbackLeiblerDivergence:
+      return {uniform(-3, 0), distribution()};
     default:
       return {uniform(), uniform()};
   }
@@ -83,6 +86,7 @@ std::vector<LossAttrs> options_of(LossType type, ReductionType reduction) {
   LossAttrs scaled = plain;
   scaled.weight = -1.5f;
   scaled.label_smoothing = 0.2f;
+  scaled = without_unused(scaled);
   LossAttrs classes = scaled;
   classes.class_count = 7;
   switch (type) {
@@ -116,7 +120,8 @@ std::vector<Shape> weights_of(LossType type, const Shape& prediction) {
 }  // namespace
 
 void add_loss_cases(OpCases& cases, Random& random) {
-  for (int i = 0; i <= static_cast<int>(LossType::Log); ++i) {
+  for (int i = 0; i <= static_cast<int>(LossType::KullbackLeiblerDivergence);
+       ++i) {
     const auto type = static_cast<LossType>(i);
     const bool has_samples =
         sums_over_classes(type) || type == LossType::CosineDistance;

@@ -55,7 +55,7 @@ void add_lstm(OpCases& cases, const Shape& size, const LstmAttrs& attrs,
           ? absent()
           : CaseInput{{samples}, values(options.lengths), DataType::Int32};
   OpCase forward{
-      .op = OpKind::Lstm,
+      .op = OpKind::LstmSteps,
       .attrs = attrs,
       .inputs = {{x, uniform(-2, 2)}, weights, h0, c0, peephole, mask, lengths},
       .gradients = {0, 1},
@@ -79,10 +79,10 @@ void add_lstm(OpCases& cases, const Shape& size, const LstmAttrs& attrs,
                                          : input.domain(input.shape, in, same));
         for (double& e : in.back().data) e = static_cast<float>(e);
       }
-      return evaluate(OpKind::Lstm, attrs, in).at(result);
+      return evaluate(OpKind::LstmSteps, attrs, in).at(result);
     };
   };
-  OpCase gradient{.op = OpKind::LstmGradient,
+  OpCase gradient{.op = OpKind::LstmStepsGradient,
                   .attrs = attrs,
                   .inputs = {{x, forward_result(2)},
                              {size, forward_result(1)},

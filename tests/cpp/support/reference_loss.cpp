@@ -46,6 +46,8 @@ double element_loss(const LossAttrs& attrs, double y, double t) {
     case LossType::Log:
       return (t == 0 ? 0 : -t * std::log(y + attrs.epsilon)) -
              (t == 1 ? 0 : (1 - t) * std::log(1 - y + attrs.epsilon));
+    case LossType::KullbackLeiblerDivergence:
+      return t == 0 ? 0 : t * (std::log(t) - y);
     default:
       return std::numeric_limits<double>::quiet_NaN();
   }

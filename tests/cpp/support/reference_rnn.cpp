@@ -7,19 +7,10 @@
 #include <cmath>
 
 #include "support/reference_families.h"
+#include "support/reference_recurrent.h"
 
 namespace traingraph::testing {
 namespace {
-
-double activate(const ActivationAttrs& f, double x) {
-  RefTensors in{{{1}, {x}}};
-  return reference_activation(f, in)[0].data[0];
-}
-
-double slope(const ActivationAttrs& f, double x) {
-  const double step = difference_step(x);
-  return (activate(f, x + step) - activate(f, x - step)) / (2 * step);
-}
 
 /// The gates i, f, z, o with their blocks, and the activation of the cell.
 struct Gates {
@@ -37,53 +28,9 @@ struct Gates {
   }
 };
 
-/// Gates whose slope follows from their value are saved as that.
-bool saves_value(const ActivationAttrs& f) {
-  using enum ActivationType;
-  return f.type == None || f.type == Linear || f.type == Sigmoid ||
-         f.type == HardSigmoid || (f.type == Tanh && f.a != 0) ||
-         (f.type == ReLU && f.a >= 0);
-}
-
-double slope_of_value(const ActivationAttrs& f, double y) {
-  using enum ActivationType;
-  switch (f.type) {
-    case Linear:
-      return f.a;
-    case Sigmoid:
-      return y * (1 - y);
-    case HardSigmoid:
-      return y > 0 && y < 1 ? f.a : 0;
-    case Tanh:
-      return f.b * (f.a - y * y / f.a);
-    case ReLU:
-      return y > 0 ? 1 : f.a;
-    default:
-      return 1;
-  }
-}
-
-/// The steps of a sample in their order.
-std::vector<std::int64_t> steps_of(const RefTensor& lengths, std::int64_t n,
-                                   std::int64_t steps, bool is_reverse) {
-  std::int64_t length = steps;
-  if (lengths.is_present()) {
-    length = std::clamp<std::int64_t>(static_cast<std::int64_t>(lengths({n})),
-                                      0, steps);
-  }
-  std::vector<std::int64_t> order;
-  for (std::int64_t t = 0; t < length; ++t) order.push_back(t);
-  if (is_reverse) std::ranges::reverse(order);
-  return order;
-}
-
-double at_or(const RefTensor& x, const Shape& position, double value) {
-  return x.is_present() ? x(position) : value;
-}
-
 }  // namespace
 
-RefTensors reference_lstm(const LstmAttrs& attrs, RefTensors& in) {
+RefTensors reference_lstm_steps(const LstmAttrs& attrs, RefTensors& in) {
   const RefTensor &x = in[0], &weights = in[1], &h0 = in[2], &c0 = in[3],
                   &peephole = in[4], &mask = in[5], &lengths = in[6];
   const Gates gates(attrs);
@@ -128,7 +75,8 @@ RefTensors reference_lstm(const LstmAttrs& attrs, RefTensors& in) {
   return out;
 }
 
-RefTensors reference_lstm_gradient(const LstmAttrs& attrs, RefTensors& in) {
+RefTensors reference_lstm_steps_gradient(const LstmAttrs& attrs,
+                                         RefTensors& in) {
   const RefTensor &saved = in[0], &cells = in[1], &weights = in[3], &h0 = in[4],
                   &c0 = in[5], &peephole = in[6], &mask = in[7],
                   &lengths = in[8], &dhidden = in[9], &dcells = in[10],

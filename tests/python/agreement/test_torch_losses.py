@@ -229,6 +229,11 @@ LOSSES: dict[str, tuple[str, Callable[..., Any], Callable[..., torch.Tensor]]] =
     ),
     # PyTorch bounds the logarithm, traingraph adds 1e-7 to its argument.
     "log": ("frequencies", Losses.Log, log_loss),
+    "kullback_leibler_divergence": (
+        "frequencies",
+        Losses.KullbackLeiblerDivergence,
+        lambda y, t, r: F.kl_div(y, t, reduction=r),
+    ),
 }
 
 

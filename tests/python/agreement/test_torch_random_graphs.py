@@ -85,9 +85,14 @@ def check_gradients(seed: int, net: RandomGraph, training: tg.TrainingGraph) -> 
         scale = max(float(np.abs(wanted).max()), 5e-2)
         if np.allclose(ours, wanted, rtol=2e-3, atol=1e-4 * scale):
             continue
-        # Or as much as the graph magnifies them in PyTorch's float32.
+        # Or as much as the graph magnifies them in PyTorch's float32: none of
+        # the first 5,000 seeds needs that. Twice as for every kernel; against
+        # the largest error of all gradients, for one number may be right by
+        # luck: of 1,000 gradients of networks of one unit, samples of one, ours
+        # were 4 times further off in 8.5 % and PyTorch's in 7.5 %, the medians
+        # of both 7.6e-8 and 7.8e-8 of the gradient.
         error = float(np.abs(ours - wanted).max())
-        assert error <= 4 * float32_error(seed, net), (tensor, ours, wanted)
+        assert error <= 2 * float32_error(seed, net), (tensor, ours, wanted)
     assert num_compared > 0
 
 

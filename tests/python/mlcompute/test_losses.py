@@ -106,6 +106,13 @@ LOSSES: dict[str, Row] = {
         1 - (REAL * LABELS).sum(1),
     ),
     "log": (Losses.Log, {"epsilon": 0.01}, PROBABILITIES, BINARY, log_loss(0.01)),
+    "kullback_leibler_divergence": (
+        Losses.KullbackLeiblerDivergence,
+        {},
+        REAL,
+        PROBABILITIES,
+        PROBABILITIES * (np.log(PROBABILITIES) - REAL),
+    ),
 }
 REDUCTIONS: dict[str, Callable[[Any], Any]] = {
     "none": lambda losses: losses,
@@ -216,7 +223,7 @@ def test_yolo_descriptor() -> None:
     assert kept.minimum_iou_for_object_presence == 0.5
     assert kept.maximum_iou_for_object_absence == 0.25
     np.testing.assert_array_equal(
-        Losses.YOLOLossDescriptor([1, 2, 3, 4]).anchor_boxes, boxes
+        Losses.YOLOLossDescriptor([1, 2, 3, 4], 2).anchor_boxes, boxes
     )
     with pytest.raises(tg.InvalidArgument, match="anchor_boxes"):
         Losses.YOLOLossDescriptor(boxes, 3)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The LSTM and its gradients.
+// The RNN ops and their gradients.
 #pragma once
 
 #import <MetalPerformanceShadersGraph/MPSGraph.h>
@@ -26,6 +26,35 @@ typedef NS_ENUM(NSUInteger, MPSGraphRNNActivation) {
 @property(readwrite, nonatomic) MPSGraphRNNActivation forgetGateActivation;
 @property(readwrite, nonatomic) MPSGraphRNNActivation cellGateActivation;
 @property(readwrite, nonatomic) MPSGraphRNNActivation outputGateActivation;
+@property(readwrite, nonatomic) MPSGraphRNNActivation activation;
++ (instancetype)descriptor;
+@end
+
+@interface MPSGraphGRUDescriptor : MPSGraphObject <NSCopying> {
+  BOOL _reverse, _bidirectional, _training, _resetGateFirst, _resetAfter,
+      _flipZ;
+  MPSGraphRNNActivation _updateGateActivation, _resetGateActivation,
+      _outputGateActivation;
+}
+@property(readwrite, nonatomic) BOOL reverse;
+@property(readwrite, nonatomic) BOOL bidirectional;
+@property(readwrite, nonatomic) BOOL training;
+@property(readwrite, nonatomic) BOOL resetGateFirst;
+@property(readwrite, nonatomic) BOOL resetAfter;
+@property(readwrite, nonatomic) BOOL flipZ;
+@property(readwrite, nonatomic) MPSGraphRNNActivation updateGateActivation;
+@property(readwrite, nonatomic) MPSGraphRNNActivation resetGateActivation;
+@property(readwrite, nonatomic) MPSGraphRNNActivation outputGateActivation;
++ (instancetype)descriptor;
+@end
+
+@interface MPSGraphSingleGateRNNDescriptor : MPSGraphObject <NSCopying> {
+  BOOL _reverse, _bidirectional, _training;
+  MPSGraphRNNActivation _activation;
+}
+@property(readwrite, nonatomic) BOOL reverse;
+@property(readwrite, nonatomic) BOOL bidirectional;
+@property(readwrite, nonatomic) BOOL training;
 @property(readwrite, nonatomic) MPSGraphRNNActivation activation;
 + (instancetype)descriptor;
 @end
@@ -58,4 +87,54 @@ typedef NS_ENUM(NSUInteger, MPSGraphRNNActivation) {
                          peephole:(MPSGraphTensor*)peephole
                        descriptor:(MPSGraphLSTMDescriptor*)descriptor
                              name:(NSString*)name;
+@end
+
+// One category at Apple's.
+@interface MPSGraph (MPSGraphGRUOps)
+- (NSArray<MPSGraphTensor*>*)
+    GRUWithSourceTensor:(MPSGraphTensor*)source
+        recurrentWeight:(MPSGraphTensor*)recurrentWeight
+            inputWeight:(MPSGraphTensor*)inputWeight
+                   bias:(MPSGraphTensor*)bias
+              initState:(MPSGraphTensor*)initState
+                   mask:(MPSGraphTensor*)mask
+          secondaryBias:(MPSGraphTensor*)secondaryBias
+             descriptor:(MPSGraphGRUDescriptor*)descriptor
+                   name:(NSString*)name;
+- (NSArray<MPSGraphTensor*>*)
+    GRUGradientsWithSourceTensor:(MPSGraphTensor*)source
+                 recurrentWeight:(MPSGraphTensor*)recurrentWeight
+                  sourceGradient:(MPSGraphTensor*)sourceGradient
+                          zState:(MPSGraphTensor*)zState
+                       outputFwd:(MPSGraphTensor*)outputFwd
+                   stateGradient:(MPSGraphTensor*)stateGradient
+                     inputWeight:(MPSGraphTensor*)inputWeight
+                            bias:(MPSGraphTensor*)bias
+                       initState:(MPSGraphTensor*)initState
+                            mask:(MPSGraphTensor*)mask
+                   secondaryBias:(MPSGraphTensor*)secondaryBias
+                      descriptor:(MPSGraphGRUDescriptor*)descriptor
+                            name:(NSString*)name;
+- (NSArray<MPSGraphTensor*>*)
+    singleGateRNNWithSourceTensor:(MPSGraphTensor*)source
+                  recurrentWeight:(MPSGraphTensor*)recurrentWeight
+                      inputWeight:(MPSGraphTensor*)inputWeight
+                             bias:(MPSGraphTensor*)bias
+                        initState:(MPSGraphTensor*)initState
+                             mask:(MPSGraphTensor*)mask
+                       descriptor:(MPSGraphSingleGateRNNDescriptor*)descriptor
+                             name:(NSString*)name;
+- (NSArray<MPSGraphTensor*>*)
+    singleGateRNNGradientsWithSourceTensor:(MPSGraphTensor*)source
+                           recurrentWeight:(MPSGraphTensor*)recurrentWeight
+                            sourceGradient:(MPSGraphTensor*)sourceGradient
+                                    zState:(MPSGraphTensor*)zState
+                             stateGradient:(MPSGraphTensor*)stateGradient
+                               inputWeight:(MPSGraphTensor*)inputWeight
+                                      bias:(MPSGraphTensor*)bias
+                                 initState:(MPSGraphTensor*)initState
+                                      mask:(MPSGraphTensor*)mask
+                                descriptor:
+                                    (MPSGraphSingleGateRNNDescriptor*)descriptor
+                                      name:(NSString*)name;
 @end

@@ -1,63 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "rnn.h"
 
-#include <algorithm>
-#include <cmath>
-
 namespace emulator {
 namespace {
-
-constexpr double kHardSlope = 0.2, kHardOffset = 0.5;  // not documented
-
-double value_of(RnnActivation f, double x) {
-  switch (f) {
-    case RnnActivation::kNone:
-      return x;
-    case RnnActivation::kRelu:
-      return std::max(x, 0.0);
-    case RnnActivation::kTanh:
-      return std::tanh(x);
-    case RnnActivation::kSigmoid:
-      return 1 / (1 + std::exp(-x));
-    case RnnActivation::kHardSigmoid:
-      return std::clamp(kHardSlope * x + kHardOffset, 0.0, 1.0);
-  }
-  return x;
-}
-
-/// The derivative, from the value.
-double slope_of(RnnActivation f, double y) {
-  switch (f) {
-    case RnnActivation::kNone:
-      return 1;
-    case RnnActivation::kRelu:
-      return y > 0 ? 1 : 0;
-    case RnnActivation::kTanh:
-      return 1 - y * y;
-    case RnnActivation::kSigmoid:
-      return y * (1 - y);
-    case RnnActivation::kHardSigmoid:
-      return y > 0 && y < 1 ? kHardSlope : 0;
-  }
-  return 1;
-}
-
-/// Inputs in their order; null where one is absent.
-class Inputs {
- public:
-  explicit Inputs(const std::vector<const Array*>& inputs) : inputs_(inputs) {}
-  const Array* next(bool is_present = true) {
-    return is_present ? inputs_[next_++] : nullptr;
-  }
-
- private:
-  const std::vector<const Array*>& inputs_;
-  std::size_t next_ = 0;
-};
-
-double at_or(const Array* array, std::int64_t index, double value) {
-  return array ? array->data[static_cast<std::size_t>(index)] : value;
-}
 
 /// Rows of the gates i, f, z, o.
 std::array<std::int64_t, 4> blocks_of(const Lstm& lstm) {

@@ -3,7 +3,7 @@
 // metal/ calls.
 #include "../arithmetic/rnn.h"
 
-#include "checks.h"
+#include "rnn_checks.h"
 
 using namespace emulator;
 
@@ -18,58 +18,14 @@ Lstm lstm_of(const char* op, MPSGraphLSTMDescriptor* descriptor) {
   if (![descriptor training] || ![descriptor produceCell]) {
     refuse(op, @"only training with cells is emulated");
   }
-  const auto activation = [](MPSGraphRNNActivation type) {
-    return static_cast<RnnActivation>(type);
-  };
   return {.is_reverse = [descriptor reverse] != NO,
           .is_forget_last = [descriptor forgetGateLast] != NO,
-          .activations = {activation([descriptor inputGateActivation]),
-                          activation([descriptor forgetGateActivation]),
-                          activation([descriptor cellGateActivation]),
-                          activation([descriptor outputGateActivation]),
-                          activation([descriptor activation])}};
+          .activations = {rnn_activation([descriptor inputGateActivation]),
+                          rnn_activation([descriptor forgetGateActivation]),
+                          rnn_activation([descriptor cellGateActivation]),
+                          rnn_activation([descriptor outputGateActivation]),
+                          rnn_activation([descriptor activation])}};
 }
-
-/// Inputs that may be nil, with the shapes that they must have.
-class Optional {
- public:
-  Optional(const char* op, NSArray<MPSGraphTensor*>* required)
-      : op_(op), inputs_([required mutableCopy]) {
-    [inputs_ autorelease];
-  }
-  bool add(NSString* what, MPSGraphTensor* tensor, const Dims& shape) {
-    if (!tensor) return false;
-    require_shape(op_, what, shape, type_of(tensor).shape);
-    [inputs_ addObject:tensor];
-    return true;
-  }
-  NSArray<MPSGraphTensor*>* inputs() const { return inputs_; }
-
- private:
-  const char* op_;
-  NSMutableArray<MPSGraphTensor*>* inputs_;
-};
-
-struct Size {
-  Dims gates, states, state, weight, peephole;
-
-  Size(const char* op, const Type& source, const Type& recurrent) {
-    if (source.shape.size() != 3) {
-      refuse(op, @"%@ must be (T, N, 4H)", describe(source));
-    }
-    if (recurrent.shape.size() != 2) {
-      refuse(op, @"%@ must be (4H, H)", describe(recurrent));
-    }
-    const std::int64_t hidden = recurrent.shape[1];
-    gates = {source.shape[0], source.shape[1], 4 * hidden};
-    states = {source.shape[0], source.shape[1], hidden};
-    state = {source.shape[1], hidden};
-    weight = {4 * hidden, hidden};
-    peephole = {4 * hidden};
-    require_shape(op, @"the source", gates, source.shape);
-    require_shape(op, @"the recurrent weight", weight, recurrent.shape);
-  }
-};
 
 }  // namespace
 
@@ -91,8 +47,8 @@ struct Size {
   Lstm lstm = lstm_of(op, descriptor);
   NSArray* required = inputs_of(op, {source, recurrentWeight});
   const auto types = operands(self, op, required, Elements::kFloat);
-  const Size size(op, types[0], types[1]);
-  Optional optional(op, required);
+  const RnnSize size(op, 4, types[0], types[1]);
+  OptionalInputs optional(op, required);
   lstm.has_state = optional.add(@"the initial state", initState, size.state);
   lstm.has_cell = optional.add(@"the initial cell", initCell, size.state);
   lstm.has_mask = optional.add(@"the mask", mask, size.state);
@@ -129,11 +85,11 @@ struct Size {
   NSArray* required =
       inputs_of(op, {recurrentWeight, sourceGradient, zState, cellOutputFwd});
   const auto types = operands(self, op, required, Elements::kFloat);
-  const Size size(op, source_type, types[0]);
+  const RnnSize size(op, 4, source_type, types[0]);
   require_shape(op, @"the source gradient", size.states, types[1].shape);
   require_shape(op, @"the training state", size.gates, types[2].shape);
   require_shape(op, @"the cells", size.states, types[3].shape);
-  Optional optional(op, required);
+  OptionalInputs optional(op, required);
   lstm.has_state_gradient =
       optional.add(@"the state gradient", stateGradient, size.state);
   lstm.has_cell_gradient =

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+// Images, states, filters and gradient filters.
+#include "nodes.h"
+
+namespace traingraph::python {
+namespace {
+
+using nodes::FilterNode;
+using nodes::GradientFilterNode;
+using nodes::ImageNode;
+using nodes::PaddingPolicy;
+using nodes::StateNode;
+
+/// A GradientFilterNode where it is one.
+using NodeObject = Named<"traingraph._core.FilterNode">;
+using OptionalNode = Named<"traingraph._core.FilterNode | None">;
+using Handler = py::typing::Callable<py::object(FilterNode, OptionalNode,
+                                                ImageNode, ImageNode)>;
+
+py::object object_of(const FilterNode& node) {
+  if (!node) return py::none();
+  const GradientFilterNode gradient = GradientFilterNode::from(node);
+  return gradient ? py::cast(gradient) : py::cast(node);
+}
+
+NodeObject node_object(const FilterNode& node) {
+  return NodeObject(object_of(node));
+}
+
+/// Handles are equal when they are the same node.
+template <class Node>
+void bind_identity(BoundClass<Node>& type) {
+  type.def("__eq__",
+           [](const Node& self, const py::object& other) {
+             return py::isinstance<Node>(other) &&
+                    self == other.cast<const Node&>();
+           })
+      .def("__copy__", [](const Node& self) { return Node(self); });
+}
+
+void bind_padding(py::module_& m) {
+  BoundClass<PaddingPolicy> type(
+      m, "NodePaddingPolicy",
+      "Where windows lie. With k^ = (k - 1) dilation + 1 and p = -1, 0, 1 for "
+      "valid_only, same, full, a source of n samples gives floor((n + p (k^ - "
+      "1) + stride - 1) / stride) results; what their windows span beyond the "
+      "image lies outside of it as alignment says, an odd sample of centered "
+      "windows where the remainder goes.");
+  type.def(py::init([](PaddingExtent extent, PaddingAlignment alignment,
+                       PaddingRemainder remainder) {
+             return PaddingPolicy{extent, alignment, remainder};
+           }),
+           py::arg("extent") = "same", py::arg("alignment") = "centered",
+           py::arg("remainder") = "bottom_right")
+      .def_readonly("extent", &PaddingPolicy::extent)
+      .def_readonly("alignment", &PaddingPolicy::alignment)
+      .def_readonly("remainder", &PaddingPolicy::remainder);
+  bind_value(type);
+}
+
+void bind_image(py::module_& m) {
+  BoundClass<ImageNode> type(
+      m, "ImageNode",
+      "An image that every run is given under `handle`; `size` is (channels, "
+      "height, width), the batch comes with the graph. Results of filters are "
+      "images, too. Equal handles are the same image. Raises InvalidArgument "
+      "for an empty handle, ShapeError for a size below 1.");
+  type.def(py::init<std::string, nodes::ImageSize>(), py::arg("handle"),
+           py::arg("size"))
+      .def_property_readonly("size", &ImageNode::size,
+                             "(channels, height, width).")
+      .def_property("handle", &ImageNode::handle, &ImageNode::set_handle,
+                    "The name of the image where a graph takes or returns it; "
+                    "empty for a result that was given none.")
+      .def_property("stop_gradient", &ImageNode::stop_gradient,
+                    &ImageNode::set_stop_gradient,
+                    "No gradient of training_graph() goes beyond this image.")
+      .def_property("export_from_graph", &ImageNode::export_from_graph,
+                    &ImageNode::set_export_from_graph,
+                    "A graph returns it even if it is none of its result "
+                    "images.")
+      .def("__hash__",
+           [](const ImageNode& self) {
+             return std::hash<const void*>()(self.state().get());
+           })
+      .def("__repr__", [](const ImageNode& self) {
+        return "ImageNode(\"" + self.handle() + "\", " +
+               self.size().to_string() + ")";
+      });
+  bind_identity(type);
+}
+
+void bind_state(py::module_& m) {
+  BoundClass<StateNode> type(
+      m, "StateNode",
+      "What a filter leaves for its gradient filter, and what that leaves for "
+      "the data source. Obtained from filters.");
+  type.def_property_readonly("label", &StateNode::label,
+                             "Of the filter: \"convolution.state\".")
+      .def_property("export_from_graph", &StateNode::export_from_graph,
+                    &StateNode::set_export_from_graph,
+                    "A graph returns what is in it: of a convolution the "
+                    "gradients of weights and biases, of a normalization those "
+                    "of gamma and beta. Raises UnsupportedError for states "
+                    "that only the device can read.")
+      .def_property_readonly(
+          "filter",
+          [](const StateNode& self) { return node_object(self.filter()); },
+          "The filter that makes it.")
+      .def("__hash__", [](const StateNode& self) {
+        return std::hash<const void*>()(self.filter().state().get());
+      });
+  bind_identity(type);
+}
+
+std::optional<StateNode> result_state(const FilterNode& self) {
+  const StateNode state = self.result_state();
+  return state ? std::optional(state) : std::nullopt;
+}
+
+std::vector<NodeObject> training_graph(
+    const FilterNode& self, const std::optional<ImageNode>& source_gradient,
+    const std::optional<Handler>& handler) {
+  nodes::NodeHandler call;
+  if (handler) {
+    call = [&](const FilterNode& node, const FilterNode& inference,
+               const ImageNode& source, const ImageNode& gradient) {
+      (*handler)(object_of(node), object_of(inference), source, gradient);
+    };
+  }
+  std::vector<NodeObject> leaves;
+  for (const FilterNode& leaf :
+       self.training_graph(source_gradient.value_or(ImageNode()), call)) {
+    leaves.push_back(node_object(leaf));
+  }
+  return leaves;
+}
+
+constexpr const char* kGradientDoc =
+    "The node that computes the gradient of this filter's source from that of "
+    "its result, `source`: an image, or a list of one. Raises UnsupportedError "
+    "for losses, gradient nodes and filters without a derivative, "
+    "InvalidArgument for filters with several sources, whose gradients only "
+    "gradient_filters() returns, and unless a list holds one image, ShapeError "
+    "unless that has the result's size.";
+constexpr const char* kGradientsDoc =
+    "One gradient node per source, in the order of the sources. Raises what "
+    "gradient_filter() does.";
+constexpr const char* kTrainingGraphDoc =
+    "Makes gradient nodes of everything in front of this node, from the "
+    "gradient of its result; without one from its result, which a LossNode or "
+    "an InitialGradientNode made to be a gradient. Images that several filters "
+    "read get the sum of their gradients. Returns the nodes whose results no "
+    "other new node reads.\n\n"
+    "node_handler(gradient_node, inference_node, inference_source, "
+    "gradient_source) is called once per new node; inference_node is None for "
+    "a sum of gradients. Without a handler the gradient of an image has its "
+    "handle. Raises InvalidArgument without a gradient to begin with, and what "
+    "gradient_filters() does.";
+
+void bind_filter(py::module_& m) {
+  BoundClass<FilterNode> type(
+      m, "FilterNode",
+      "A filter: source images and a result image. Handles of the same filter "
+      "are equal.");
+  // Before a signature mentions it.
+  BoundClass<GradientFilterNode, FilterNode> gradient(
+      m, "GradientFilterNode",
+      "The derivative of one filter: its result is the gradient of one "
+      "source.");
+  type.def_property_readonly("class_name", &FilterNode::class_name,
+                             "\"ConvolutionNode\".")
+      .def_property("label", &FilterNode::label, &FilterNode::set_label,
+                    "Errors, reports and pictures use it. Empty: that of the "
+                    "class, with a number in the graph: \"convolution\", "
+                    "\"convolution_2\".")
+      .def_property_readonly("source_images", &FilterNode::source_images)
+      .def_property_readonly("result_image", &FilterNode::result_image)
+      .def_property_readonly("result_state", &result_state,
+                             "The first of result_states, or None.")
+      .def_property_readonly("result_states", &FilterNode::result_states);
+  using One = const ImageNode&;
+  using Several = const std::vector<ImageNode>&;
+  type.def("gradient_filter",
+           py::overload_cast<One>(&FilterNode::gradient_filter, py::const_),
+           py::arg("source"), kGradientDoc)
+      .def("gradient_filter",
+           py::overload_cast<Several>(&FilterNode::gradient_filter, py::const_),
+           py::arg("sources"), kGradientDoc)
+      .def("gradient_filters",
+           py::overload_cast<One>(&FilterNode::gradient_filters, py::const_),
+           py::arg("source"), kGradientsDoc)
+      .def(
+          "gradient_filters",
+          py::overload_cast<Several>(&FilterNode::gradient_filters, py::const_),
+          py::arg("sources"), kGradientsDoc)
+      .def("training_graph", &training_graph,
+           py::arg("source_gradient") = py::none(),
+           py::arg("node_handler") = py::none(), kTrainingGraphDoc)
+      .def("__hash__",
+           [](const FilterNode& self) {
+             return std::hash<const void*>()(self.state().get());
+           })
+      .def("__repr__", [](const FilterNode& self) {
+        const std::string label =
+            self.label().empty() ? "" : "\"" + self.label() + "\": ";
+        return self.class_name() + "(" + label +
+               self.result_image().size().to_string() + ")";
+      });
+  bind_identity(type);
+  gradient
+      .def_property_readonly(
+          "forward_filter",
+          [](const GradientFilterNode& self) {
+            return node_object(self.forward_filter());
+          },
+          "The filter it is the gradient of.")
+      .def_property_readonly("source_index", &GradientFilterNode::source_index,
+                             "Which source of that one.")
+      .def_property_readonly("is_secondary_source_filter",
+                             &GradientFilterNode::is_secondary_source_filter);
+  using nodes::TrainableNode;
+  BoundClass<TrainableNode, FilterNode>(
+      m, "TrainableNode", "A filter with weights of a data source.")
+      .def_property("training_style", &TrainableNode::training_style,
+                    &TrainableNode::set_training_style,
+                    "Who updates the weights, when the graph has their "
+                    "gradient: \"gpu\" (the device), \"cpu\" (the data source) "
+                    "or \"none\".");
+}
+
+}  // namespace
+
+void bind_node_base(py::module_& m) {
+  bind_padding(m);
+  bind_image(m);
+  bind_state(m);
+  bind_filter(m);
+}
+
+void bind_nodes(py::module_& m) {
+  bind_node_base(m);
+  bind_node_weights(m);
+  bind_node_pooling(m);
+  bind_node_neurons(m);
+  bind_node_contrast(m);
+  bind_node_arithmetic(m);
+  bind_node_structure(m);
+  bind_node_losses(m);
+  bind_node_graph(m);
+}
+
+}  // namespace traingraph::python

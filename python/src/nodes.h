@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+// What the files of the filter nodes share. Nodes keep the GIL: they wait for
+// nothing, and what they ask a data source comes back to Python.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "arrays.h"
+#include "traingraph/nodes.h"
+
+namespace traingraph::python {
+
+/// The parts of bind_nodes, in their order.
+void bind_node_base(py::module_& m);
+void bind_node_weights(py::module_& m);  // convolutions, normalizations
+void bind_node_pooling(py::module_& m);
+void bind_node_neurons(py::module_& m);
+void bind_node_contrast(py::module_& m);
+void bind_node_arithmetic(py::module_& m);
+void bind_node_structure(py::module_& m);
+void bind_node_losses(py::module_& m);
+void bind_node_graph(py::module_& m);
+
+/// (channels, height, width).
+struct Triple {
+  std::array<std::int64_t, 3> values{};
+};
+
+/// A PaddingPolicy, or the name of its extent.
+struct NodePadding {
+  nodes::PaddingPolicy policy;
+};
+
+/// A node with a label when one is given.
+template <class Node, class... Args>
+Node make_node(const std::string& label, Args&&... args) {
+  Node node(std::forward<Args>(args)...);
+  if (!label.empty()) node.set_label(label);
+  return node;
+}
+
+/// Binds a filter of one source whose keywords are its constructor's
+/// parameters.
+template <class Node, class Base, class... Parameters>
+struct SimpleNode {
+  using Class = BoundClass<Node, Base>;
+
+  template <class... Extra>
+  static Class bind(py::module_& m, const char* name, const char* doc,
+                    const Extra&... extra) {
+    Class type(m, name, doc);
+    type.def(py::init([](const nodes::ImageNode& source,
+                         Parameters... parameters, const std::string& label) {
+               return make_node<Node>(label, source, parameters...);
+             }),
+             py::arg("source"), extra..., py::kw_only(), py::arg("label") = "");
+    return type;
+  }
+};
+
+}  // namespace traingraph::python
+
+namespace pybind11::detail {
+
+template <>
+class type_caster<traingraph::python::Triple> {
+ public:
+  PYBIND11_TYPE_CASTER(traingraph::python::Triple,
+                       io_name("collections.abc.Sequence[int]",
+                               "tuple[int, int, int]"));
+  bool load(handle source, bool) {
+    std::vector<std::int64_t> sizes;
+    if (!PySequence_Check(source.ptr())) return false;
+    if (!traingraph::python::load_integers(source, sizes)) return false;
+    if (sizes.size() != 3) return false;
+    value.values = {sizes[0], sizes[1], sizes[2]};
+    return true;
+  }
+  static handle cast(const traingraph::python::Triple& source,
+                     return_value_policy, handle) {
+    return traingraph::python::to_tuple(source.values.data(),
+                                        source.values.data() + 3)
+        .release();
+  }
+};
+
+template <>
+class type_caster<traingraph::nodes::ImageSize> {
+ public:
+  PYBIND11_TYPE_CASTER(traingraph::nodes::ImageSize,
+                       io_name("collections.abc.Sequence[int]",
+                               "tuple[int, int, int]"));
+  bool load(handle source, bool convert) {
+    type_caster<traingraph::python::Triple> triple;
+    if (!triple.load(source, convert)) return false;
+    const auto& sizes = static_cast<traingraph::python::Triple&>(triple).values;
+    value = {sizes[0], sizes[1], sizes[2]};
+    return true;
+  }
+  static handle cast(const traingraph::nodes::ImageSize& source,
+                     return_value_policy policy, handle parent) {
+    return type_caster<traingraph::python::Triple>::cast(
+        {{source.feature_channels, source.height, source.width}}, policy,
+        parent);
+  }
+};
+
+template <>
+class type_caster<traingraph::python::NodePadding> {
+ public:
+  PYBIND11_TYPE_CASTER(traingraph::python::NodePadding,
+                       const_name("traingraph._core.NodePaddingPolicy | "
+                                  "traingraph._core.PaddingExtent | "
+                                  "typing.Literal['same', 'valid', 'full']"));
+  bool load(handle source, bool convert) {
+    using traingraph::nodes::PaddingPolicy;
+    if (isinstance<PaddingPolicy>(source)) {
+      value.policy = source.cast<PaddingPolicy>();
+      return true;
+    }
+    if (PyUnicode_Check(source.ptr()) &&
+        source.cast<std::string>() == "valid") {
+      value.policy = {.extent = traingraph::PaddingExtent::ValidOnly};
+      return true;
+    }
+    type_caster<traingraph::PaddingExtent> extent;
+    if (!extent.load(source, convert)) return false;
+    value.policy = {.extent = static_cast<traingraph::PaddingExtent&>(extent)};
+    return true;
+  }
+};
+
+}  // namespace pybind11::detail

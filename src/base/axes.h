@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// Axes as callers give them: negative ones count from the end.
+#pragma once
+
+#include <string>
+
+#include "traingraph/types.h"
+
+namespace traingraph {
+
+/// Which axes of a tensor of `rank` these are. Throws InvalidArgument that
+/// shows `axes` as they were given, unless they are distinct axes of it.
+Shape resolve_axes(const Shape& axes, int rank, const char* op,
+                   const std::string& node, const char* field);
+std::int64_t resolve_axis(std::int64_t axis, int rank, const char* op,
+                          const std::string& node, const char* field);
+
+}  // namespace traingraph

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+#include "cpu/ops/update_table.h"
+
+namespace traingraph::cpu {
+
+std::shared_ptr<Table> make_table(const EmbeddingPlan& plan,
+                                  const RmspropUpdateAttrs& attrs,
+                                  const TableMemory& memory) {
+  return make_table_with(plan, attrs,
+                         /*has_momentum=*/attrs.momentum_scale != 0, memory);
+}
+
+}  // namespace traingraph::cpu

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// From filters to a graph of ops: NodeProgram takes them one after the other,
+// FilterBuilder is what each of them sees of it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "layers/graph_state.h"
+#include "nodes/filter_state.h"
+
+namespace traingraph::nodes {
+
+/// The ops of one filter: the nodes [first, end) of the program.
+struct LoweredFilter {
+  std::vector<ValueId> sources;
+  ValueId result = kNoValue;
+  NodeId first = 0, end = 0;
+  /// What a data source trains, as the ops read it.
+  std::vector<std::pair<std::string, ValueId>> parameters;
+  /// Of gradient filters: gradients of the filter's parameters, by role.
+  std::vector<std::pair<std::string, ValueId>> parameter_gradients;
+};
+
+class NodeProgram {
+ public:
+  /// `differentiated`: filters with a gradient filter among those that follow.
+  NodeProgram(std::int64_t batch,
+              std::unordered_set<const FilterState*> differentiated)
+      : batch_(batch), differentiated_(std::move(differentiated)) {}
+
+  /// After all that it reads. Images of no filter become inputs.
+  void add(const FilterState& filter, const std::string& label);
+  /// Adds `image` as an input when nobody did.
+  ValueId value(const ImageState& image);
+  void set_value(const ImageState& image, ValueId value);
+  const LoweredFilter& lowered(const FilterState& filter) const {
+    return lowered_.at(&filter);
+  }
+  bool is_differentiated(const FilterState& filter) const {
+    return differentiated_.contains(&filter);
+  }
+  /// The parameter of a data source: one for all filters that have it.
+  Tensor parameter(const void* data_source, const std::string& role,
+                   const Shape& shape, const std::string& label);
+  /// Empty when no filter has it.
+  Tensor find_parameter(const void* data_source, const std::string& role) const;
+  /// The user's view of a value: a tensor.
+  Tensor tensor(ValueId value, const std::string& name);
+
+  traingraph::Graph& graph() { return graph_; }
+  Program& program() { return graph_.state()->program; }
+  std::int64_t batch() const { return batch_; }
+  /// In the order in which they were met.
+  const std::vector<const ImageState*>& inputs() const { return inputs_; }
+
+ private:
+  traingraph::Graph graph_;
+  std::int64_t batch_;
+  std::unordered_set<const FilterState*> differentiated_;
+  std::vector<const ImageState*> inputs_;
+  std::unordered_map<const ImageState*, ValueId> value_of_;
+  std::unordered_map<const FilterState*, LoweredFilter> lowered_;
+  std::map<std::pair<const void*, std::string>, Tensor> parameters_;
+};
+
+class FilterBuilder {
+ public:
+  FilterBuilder(NodeProgram& nodes, const FilterState& filter,
+                const std::string& label, LoweredFilter& lowered)
+      : nodes_(nodes), filter_(filter), label_(label), lowered_(lowered) {}
+
+  NodeProgram& nodes() { return nodes_; }
+  const std::string& label() const { return label_; }
+  ValueId source(int i = 0) const { return lowered_.sources[i]; }
+  int num_sources() const { return static_cast<int>(lowered_.sources.size()); }
+  const Shape& shape(ValueId value) { return nodes_.program().shape(value); }
+  bool is_differentiated() const { return nodes_.is_differentiated(filter_); }
+  void set_phase(Phase phase) { nodes_.program().position.phase = phase; }
+
+  ValueId append(OpKind op, const Attributes& attrs,
+                 std::vector<ValueId> inputs);
+  /// The ops of a layer, which has one result.
+  ValueId layer(const Layer& layer, std::vector<ValueId> sources);
+  ValueId parameter(const void* data_source, const char* role,
+                    const Shape& shape);
+  /// One that no gradient is for.
+  ValueId statistic(const void* data_source, const char* role,
+                    const Shape& shape);
+  /// Of the parameters of `of`, behind that of a source.
+  void add_parameter_gradients(const FilterState& of,
+                               const std::vector<ValueId>& gradients);
+  ValueId random_state();
+  std::int64_t next_random_stream();
+
+  // Short forms.
+  ValueId binary(ArithmeticOperation operation, ValueId x, ValueId y);
+  ValueId unary(ArithmeticOperation operation, ValueId x);
+  ValueId activation(ActivationType type, ValueId x, float a = 0, float b = 0);
+  /// scale * x + shift; x itself when that changes nothing.
+  ValueId linear(ValueId x, float scale, float shift = 0);
+  ValueId constant(float value);
+  ValueId zeros_like(ValueId x);
+  ValueId reshape(ValueId x, Shape shape);
+  ValueId transpose(ValueId x, Shape dimensions);
+
+ private:
+  NodeProgram& nodes_;
+  const FilterState& filter_;
+  const std::string& label_;
+  LoweredFilter& lowered_;
+};
+
+/// Gradients of `wanted` by the ops [first, end) alone, given that of one of
+/// their results; kNoValue where none arrives.
+std::vector<ValueId> differentiate_range(Program& program, NodeId first,
+                                         NodeId end, ValueId result,
+                                         ValueId gradient,
+                                         const std::vector<ValueId>& wanted);
+
+}  // namespace traingraph::nodes

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// Batch, instance and group normalization.
+#include <utility>
+
+#include "layers/validate.h"
+#include "nodes/trainable.h"
+
+namespace traingraph::nodes {
+namespace {
+
+class NormalizationState : public TrainableState {
+ public:
+  NormalizationState(const char* class_name, const ImageNode& source,
+                     NormalizationDataSourcePtr data_source)
+      : TrainableState(class_name, source, nullptr, std::move(data_source)),
+        channels_(normalization_source()->feature_channels()),
+        epsilon_(normalization_source()->epsilon()) {
+    require_finite(class_name, "epsilon", epsilon_);
+    require_option(epsilon_ > 0, class_name, "epsilon", "above 0",
+                   format_value(epsilon_));
+    const std::int64_t given = source.size().feature_channels;
+    if (given == channels_) return;
+    throw ShapeError({.op = class_name,
+                      .node = normalization_source()->label(),
+                      .what = "the source does not have the channels of the "
+                              "data source",
+                      .expected = std::to_string(channels_),
+                      .got = std::to_string(given),
+                      .hint = {}});
+  }
+
+ protected:
+  ValueId gamma(FilterBuilder& b) const { return per_channel(b, "gamma"); }
+  ValueId beta(FilterBuilder& b) const { return per_channel(b, "beta"); }
+  std::int64_t channels() const { return channels_; }
+  float epsilon() const { return epsilon_; }
+  ValueId sample_norm(FilterBuilder& b, std::int64_t groups) const {
+    const SampleNormAttrs attrs{.groups = groups, .epsilon = epsilon_};
+    return b.append(OpKind::SampleNorm, attrs, {b.source(), gamma(b), beta(b)});
+  }
+
+ private:
+  ValueId per_channel(FilterBuilder& b, const char* role) const {
+    return b.parameter(normalization_source(), role, {channels_});
+  }
+
+  std::int64_t channels_;
+  float epsilon_;
+};
+
+struct BatchState : NormalizationState {
+  BatchState(const ImageNode& source, NormalizationDataSourcePtr data_source)
+      : NormalizationState("BatchNormalizationNode", source,
+                           std::move(data_source)),
+        momentum(normalization_source()->momentum()) {
+    require_within("BatchNormalizationNode", "momentum", momentum, 0, 1);
+  }
+  ValueId lower(FilterBuilder& b) const override {
+    const BatchNormAttrs attrs{.epsilon = epsilon(),
+                               .momentum = momentum,
+                               .training = b.is_differentiated()};
+    const auto statistic = [&](const char* role) {
+      return b.statistic(normalization_source(), role, {channels()});
+    };
+    return b.append(OpKind::BatchNorm, attrs,
+                    {b.source(), gamma(b), beta(b), statistic("mean"),
+                     statistic("variance")});
+  }
+  float momentum;
+};
+
+struct InstanceState : NormalizationState {
+  InstanceState(const ImageNode& source, NormalizationDataSourcePtr data_source)
+      : NormalizationState("InstanceNormalizationNode", source,
+                           std::move(data_source)) {}
+  ValueId lower(FilterBuilder& b) const override {
+    return sample_norm(b, channels());
+  }
+};
+
+struct GroupState : NormalizationState {
+  GroupState(const ImageNode& source, NormalizationDataSourcePtr data_source)
+      : NormalizationState("GroupNormalizationNode", source,
+                           std::move(data_source)),
+        groups(normalization_source()->groups()) {
+    require_positive("GroupNormalizationNode", "groups", groups);
+    require_option(channels() % groups == 0, "GroupNormalizationNode", "groups",
+                   "a divisor of " + std::to_string(channels()) + " channels",
+                   std::to_string(groups));
+  }
+  ValueId lower(FilterBuilder& b) const override {
+    return sample_norm(b, groups);
+  }
+  std::int64_t groups;
+};
+
+}  // namespace
+
+bool NormalizationDataSource::update(const NormalizationGradients&) {
+  throw UnsupportedError(
+      {.op = "update",
+       .node = label(),
+       .what = "the data source does not update its parameters",
+       .expected = "an update() of its own for TrainingStyle::CPU",
+       .got = "none",
+       .hint = "Give it an optimizer and use TrainingStyle::GPU."});
+}
+
+BatchNormalizationNode::BatchNormalizationNode(
+    const ImageNode& source, NormalizationDataSourcePtr data_source)
+    : TrainableNode(make_filter<BatchState>(source, std::move(data_source))) {}
+
+InstanceNormalizationNode::InstanceNormalizationNode(
+    const ImageNode& source, NormalizationDataSourcePtr data_source)
+    : TrainableNode(
+          make_filter<InstanceState>(source, std::move(data_source))) {}
+
+GroupNormalizationNode::GroupNormalizationNode(
+    const ImageNode& source, NormalizationDataSourcePtr data_source)
+    : TrainableNode(make_filter<GroupState>(source, std::move(data_source))) {}
+
+TrainingStyle TrainableNode::training_style() const {
+  return state()->training_style;
+}
+
+void TrainableNode::set_training_style(TrainingStyle style) const {
+  require_option(to_string(style) != "?", state()->class_name.c_str(),
+                 "training_style", "a case of TrainingStyle",
+                 std::to_string(static_cast<int>(style)));
+  state()->training_style = style;
+}
+
+}  // namespace traingraph::nodes

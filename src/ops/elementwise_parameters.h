@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// The parameters a and b of activations: which of them a type uses, and what
+// they may be. No type uses c.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "traingraph/op_attrs.h"
+
+namespace traingraph {
+
+bool uses_a(ActivationType type);
+bool uses_b(ActivationType type);
+
+/// `attrs` with the op's default, 0, for what its type does not use.
+ActivationAttrs without_unused(ActivationAttrs attrs);
+
+struct BadParameter {
+  std::string name, expected, got, hint = {};
+};
+
+/// The first that is not a number, out of range, or given though the type does
+/// not use it: then it is `unused`.
+std::optional<BadParameter> find_bad_parameter(const ActivationAttrs& attrs,
+                                               float unused);
+
+}  // namespace traingraph

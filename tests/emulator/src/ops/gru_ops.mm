@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+// The GRU, the single gate and their gradients, without input weights and in
+// one direction: what metal/ calls.
+#include "rnn_checks.h"
+
+using namespace emulator;
+
+namespace {
+
+void require_known(const char* op, BOOL is_bidirectional, BOOL is_training) {
+  if (is_bidirectional) refuse(op, @"both directions at once are not emulated");
+  if (!is_training) refuse(op, @"only training is emulated");
+}
+
+void require_no_input_weight(const char* op, MPSGraphTensor* weight,
+                             MPSGraphTensor* bias) {
+  if (weight || bias) refuse(op, @"input weights are not emulated");
+}
+
+Gru gru_of(const char* op, MPSGraphGRUDescriptor* descriptor) {
+  if (!descriptor) refuse(op, @"the descriptor is nil");
+  require_known(op, [descriptor bidirectional], [descriptor training]);
+  return {.is_reverse = [descriptor reverse] != NO,
+          .is_reset_first = [descriptor resetGateFirst] != NO,
+          .is_reset_after = [descriptor resetAfter] != NO,
+          .is_flipped = [descriptor flipZ] != NO,
+          .update = rnn_activation([descriptor updateGateActivation]),
+          .reset = rnn_activation([descriptor resetGateActivation]),
+          .output = rnn_activation([descriptor outputGateActivation])};
+}
+
+SingleGate single_gate_of(const char* op,
+                          MPSGraphSingleGateRNNDescriptor* descriptor) {
+  if (!descriptor) refuse(op, @"the descriptor is nil");
+  require_known(op, [descriptor bidirectional], [descriptor training]);
+  return {.is_reverse = [descriptor reverse] != NO,
+          .activation = rnn_activation([descriptor activation])};
+}
+
+}  // namespace
+
+@implementation MPSGraph (MPSGraphGRUOps)
+
+- (NSArray<MPSGraphTensor*>*)
+    GRUWithSourceTensor:(MPSGraphTensor*)source
+        recurrentWeight:(MPSGraphTensor*)recurrentWeight
+            inputWeight:(MPSGraphTensor*)inputWeight
+                   bias:(MPSGraphTensor*)bias
+              initState:(MPSGraphTensor*)initState
+                   mask:(MPSGraphTensor*)mask
+          secondaryBias:(MPSGraphTensor*)secondaryBias
+             descriptor:(MPSGraphGRUDescriptor*)descriptor
+                   name:(NSString*)name {
+  const char* op = "GRU";
+  require_no_input_weight(op, inputWeight, bias);
+  Gru gru = gru_of(op, descriptor);
+  NSArray* required = inputs_of(op, {source, recurrentWeight});
+  const auto types = operands(self, op, required, Elements::kFloat);
+  const RnnSize size(op, 3, types[0], types[1]);
+  OptionalInputs optional(op, required);
+  gru.has_state = optional.add(@"the initial state", initState, size.state);
+  gru.has_mask = optional.add(@"the mask", mask, size.state);
+  gru.has_bias = optional.add(@"the secondary bias", secondaryBias, size.bias);
+  operands(self, op, optional.inputs(), Elements::kFloat);
+  const std::uint32_t type = types[0].data_type;
+  return add_operation(
+      self, op, name, optional.inputs(),
+      std::vector<Type>{{type, size.states}, {type, size.gates}},
+      emulator::gru(gru));
+}
+
+- (NSArray<MPSGraphTensor*>*)
+    GRUGradientsWithSourceTensor:(MPSGraphTensor*)source
+                 recurrentWeight:(MPSGraphTensor*)recurrentWeight
+                  sourceGradient:(MPSGraphTensor*)sourceGradient
+                          zState:(MPSGraphTensor*)zState
+                       outputFwd:(MPSGraphTensor*)outputFwd
+                   stateGradient:(MPSGraphTensor*)stateGradient
+                     inputWeight:(MPSGraphTensor*)inputWeight
+                            bias:(MPSGraphTensor*)bias
+                       initState:(MPSGraphTensor*)initState
+                            mask:(MPSGraphTensor*)mask
+                   secondaryBias:(MPSGraphTensor*)secondaryBias
+                      descriptor:(MPSGraphGRUDescriptor*)descriptor
+                            name:(NSString*)name {
+  const char* op = "GRUGradients";
+  require_no_input_weight(op, inputWeight, bias);
+  Gru gru = gru_of(op, descriptor);
+  const Type source_type = operand(self, op, source, Elements::kFloat);
+  NSArray* required =
+      inputs_of(op, {recurrentWeight, sourceGradient, zState, outputFwd});
+  const auto types = operands(self, op, required, Elements::kFloat);
+  const RnnSize size(op, 3, source_type, types[0]);
+  require_shape(op, @"the source gradient", size.states, types[1].shape);
+  require_shape(op, @"the training state", size.gates, types[2].shape);
+  require_shape(op, @"the states", size.states, types[3].shape);
+  OptionalInputs optional(op, required);
+  gru.has_state_gradient =
+      optional.add(@"the state gradient", stateGradient, size.state);
+  gru.has_state = optional.add(@"the initial state", initState, size.state);
+  gru.has_mask = optional.add(@"the mask", mask, size.state);
+  gru.has_bias = optional.add(@"the secondary bias", secondaryBias, size.bias);
+  operands(self, op, optional.inputs(), Elements::kFloat);
+  const std::uint32_t type = types[0].data_type;
+  std::vector<Type> results{{type, size.gates}, {type, size.weight}};
+  if (gru.has_state) results.push_back({type, size.state});
+  if (gru.has_bias) results.push_back({type, size.bias});
+  return add_operation(self, op, name, optional.inputs(), results,
+                       gru_gradients(gru));
+}
+
+- (NSArray<MPSGraphTensor*>*)
+    singleGateRNNWithSourceTensor:(MPSGraphTensor*)source
+                  recurrentWeight:(MPSGraphTensor*)recurrentWeight
+                      inputWeight:(MPSGraphTensor*)inputWeight
+                             bias:(MPSGraphTensor*)bias
+                        initState:(MPSGraphTensor*)initState
+                             mask:(MPSGraphTensor*)mask
+                       descriptor:(MPSGraphSingleGateRNNDescriptor*)descriptor
+                             name:(NSString*)name {
+  const char* op = "singleGateRNN";
+  require_no_input_weight(op, inputWeight, bias);
+  SingleGate single = single_gate_of(op, descriptor);
+  NSArray* required = inputs_of(op, {source, recurrentWeight});
+  const auto types = operands(self, op, required, Elements::kFloat);
+  const RnnSize size(op, 1, types[0], types[1]);
+  OptionalInputs optional(op, required);
+  single.has_state = optional.add(@"the initial state", initState, size.state);
+  single.has_mask = optional.add(@"the mask", mask, size.state);
+  operands(self, op, optional.inputs(), Elements::kFloat);
+  const std::uint32_t type = types[0].data_type;
+  return add_operation(
+      self, op, name, optional.inputs(),
+      std::vector<Type>{{type, size.states}, {type, size.states}},
+      single_gate(single));
+}
+
+- (NSArray<MPSGraphTensor*>*)
+    singleGateRNNGradientsWithSourceTensor:(MPSGraphTensor*)source
+                           recurrentWeight:(MPSGraphTensor*)recurrentWeight
+                            sourceGradient:(MPSGraphTensor*)sourceGradient
+                                    zState:(MPSGraphTensor*)zState
+                             stateGradient:(MPSGraphTensor*)stateGradient
+                               inputWeight:(MPSGraphTensor*)inputWeight
+                                      bias:(MPSGraphTensor*)bias
+                                 initState:(MPSGraphTensor*)initState
+                                      mask:(MPSGraphTensor*)mask
+                                descriptor:
+                                    (MPSGraphSingleGateRNNDescriptor*)descriptor
+                                      name:(NSString*)name {
+  const char* op = "singleGateRNNGradients";
+  require_no_input_weight(op, inputWeight, bias);
+  SingleGate single = single_gate_of(op, descriptor);
+  const Type source_type = operand(self, op, source, Elements::kFloat);
+  NSArray* required = inputs_of(op, {recurrentWeight, sourceGradient, zState});
+  const auto types = operands(self, op, required, Elements::kFloat);
+  const RnnSize size(op, 1, source_type, types[0]);
+  require_shape(op, @"the source gradient", size.states, types[1].shape);
+  require_shape(op, @"the training state", size.gates, types[2].shape);
+  OptionalInputs optional(op, required);
+  single.has_state_gradient =
+      optional.add(@"the state gradient", stateGradient, size.state);
+  single.has_state = optional.add(@"the initial state", initState, size.state);
+  single.has_mask = optional.add(@"the mask", mask, size.state);
+  operands(self, op, optional.inputs(), Elements::kFloat);
+  const std::uint32_t type = types[0].data_type;
+  std::vector<Type> results{{type, size.states}, {type, size.weight}};
+  if (single.has_state) results.push_back({type, size.state});
+  return add_operation(self, op, name, optional.inputs(), results,
+                       single_gate_gradients(single));
+}
+
+@end
