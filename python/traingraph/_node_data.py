@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._core import NodeConvolutionDescriptor
+from .errors import InvalidArgument, ShapeError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -33,10 +34,25 @@ class ConvolutionData:
         optimizer: Optimizer | None = None,
         label: str = "",
     ) -> None:
-        """Keeps the arrays; lists become some."""
-        self.weights = _array(weights)
-        self.bias_terms = None if bias_terms is None else _array(bias_terms)
+        """Keeps the arrays; lists become some.
+
+        Raises InvalidArgument for what is no array, ShapeError for weights of
+        another rank.
+        """
+        op = "ConvolutionData"
+        self.weights = _array(op, "weights", weights)
+        self.bias_terms = _array_or_none(op, "bias_terms", bias_terms)
         if descriptor is None:
+            if self.weights.ndim != 4:
+                expected, got = "(out, height, width, in)", str(self.weights.shape)
+                raise ShapeError(
+                    f'[{op} "weights"] the weights have the wrong rank: '
+                    f"expected {expected}, got {got}.",
+                    op=op,
+                    node="weights",
+                    expected=expected,
+                    got=got,
+                )
             out, height, width, channels = self.weights.shape
             descriptor = NodeConvolutionDescriptor((height, width), channels, out)
         self.descriptor = descriptor
@@ -65,12 +81,16 @@ class NormalizationData:
         optimizer: Optimizer | None = None,
         label: str = "",
     ) -> None:
-        """Keeps the arrays; lists become some."""
+        """Keeps the arrays; lists become some.
+
+        Raises InvalidArgument for what is no array.
+        """
+        op = "NormalizationData"
         self.feature_channels = feature_channels
-        self.gamma = None if gamma is None else _array(gamma)
-        self.beta = None if beta is None else _array(beta)
-        self.mean = None if mean is None else _array(mean)
-        self.variance = None if variance is None else _array(variance)
+        self.gamma = _array_or_none(op, "gamma", gamma)
+        self.beta = _array_or_none(op, "beta", beta)
+        self.mean = _array_or_none(op, "mean", mean)
+        self.variance = _array_or_none(op, "variance", variance)
         self.groups = groups
         self.epsilon = epsilon
         self.momentum = momentum
@@ -78,6 +98,23 @@ class NormalizationData:
         self.label = label
 
 
-def _array(values: ArrayLike) -> NDArray[Any]:
+def _array(op: str, name: str, values: ArrayLike) -> NDArray[Any]:
     """Arrays as they are: graphs refuse other types than float32."""
-    return values if isinstance(values, np.ndarray) else np.asarray(values, np.float32)
+    if isinstance(values, np.ndarray):
+        return values
+    try:
+        return np.asarray(values, np.float32)
+    except (TypeError, ValueError) as error:
+        got = type(values).__name__
+        raise InvalidArgument(
+            f'[{op} "{name}"] this is no array of numbers: '
+            f"expected float32 values, got {got}.",
+            op=op,
+            node=name,
+            expected="float32 values",
+            got=got,
+        ) from error
+
+
+def _array_or_none(op: str, name: str, values: ArrayLike | None) -> NDArray[Any] | None:
+    return None if values is None else _array(op, name, values)

@@ -355,3 +355,14 @@ def test_normalization_data(kind: str, rng: np.random.Generator) -> None:
         np.testing.assert_allclose(parameters["mean"], want, rtol=1e-4)
     else:
         assert set(parameters) == {"gamma", "beta"}
+
+
+def test_arrays_are_checked_where_they_are_given() -> None:
+    with pytest.raises(tg.InvalidArgument, match=r'ConvolutionData "weights"'):
+        nodes.ConvolutionData("a")  # type: ignore[arg-type]
+    with pytest.raises(tg.ShapeError) as error:
+        nodes.ConvolutionData([1, 2])
+    assert error.value.got == "(2,)"
+    with pytest.raises(tg.InvalidArgument) as refused:
+        nodes.NormalizationData(2, [object()])  # type: ignore[list-item]
+    assert (refused.value.op, refused.value.node) == ("NormalizationData", "gamma")
