@@ -184,10 +184,10 @@ void bind_tensor_data(py::module_& m) {
 }
 
 // The tail of every constructor of Tensor.
-#define TRAINGRAPH_TENSOR_PARAMETERS                                  \
-  std::string label, std::string name, std::optional<ArrayLike> data, \
-      std::optional<double> fill,                                     \
-      std::optional<RandomInitializerType> random_initializer,        \
+#define TRAINGRAPH_TENSOR_PARAMETERS                                   \
+  const std::string &label, const std::string &name,                   \
+      const std::optional<ArrayLike>&data, std::optional<double> fill, \
+      std::optional<RandomInitializerType> random_initializer,         \
       std::optional<int> batch_axis
 #define TRAINGRAPH_TENSOR_ARGUMENTS                                          \
   py::kw_only(), py::arg("label") = "", py::arg("name") = "",                \

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "graph/op_def.h"
 #include "graph/tensor_state.h"
@@ -38,8 +39,9 @@ States states_of(const std::vector<TensorParameter>& parameters) {
 void order_by_phase(Program& program) {
   std::vector<NodeId> order(program.nodes().size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {},
-                           [&](NodeId id) { return program.node(id).phase; });
+  std::ranges::sort(order, {}, [&](NodeId id) {
+    return std::pair(program.node(id).phase, id);
+  });
   program.reorder(order);
 }
 

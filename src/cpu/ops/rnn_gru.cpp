@@ -49,7 +49,7 @@ class GruCell {
   /// The new state, from gates z and o.
   void mix(const Place& p, const float* z, const float* o, float* h) const {
     float* const state = a_.hidden + p.state;
-    if (flips_) {
+    if (flips_) {  // NOLINT(bugprone-branch-clone): it is blind to the loops
 #pragma omp simd
       for (std::int64_t j = 0; j < p.n; ++j) {
         h[j] = (1 - z[j]) * state[j] + z[j] * o[j];

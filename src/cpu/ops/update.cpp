@@ -20,7 +20,7 @@ void lower_dense_update(NodeLowering& lowering) {
   const auto attrs = lowering.attrs<typename Step::Attrs>();
   const std::int64_t n = lowering.input_shape(0).num_elements();
   const int p = lowering.mutate(0), gradient = lowering.read(1);
-  std::array<int, num_slots<Step>> slots{};
+  std::array<int, kNumSlots<Step>> slots{};
   for (std::size_t i = 0; i < slots.size(); ++i) {
     slots[i] = lowering.mutate(Step::kSlots[i]);
   }

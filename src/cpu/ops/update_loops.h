@@ -16,15 +16,15 @@
 namespace traingraph::cpu {
 
 template <class Step>
-inline constexpr std::size_t num_slots = Step::kSlots.size();
+inline constexpr std::size_t kNumSlots = Step::kSlots.size();
 
 /// Where each slot of an update begins.
 template <class Step>
-using Slots = std::array<float*, num_slots<Step>>;
+using Slots = std::array<float*, kNumSlots<Step>>;
 
 template <class Step>
 Slots<Step> slots_at(std::span<std::byte* const> addresses,
-                     const std::array<int, num_slots<Step>>& args) {
+                     const std::array<int, kNumSlots<Step>>& args) {
   Slots<Step> slots{};
   for (std::size_t i = 0; i < slots.size(); ++i) {
     slots[i] = floats(addresses[args[i]]);
@@ -38,7 +38,7 @@ void apply(const Step& step, float gradient, float& p, const Slots& slots,
            std::int64_t i) {
   [&]<std::size_t... kSlot>(std::index_sequence<kSlot...>) {
     step(gradient, p, slots[kSlot][i]...);
-  }(std::make_index_sequence<num_slots<Step>>());
+  }(std::make_index_sequence<kNumSlots<Step>>());
 }
 
 /// Runs `action(i)` for every element; they are independent of each other.

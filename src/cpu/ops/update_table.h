@@ -202,7 +202,7 @@ class TableOf final : public Table {
   /// size would be slower than the steps.
   template <class Size>
   void catch_up_part(std::uint32_t taken, std::int64_t at, Size size) {
-    constexpr std::size_t kSlots = num_slots<Step>;
+    constexpr std::size_t kSlots = kNumSlots<Step>;
     float p[kPart];
     float parts[kSlots + 1][kPart];  // one more, for there may be no slot
     Slots<Step> slots{};
