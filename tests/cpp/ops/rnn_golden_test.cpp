@@ -55,7 +55,7 @@ class RnnGolden : public ::testing::Test {
   Tensor x = input("x", {2, 1, 1}, {0.5f, -1});
   Tensor dh = input("dh", {2, 1, 1}, {1, 0.5f});
   Tensor last = input("last", {1, 1}, {0.3f});
-  Tensor h0 = input("h0", {1, 1}, {0.2f});
+  Tensor initial = input("h0", {1, 1}, {0.2f});
 };
 
 TEST_F(RnnGolden, SingleGate) {
@@ -64,7 +64,7 @@ TEST_F(RnnGolden, SingleGate) {
   const Tensor r = input("r", {1, 1}, {-0.4f});
   const SingleGateRNNInputs more{.input_weight = input("w", {1, 1}, {0.7f}),
                                  .bias = input("b", {1}, {0.1f}),
-                                 .init_state = h0};
+                                 .init_state = initial};
   auto all = graph.single_gate_rnn(x, r, more, d);
   const auto gradients =
       graph.single_gate_rnn_gradients(x, r, dh, all[1], last, more, d);
@@ -85,7 +85,7 @@ TEST_F(RnnGolden, Lstm) {
   const LSTMInputs more{
       .input_weight = input("w", {4, 1}, {0.1f, 0.2f, 0.3f, 0.4f}),
       .bias = input("b", {4}, {0.05f, 0.1f, -0.05f, 0.2f}),
-      .init_state = h0,
+      .init_state = initial,
       .init_cell = input("c0", {1, 1}, {-0.1f}),
       .peephole = input("p", {4}, {0.3f, -0.2f, 0.1f, 0.4f})};
   auto all = graph.lstm(x, r, more, d);
@@ -110,7 +110,7 @@ TEST_F(RnnGolden, GruResetsBefore) {
   const Tensor r = input("r", {3, 1}, {-0.1f, 0.5f, 0.25f});
   const GRUInputs more{.input_weight = input("w", {3, 1}, {0.1f, 0.2f, 0.3f}),
                        .bias = input("b", {3}, {0.05f, 0.1f, -0.05f}),
-                       .init_state = h0};
+                       .init_state = initial};
   auto all = graph.gru(x, r, more, d);
   const auto gradients =
       graph.gru_gradients(x, r, dh, all[1], all[0], last, more, d);
@@ -130,7 +130,7 @@ TEST_F(RnnGolden, GruResetsAfter) {
   const Tensor r = input("r", {3, 1}, {-0.1f, 0.5f, 0.25f});
   const GRUInputs more{.input_weight = input("w", {3, 1}, {0.1f, 0.2f, 0.3f}),
                        .bias = input("b", {3}, {0.05f, 0.1f, -0.05f}),
-                       .init_state = h0,
+                       .init_state = initial,
                        .secondary_bias = input("b2", {1}, {0.15f})};
   auto all = graph.gru(x, r, more, d);
   const auto gradients =

@@ -26,6 +26,8 @@ NAMES = (
     "cnn-mnist",
     "resnet-cifar",
     "lstm",
+    "gru",
+    "gru-stream",
     "transformer",
     "embedding",
 )

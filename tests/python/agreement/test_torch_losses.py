@@ -232,7 +232,8 @@ LOSSES: dict[str, tuple[str, Callable[..., Any], Callable[..., torch.Tensor]]] =
     "kullback_leibler_divergence": (
         "frequencies",
         Losses.KullbackLeiblerDivergence,
-        lambda y, t, r: F.kl_div(y, t, reduction=r),
+        # PyTorch warns of its own mean.
+        lambda y, t, r: reduced(F.kl_div(y, t, reduction="none"), r),
     ),
 }
 
