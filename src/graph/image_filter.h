@@ -114,15 +114,13 @@ struct GradientFilter {
   int source = 0;
 };
 
-using FilterAttributes =
-    std::variant<ConvolutionFilter, ConvolutionTransposeFilter, PoolingFilter,
-                 NeuronFilter, CrossChannelNormalizationFilter,
-                 SpatialNormalizationFilter, LocalContrastNormalizationFilter,
-                 NormalizationFilter, SoftMaxFilter, ArithmeticFilter,
-                 DropoutFilter, LossFilter, InitialGradientFilter,
-                 ConcatenationFilter, ReshapeFilter, PadFilter, ReductionFilter,
-                 UpsamplingFilter, BilinearScaleFilter, GramMatrixFilter,
-                 GradientFilter>;
+using FilterAttributes = std::variant<
+    ConvolutionFilter, ConvolutionTransposeFilter, PoolingFilter, NeuronFilter,
+    CrossChannelNormalizationFilter, SpatialNormalizationFilter,
+    LocalContrastNormalizationFilter, NormalizationFilter, SoftMaxFilter,
+    ArithmeticFilter, DropoutFilter, LossFilter, InitialGradientFilter,
+    ConcatenationFilter, ReshapeFilter, PadFilter, ReductionFilter,
+    UpsamplingFilter, BilinearScaleFilter, GramMatrixFilter, GradientFilter>;
 
 /// Images are values (batch, channels, height, width).
 struct ImageFilter {
