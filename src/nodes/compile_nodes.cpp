@@ -36,6 +36,7 @@ class NodeCompiler {
       nodes_.add(*filter,
                  labels_.emplace(filter, free_label(*filter)).first->second);
     }
+    nodes_.finish();
     take_sources();
     sum_parameter_gradients();
     auto compiled = std::make_shared<CompiledNodes>(

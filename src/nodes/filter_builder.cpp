@@ -27,7 +27,11 @@ void NodeProgram::set_value(const ImageState& image, ValueId value) {
 void NodeProgram::add(const FilterState& filter, const std::string& label) {
   LoweredFilter& lowered = lowered_[&filter];
   Program::Position& position = program().position;
-  position = {.phase = Phase::Forward, .layer = -1, .name = label};
+  lowered.index = static_cast<int>(filters_.filters.size());
+  position = {.phase = Phase::Forward,
+              .layer = -1,
+              .name = label,
+              .filter = lowered.index};
   for (const ImageNode& source : filter.sources) {
     const ValueId read = value(*source.state());
     const NodeId producer = program().value(read).producer;
@@ -36,6 +40,7 @@ void NodeProgram::add(const FilterState& filter, const std::string& label) {
     }
     lowered.sources.push_back(read);
   }
+  const std::vector<ValueId> images = lowered.sources;
   FilterBuilder builder(*this, filter, label, lowered);
   // Two sources that are one image have gradients of their own.
   for (std::size_t i = 1; i < lowered.sources.size(); ++i) {
@@ -54,6 +59,20 @@ void NodeProgram::add(const FilterState& filter, const std::string& label) {
   }
   lowered.end = static_cast<NodeId>(program().nodes().size());
   set_value(filter.result, lowered.result);
+  const ImageState* const loss = filter.loss_image();
+  filters_.filters.push_back(
+      {.attrs = filter.attributes(*this),
+       .class_name = filter.class_name,
+       .label = label,
+       .sources = images,
+       .result = lowered.result,
+       .loss = loss == nullptr ? kNoValue : value(*loss),
+       .parameters = lowered.variables,
+       .parameter_gradients = lowered.parameter_gradients});
+}
+
+void NodeProgram::finish() {
+  program().filters = std::make_shared<const ImageFilters>(std::move(filters_));
 }
 
 Tensor NodeProgram::parameter(const void* data_source, const std::string& role,
@@ -93,6 +112,7 @@ ValueId FilterBuilder::parameter(const void* data_source, const char* role,
   const Tensor tensor = nodes_.parameter(data_source, role, shape, label_);
   const ValueId value = nodes_.graph().state()->value(tensor, Role::Variable);
   lowered_.parameters.emplace_back(role, value);
+  lowered_.variables.emplace_back(role, value);
   return value;
 }
 

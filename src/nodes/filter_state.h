@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/image_filter.h"
 #include "graph/program.h"
 #include "traingraph/nodes/data_source.h"
 #include "traingraph/nodes/filters.h"
@@ -17,6 +18,7 @@
 namespace traingraph::nodes {
 
 class FilterBuilder;
+class NodeProgram;
 
 struct ImageState {
   std::string handle;
@@ -57,6 +59,10 @@ struct FilterState : std::enable_shared_from_this<FilterState> {
 
   /// All that it makes.
   virtual std::vector<ImageState*> images() { return {&result}; }
+  /// What it is, for engines that run filters; `program` has its sources.
+  virtual FilterAttributes attributes(const NodeProgram& program) const = 0;
+  /// Of a loss that is an image beside the result.
+  virtual const ImageState* loss_image() const { return nullptr; }
   /// Appends the ops and returns the result.
   virtual ValueId lower(FilterBuilder& builder) const = 0;
   /// The gradient of source `index`, given that of the result.

@@ -41,6 +41,7 @@ class LossState : public FilterState {
   }
 
  protected:
+  const LossDescriptor& descriptor() const { return descriptor_; }
   LossAttrs attrs() const {
     return {.type = descriptor_.type,
             .reduction = ReductionType::None,
@@ -93,6 +94,10 @@ struct LossWithGradientState : LossState {
   }
   bool starts_gradient() const override { return true; }
   std::vector<ImageState*> images() override { return {&result, &loss}; }
+  FilterAttributes attributes(const NodeProgram&) const override {
+    return LossFilter{.descriptor = descriptor(), .returns_gradient = true};
+  }
+  const ImageState* loss_image() const override { return &loss; }
   ValueId lower(FilterBuilder& b) const override {
     const ValueId losses = element_losses(b);
     b.nodes().set_value(loss, reduced(b, losses));
@@ -107,6 +112,9 @@ struct ForwardLossState : LossState {
   ForwardLossState(const ImageNode& source, const ImageNode& labels,
                    const LossDescriptor& descriptor, const ImageNode& weights)
       : LossState("ForwardLossNode", source, labels, descriptor, weights) {}
+  FilterAttributes attributes(const NodeProgram&) const override {
+    return LossFilter{.descriptor = descriptor()};
+  }
   ValueId lower(FilterBuilder& b) const override {
     return reduced(b, element_losses(b));
   }
@@ -120,6 +128,9 @@ struct InitialGradientState : FilterState {
     return "Its result is a gradient, and constant.";
   }
   bool starts_gradient() const override { return true; }
+  FilterAttributes attributes(const NodeProgram&) const override {
+    return InitialGradientFilter{};
+  }
   ValueId lower(FilterBuilder& b) const override {
     return b.linear(b.zeros_like(b.source()), 1, 1);
   }

@@ -32,6 +32,9 @@ class NormalizationState : public TrainableState {
  protected:
   ValueId gamma(FilterBuilder& b) const { return per_channel(b, "gamma"); }
   ValueId beta(FilterBuilder& b) const { return per_channel(b, "beta"); }
+  NormalizationFilter filter(StatisticsOf kind) const {
+    return {.kind = kind, .channels = channels_, .epsilon = epsilon_};
+  }
   std::int64_t channels() const { return channels_; }
   float epsilon() const { return epsilon_; }
   ValueId sample_norm(FilterBuilder& b, std::int64_t groups) const {
@@ -55,6 +58,12 @@ struct BatchState : NormalizationState {
         momentum(normalization_source()->momentum()) {
     require_within("BatchNormalizationNode", "momentum", momentum, 0, 1);
   }
+  FilterAttributes attributes(const NodeProgram& program) const override {
+    NormalizationFilter batch = filter(StatisticsOf::Batch);
+    batch.momentum = momentum;
+    batch.uses_batch_statistics = program.is_differentiated(*this);
+    return batch;
+  }
   ValueId lower(FilterBuilder& b) const override {
     const BatchNormAttrs attrs{.epsilon = epsilon(),
                                .momentum = momentum,
@@ -73,6 +82,9 @@ struct InstanceState : NormalizationState {
   InstanceState(const ImageNode& source, NormalizationDataSourcePtr data_source)
       : NormalizationState("InstanceNormalizationNode", source,
                            std::move(data_source)) {}
+  FilterAttributes attributes(const NodeProgram&) const override {
+    return filter(StatisticsOf::Instance);
+  }
   ValueId lower(FilterBuilder& b) const override {
     return sample_norm(b, channels());
   }
@@ -87,6 +99,11 @@ struct GroupState : NormalizationState {
     require_option(channels() % groups == 0, "GroupNormalizationNode", "groups",
                    "a divisor of " + std::to_string(channels()) + " channels",
                    std::to_string(groups));
+  }
+  FilterAttributes attributes(const NodeProgram&) const override {
+    NormalizationFilter group = filter(StatisticsOf::Group);
+    group.groups = groups;
+    return group;
   }
   ValueId lower(FilterBuilder& b) const override {
     return sample_norm(b, groups);
