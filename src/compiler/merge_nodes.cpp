@@ -109,7 +109,8 @@ class Merger {
     Attributes attrs = node.attrs;
     give_stream(attrs, node, inputs);
     const int layer = node.layer < 0 ? -1 : node.layer + first_record;
-    const int filter = node.filter < 0 ? -1 : node.filter + first_filter;
+    const bool is_filters = source.program.filters && node.filter >= 0;
+    const int filter = is_filters ? node.filter + first_filter : -1;
     program().position = {node.phase, layer, node.name, filter};
     const auto outputs = program().append(node.op->kind, std::move(attrs),
                                           std::move(inputs), node.name);

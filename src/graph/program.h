@@ -61,7 +61,7 @@ struct Node {
   int layer = -1;
   /// For messages, pictures and profiles: the layer's label, or the op's name.
   std::string name;
-  /// Index into Program::filters; -1: of no filter node.
+  /// Index into Program::filters, when there are any; -1: of no filter node.
   int filter = -1;
 };
 

@@ -36,7 +36,8 @@ class NodeCompiler {
       nodes_.add(*filter,
                  labels_.emplace(filter, free_label(*filter)).first->second);
     }
-    nodes_.finish();
+    const bool is_gpu = device.actual_device_type() == DeviceType::GPU;
+    if (is_gpu && options_.uses_mpsnn) nodes_.name_filters();
     take_sources();
     sum_parameter_gradients();
     auto compiled = std::make_shared<CompiledNodes>(

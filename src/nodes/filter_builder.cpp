@@ -71,7 +71,7 @@ void NodeProgram::add(const FilterState& filter, const std::string& label) {
        .parameter_gradients = lowered.parameter_gradients});
 }
 
-void NodeProgram::finish() {
+void NodeProgram::name_filters() {
   program().filters = std::make_shared<const ImageFilters>(std::move(filters_));
 }
 

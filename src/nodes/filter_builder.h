@@ -48,7 +48,7 @@ class NodeProgram {
     return found == lowered_.end() ? -1 : found->second.index;
   }
   /// Tells the program which filters its ops were made for.
-  void finish();
+  void name_filters();
   bool is_differentiated(const FilterState& filter) const {
     return differentiated_.contains(&filter);
   }

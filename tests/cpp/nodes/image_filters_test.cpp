@@ -50,7 +50,7 @@ class ImageFiltersTest : public ::testing::Test {
     for (const FilterNode& filter : added_) {
       program.add(*filter.state(), filter.class_name());
     }
-    program.finish();
+    program.name_filters();
     return program;
   }
 
@@ -105,6 +105,18 @@ TEST_F(ImageFiltersTest, OneCannotBeTakenForAnotherWhenGraphsAreMerged) {
   ASSERT_EQ(program.filters->filters.size(), 14u);
   expect_whole(program);
   EXPECT_EQ(std::get<GradientFilter>(program.filters->filters[12].attrs).of, 7);
+}
+
+TEST_F(ImageFiltersTest, WhoDoesNotNameThemHasOps) {
+  nodes::NodeProgram& nodes = add_chain("a");
+  nodes.program().filters = nullptr;
+  Declaration declaration;
+  declaration.allows_undeclared = true;
+  declaration.graphs.push_back(nodes.graph().state());
+  const Merged merged = merge_graphs(declaration);
+  const Program& program = merged.graph.program;
+  EXPECT_EQ(program.filters, nullptr);
+  for (const Node& node : program.nodes()) EXPECT_EQ(node.filter, -1);
 }
 
 /// Pooling before ReLU is the same and cheaper, but there are filters that
