@@ -58,6 +58,7 @@ target_sources(traingraph PUBLIC
     "${header_dir}/optimizers.h"
     "${header_dir}/phase.h"
     "${header_dir}/rnn.h"
+    "${header_dir}/schedule.h"
     "${header_dir}/tensor.h"
     "${header_dir}/tensor_data.h"
     "${header_dir}/traingraph.h"

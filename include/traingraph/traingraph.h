@@ -14,6 +14,7 @@
 #include "traingraph/op_attrs.h"
 #include "traingraph/op_info.h"
 #include "traingraph/optimizers.h"
+#include "traingraph/schedule.h"
 #include "traingraph/phase.h"
 #include "traingraph/tensor.h"
 #include "traingraph/training_graph.h"

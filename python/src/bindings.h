@@ -25,6 +25,7 @@ void bind_layers(py::module_& m);
 void bind_losses(py::module_& m);
 void bind_yolo_loss(py::module_& m);
 void bind_optimizers(py::module_& m);
+void bind_schedules(py::module_& m);
 void bind_execution(py::module_& m);
 void bind_graph(py::module_& m);
 void bind_ops(py::module_& m);

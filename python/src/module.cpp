@@ -14,6 +14,7 @@ PYBIND11_MODULE(_core_of_main, m, pybind11::mod_gil_not_used()) {
   bind_tensor(m);
   bind_layers(m);
   bind_losses(m);
+  bind_schedules(m);
   bind_optimizers(m);
   bind_execution(m);
   bind_graph(m);
