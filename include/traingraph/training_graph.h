@@ -143,6 +143,15 @@ class TRAINGRAPH_API CompiledGraph : public Graph {
 
   /// Exact bytes; see memory.h. Throws StateError before compile.
   MemoryReport memory() const;
+  /// Device bytes that this graph will have after a first execute() when it is
+  /// compiled for `batch_size`, by its plan; 0: as it is compiled. Allocates
+  /// nothing. Throws UnsupportedError when the graph cannot follow another
+  /// batch size, ShapeError when there is no such memory, StateError.
+  std::size_t required_bytes(std::int64_t batch_size = 0) const;
+  bool fits(std::size_t device_bytes, std::int64_t batch_size = 0) const;
+  /// The largest batch size that fits, whatever it is compiled for; 0: none.
+  /// The compiled one or none when the graph cannot follow another.
+  std::int64_t largest_batch(std::size_t device_bytes) const;
   /// Bytes of intermediate tensors on the device: of the arenas in use, or of
   /// the main plan before the first execution; 0 before compile.
   std::size_t device_memory_size() const;

@@ -171,6 +171,36 @@ void bind_compiled_graph(py::module_& m) {
             return without_gil([&] { return self.memory(); });
           },
           "Exact bytes. Raises StateError before compile.")
+      .def(
+          "required_bytes",
+          [](const CompiledGraph& self, std::int64_t batch_size) {
+            return without_gil([&] { return self.required_bytes(batch_size); });
+          },
+          whole("batch_size") = 0,
+          "Device bytes that this graph will have after a first execute() "
+          "when it is compiled for batch_size, by its plan; 0: as it is "
+          "compiled. Allocates nothing. Raises UnsupportedError when the "
+          "graph cannot follow another batch size, ShapeError when there is "
+          "no such memory, StateError before compile.")
+      .def(
+          "fits",
+          [](const CompiledGraph& self, std::size_t device_bytes,
+             std::int64_t batch_size) {
+            return without_gil(
+                [&] { return self.fits(device_bytes, batch_size); });
+          },
+          whole("device_bytes"), whole("batch_size") = 0,
+          "Are required_bytes(batch_size) at most device_bytes?")
+      .def(
+          "largest_batch",
+          [](const CompiledGraph& self, std::size_t device_bytes) {
+            return without_gil(
+                [&] { return self.largest_batch(device_bytes); });
+          },
+          whole("device_bytes"),
+          "The largest batch size that fits, whatever the graph is compiled "
+          "for; 0: none. The compiled one or none when the graph cannot "
+          "follow another.")
       .def_property_readonly(
           "device_memory_size",
           [](const CompiledGraph& self) {
