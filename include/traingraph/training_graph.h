@@ -149,7 +149,8 @@ class TRAINGRAPH_API CompiledGraph : public Graph {
   /// batch size, ShapeError when there is no such memory, StateError.
   std::size_t required_bytes(std::int64_t batch_size = 0) const;
   bool fits(std::size_t device_bytes, std::int64_t batch_size = 0) const;
-  /// The largest batch size that fits, whatever it is compiled for; 0: none.
+  /// The largest batch size that fits, whatever it is compiled for; 0: none. No
+  /// larger one than 2^24 is looked for.
   /// The compiled one or none when the graph cannot follow another.
   std::int64_t largest_batch(std::size_t device_bytes) const;
   /// Bytes of intermediate tensors on the device: of the arenas in use, or of

@@ -199,8 +199,8 @@ void bind_compiled_graph(py::module_& m) {
           },
           whole("device_bytes"),
           "The largest batch size that fits, whatever the graph is compiled "
-          "for; 0: none. The compiled one or none when the graph cannot "
-          "follow another.")
+          "for; 0: none; none above 2**24 is looked for. The compiled one or "
+          "none when the graph cannot follow another.")
       .def_property_readonly(
           "device_memory_size",
           [](const CompiledGraph& self) {

@@ -11,8 +11,8 @@
 namespace traingraph {
 namespace {
 
-/// Beyond this nothing but a graph without batched tensors fits.
-constexpr std::int64_t kMostSamples = std::int64_t{1} << 40;
+/// Where looking for a larger batch ends.
+constexpr std::int64_t kMostSamples = std::int64_t{1} << 24;
 
 /// Where the batch is, is not known of 1, which may be any axis.
 void require_other_sizes(const MergedGraph& graph, std::int64_t batch) {
@@ -63,9 +63,10 @@ class Room {
     const bool has_one_size = graph.batch <= 1 || graph.batch_obstacle;
     if (has_one_size) return fits(bytes, graph.batch) ? graph.batch : 0;
     std::int64_t fitting = 0, too_large = graph.batch;
-    while (too_large <= kMostSamples && fits(bytes, too_large)) {
+    while (fits(bytes, too_large)) {
       fitting = too_large;
-      too_large *= 2;
+      if (fitting >= kMostSamples) return fitting;
+      too_large = std::min(2 * too_large, kMostSamples);
     }
     while (too_large - fitting > 1) {
       const std::int64_t between = fitting + (too_large - fitting) / 2;

@@ -83,8 +83,20 @@ TEST(Memory, LargestBatchIsTheLastThatFits) {
   }
   EXPECT_EQ(t.largest_batch(t.required_bytes(1) - 1), 0);
   EXPECT_EQ(t.largest_batch(0), 0);
-  // Plans of any size, or a typed error: kernels count rows in 32 bits.
-  EXPECT_GT(t.largest_batch(SIZE_MAX), 1'000'000);
+}
+
+TEST(Memory, SizesThatNoDeviceTakesEndInTypedErrors) {
+  Linear net(6, 9, 5);
+  const TrainingGraph t = net.train(sgd(0.1f));
+  // Kernels count rows in 32 bits, and sizes end at 2^47 bytes.
+  for (const int bits : {31, 33, 40, 60, 62}) {
+    const std::int64_t batch = std::int64_t{1} << bits;
+    try {
+      EXPECT_GT(t.required_bytes(batch), static_cast<std::size_t>(batch) * 56);
+    } catch (const UnsupportedError&) {
+    } catch (const ShapeError&) {
+    }
+  }
 }
 
 TEST(Memory, WhatCannotFollowTheBatchHasOneSize) {
