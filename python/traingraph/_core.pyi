@@ -3478,9 +3478,9 @@ class Graph:
         stream: int = 0,
         name: str = "",
         phase: str = "forward",
-    ) -> tuple[Tensor, Tensor]:
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """
-        Appends one `attention` op, which runs in `phase`: forward, gradient or update. Results: output log_sum. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `attention` op, which runs in `phase`: forward, gradient or update. Results: output log_sum log_sum_rest. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def attention_gradient(
         self,
@@ -3494,6 +3494,7 @@ class Graph:
         attention_mask: Tensor | None = None,
         random_state: Tensor | None = None,
         log_sum_gradient: Tensor | None = None,
+        log_sum_rest: Tensor | None = None,
         *,
         head_count: int = 1,
         scale: float = 0.0,
