@@ -56,9 +56,9 @@ struct BatchState : NormalizationState {
     require_within("BatchNormalizationNode", "momentum", momentum, 0, 1);
   }
   ValueId lower(FilterBuilder& b) const override {
-    const BatchNormAttrs attrs{.epsilon = epsilon(),
-                               .momentum = momentum,
-                               .training = b.is_differentiated()};
+    BatchNormAttrs attrs{.epsilon = epsilon(),
+                         .training = b.is_differentiated()};
+    if (attrs.training) attrs.momentum = momentum;
     const auto statistic = [&](const char* role) {
       return b.statistic(normalization_source(), role, {channels()});
     };

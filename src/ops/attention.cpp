@@ -45,6 +45,11 @@ void require_attrs(const ShapeContext& ctx) {
   ctx.require_attribute(attrs.dropout >= 0 && attrs.dropout < 1,
                         "dropout is not a probability",
                         "at least 0 and below 1", format_value(attrs.dropout));
+  const bool drops = attrs.dropout != 0;
+  ctx.require_attribute(drops || attrs.seed == 0, "seed belongs to dropout",
+                        "0 without dropout", format_value(attrs.seed));
+  ctx.require_attribute(drops || attrs.stream == 0, "stream belongs to dropout",
+                        "0 without dropout", format_value(attrs.stream));
 }
 
 void require_heads(const ShapeContext& ctx, int input) {
@@ -238,7 +243,9 @@ OpDef define_attention() {
           .batch_rule = attention_batch,
           .gradient_rule = attention_rule,
           .inference_form = [](Attributes& attrs) {
-            std::get<AttentionAttrs>(attrs).dropout = 0;
+            auto& attention = std::get<AttentionAttrs>(attrs);
+            attention.dropout = 0;
+            attention.seed = attention.stream = 0;
           }};
 }
 

@@ -78,8 +78,8 @@ void add(OpCases& cases, const Sizes& s, const Form& form = {}) {
   const AttentionAttrs attrs{.head_count = s.heads,
                              .scale = form.scale,
                              .dropout = form.dropout,
-                             .seed = form.seed,
-                             .stream = form.stream};
+                             .seed = form.dropout != 0 ? form.seed : 0,
+                             .stream = form.dropout != 0 ? form.stream : 0};
   const Shape query{s.samples, s.queries, s.heads * s.width};
   const Shape key{s.samples, s.keys, s.heads * s.width};
   const Shape value{s.samples, s.keys, s.heads * s.value_width};
