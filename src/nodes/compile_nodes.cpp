@@ -79,7 +79,7 @@ class NodeCompiler {
       const auto* trainable = dynamic_cast<const TrainableState*>(filter);
       if (trainable != nullptr) take_source(*trainable);
     }
-    for (WeightSource& source : sources_) load_weights_first(source);
+    for (WeightSource& source : sources_) load_weights(source);
   }
 
   static const void* key_of(const TrainableState& filter) {

@@ -7,6 +7,16 @@
 #include "layers/layer_builder.h"
 
 namespace traingraph::nodes {
+namespace {
+
+/// What profiles and reports know of a filter.
+class FilterLayer : public Layer {
+ public:
+  explicit FilterLayer(const std::string& class_name) : Layer(class_name) {}
+  void lower(LayerBuilder&) const override {}  // its ops are there already
+};
+
+}  // namespace
 
 ValueId NodeProgram::value(const ImageState& image) {
   const auto known = value_of_.find(&image);
@@ -24,10 +34,22 @@ void NodeProgram::set_value(const ImageState& image, ValueId value) {
   value_of_[&image] = value;
 }
 
+int NodeProgram::layer_of(const FilterState& filter, const std::string& label) {
+  if (filter.forward() != nullptr) return layers_.at(filter.forward());
+  GraphState& state = *graph_.state();
+  const auto layer = static_cast<int>(state.records.size());
+  LayerRecord record;
+  record.layer = std::make_shared<FilterLayer>(filter.class_name);
+  record.name = label;
+  state.add_record(std::move(record));
+  return layers_.emplace(&filter, layer).first->second;
+}
+
 void NodeProgram::add(const FilterState& filter, const std::string& label) {
   LoweredFilter& lowered = lowered_[&filter];
   Program::Position& position = program().position;
-  position = {.phase = Phase::Forward, .layer = -1, .name = label};
+  position = {
+      .phase = Phase::Forward, .layer = layer_of(filter, label), .name = label};
   for (const ImageNode& source : filter.sources) {
     const ValueId read = value(*source.state());
     const NodeId producer = program().value(read).producer;
@@ -113,17 +135,11 @@ void FilterBuilder::add_parameter_gradients(
 }
 
 ValueId FilterBuilder::random_state() {
-  traingraph::GraphState& state = *nodes_.graph().state();
-  if (state.random_state == kNoValue) {
-    state.random_state = state.program.add_value(
-        Role::Input, {.shape = {4}, .data_type = DataType::Int32},
-        "random_state");
-  }
-  return state.random_state;
+  return nodes_.graph().state()->supplied_random_state();
 }
 
 std::int64_t FilterBuilder::next_random_stream() {
-  return nodes_.graph().state()->num_random_streams++;
+  return nodes_.graph().state()->next_random_stream();
 }
 
 ValueId FilterBuilder::binary(ArithmeticOperation operation, ValueId x,

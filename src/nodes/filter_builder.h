@@ -59,12 +59,16 @@ class NodeProgram {
   const std::vector<const ImageState*>& inputs() const { return inputs_; }
 
  private:
+  /// Node::layer of a filter's ops; a gradient filter has that of its filter.
+  int layer_of(const FilterState& filter, const std::string& label);
+
   traingraph::Graph graph_;
   std::int64_t batch_;
   std::unordered_set<const FilterState*> differentiated_;
   std::vector<const ImageState*> inputs_;
   std::unordered_map<const ImageState*, ValueId> value_of_;
   std::unordered_map<const FilterState*, LoweredFilter> lowered_;
+  std::unordered_map<const FilterState*, int> layers_;
   std::map<std::pair<const void*, std::string>, Tensor> parameters_;
 };
 

@@ -29,7 +29,13 @@ struct ImageState {
 };
 
 /// How the gradient nodes of a filter are obtained.
-enum class GradientForm : std::uint8_t { None, OneSource, EachSource };
+enum class GradientForm : std::uint8_t {
+  None,
+  OneSource,
+  EachSource,
+  /// Of the first source; the plural calls give that of the second, too.
+  PredictionAndLabels
+};
 
 struct FilterState : std::enable_shared_from_this<FilterState> {
   FilterState(std::string class_name, std::vector<ImageNode> sources);

@@ -119,6 +119,14 @@ GroupNormalizationNode::GroupNormalizationNode(
     const ImageNode& source, NormalizationDataSourcePtr data_source)
     : TrainableNode(make_filter<GroupState>(source, std::move(data_source))) {}
 
+TrainableNode TrainableNode::from(const FilterNode& node) {
+  TrainableNode trainable;
+  const bool is_one = node && node.state()->is_trainable() &&
+                      node.state()->forward() == nullptr;
+  if (is_one) static_cast<FilterNode&>(trainable) = node;
+  return trainable;
+}
+
 TrainingStyle TrainableNode::training_style() const {
   return state()->training_style;
 }
