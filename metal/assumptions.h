@@ -27,6 +27,13 @@ inline constexpr bool kMpsLstmIsReliable = true;
 inline constexpr bool kMpsGruIsReliable = true;
 inline constexpr bool kMpsSingleGateIsReliable = true;
 
+/// They run both directions in one call when the two nodes of a bidirectional
+/// op are there, as documented: halves of the last axis, (2, gates, H) for
+/// weights, the second direction aligned in time. Else each node is a call.
+/// Their inputWeight and bias are never given: the gradients would not give
+/// those of the gates (docs/recurrent.md).
+inline constexpr bool kMpsRunsBothDirections = true;
+
 /// Their gradients read the source only for those of the input weights, which
 /// ours never pass. They get another tensor of the same shape.
 inline constexpr bool kRnnGradientsIgnoreTheSource = true;
