@@ -5667,15 +5667,27 @@ class NodeLossDescriptor:
         epsilon: float = 1e-07,
         delta: float = 1.0,
         number_of_classes: int = 1,
+        reduce_across_batch: bool = False,
+        divides_by_non_zero_weights: bool = False,
     ) -> None: ...
     @property
     def delta(self) -> float: ...
+    @property
+    def divides_by_non_zero_weights(self) -> bool:
+        """
+        With sum: divided by the number of losses whose weight is not 0; 0 when there is none.
+        """
     @property
     def epsilon(self) -> float: ...
     @property
     def label_smoothing(self) -> float: ...
     @property
     def number_of_classes(self) -> int: ...
+    @property
+    def reduce_across_batch(self) -> bool:
+        """
+        The loss is one image for the whole batch; with mean it is divided by the number of images, too.
+        """
     @property
     def reduction(self) -> ReductionType: ...
     @property
@@ -5704,7 +5716,7 @@ class LossNode(FilterNode):
 
 class ForwardLossNode(FilterNode):
     """
-    The result is the loss, see LossNode.loss_image. Its gradient is that of the prediction; the plural calls give only that too: labels have none.
+    The result is the loss, see LossNode.loss_image. gradient_filter() is that of the prediction; gradient_filters() gives those of the prediction and the labels, none of the weights. training_graph() leaves out the labels that runs are given.
     """
     def __init__(
         self,
