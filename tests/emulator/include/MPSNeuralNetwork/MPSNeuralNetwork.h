@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+
+// The part of MPSNeuralNetwork that the emulator has.
+#pragma once
+
+#import <MPSNeuralNetwork/MPSCNNKernel.h>
+#import <MPSNeuralNetwork/MPSNNGradientState.h>
+#import <MPSNeuralNetwork/MPSNNGraph.h>
+#import <MPSNeuralNetwork/MPSNNGraphNodes.h>
+#import <MPSNeuralNetwork/MPSNeuralNetworkTypes.h>
