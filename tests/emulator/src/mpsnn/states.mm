@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+// MPSState: resources, and the read count of temporary ones.
+#import "states.h"
+
+#include <cstring>
+
+#include "emulator/control.h"
+#include "faults.h"
+#import "retained.h"
+
+using emulator::refuse;
+using emulator::mpsnn::FilterState;
+
+namespace emulator::mpsnn {
+
+void record_quietly(id<MTLCommandBuffer> buffer, Command command) {
+  id<MTLCommandBuffer> live = live_buffer(buffer);
+  if ([live status] >= MTLCommandBufferStatusCommitted) return;
+  record_in_encoder(live, std::move(command));
+}
+
+bool is_same_buffer(id<MTLCommandBuffer> one, id<MTLCommandBuffer> other) {
+  return one == other || live_buffer(one) == live_buffer(other);
+}
+
+void poison_buffer(id<MTLBuffer> buffer) {
+  std::memset(device_bytes(buffer), 0xff, [buffer length]);
+}
+
+}  // namespace emulator::mpsnn
+
+@implementation MPSState
+@synthesize label = _label;
+
+- (instancetype)init {
+  refuse(object_getClassName(self), @"init is unavailable");
+}
+
+- (instancetype)initWithResources:(NSArray<id<MTLResource>>*)resources
+                    commandBuffer:(id<MTLCommandBuffer>)buffer {
+  self = [super init];
+  emulator::count_birth(self);
+  _filterState = new std::shared_ptr<FilterState>;
+  _resources = resources ? [resources copy] : [NSArray new];
+  _commandBuffer = [buffer retain];
+  _readCount = buffer ? 1 : 0;
+  return self;
+}
+
+- (instancetype)initWithFilterState:(std::shared_ptr<FilterState>)state
+                      commandBuffer:(id<MTLCommandBuffer>)buffer {
+  self = [self initWithResources:nil commandBuffer:buffer];
+  *static_cast<std::shared_ptr<FilterState>*>(_filterState) = std::move(state);
+  return self;
+}
+
+- (void)dealloc {
+  if (_readCount > 0) emulator::count_unread_temporary();
+  emulator::count_death(self);
+  delete static_cast<std::shared_ptr<FilterState>*>(_filterState);
+  [_resources release];
+  [(id)_commandBuffer release];
+  [_label release];
+  [super dealloc];
+}
+
+- (std::shared_ptr<FilterState>)filterState {
+  return *static_cast<std::shared_ptr<FilterState>*>(_filterState);
+}
+
+- (BOOL)isTemporary {
+  return _commandBuffer != nil;
+}
+
+- (NSUInteger)readCount {
+  return _readCount;
+}
+
+/// Of a state that is not temporary it stays zero.
+- (void)setReadCount:(NSUInteger)count {
+  if (![self isTemporary]) return;
+  if (_readCount == 0) {
+    refuse(object_getClassName(self), @"the read count was zero already");
+  }
+  _readCount = count;
+  if (count > 0) return;
+  auto state = [self filterState];
+  auto resources = emulator::Retained<NSArray*>(_resources);
+  emulator::mpsnn::record_quietly(_commandBuffer, [state, resources] {
+    if (state) state->poison();
+    for (id<MTLBuffer> buffer in resources.get()) {
+      emulator::mpsnn::poison_buffer(buffer);
+    }
+    return 0;
+  });
+}
+
+- (void)require:(const char*)what usableOn:(id<MTLCommandBuffer>)buffer {
+  if (![self isTemporary]) return;
+  if (_readCount == 0) refuse(what, @"%@ is used up: read count 0", self);
+  if (!emulator::mpsnn::is_same_buffer(_commandBuffer, buffer)) {
+    refuse(what, @"%@ is of another command buffer", self);
+  }
+}
+
+- (NSUInteger)resourceCount {
+  return [_resources count];
+}
+
+- (id<MTLResource>)resourceAtIndex:(NSUInteger)index
+                    allocateMemory:(BOOL)allocate {
+  (void)allocate;
+  if (index >= [_resources count]) {
+    refuse("resourceAtIndex", @"%lu of %lu", (unsigned long)index,
+           (unsigned long)[_resources count]);
+  }
+  return [_resources objectAtIndex:index];
+}
+
+- (NSUInteger)resourceSize {
+  NSUInteger size = 0;
+  for (id<MTLResource> resource in _resources) size += [resource allocatedSize];
+  return size;
+}
+
+- (void)synchronizeOnCommandBuffer:(id<MTLCommandBuffer>)buffer {
+  auto state = [self filterState];
+  auto resources = emulator::Retained<NSArray*>(_resources);
+  emulator::record("synchronizeOnCommandBuffer", buffer, [state, resources] {
+    if (state) state->synchronize();
+    for (id<MTLResource> resource in resources.get()) {
+      emulator::synchronize_to_host(resource);
+    }
+    return 0;
+  });
+}
+@end
+
+@implementation MPSNNGradientState
+@end
+@implementation MPSNNBinaryGradientState
+@end
+@implementation MPSNNMultiaryGradientState
+@end
+
+NSUInteger MPSStateBatchIncrementReadCount(MPSStateBatch* batch,
+                                           NSInteger amount) {
+  NSSet* different = [NSSet setWithArray:batch ? batch : [NSArray array]];
+  for (MPSState* state in different) {
+    if ([state isTemporary]) [state setReadCount:[state readCount] + amount];
+  }
+  return [different count];
+}
+
+void MPSStateBatchSynchronize(MPSStateBatch* batch,
+                              id<MTLCommandBuffer> buffer) {
+  for (MPSState* state in [NSSet setWithArray:batch]) {
+    [state synchronizeOnCommandBuffer:buffer];
+  }
+}
+
+NSUInteger MPSStateBatchResourceSize(MPSStateBatch* batch) {
+  NSUInteger size = 0;
+  for (MPSState* state in
+       [NSSet setWithArray:batch ? batch : [NSArray array]]) {
+    size += [state resourceSize];
+  }
+  return size;
+}
