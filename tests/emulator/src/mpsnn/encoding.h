@@ -10,6 +10,11 @@ struct StateRequest {
   id<MTLDevice> device;
 };
 
+/// Of the first image of the batch: what property callbacks are shown.
+struct EncodedImages {
+  MPSImage *source, *result;
+};
+
 struct Encoding {
   /// As the caller gave it.
   id<MTLCommandBuffer> buffer;
