@@ -3,6 +3,8 @@
 // The part of MPSNeuralNetwork that the emulator has.
 #pragma once
 
+#import <MPSNeuralNetwork/MPSCNNConvolution.h>
+#import <MPSNeuralNetwork/MPSCNNConvolutionNodes.h>
 #import <MPSNeuralNetwork/MPSCNNKernel.h>
 #import <MPSNeuralNetwork/MPSNNGradientState.h>
 #import <MPSNeuralNetwork/MPSNNGraph.h>

@@ -8,6 +8,7 @@ namespace emulator::mpsnn {
 
 struct StateRequest {
   id<MTLDevice> device;
+  bool is_temporary;
 };
 
 /// Of the first image of the batch: what property callbacks are shown.

@@ -85,6 +85,8 @@ struct FilterState {
   virtual ~FilterState() = default;
   /// The memory is used for something else from now on.
   virtual void poison() {}
+  /// Managed buffers become visible to the host.
+  virtual void synchronize() {}
 };
 
 /// What is known while a filter is encoded.

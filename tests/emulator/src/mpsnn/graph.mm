@@ -81,11 +81,12 @@ void append_unwrapped(NSMutableArray* objects, NSArray* batches) {
     if ([image isKindOfClass:[MPSNNImageNode class]]) continue;
     refuse("MPSNNGraph", @"%@ is no MPSNNImageNode", image);
   }
-  self = [super initWithDevice:device];
+  if (!device) refuse("MPSNNGraph", @"the device is nil");
   std::vector<bool> are_needed;
   if (needed) are_needed.assign(needed, needed + [images count]);
   auto program =
       emulator::mpsnn::make_filter_program(device, images, are_needed);
+  self = [super initWithDevice:device];
   if (!program) {
     [self release];
     return nil;

@@ -252,7 +252,7 @@ class Encoder {
         step.kernel->has_state_per_image() ? batch_size_ : 1;
     NSMutableArray* batch = [NSMutableArray array];
     for (NSUInteger i = 0; i < num_states; ++i) {
-      auto state = step.kernel->make_state({[buffer() device]});
+      auto state = step.kernel->make_state({[buffer() device], !is_kept});
       state->sources = sizes.sources;
       state->placement = run.placement;
       state->answer = run.answer;

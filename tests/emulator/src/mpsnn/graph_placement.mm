@@ -10,6 +10,30 @@ namespace {
 constexpr MTLTextureUsage kReadWrite =
     MTLTextureUsageShaderRead | MTLTextureUsageShaderWrite;
 
+/// A transposed convolution is placed in the source with zeros between its
+/// pixels.
+void give_offset(MPSCNNKernel* kernel, const Placement& placement) {
+  if (![kernel isKindOfClass:[MPSCNNConvolutionTranspose class]]) {
+    [kernel setOffset:MPSOffset{placement.offset_x, placement.offset_y, 0}];
+    return;
+  }
+  auto* transpose = (MPSCNNConvolutionTranspose*)kernel;
+  [transpose setOffset:MPSOffset{0, 0, 0}];
+  [transpose setKernelOffsetX:placement.offset_x];
+  [transpose setKernelOffsetY:placement.offset_y];
+}
+
+void take_offset(MPSCNNKernel* kernel, Placement& placement) {
+  placement.offset_x = [kernel offset].x;
+  placement.offset_y = [kernel offset].y;
+  if (![kernel isKindOfClass:[MPSCNNConvolutionTranspose class]]) return;
+  auto* transpose = (MPSCNNConvolutionTranspose*)kernel;
+  placement.offset_x *= NSInteger([kernel strideInPixelsX]);
+  placement.offset_y *= NSInteger([kernel strideInPixelsY]);
+  placement.offset_x += [transpose kernelOffsetX];
+  placement.offset_y += [transpose kernelOffsetY];
+}
+
 void ask_policy(const Step& step, NSArray<MPSImage*>* images,
                 NSArray<MPSState*>* states, Destination& destination) {
   id<MPSNNPadding> padding = step.padding.get();
@@ -37,8 +61,7 @@ void ask_policy(const Step& step, NSArray<MPSImage*>* images,
            to_ns(to_string(placement.result)));
   }
   placement.result = wanted;
-  placement.offset_x = [kernel offset].x;
-  placement.offset_y = [kernel offset].y;
+  take_offset(kernel, placement);
 }
 
 }  // namespace
@@ -60,8 +83,7 @@ Destination destination_of(const Step& step, const Sizes& sizes,
   } else {
     placement.result = kernel.result_extent(sizes);
   }
-  [step.mps_kernel.get()
-      setOffset:MPSOffset{placement.offset_x, placement.offset_y, 0}];
+  give_offset(step.mps_kernel.get(), placement);
   MPSImageDescriptor* suggested = [MPSImageDescriptor
       imageDescriptorWithChannelFormat:format
                                  width:placement.result.width

@@ -136,7 +136,9 @@ class Builder {
     step.name = object_getClassName(filter);
     step.is_gradient = [filter isKindOfClass:[MPSNNGradientFilterNode class]];
     const Window window = step.kernel->window().value_or(Window{});
-    step.mps_kernel = Retained<MPSCNNKernel*>([[[MPSCNNKernel alloc]
+    Class kernel_class = window.is_reverse ? [MPSCNNConvolutionTranspose class]
+                                           : [MPSCNNKernel class];
+    step.mps_kernel = Retained<MPSCNNKernel*>([[[kernel_class alloc]
         initWithDevice:build_.device()
                 window:window
               edgeMode:step.kernel->edge_mode()] autorelease]);
@@ -239,6 +241,13 @@ class Builder {
         program.result_states.push_back(slot);
       }
     }
+    auto by_use = [](const auto& slots) {
+      return [&slots](int a, int b) { return slots[a].step < slots[b].step; };
+    };
+    std::sort(program.intermediates.begin(), program.intermediates.end(),
+              by_use(program.images));
+    std::sort(program.result_states.begin(), program.result_states.end(),
+              by_use(program.states));
     program.source_images = shuffled(program.source_images, 11);
     program.source_states = shuffled(program.source_states, 22);
     program.intermediates = shuffled(program.intermediates, 33);

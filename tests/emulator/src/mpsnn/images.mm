@@ -76,11 +76,12 @@ void require_batch(const char* what, MPSImageBatch* batch) {
                imageDescriptor:(const MPSImageDescriptor*)descriptor {
   if (!device || !descriptor)
     refuse("MPSImage", @"device or descriptor is nil");
+  auto memory = std::make_unique<ImageMemory>((MPSImageDescriptor*)descriptor);
   self = [super init];
   emulator::count_birth(self);
   _device = [device retain];
   _descriptor = [(MPSImageDescriptor*)descriptor copy];
-  _storage = new ImageMemory(_descriptor);
+  _storage = memory.release();
   return self;
 }
 

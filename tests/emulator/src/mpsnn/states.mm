@@ -124,8 +124,10 @@ void poison_buffer(id<MTLBuffer> buffer) {
 }
 
 - (void)synchronizeOnCommandBuffer:(id<MTLCommandBuffer>)buffer {
+  auto state = [self filterState];
   auto resources = emulator::Retained<NSArray*>(_resources);
-  emulator::record("synchronizeOnCommandBuffer", buffer, [resources] {
+  emulator::record("synchronizeOnCommandBuffer", buffer, [state, resources] {
+    if (state) state->synchronize();
     for (id<MTLResource> resource in resources.get()) {
       emulator::synchronize_to_host(resource);
     }
