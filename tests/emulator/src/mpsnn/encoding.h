@@ -11,6 +11,11 @@ struct StateRequest {
   bool is_temporary;
 };
 
+/// Of the first image of the batch: what property callbacks are shown.
+struct EncodedImages {
+  MPSImage *source, *result;
+};
+
 struct Encoding {
   /// As the caller gave it.
   id<MTLCommandBuffer> buffer;

@@ -70,12 +70,17 @@ struct Placement {
   EdgeMode edge_mode = EdgeMode::Zero;
 };
 
-/// What a forward filter leaves for its gradients. Encoding fills in sources
-/// and placement; kernels derive what they need besides, make it in
+/// What the node's callback said when the filter was encoded: one number, or
+/// the parts of a transform.
+using Answer = std::vector<double>;
+
+/// What a forward filter leaves for its gradients. Encoding fills in sources,
+/// placement and answer; kernels derive what they need besides, make it in
 /// make_state() and fill it in run().
 struct FilterState {
   std::vector<Extent> sources;
   Placement placement;
+  Answer answer;
 
   virtual ~FilterState() = default;
   /// The memory is used for something else from now on.
@@ -100,6 +105,7 @@ struct FilterRun {
   /// Of the filter itself, by image; empty when no node asked for it.
   std::vector<FilterState*> own_states;
   Placement placement;
+  Answer answer;
   /// Sized and zeroed.
   Pictures* result = nullptr;
 
@@ -117,6 +123,7 @@ struct FilterRun {
 
 /// encoding.h
 struct Encoding;
+struct EncodedImages;
 struct StateRequest;
 
 class FilterKernel {
@@ -136,6 +143,8 @@ class FilterKernel {
     return std::nullopt;
   }
 
+  /// Asks the node's callback, if it has one.
+  virtual Answer ask(const EncodedImages&) { return {}; }
   virtual std::shared_ptr<FilterState> make_state(const StateRequest&) {
     return std::make_shared<FilterState>();
   }

@@ -21,6 +21,7 @@ using StateBatch = Retained<MPSStateBatch*>;
 struct StepRun {
   std::shared_ptr<FilterKernel> kernel;
   Placement placement;
+  Answer answer;
   std::vector<ImageBatch> sources;
   std::vector<StateBatch> states;
   std::vector<std::shared_ptr<FilterState>> own_states;
@@ -46,6 +47,7 @@ struct StepRun {
     }
     for (const auto& state : own_states) run.own_states.push_back(state.get());
     run.placement = placement;
+    run.answer = answer;
     run.result = &results;
     kernel->run(run);
     for (NSUInteger i = 0; i < results.size(); ++i) {
@@ -196,6 +198,8 @@ class Encoder {
     run->placement = destination.placement;
     run->result = ImageBatch(allocate(step, destination));
     images_[step.image] = run->result.get();
+    run->answer = step.kernel->ask(
+        {[first_images objectAtIndex:0], [run->result.get() objectAtIndex:0]});
     if (step.state) make_states(step, *run, sizes);
     record(step.name.c_str(), buffer(), [run] { return run->run(); });
     if (image.synchronizes) {
@@ -251,6 +255,7 @@ class Encoder {
       auto state = step.kernel->make_state({[buffer() device], !is_kept});
       state->sources = sizes.sources;
       state->placement = run.placement;
+      state->answer = run.answer;
       MPSState* object = [[[slot.state_class alloc]
           initWithFilterState:state
                 commandBuffer:is_kept ? nil : buffer()] autorelease];
