@@ -276,4 +276,17 @@ TEST_F(MpsnnNormTest, MisuseRaises) {
   EXPECT_EQ(graph([node(Kind::Batch, unloaded) resultImage]), nil);
 }
 
+TEST_F(MpsnnNormTest, UpdatesMustLowerTheReadCount) {
+  auto* weights = (TestGpuNormalization*)source([TestGpuNormalization class]);
+  weights->_keepsReadCount = YES;
+  MPSNNFilterNode* gradient =
+      [node(Kind::Batch, weights) gradientFilterWithSource:input(@"g")];
+  MPSNNGraph* training = graph([gradient resultImage]);
+  const auto x = random_batch(1, kSize);
+  EXPECT_NE(raised(^{
+              run(training, {{"x", batch(kSize, x)}, {"g", batch(kSize, x)}});
+            }),
+            "");
+}
+
 }  // namespace
