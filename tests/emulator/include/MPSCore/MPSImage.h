@@ -116,7 +116,7 @@ typedef struct {
 @end
 
 @interface MPSTemporaryImage : MPSImage {
-  id<MTLCommandBuffer> _commandBuffer;
+  void* _commandBuffer;
   NSUInteger _readCount;
 }
 @property(readwrite, nonatomic) NSUInteger readCount;

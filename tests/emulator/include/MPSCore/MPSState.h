@@ -10,7 +10,7 @@ NS_ASSUME_NONNULL_BEGIN
 @interface MPSState : NSObject {
   void* _filterState;
   NSArray<id<MTLResource>>* _resources;
-  id<MTLCommandBuffer> _commandBuffer;
+  void* _commandBuffer;
   NSUInteger _readCount;
   NSString* _label;
 }

@@ -6,6 +6,8 @@
 #import <MPSNeuralNetwork/MPSCNNConvolution.h>
 #import <MPSNeuralNetwork/MPSCNNConvolutionNodes.h>
 #import <MPSNeuralNetwork/MPSCNNKernel.h>
+#import <MPSNeuralNetwork/MPSCNNNormalizationStates.h>
+#import <MPSNeuralNetwork/MPSCNNStatisticsNormalizationNodes.h>
 #import <MPSNeuralNetwork/MPSNNGradientState.h>
 #import <MPSNeuralNetwork/MPSNNGraph.h>
 #import <MPSNeuralNetwork/MPSNNGraphNodes.h>

@@ -22,9 +22,6 @@
 
 namespace emulator::mpsnn {
 
-/// Also while an encoder is open; nothing happens once the buffer is committed.
-void record_quietly(id<MTLCommandBuffer> buffer, Command command);
-bool is_same_buffer(id<MTLCommandBuffer> one, id<MTLCommandBuffer> other);
 /// Every byte 0xff: a NaN.
 void poison_buffer(id<MTLBuffer> buffer);
 

@@ -4,30 +4,25 @@
 
 #include <cstring>
 
-#include "emulator/control.h"
+#import "buffer_ref.h"
 #include "faults.h"
 #import "retained.h"
 
 using emulator::refuse;
+using emulator::mpsnn::BufferRef;
 using emulator::mpsnn::FilterState;
 
 namespace emulator::mpsnn {
-
-void record_quietly(id<MTLCommandBuffer> buffer, Command command) {
-  id<MTLCommandBuffer> live = live_buffer(buffer);
-  if ([live status] >= MTLCommandBufferStatusCommitted) return;
-  record_in_encoder(live, std::move(command));
-}
-
-bool is_same_buffer(id<MTLCommandBuffer> one, id<MTLCommandBuffer> other) {
-  return one == other || live_buffer(one) == live_buffer(other);
-}
 
 void poison_buffer(id<MTLBuffer> buffer) {
   std::memset(device_bytes(buffer), 0xff, [buffer length]);
 }
 
 }  // namespace emulator::mpsnn
+
+@interface MPSState ()
+- (BufferRef*)bufferRef;
+@end
 
 @implementation MPSState
 @synthesize label = _label;
@@ -42,7 +37,7 @@ void poison_buffer(id<MTLBuffer> buffer) {
   emulator::count_birth(self);
   _filterState = new std::shared_ptr<FilterState>;
   _resources = resources ? [resources copy] : [NSArray new];
-  _commandBuffer = [buffer retain];
+  _commandBuffer = new BufferRef(buffer);
   _readCount = buffer ? 1 : 0;
   return self;
 }
@@ -59,7 +54,7 @@ void poison_buffer(id<MTLBuffer> buffer) {
   emulator::count_death(self);
   delete static_cast<std::shared_ptr<FilterState>*>(_filterState);
   [_resources release];
-  [(id)_commandBuffer release];
+  delete[self bufferRef];
   [_label release];
   [super dealloc];
 }
@@ -68,8 +63,12 @@ void poison_buffer(id<MTLBuffer> buffer) {
   return *static_cast<std::shared_ptr<FilterState>*>(_filterState);
 }
 
+- (BufferRef*)bufferRef {
+  return static_cast<BufferRef*>(_commandBuffer);
+}
+
 - (BOOL)isTemporary {
-  return _commandBuffer != nil;
+  return [self bufferRef]->is_set();
 }
 
 - (NSUInteger)readCount {
@@ -86,7 +85,7 @@ void poison_buffer(id<MTLBuffer> buffer) {
   if (count > 0) return;
   auto state = [self filterState];
   auto resources = emulator::Retained<NSArray*>(_resources);
-  emulator::mpsnn::record_quietly(_commandBuffer, [state, resources] {
+  [self bufferRef]->record_quietly([state, resources] {
     if (state) state->poison();
     for (id<MTLBuffer> buffer in resources.get()) {
       emulator::mpsnn::poison_buffer(buffer);
@@ -98,7 +97,7 @@ void poison_buffer(id<MTLBuffer> buffer) {
 - (void)require:(const char*)what usableOn:(id<MTLCommandBuffer>)buffer {
   if (![self isTemporary]) return;
   if (_readCount == 0) refuse(what, @"%@ is used up: read count 0", self);
-  if (!emulator::mpsnn::is_same_buffer(_commandBuffer, buffer)) {
+  if (![self bufferRef]->is_same(buffer)) {
     refuse(what, @"%@ is of another command buffer", self);
   }
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // MPSTemporaryImage, and functions on batches of images.
+#import "buffer_ref.h"
 #include "faults.h"
 #import "images.h"
-#import "states.h"
 
 using emulator::refuse;
+using emulator::mpsnn::BufferRef;
 using emulator::mpsnn::ImageMemory;
 
 @implementation MPSTemporaryImage
@@ -22,7 +23,7 @@ using emulator::mpsnn::ImageMemory;
   [own setStorageMode:MTLStorageModePrivate];
   MPSTemporaryImage* image = [[[self alloc] initWithDevice:[buffer device]
                                            imageDescriptor:own] autorelease];
-  image->_commandBuffer = [(id)buffer retain];
+  image->_commandBuffer = new BufferRef(buffer);
   image->_readCount = 1;
   return image;
 }
@@ -35,7 +36,7 @@ using emulator::mpsnn::ImageMemory;
 
 - (void)dealloc {
   if (_readCount > 0) emulator::count_unread_temporary();
-  [(id)_commandBuffer release];
+  delete static_cast<BufferRef*>(_commandBuffer);
   [super dealloc];
 }
 
@@ -51,15 +52,16 @@ using emulator::mpsnn::ImageMemory;
   _readCount = count;
   if (count > 0) return;
   ImageMemory* memory = &[self memory];
-  emulator::mpsnn::record_quietly(_commandBuffer, [kept = memory->share()] {
-    kept->poison();
-    return 0;
-  });
+  static_cast<BufferRef*>(_commandBuffer)
+      ->record_quietly([kept = memory->share()] {
+        kept->poison();
+        return 0;
+      });
 }
 
 - (void)require:(const char*)what usableOn:(id<MTLCommandBuffer>)buffer {
   if (_readCount == 0) refuse(what, @"%@ is used up: read count 0", self);
-  if (!emulator::mpsnn::is_same_buffer(_commandBuffer, buffer)) {
+  if (!static_cast<BufferRef*>(_commandBuffer)->is_same(buffer)) {
     refuse(what, @"%@ is of another command buffer", self);
   }
 }
