@@ -44,4 +44,18 @@ inline constexpr bool kRnnHardSigmoidIsKnown = false;
 /// Checked whenever a heap is made.
 inline constexpr bool kHeapIsContiguousForHost = true;
 
+/// An MPSGraph executable may be encoded to an MPSCommandBuffer while an
+/// MPSNNGraph encodes to it: a data source's update does. Without this, filters
+/// with weights that the device trains run on MPSGraph.
+inline constexpr bool kGraphsRunInsideImageGraphs = true;
+
+/// MPSNN's max pooling has its gradient go to the first of equal samples in
+/// row-major order. Without this, it runs on MPSGraph.
+inline constexpr bool kImagePoolingPicksFirstOfTies = true;
+
+/// MPSNN's softmax cross entropy has the gradient softmax(y) sum(t) - t;
+/// printed is y - t, which nothing could be trained by. Without this, it runs
+/// on MPSGraph.
+inline constexpr bool kImageSoftmaxLossIsExact = true;
+
 }  // namespace traingraph::metal

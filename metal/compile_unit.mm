@@ -6,6 +6,7 @@
 #import "metal/compile_graph.h"
 #import "metal/kernel_code.h"
 #include "metal/kernels/dropout.h"
+#import "metal/mpsnn/compile_image_graph.h"
 
 namespace traingraph::metal {
 namespace {
@@ -28,7 +29,9 @@ class UnitCompiler {
       case Engine::Kernel:
         add_dropout(program_.node(unit_.nodes.front()));
         break;
-      case Engine::ImageGraph:  // off, see GpuLimits
+      case Engine::ImageGraph:
+        code_->updates_variables |= !unit_.updates.empty();
+        add(compile_image_graph(device_, program_, unit_, args_));
         break;
     }
     add_write_backs();

@@ -56,7 +56,7 @@ struct GpuLimits {
 
   // --- image graphs (MPSNN) ---
   /// Off: filters run as the MPSGraph operations that they were made of.
-  bool uses_image_graphs = false;
+  bool uses_image_graphs = true;
   /// Filters whose gradient Apple's headers print otherwise than the forward
   /// formula asks for run on MPSNN as well; docs/nodes.md has the list.
   bool trusts_misprinted_filters = false;

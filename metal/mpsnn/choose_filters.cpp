@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "graph/op_def.h"
+#include "metal/assumptions.h"
 
 namespace traingraph::metal {
 namespace {
@@ -14,6 +15,9 @@ std::string reason_of_options(const FilterFamily& family,
   if (!limits.uses_image_graphs) return "image graphs are off";
   if (options.separates_updates && !family.updates.empty()) {
     return "the updates of linked graphs can be left out one by one";
+  }
+  if (!kGraphsRunInsideImageGraphs && !family.updates.empty()) {
+    return "updates do not run inside image graphs";
   }
   return {};
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Losses: MPSNN's formulas against those of traingraph/losses.h.
+#include "metal/assumptions.h"
 #include "metal/mpsnn/support.h"
 
 namespace traingraph::metal {
@@ -15,6 +16,10 @@ bool sums_over_channels(LossType type) {
 std::string reason_of_formula(const FilterView& view, LossType type) {
   if (view.limits.trusts_misprinted_filters) return {};
   switch (type) {
+    case LossType::SoftmaxCrossEntropy:
+      return kImageSoftmaxLossIsExact
+                 ? ""
+                 : "the gradient of MPSNN's softmax cross entropy is not known";
     case LossType::Hinge:
       return "MPSNN's hinge loss and its gradient belong to different labels";
     case LossType::Huber:

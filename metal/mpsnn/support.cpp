@@ -84,6 +84,11 @@ std::string reason_of(const FilterView& view, const PoolingFilter& filter) {
     return "what MPSNN's L2 pooling reads outside of the image is not "
            "documented";
   }
+  const bool has_ties =
+      filter.kind == PoolingKind::Max || filter.kind == PoolingKind::DilatedMax;
+  if (!kImagePoolingPicksFirstOfTies && has_ties && view.has_gradient) {
+    return "which of equal samples MPSNN's pooling picks is not known";
+  }
   return reason_of_window(o.padding, view.source(), window);
 }
 
@@ -158,10 +163,10 @@ std::string reason_of(const FilterView&, const InitialGradientFilter&) {
   return {};
 }
 
+/// The last source as well: MPSNN's result has the channels that fill it up.
 std::string reason_of(const FilterView& view, const ConcatenationFilter&) {
-  const int last = static_cast<int>(view.filter.sources.size()) - 1;
-  for (int i = 0; i < last; ++i) {
-    if (view.source(i)[1] % 4 != 0) {
+  for (std::size_t i = 0; i < view.filter.sources.size(); ++i) {
+    if (view.source(static_cast<int>(i))[1] % 4 != 0) {
       return "MPSNN fills sources up to a multiple of 4 channels";
     }
   }

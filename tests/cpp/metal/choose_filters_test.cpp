@@ -124,7 +124,7 @@ class ChooseFilters : public ::testing::Test {
   }
 
   ImageNode image{"image", {8, 6, 6}}, labels{"labels", {5, 1, 1}};
-  GpuLimits limits{.uses_image_graphs = true};
+  GpuLimits limits;
   std::optional<nodes::NodeProgram> nodes_;
   std::vector<std::string> indices_;  // classes of the filters
   std::vector<ValueId> kept_;
@@ -274,7 +274,7 @@ TEST_F(ChooseFilters, TexturesEnd) {
   add_network();
   limits.max_image_channels = 7;
   EXPECT_NE(reason("ConvolutionNode").find("textures"), std::string::npos);
-  limits = {.uses_image_graphs = true, .max_image_extent = 5};
+  limits = {.max_image_extent = 5};
   EXPECT_NE(reason("ReLUNode").find("textures"), std::string::npos);
 }
 
@@ -351,6 +351,9 @@ TEST_F(FilterSupport, FiltersThatDoNot) {
           image, {.kernel_sizes = {3, 3}, .strides = {2, 2}, .padding = {}}),
       "L2");
   expect_refused(nodes::UpsamplingBilinearNode(image, 2, 2), "corners");
+  const ImageNode three("three", {3, 6, 6});
+  expect_refused(nodes::ConcatenationNode({image, three}), "multiple of 4");
+  expect_runs(nodes::ConcatenationNode({image, image}));
   // Two windows of 2 samples, and one that none of them reads.
   nodes::PoolingOptions odd{.kernel_sizes = {2, 2}, .strides = {3, 3}};
   odd.padding.remainder = PaddingRemainder::TopLeft;
