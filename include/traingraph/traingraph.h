@@ -2,6 +2,7 @@
 // The whole public API.
 #pragma once
 
+#include "traingraph/checkpoint.h"
 #include "traingraph/device.h"
 #include "traingraph/enums.h"
 #include "traingraph/error.h"
