@@ -28,6 +28,7 @@ void bind_optimizers(py::module_& m);
 void bind_execution(py::module_& m);
 void bind_graph(py::module_& m);
 void bind_ops(py::module_& m);
+void bind_checkpoint_types(py::module_& m);
 void bind_compiled_graph(py::module_& m);
 void bind_training(py::module_& m);
 void bind_nodes(py::module_& m);
@@ -217,6 +218,7 @@ void bind_sequence_tensors(Handle<Tensor>& tensor);
 void bind_optimizer_data(Handle<Tensor>& tensor);
 void bind_quantization(Handle<Tensor>& tensor);
 void bind_insight(Handle<CompiledGraph, Graph>& graph);
+void bind_checkpoint(Handle<CompiledGraph, Graph>& graph);
 /// Descriptors before the methods, whose defaults they are.
 void bind_recurrent_descriptors(py::module_& m);
 void bind_recurrent_ops(Handle<Graph>& graph);

@@ -171,6 +171,7 @@ __all__: list[str] = [
     "ReplicationPadding",
     "Reshape",
     "ReshapeNode",
+    "RestoreReport",
     "SELU",
     "SGD",
     "SampleMode",
@@ -218,6 +219,7 @@ __all__: list[str] = [
     "YOLOLossDescriptor",
     "ZeroPadding",
     "num_threads",
+    "read_metadata",
     "set_num_threads",
     "summarized_dot_description",
 ]
@@ -4496,6 +4498,37 @@ class Graph:
         Graphviz text; dashed edges: stopped gradient.
         """
 
+class RestoreReport:
+    """
+    How a file or a mapping fits a graph; lists of names.
+    """
+    def __repr__(self) -> str: ...
+    @property
+    def fits(self) -> bool:
+        """
+        All lists are empty.
+        """
+    @property
+    def metadata(self) -> dict[str, str]:
+        """
+        The user's own, of a file.
+        """
+    @property
+    def mismatched(self) -> list[str]:
+        """
+        Of both, and different; each entry says how.
+        """
+    @property
+    def missing(self) -> list[str]:
+        """
+        Of the graph, and not given.
+        """
+    @property
+    def unexpected(self) -> list[str]:
+        """
+        Given, and not of the graph.
+        """
+
 class PlanMemory:
     """
     One plan's arena, in bytes.
@@ -4652,6 +4685,17 @@ class CompiledGraph(Graph):
 
         device: "cpu", "gpu", "any" or a Device. debug_layers: results and gradients of layers with is_debugging_enabled are readable. link_graphs: will be joined by link(). compute_all_gradients: also those of inputs. reuses_memory=False: every buffer has its own bytes. poisons_memory: freed ranges are filled with NaN. max_gpu_ms: cuts GPU work into pieces of about that length (0: does not). verify: a second device that repeats every execution; DeviceError names the first tensor that differs by more than verify_tolerance times its largest magnitude. input_tensors(_data): inputs that never change. Raises UnsupportedError naming the layer, StateError, InvalidArgument, DeviceError.
         """
+    def load_state_dict(
+        self,
+        mapping: collections.abc.Mapping[
+            str, NDArray[Any] | TensorData | SupportsDLPack
+        ],
+        *,
+        strict: bool = True,
+    ) -> RestoreReport:
+        """
+        Gives parameters, statistics and, if any is there, the optimizer's buffers new values, by name. Steps and rates stay. Arrays, or what has __dlpack__. strict and result as in restore(). Raises InvalidArgument, ShapeError, DTypeError, StateError.
+        """
     def plan_description(self) -> str:
         """
         The plans as text: units in order with offsets and lifetimes.
@@ -4664,9 +4708,28 @@ class CompiledGraph(Graph):
         """
         What execute() will do: FLOPs, bytes, parameters, fusion, layouts and reorders by layer, and what lies where in memory. Prints as a table; report().rows suits pandas, report().svg() is the chart of memory. Runs nothing. Raises StateError before compile.
         """
+    def restore(
+        self, path: str | os.PathLike[str], *, strict: bool = True
+    ) -> RestoreReport:
+        """
+        Continues from a file of save(), bit for bit; inference graphs take parameters and statistics alone. Nothing changes unless the file is sound and, when strict, fits: the error lists what does not. strict=False takes what fits. Returns a report with the file's metadata. Raises FileError, InvalidArgument, ShapeError, DTypeError, StateError.
+        """
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        metadata: collections.abc.Mapping[str, str] | None = None,
+    ) -> None:
+        """
+        Writes the state to one safetensors file: parameters, running statistics and, of a training graph, the optimizer's buffers and all else that the next step depends on. Between two steps of this graph and those linked with it; what separate phases have left for the next one is no state. Whatever happens, `path` is the old file or the new one. metadata: text of your own, read by restore() and read_metadata(). Raises StateError before compile, InvalidArgument, FileError.
+        """
     def save_trace(self, path: str | os.PathLike[str]) -> None:
         """
         profile() as a JSON trace for Perfetto or chrome://tracing.
+        """
+    def state_dict(self, *, with_optimizer: bool = False) -> dict[str, NDArray[Any]]:
+        """
+        Copies of parameters and running statistics by name, of one moment; with_optimizer: its buffers, too, as "<parameter>.<buffer>". Weights have the shapes of PyTorch's modules. Raises StateError before compile.
         """
     def synchronize(self) -> None:
         """
@@ -5785,6 +5848,11 @@ class NodeGraph:
 def num_threads() -> int:
     """
     Threads of the device "cpu". At first OMP_NUM_THREADS where that is set, else the processors of the affinity mask, or as many as the CPU quota of the container pays for, whichever is less.
+    """
+
+def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
+    """
+    The user's metadata of a checkpoint, or of any safetensors file. Raises FileError.
     """
 
 def set_num_threads(count: int) -> None:

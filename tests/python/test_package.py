@@ -119,6 +119,9 @@ PYTHON_ONLY = {
     "NodeGraph",
     "NodeLossDescriptor",
     "NodePaddingPolicy",
+    # Arrays by name; C++ reads into memory of its own: state_tensors, read_state.
+    "load_state_dict",
+    "state_dict",
     # NumPy's side of DataType and Tensor.
     "dtype",
     "numpy",
@@ -158,7 +161,11 @@ CPP_ONLY = {
     "Execution": {"get", "wait_for"},  # result(), wait(timeout)
     "ExecutionResult": set(),
     "Graph": {"op", "state"},  # one method per op
-    "CompiledGraph": set(),
+    "CompiledGraph": {
+        "load_state",  # load_state_dict
+        "read_state",  # state_dict
+        "state_tensors",  # state_dict
+    },
     "TrainingGraph": {
         "gradient_view",  # gradient, an array of its type
         "gradients_view",
