@@ -23,7 +23,7 @@ and optimizer update: in one call, or phase by phase, asynchronously::
 
 from __future__ import annotations
 
-from . import errors, layers, losses, nodes, optimizers
+from . import _repr, errors, layers, losses, nodes, optimizers
 from ._core import (
     ActivationType,
     ArithmeticOperation,
@@ -149,3 +149,5 @@ __all__ = [
     "optimizers",
     "set_num_threads",
 ]
+
+_repr.install()
