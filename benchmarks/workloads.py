@@ -143,9 +143,15 @@ class Workload:
         random = np.random.default_rng(0)
         return [value for layer in self.layers for value in _values_of(layer, random)]
 
-    def data(self) -> tuple[np.ndarray, np.ndarray]:
+    def batches(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """What the steps take in turn. Which rows of a table a step reads decides
+        what it costs, so there are many batches of indices; of all else one."""
+        count = 64 if isinstance(self.layers[0], Embed) else 1
+        return [self.data(seed) for seed in range(1, count + 1)]
+
+    def data(self, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Made-up images, sequences or indices, and classes of one batch."""
-        random = np.random.default_rng(1)
+        random = np.random.default_rng(seed)
         shape = (self.batch, *self.sample)
         match self.layers[0]:
             case Embed(count):

@@ -43,3 +43,7 @@ if(onednn_file)
   install(FILES "${onednn_doc}/LICENSE" "${onednn_doc}/THIRD-PARTY-PROGRAMS"
     DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/onednn" OPTIONAL)
 endif()
+if(json_license)
+  install(FILES ${json_license}
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/nlohmann-json")
+endif()

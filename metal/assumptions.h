@@ -27,6 +27,13 @@ inline constexpr bool kMpsLstmIsReliable = true;
 inline constexpr bool kMpsGruIsReliable = true;
 inline constexpr bool kMpsSingleGateIsReliable = true;
 
+/// They run both directions in one call when the two nodes of a bidirectional
+/// op are there, as documented: halves of the last axis, (2, gates, H) for
+/// weights, the second direction aligned in time. Else each node is a call.
+/// Their inputWeight and bias are never given: the gradients would not give
+/// those of the gates (docs/recurrent.md).
+inline constexpr bool kMpsRunsBothDirections = true;
+
 /// Their gradients read the source only for those of the input weights, which
 /// ours never pass. They get another tensor of the same shape.
 inline constexpr bool kRnnGradientsIgnoreTheSource = true;
@@ -43,5 +50,19 @@ inline constexpr bool kRnnHardSigmoidIsKnown = false;
 /// Buffers of a placement heap lie at heap base + offset for the host too.
 /// Checked whenever a heap is made.
 inline constexpr bool kHeapIsContiguousForHost = true;
+
+/// An MPSGraph executable may be encoded to an MPSCommandBuffer while an
+/// MPSNNGraph encodes to it: a data source's update does. Without this, filters
+/// with weights that the device trains run on MPSGraph.
+inline constexpr bool kGraphsRunInsideImageGraphs = true;
+
+/// MPSNN's max pooling has its gradient go to the first of equal samples in
+/// row-major order. Without this, it runs on MPSGraph.
+inline constexpr bool kImagePoolingPicksFirstOfTies = true;
+
+/// MPSNN's softmax cross entropy has the gradient softmax(y) sum(t) - t;
+/// printed is y - t, which nothing could be trained by. Without this, it runs
+/// on MPSGraph.
+inline constexpr bool kImageSoftmaxLossIsExact = true;
 
 }  // namespace traingraph::metal

@@ -14,7 +14,12 @@ namespace traingraph::metal {
 struct BufferCopy {
   ObjcPtr<id<MTLBuffer>> from, to;
   std::size_t from_offset = 0, to_offset = 0, bytes = 0;
+  HeapBuffer* written = nullptr;  // whose `to` is
 };
+/// Also notes the write.
+void encode_copy(id<MTLBlitCommandEncoder> blit, const BufferCopy& copy);
+BufferCopy buffer_copy(const UnitMemory& memory,
+                       const MetalUnitCode::WriteBack& write);
 
 struct BoundUnit {
   struct Fill {

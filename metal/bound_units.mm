@@ -12,8 +12,12 @@ std::size_t whole_words(std::size_t bytes) { return (bytes + 3) / 4 * 4; }
 
 template <class From, class To>
 BufferCopy copy_between(const From& from, const To& to, std::size_t bytes) {
-  return {retain(heap_of(from).whole()), retain(heap_of(to).whole()),
-          from.offset, to.offset, whole_words(bytes)};
+  return {retain(heap_of(from).whole()),
+          retain(heap_of(to).whole()),
+          from.offset,
+          to.offset,
+          whole_words(bytes),
+          &heap_of(to)};
 }
 
 /// False when there is no buffer to be had.
@@ -23,8 +27,7 @@ bool bind(const UnitMemory& memory, BoundUnit& unit) {
     if (!unit.parts.back()) return false;
   }
   for (const auto& write : unit.code->write_backs) {
-    unit.write_backs.push_back(copy_between(
-        memory.at(write.from_arg), memory.at(write.to_arg), write.bytes));
+    unit.write_backs.push_back(buffer_copy(memory, write));
   }
   return true;
 }
@@ -63,6 +66,21 @@ void bind_or_throw(const UnitMemory& memory, BoundUnit& unit) {
 }
 
 }  // namespace
+
+void encode_copy(id<MTLBlitCommandEncoder> blit, const BufferCopy& copy) {
+  copy.written->note_write(copy.to_offset, copy.bytes);
+  [blit copyFromBuffer:copy.from.get()
+           sourceOffset:copy.from_offset
+               toBuffer:copy.to.get()
+      destinationOffset:copy.to_offset
+                   size:copy.bytes];
+}
+
+BufferCopy buffer_copy(const UnitMemory& memory,
+                       const MetalUnitCode::WriteBack& write) {
+  return copy_between(memory.at(write.from_arg), memory.at(write.to_arg),
+                      write.bytes);
+}
 
 BufferCopy buffer_copy(const Upload& copy) {
   return copy_between(copy.from, copy.to, copy.bytes);

@@ -25,8 +25,8 @@ class CommandStream {
 
  private:
   void encode(Submission& submission);
-  /// Until all that was encoded so far has landed.
-  void wait_for_flights();
+  /// Until all flights before number `next` have landed.
+  void wait_for_flights(std::uint64_t next);
   /// All flights before number `next`; under the mutex.
   bool have_landed(std::uint64_t next) const;
 

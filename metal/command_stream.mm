@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #import "metal/command_stream.h"
 
+#include <algorithm>
+
 #import "metal/guard.h"
 #import "metal/observed_command_buffer.h"
 #include "runtime/device/device_wait.h"
@@ -12,9 +14,14 @@ namespace {
 /// the display waiting for longer than its unit takes.
 class Encoder {
  public:
+  /// `wait_for_earlier`: until all submissions before this one have landed.
   Encoder(const GpuDevice& device, const Submission& submission,
-          std::shared_ptr<Flight> flight)
-      : device_(device), submission_(submission), flight_(std::move(flight)) {}
+          std::shared_ptr<Flight> flight,
+          std::function<void()> wait_for_earlier)
+      : device_(device),
+        submission_(submission),
+        flight_(std::move(flight)),
+        wait_for_earlier_(std::move(wait_for_earlier)) {}
 
   /// `is_blocked`: only what the host supplied is copied.
   void run(bool is_blocked) {
@@ -26,7 +33,9 @@ class Encoder {
     for (int i = 0; i < count; ++i) {
       const BoundUnit& unit = bound->units[i];
       const bool updates = unit.code->updates_variables;
-      if (i > 0 && !go_on(updates)) return;
+      const bool reads = reads_memory(unit);
+      if ((i > 0 || reads) && !go_on(updates || reads)) return;
+      if (reads) wait_for_earlier_();
       unit_ = i;
       label_ = unit.code->label;
       encode(unit);
@@ -70,6 +79,11 @@ class Encoder {
     return [buffer_.get() rootCommandBuffer] != first_.get();
   }
 
+  static bool reads_memory(const BoundUnit& unit) {
+    return std::ranges::any_of(
+        unit.parts, [](const auto& part) { return part->reads_memory(); });
+  }
+
   void encode(const BoundUnit& unit) {
     [buffer_.get() setLabel:to_ns(label_)];
     for (const auto& part : unit.parts) part->encode(buffer_.get());
@@ -78,7 +92,7 @@ class Encoder {
   void encode_blits(const BoundUnit& unit) {
     if (unit.write_backs.empty() && unit.poison.empty()) return;
     id<MTLBlitCommandEncoder> blit = [buffer_.get() blitCommandEncoder];
-    for (const BufferCopy& copy : unit.write_backs) encode(blit, copy);
+    for (const BufferCopy& copy : unit.write_backs) encode_copy(blit, copy);
     for (const BoundUnit::Fill& fill : unit.poison) {
       [blit fillBuffer:fill.buffer.get()
                  range:NSMakeRange(fill.offset, fill.bytes)
@@ -91,16 +105,8 @@ class Encoder {
   void encode_copies(std::span<const Copy> copies) {
     if (copies.empty()) return;
     id<MTLBlitCommandEncoder> blit = [buffer_.get() blitCommandEncoder];
-    for (const Copy& copy : copies) encode(blit, buffer_copy(copy));
+    for (const Copy& copy : copies) encode_copy(blit, buffer_copy(copy));
     [blit endEncoding];
-  }
-
-  static void encode(id<MTLBlitCommandEncoder> blit, const BufferCopy& copy) {
-    [blit copyFromBuffer:copy.from.get()
-             sourceOffset:copy.from_offset
-                 toBuffer:copy.to.get()
-        destinationOffset:copy.to_offset
-                     size:copy.bytes];
   }
 
   void commit() {
@@ -137,6 +143,7 @@ class Encoder {
   const GpuDevice& device_;
   const Submission& submission_;
   std::shared_ptr<Flight> flight_;
+  const std::function<void()> wait_for_earlier_;
   const std::function<void()> before_commit_ = [this] { watch(); };
   ObjcPtr<TGObservedCommandBuffer*> buffer_;
   ObjcPtr<id<MTLCommandBuffer>> first_;
@@ -167,15 +174,14 @@ bool CommandStream::have_landed(std::uint64_t next) const {
   return in_flight_.empty() || *in_flight_.begin() >= next;
 }
 
-void CommandStream::wait_for_flights() {
+void CommandStream::wait_for_flights(std::uint64_t next) {
   std::unique_lock lock(mutex_);
-  const std::uint64_t next = num_flights_;
   landed_.wait(lock, [&] { return have_landed(next); });
 }
 
 void CommandStream::encode(Submission& submission) {
   // What it depends on must have succeeded before it may change anything.
-  if (submission.is_waiting()) wait_for_flights();
+  if (submission.is_waiting()) wait_for_flights(num_flights_);
   const std::exception_ptr blocked = submission.blocked();
   std::uint64_t number = 0;
   {
@@ -183,14 +189,15 @@ void CommandStream::encode(Submission& submission) {
     number = num_flights_++;
     in_flight_.insert(number);
   }
-  const auto flight =
-      std::make_shared<Flight>(submission, blocked, [this, number] {
+  const auto flight = std::make_shared<Flight>(
+      submission, blocked, device_.num_failures, [this, number] {
         std::scoped_lock lock(mutex_);
         in_flight_.erase(number);
         landed_.notify_all();
       });
   const bool is_blocked = blocked != nullptr;
-  Encoder encoder(device_, submission, flight);
+  Encoder encoder(device_, submission, flight,
+                  [this, number] { wait_for_flights(number); });
   Encoder* to_run = &encoder;
   const auto exception = run_guarded(^{
     to_run->run(is_blocked);

@@ -14,4 +14,9 @@ std::unique_ptr<GraphCode> compile_graph(const GpuDevice& device,
                                          const GpuUnit& unit,
                                          const UnitArgs& args);
 
+/// Of the new contents of its variables, which it leaves in scratch.
+std::vector<MetalUnitCode::WriteBack> write_backs(const Program& program,
+                                                  const GpuUnit& unit,
+                                                  const UnitArgs& args);
+
 }  // namespace traingraph::metal

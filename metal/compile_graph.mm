@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "metal/assumptions.h"
 #import "metal/graph_builder.h"
 #import "metal/guard.h"
 #include "traingraph/error.h"
@@ -172,6 +173,18 @@ std::unique_ptr<GraphCode> compile_graph(const GpuDevice& device,
                                          const GpuUnit& unit,
                                          const UnitArgs& args) {
   return GraphCompiler(device, program, unit, args).run();
+}
+
+std::vector<MetalUnitCode::WriteBack> write_backs(const Program& program,
+                                                  const GpuUnit& unit,
+                                                  const UnitArgs& args) {
+  if (kFeedAndTargetMayAlias) return {};
+  std::vector<MetalUnitCode::WriteBack> writes;
+  for (std::size_t i = 0; i < unit.updated.size(); ++i) {
+    writes.push_back({args.news[i], args.variables[i],
+                      program.desc(unit.updated[i]).size_bytes()});
+  }
+  return writes;
 }
 
 }  // namespace traingraph::metal

@@ -16,9 +16,10 @@ struct UnitArgs {
   std::vector<int> states, masks;   // random state and mask of each Mask
   std::vector<int> variables;       // each of GpuUnit::updated
   std::vector<int> news;            // where their new contents go first
+  std::vector<UnitArgs> updates;    // of GpuUnit::updates
 };
 
-/// Throws UnsupportedError naming the node that MPSGraph refused, DeviceError
+/// Throws UnsupportedError naming the node that its engine refused, DeviceError
 /// when the whole did not compile.
 std::unique_ptr<UnitCode> compile_unit(const GpuDevice& device,
                                        const Program& program,

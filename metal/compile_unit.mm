@@ -3,10 +3,10 @@
 
 #include <mutex>
 
-#include "metal/assumptions.h"
 #import "metal/compile_graph.h"
 #import "metal/kernel_code.h"
 #include "metal/kernels/dropout.h"
+#import "metal/mpsnn/compile_image_graph.h"
 
 namespace traingraph::metal {
 namespace {
@@ -28,6 +28,10 @@ class UnitCompiler {
         break;
       case Engine::Kernel:
         add_dropout(program_.node(unit_.nodes.front()));
+        break;
+      case Engine::ImageGraph:
+        code_->updates_variables |= !unit_.updates.empty();
+        add(compile_image_graph(device_, program_, unit_, args_));
         break;
     }
     add_write_backs();
@@ -63,12 +67,7 @@ class UnitCompiler {
   }
 
   void add_write_backs() {
-    if (kFeedAndTargetMayAlias) return;
-    for (std::size_t i = 0; i < unit_.updated.size(); ++i) {
-      code_->write_backs.push_back(
-          {args_.news[i], args_.variables[i],
-           program_.desc(unit_.updated[i]).size_bytes()});
-    }
+    code_->write_backs = write_backs(program_, unit_, args_);
   }
 
   const GpuDevice& device_;

@@ -4,6 +4,7 @@
 // their handlers run.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -17,8 +18,10 @@ namespace traingraph::metal {
 
 class Flight {
  public:
-  /// `when_landed` is called after the submission was told, from any thread.
+  /// `when_landed` is called after the submission was told, from any thread;
+  /// `num_failures` goes up when the flight fails.
   Flight(Submission& submission, std::exception_ptr blocked,
+         std::atomic<std::uint64_t>& num_failures,
          std::function<void()> when_landed);
 
   /// Before a command buffer is committed: it will call land().
@@ -37,6 +40,7 @@ class Flight {
   void give_up_share(std::unique_lock<std::mutex> lock);
 
   Submission& submission_;
+  std::atomic<std::uint64_t>& num_failures_;
   std::function<void()> when_landed_;
   std::mutex mutex_;
   std::condition_variable changed_;

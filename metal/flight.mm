@@ -48,8 +48,10 @@ std::exception_ptr error_of(id<MTLCommandBuffer> buffer,
 }  // namespace
 
 Flight::Flight(Submission& submission, std::exception_ptr blocked,
+               std::atomic<std::uint64_t>& num_failures,
                std::function<void()> when_landed)
     : submission_(submission),
+      num_failures_(num_failures),
       when_landed_(std::move(when_landed)),
       error_(std::move(blocked)) {}
 
@@ -85,7 +87,9 @@ bool Flight::wait_until_landed() {
 }
 
 void Flight::fail(std::exception_ptr error) {
-  if (error && !error_) error_ = std::move(error);
+  if (!error || error_) return;
+  error_ = std::move(error);
+  ++num_failures_;
 }
 
 void Flight::give_up_share(std::unique_lock<std::mutex> lock) {

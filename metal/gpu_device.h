@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -21,6 +22,8 @@ struct GpuDevice {
   GpuLimits limits;
   /// Of all heaps that are alive, as Metal counts them.
   mutable std::atomic<std::size_t> heap_bytes{0};
+  /// Of submissions: after one nobody knows what weights MPSNN's filters hold.
+  mutable std::atomic<std::uint64_t> num_failures{0};
 };
 
 struct Discovery {

@@ -54,6 +54,16 @@ struct GpuLimits {
   /// summed over tiles (pytorch#96225).
   std::int64_t max_gradient_images = 65535;
 
+  // --- image graphs (MPSNN) ---
+  /// Off: filters run as the MPSGraph operations that they were made of.
+  bool uses_image_graphs = true;
+  /// Filters whose gradient Apple's headers print otherwise than the forward
+  /// formula asks for run on MPSNN as well; docs/nodes.md has the list.
+  bool trusts_misprinted_filters = false;
+  /// Of textures; four channels to a slice.
+  std::int64_t max_image_extent = 16384;
+  std::int64_t max_image_channels = 4 * 2048;
+
   // --- kernels of our own ---
   std::size_t max_threads_per_group = 256;
   /// Dropout with a larger mask is a kernel of its own: then the mask costs

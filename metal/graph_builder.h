@@ -33,6 +33,7 @@ class GraphBuilder {
   /// Makes a placeholder for a value that is stored outside.
   T feed(ValueId value);
   T value(ValueId value) const { return tensors_.at(value); }
+  bool has_value(ValueId value) const { return tensors_.contains(value); }
   /// Makes a placeholder for the mask that these nodes share.
   T feed_mask(const TensorDescriptor& desc, std::span<const NodeId> nodes);
   void begin(NodeId id) { node_ = id; }
@@ -41,6 +42,8 @@ class GraphBuilder {
   MPSGraph* graph() const { return graph_; }
   const GpuLimits& limits() const { return limits_; }
   const Node& node() const { return program_.node(node_); }
+  NodeId node_id() const { return node_; }
+  const Program& program() const { return program_; }
   template <class Attrs>
   const Attrs& attrs() const {
     return std::get<Attrs>(node().attrs);

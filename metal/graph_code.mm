@@ -9,7 +9,7 @@ using TensorDataList = ObjcPtr<NSArray<MPSGraphTensorData*>*>;
 struct BoundGraph final : BoundCode {
   explicit BoundGraph(const GraphCode& graph_code) : code(graph_code) {}
 
-  void encode(MPSCommandBuffer* buffer) const override {
+  void encode(MPSCommandBuffer* buffer) override {
     [code.executable.get() encodeToCommandBuffer:buffer
                                      inputsArray:inputs.get()
                                     resultsArray:results.get()

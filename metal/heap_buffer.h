@@ -5,6 +5,9 @@
 // as a whole: kernels of one queue see each other's writes.
 #pragma once
 
+#include <map>
+#include <mutex>
+
 #include "metal/gpu_device.h"
 #include "runtime/device/device_context.h"
 
@@ -26,6 +29,12 @@ class HeapBuffer final : public DeviceBuffer, public StagingBuffer {
   /// A buffer at an offset; nil when Metal refuses.
   ObjcPtr<id<MTLBuffer>> part(std::size_t offset, std::size_t bytes) const;
 
+  /// Whoever writes bytes says so, in the order in which that is encoded: what
+  /// holds a copy of them (MPSNN's filters of their weights) has to know.
+  void note_write(std::size_t offset, std::size_t bytes);
+  /// Another number after every write to these bytes; 0: there was none.
+  std::uint64_t version(std::size_t offset, std::size_t bytes) const;
+
   /// Zeroed. Null when there is not enough memory; throws DeviceError when
   /// Metal's heaps are not what this library relies on.
   static std::shared_ptr<HeapBuffer> make(const GpuDevice& device,
@@ -44,6 +53,14 @@ class HeapBuffer final : public DeviceBuffer, public StagingBuffer {
   std::size_t bytes_, heap_bytes_ = 0;
   std::byte* host_ = nullptr;
   bool is_contiguous_ = true;
+
+  struct Write {
+    std::size_t bytes;
+    std::uint64_t version;
+  };
+  mutable std::mutex mutex_;             // hosts write on any thread
+  std::map<std::size_t, Write> writes_;  // by offset
+  std::uint64_t num_writes_ = 0;
 };
 
 inline HeapBuffer& heap_of(const Location& location) {

@@ -18,7 +18,7 @@ class KernelCode::Bound final : public BoundCode {
     return true;
   }
 
-  void encode(MPSCommandBuffer* buffer) const override {
+  void encode(MPSCommandBuffer* buffer) override {
     const KernelLaunch& launch = code_.launch_;
     const std::size_t threads = code_.threads_per_group_;
     id<MTLComputeCommandEncoder> compute = [buffer computeCommandEncoder];

@@ -32,7 +32,9 @@ class MetalContext final : public DeviceContext {
     return make_heap(bytes, label);
   }
   std::byte* host_view(Location at) const override {
-    return heap_of(at).bytes().data() + at.offset;
+    HeapBuffer& heap = heap_of(at);
+    heap.note_write(at.offset, 1);  // it may
+    return heap.bytes().data() + at.offset;
   }
 
   std::unique_ptr<BoundUnits> bind(

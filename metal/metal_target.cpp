@@ -6,6 +6,7 @@
 #include "graph/op_def.h"
 #include "metal/assumptions.h"
 #include "metal/compile_unit.h"
+#include "metal/mpsnn/image_graph_plan.h"
 
 namespace traingraph::metal {
 namespace {
@@ -112,6 +113,18 @@ class Lowering {
     Unit unit;
     unit.phase = gpu_unit.phase;
     unit.nodes = gpu_unit.nodes;
+    UnitArgs args = args_of(gpu_unit, unit);
+    for (const GpuUnit& update : gpu_unit.updates) {
+      unit.nodes.insert(unit.nodes.end(), update.nodes.begin(),
+                        update.nodes.end());
+      args.updates.push_back(args_of(update, gpu_unit, args, unit));
+    }
+    unit.image_copies = num_image_copies(program_, gpu_unit);
+    unit.code = compile_unit(device_, program_, gpu_unit, args);
+    lowered_.units.push_back(std::move(unit));
+  }
+
+  UnitArgs args_of(const GpuUnit& gpu_unit, Unit& unit) {
     UnitArgs args;
     for (ValueId value : gpu_unit.feeds) {
       args.feeds.push_back(add_arg(unit, unit.reads, storage_of(value)));
@@ -127,8 +140,36 @@ class Lowering {
       args.targets.push_back(add_arg(unit, unit.writes, storage_of(value)));
     }
     for (ValueId value : gpu_unit.updated) add_updated(unit, args, value);
-    unit.code = compile_unit(device_, program_, gpu_unit, args);
-    lowered_.units.push_back(std::move(unit));
+    return args;
+  }
+
+  /// Of an update inside an image graph, which has some of its feeds already.
+  UnitArgs args_of(const GpuUnit& update, const GpuUnit& outer,
+                   const UnitArgs& outer_args, Unit& unit) {
+    UnitArgs args;
+    for (ValueId value : update.feeds) {
+      int arg = find(outer.targets, outer_args.targets, value);
+      if (arg < 0) arg = find(outer.feeds, outer_args.feeds, value);
+      if (arg < 0) arg = find_read(unit, storage_of(value));
+      if (arg < 0) arg = add_arg(unit, unit.reads, storage_of(value));
+      args.feeds.push_back(arg);
+    }
+    for (ValueId value : update.updated) add_updated(unit, args, value);
+    return args;
+  }
+
+  /// -1 when the value is not among them.
+  static int find(const std::vector<ValueId>& values,
+                  const std::vector<int>& args, ValueId value) {
+    const auto found = std::ranges::find(values, value);
+    return found == values.end() ? -1 : args[found - values.begin()];
+  }
+
+  /// What other updates read as well: rates.
+  static int find_read(const Unit& unit, StorageId storage) {
+    if (std::ranges::find(unit.reads, storage) == unit.reads.end()) return -1;
+    const auto arg = std::ranges::find(unit.args, storage);
+    return static_cast<int>(arg - unit.args.begin());
   }
 
   void add_updated(Unit& unit, UnitArgs& args, ValueId value) {

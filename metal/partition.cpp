@@ -2,61 +2,19 @@
 #include "metal/partition.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "graph/op_def.h"
+#include "metal/borders.h"
+#include "metal/mpsnn/choose_filters.h"
 #include "ops/cost.h"
 
 namespace traingraph::metal {
 namespace {
 
-void add_once(std::vector<ValueId>& list, ValueId value) {
-  if (std::ranges::find(list, value) == list.end()) list.push_back(value);
-}
-
 bool drops(const Node& node) {
   const auto* dropout = std::get_if<DropoutAttrs>(&node.attrs);
   return dropout && dropout->rate != 0;
-}
-
-/// The input with the numbers that a mask is made of; -1: the node takes none.
-int random_state_input(const Node& node) {
-  switch (node.op->kind) {
-    case OpKind::Dropout:
-      return 1;
-    case OpKind::Attention:
-      return 5;
-    case OpKind::AttentionGradient:
-      return 8;
-    default:
-      return -1;
-  }
-}
-
-/// The mask that the node needs, if any.
-std::optional<Mask> mask_of(const Program& program, NodeId id) {
-  const Node& node = program.node(id);
-  const auto make = [&](const DropoutAttrs& attrs, const Shape& shape) {
-    return Mask{attrs,
-                {shape, DataType::Boolean},
-                node.inputs[random_state_input(node)],
-                {id}};
-  };
-  if (drops(node)) {
-    return make(std::get<DropoutAttrs>(node.attrs),
-                program.shape(node.outputs[0]));
-  }
-  const auto* attention = std::get_if<AttentionAttrs>(&node.attrs);
-  if (!attention || attention->dropout == 0) return std::nullopt;
-  // Its weights, (N * heads, L, S).
-  const int query = node.op->kind == OpKind::Attention ? 0 : 1;
-  const Shape& queries = program.shape(node.inputs[query]);
-  const Shape& keys = program.shape(node.inputs[query + 1]);
-  return make({.rate = attention->dropout,
-               .seed = attention->seed,
-               .stream = attention->stream},
-              {queries[0] * attention->head_count, queries[1], keys[1]});
 }
 
 /// Nodes that can run although the values of `may_be_absent` were not given
@@ -80,15 +38,19 @@ std::vector<bool> find_waiting(const Program& program,
 class Cutter {
  public:
   Cutter(const Program& program, const LowerOptions& options,
-         const GpuLimits& limits)
-      : program_(program), options_(options), limits_(limits) {}
+         const GpuLimits& limits, const FilterChoice& filters)
+      : program_(program),
+        options_(options),
+        limits_(limits),
+        filters_(filters) {}
 
   std::vector<GpuUnit> run() {
     const auto is_waiting = find_waiting(program_, options_.may_be_absent);
     for (bool waiting : {false, true}) {
       begin_unit_ = true;
-      for (std::size_t id = 0; id < is_waiting.size(); ++id) {
-        if (is_waiting[id] == waiting) append(static_cast<NodeId>(id));
+      for (NodeId id = 0; id < static_cast<NodeId>(is_waiting.size()); ++id) {
+        const bool is_next = is_waiting[id] == waiting;
+        if (is_next && !filters_.is_inner(id)) append(id);
       }
     }
     return std::move(units_);
@@ -97,7 +59,9 @@ class Cutter {
  private:
   void append(NodeId id) {
     const Node& node = program_.node(id);
-    const Engine engine = engine_of(program_, node, limits_);
+    const Engine engine = filters_.takes(id)
+                              ? Engine::ImageGraph
+                              : engine_of(program_, node, limits_);
     const NodeCost cost = estimate_cost(program_, node);
     const double ms = limits_.estimated_ms(cost.flops, cost.bytes);
     if (begin_unit_ || begins_unit(node, engine, ms)) {
@@ -125,86 +89,10 @@ class Cutter {
   const Program& program_;
   const LowerOptions& options_;
   const GpuLimits& limits_;
+  const FilterChoice& filters_;
   std::vector<GpuUnit> units_;
   double unit_ms_ = 0;
   bool begin_unit_ = true;
-};
-
-void add_mask(const Program& program, NodeId id, std::vector<Mask>& masks) {
-  auto wanted = mask_of(program, id);
-  if (!wanted) return;
-  for (Mask& mask : masks) {
-    if (mask.attrs != wanted->attrs || mask.desc != wanted->desc) continue;
-    if (mask.random_state != wanted->random_state) continue;
-    mask.nodes.push_back(id);
-    return;
-  }
-  masks.push_back(*std::move(wanted));
-}
-
-class Borders {
- public:
-  Borders(const Program& program, const LowerOptions& options)
-      : program_(program), is_kept_(program.values().size(), false) {
-    for (ValueId value : options.kept) is_kept_[value] = true;
-  }
-
-  void find(std::vector<GpuUnit>& units) {
-    unit_of_.assign(program_.nodes().size(), -1);
-    for (std::size_t u = 0; u < units.size(); ++u) {
-      for (NodeId id : units[u].nodes) unit_of_[id] = static_cast<int>(u);
-    }
-    for (const Node& node : program_.nodes()) keep_what_crosses(node);
-    for (GpuUnit& unit : units) find(unit);
-    std::erase_if(units, [](const GpuUnit& unit) {
-      return unit.targets.empty() && unit.updated.empty();
-    });
-  }
-
- private:
-  int unit_of(const Node& node) const {
-    return unit_of_[&node - program_.nodes().data()];
-  }
-
-  void keep_what_crosses(const Node& reader) {
-    for (ValueId value : reader.inputs) {
-      if (value == kNoValue) continue;
-      const NodeId producer = program_.value(value).producer;
-      if (producer >= 0 && unit_of_[producer] != unit_of(reader)) {
-        is_kept_[value] = true;
-      }
-    }
-  }
-
-  void find(GpuUnit& unit) {
-    // Values that have a tensor in the executable by now.
-    std::vector<bool> is_inside(program_.values().size(), false);
-    for (NodeId id : unit.nodes) {
-      const Node& node = program_.node(id);
-      // A graph knows the mask, not the numbers that it is made of.
-      const int random_state =
-          unit.engine == Engine::Graph ? random_state_input(node) : -1;
-      const int num_inputs = static_cast<int>(node.inputs.size());
-      for (int i = 0; i < num_inputs; ++i) {
-        const ValueId value = node.inputs[i];
-        if (value == kNoValue || program_.value(value).is_opaque) continue;
-        if (i == random_state) continue;
-        if (!is_inside[value]) unit.feeds.push_back(value);
-        is_inside[value] = true;
-        if (mutates(node, i)) add_once(unit.updated, value);
-      }
-      if (random_state >= 0) add_mask(program_, id, unit.masks);
-      for (ValueId value : node.outputs) {
-        if (program_.value(value).is_opaque) continue;
-        is_inside[value] = true;
-        if (is_kept_[value]) unit.targets.push_back(value);
-      }
-    }
-  }
-
-  const Program& program_;
-  std::vector<bool> is_kept_;  // by value
-  std::vector<int> unit_of_;   // by node
 };
 
 /// The layer's name; not every node of a layer has it (updates have the
@@ -213,6 +101,21 @@ const std::string& layer_name(const Program& program, const Node& node) {
   const auto& nodes = program.nodes();
   const auto first = std::ranges::find(nodes, node.layer, &Node::layer);
   return node.layer < 0 ? node.name : first->name;
+}
+
+/// Cuts until all that MPSNN was given can run there.
+std::vector<GpuUnit> partition(const Program& program,
+                               const LowerOptions& options,
+                               const GpuLimits& limits, FilterChoice& filters) {
+  for (;;) {
+    std::vector<GpuUnit> units =
+        Cutter(program, options, limits, filters).run();
+    filters.add_updates(units);
+    Borders borders(program, options, units);
+    if (filters.drop_misfits(borders)) continue;
+    borders.find(units);
+    return units;
+  }
 }
 
 }  // namespace
@@ -230,9 +133,16 @@ Engine engine_of(const Program& program, const Node& node,
 std::vector<GpuUnit> partition(const Program& program,
                                const LowerOptions& options,
                                const GpuLimits& limits) {
-  std::vector<GpuUnit> units = Cutter(program, options, limits).run();
-  Borders(program, options).find(units);
-  return units;
+  FilterChoice filters(program, options, limits);
+  return partition(program, options, limits, filters);
+}
+
+std::vector<std::string> reasons_not_mpsnn(const Program& program,
+                                           const LowerOptions& options,
+                                           const GpuLimits& limits) {
+  FilterChoice filters(program, options, limits);
+  partition(program, options, limits, filters);
+  return filters.reasons();
 }
 
 std::string label_of(const Program& program, const GpuUnit& unit) {

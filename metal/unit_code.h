@@ -4,11 +4,7 @@
 // bound to memory once and encoded at every execution.
 //
 // An engine is a pair of classes: EngineCode (compiled, knows no memory) and
-// BoundCode (with memory, knows how to encode itself). MPSNN's is not here yet:
-// ImageGraphCode would hold an MPSNNGraph, wrap the buffers of its feeds and
-// targets as MPSImages when it is bound, and encode the graph to the command
-// buffer. Its nodes are chosen by engine_of() (partition.h), its code is made
-// in compile_unit.mm.
+// BoundCode (with memory, knows how to encode itself).
 #pragma once
 
 #include <memory>
@@ -40,7 +36,11 @@ class UnitMemory {
 class BoundCode {
  public:
   virtual ~BoundCode() = default;
-  virtual void encode(MPSCommandBuffer* buffer) const = 0;
+  /// On the thread of the queue.
+  virtual void encode(MPSCommandBuffer* buffer) = 0;
+  /// Does encode() read device memory on the host, this time? Then all that was
+  /// encoded before has landed.
+  virtual bool reads_memory() const { return false; }
 };
 
 class EngineCode {

@@ -3,6 +3,7 @@
 set(header_dir "${PROJECT_SOURCE_DIR}/include/traingraph")
 target_sources(traingraph PUBLIC
   FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/include" FILES
+    "${header_dir}/checkpoint.h"
     "${header_dir}/device.h"
     "${header_dir}/enum_table.h"
     "${header_dir}/enums.h"
@@ -58,6 +59,7 @@ target_sources(traingraph PUBLIC
     "${header_dir}/optimizers.h"
     "${header_dir}/phase.h"
     "${header_dir}/rnn.h"
+    "${header_dir}/schedule.h"
     "${header_dir}/tensor.h"
     "${header_dir}/tensor_data.h"
     "${header_dir}/traingraph.h"

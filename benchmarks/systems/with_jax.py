@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import jax
@@ -147,12 +148,16 @@ def _own_layout(value: np.ndarray) -> jax.Array:
     return jnp.asarray(value.transpose(axes))
 
 
+def _channels_last(images: np.ndarray) -> jax.Array:
+    return jnp.asarray(images.transpose(0, 2, 3, 1) if images.ndim == 4 else images)
+
+
 def steps(workload: Workload, variant: str) -> Callable[[], float]:
     del variant
-    images, classes = workload.data()
-    if images.ndim == 4:
-        images = images.transpose(0, 2, 3, 1)
-    images, labels = jnp.asarray(images), jnp.eye(10)[classes]
+    batches = [
+        (_channels_last(images), jnp.eye(10)[classes])
+        for images, classes in workload.batches()
+    ]
     values = workload.first_values()
     tables = int(isinstance(workload.layers[0], Embed))
     parameters = [jnp.asarray(table) for table in values[:tables]]
@@ -195,8 +200,11 @@ def steps(workload: Workload, variant: str) -> Callable[[], float]:
     else:
         state, update = parameters, jax.jit(sgd, donate_argnums=0)
 
+    upcoming = itertools.cycle(batches)
+
     def step() -> float:
         nonlocal state
+        images, labels = next(upcoming)
         state, loss = update(state, images, labels)
         value = float(loss)
         jax.block_until_ready(state)

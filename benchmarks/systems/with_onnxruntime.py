@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -193,10 +194,11 @@ def steps(workload: Workload, variant: str) -> Callable[[], float]:
         )
         optimizer = Optimizer(Path(folder) / "optimizer_model.onnx", module)
     optimizer.set_learning_rate(1e-3 if workload.optimizer == "adam" else 1e-2)
-    images, classes = workload.data()
+    upcoming = itertools.cycle(workload.batches())
     module.train()
 
     def step() -> float:
+        images, classes = next(upcoming)
         loss = module(images, classes)
         optimizer.step()
         module.lazy_reset_grad()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import torch
@@ -160,10 +161,16 @@ def steps(workload: Workload, variant: str) -> Callable[[], float]:
     with torch.no_grad():
         for parameter, value in zip(parameters, workload.first_values(), strict=True):
             parameter.copy_(torch.from_numpy(value))
-    images, classes = map(torch.from_numpy, workload.data())
+    batches = [
+        (torch.from_numpy(images), torch.from_numpy(classes))
+        for images, classes in workload.batches()
+    ]
     if "channels-last" in variant:
         model = model.to(memory_format=torch.channels_last)
-        images = images.to(memory_format=torch.channels_last)
+        batches = [
+            (images.to(memory_format=torch.channels_last), classes)
+            for images, classes in batches
+        ]
     if workload.optimizer == "adam":
         optimizer = torch.optim.Adam(parameters, 1e-3, fused=True)
     else:
@@ -171,7 +178,10 @@ def steps(workload: Workload, variant: str) -> Callable[[], float]:
     if "compile" in variant:
         model = torch.compile(model)
 
+    upcoming = itertools.cycle(batches)
+
     def step() -> float:
+        images, classes = next(upcoming)
         optimizer.zero_grad(set_to_none=True)
         loss = nn.functional.cross_entropy(model(images), classes)
         loss.backward()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -153,18 +154,22 @@ def build(workload: Workload) -> tg.TrainingGraph:
 
 
 def steps(workload: Workload, variant: str) -> Callable[[], float]:
-    images, classes = workload.data()
-    inputs = {"image": images}
-    labels = {"label": np.eye(10, dtype=np.float32)[classes]}
+    upcoming = itertools.cycle(
+        [
+            ({"image": images}, {"label": np.eye(10, dtype=np.float32)[classes]})
+            for images, classes in workload.batches()
+        ]
+    )
     training = build(workload)
     training.compile(device="cpu")
     if variant == "phases":
 
         def step() -> float:
-            forward = training.execute_forward(inputs, labels, synchronous=True)
+            data = next(upcoming)
+            forward = training.execute_forward(*data, synchronous=True)
             training.execute_gradient(synchronous=True)
             training.execute_optimizer_update(synchronous=True)
             return forward.result().loss
 
         return step
-    return lambda: training.execute(inputs, labels, synchronous=True).result().loss
+    return lambda: training.execute(*next(upcoming), synchronous=True).result().loss

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The digits network of the demo, bit for bit reproducible.
 //
-//   digits [folder seed steps]
+//   digits [folder steps]
 //
-// `folder` holds raw little-endian float32 files: images.f32 (N, 1, 8, 8),
-// labels.f32 (N, 10), one-hot, and parameters.f32, in the order of
-// TrainingGraph::parameters(). Step s trains on samples [64 b, 64 b + 64) with
-// b = s mod (N / 64). Prints each loss with its bits.
+// `folder` holds raw little-endian float32 files, images.f32 (N, 1, 8, 8) and
+// labels.f32 (N, 10), one-hot, and start.safetensors, the checkpoint to go on
+// from. Step s trains on samples [64 b, 64 b + 64) with b = s mod (N / 64).
+// Prints each loss with its bits and writes end.safetensors.
 // Without arguments it trains twice on made-up digits and checks itself.
 #include <traingraph/traingraph.h>
 
@@ -14,7 +14,6 @@
 #include <fstream>
 #include <memory>
 #include <random>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -23,7 +22,7 @@ namespace layers = traingraph::layers;
 constexpr std::int64_t kBatch = 64, kPixels = 64, kClasses = 10;
 
 struct Data {
-  std::vector<float> images, labels, parameters;  // no parameters: created
+  std::vector<float> images, labels;
 };
 
 std::vector<float> read(const std::string& path) {
@@ -54,43 +53,44 @@ Data made_up_digits(int num_samples) {
   return data;
 }
 
+/// A checkpoint knows parameters by the labels of their layers.
 template <class Layer, class... Arguments>
-tg::Tensor add(tg::Graph& g, const tg::Tensor& source, Arguments... arguments) {
-  return g.node(std::make_shared<Layer>(arguments...), source);
+tg::Tensor add(tg::Graph& g, const tg::Tensor& source, const char* label,
+               Arguments... arguments) {
+  const auto layer = std::make_shared<Layer>(arguments...);
+  layer->set_label(label);
+  return g.node(layer, source);
 }
 
-std::vector<float> train(const Data& data, std::int64_t seed, int steps) {
-  tg::Platform::set_rng_seed(seed);  // initial weights and dropout
+/// Goes on from one checkpoint to another; "": there is none.
+std::vector<float> train(const Data& data, int steps,
+                         const std::string& from = "",
+                         const std::string& to = "") {
+  tg::Platform::set_rng_seed(1);  // initial weights and dropout
   const tg::Tensor image({{kBatch, 1, 8, 8}}, "image");
   const tg::Tensor label({{kBatch, kClasses}}, "label");
+  const tg::BatchNormalizationOptions forgets_faster{.momentum = 0.9f};
   tg::Graph g;
-  tg::Tensor h = add<layers::Convolution>(g, image, 1, 32, 3);  // padding: same
-  h = add<layers::BatchNormalization>(g, h, 32);
-  h = add<layers::ReLU>(g, h);
-  h = add<layers::MaxPooling>(g, h, 2);
-  h = add<layers::Convolution>(g, h, 32, 64, 3);
-  h = add<layers::BatchNormalization>(g, h, 64);
-  h = add<layers::ReLU>(g, h);
-  h = add<layers::MaxPooling>(g, h, 2);
+  tg::Tensor h = add<layers::Convolution>(g, image, "conv1", 1, 32, 3);
+  h = add<layers::BatchNormalization>(g, h, "norm32", 32, forgets_faster);
+  h = add<layers::ReLU>(g, h, "");
+  h = add<layers::MaxPooling>(g, h, "", 2);
+  h = add<layers::Convolution>(g, h, "conv2", 32, 64, 3);
+  h = add<layers::BatchNormalization>(g, h, "norm64", 64, forgets_faster);
+  h = add<layers::ReLU>(g, h, "");
+  h = add<layers::MaxPooling>(g, h, "", 2);
   h = g.reshape({kBatch, -1}, h);
-  h = add<layers::Dropout>(g, h, 0.25f);
-  h = add<layers::FullyConnected>(g, h, 64 * 2 * 2, 128);
-  h = add<layers::ReLU>(g, h);
-  add<layers::FullyConnected>(g, h, 128, kClasses);
+  h = add<layers::Dropout>(g, h, "", 0.25f);
+  h = add<layers::FullyConnected>(g, h, "hidden", 64 * 2 * 2, 128);
+  h = add<layers::ReLU>(g, h, "");
+  add<layers::FullyConnected>(g, h, "classes", 128, kClasses);
 
   tg::TrainingGraph training(
       {g}, std::make_shared<tg::losses::SoftmaxCrossEntropy>(),
       std::make_shared<tg::optimizers::Adam>(1e-3f));
   training.add_inputs({{"image", image}}, {{"label", label}});
   training.compile(tg::Device::cpu());
-  std::span rest(data.parameters);
-  for (const tg::Tensor& parameter : training.parameters()) {
-    if (data.parameters.empty()) break;
-    const std::size_t size = parameter.shape().num_elements();
-    if (size > rest.size()) throw std::length_error("parameters.f32");
-    parameter.bind_and_write_data(rest.first(size), tg::Device::cpu());
-    rest = rest.subspan(size);
-  }
+  if (!from.empty()) training.restore(from);
   const auto num_batches = data.labels.size() / (kBatch * kClasses);
   std::vector<float> losses;
   for (int step = 0; step < steps; ++step) {
@@ -101,20 +101,21 @@ std::vector<float> train(const Data& data, std::int64_t seed, int steps) {
     const float loss = losses.emplace_back(run.result().loss());
     std::printf("step %4d  loss %-10g %a\n", step, loss, loss);
   }
+  if (!to.empty()) training.save(to);
   return losses;
 }
 
 int main(int argc, char** argv) {
-  if (argc == 4) {
+  if (argc == 3) {
     const std::string folder = argv[1];
-    train({read(folder + "/images.f32"), read(folder + "/labels.f32"),
-           read(folder + "/parameters.f32")},
-          std::stoll(argv[2]), std::stoi(argv[3]));
+    train({read(folder + "/images.f32"), read(folder + "/labels.f32")},
+          std::stoi(argv[2]), folder + "/start.safetensors",
+          folder + "/end.safetensors");
     return 0;
   }
   const Data data = made_up_digits(640);
-  const auto losses = train(data, /*seed=*/1, /*steps=*/60);
-  const bool repeats = losses == train(data, 1, 60);
+  const auto losses = train(data, /*steps=*/60);
+  const bool repeats = losses == train(data, 60);
   std::printf("the second run %s\n", repeats ? "repeats" : "differs");
   return repeats && losses.back() < 0.1f * losses.front() ? 0 : 1;
 }

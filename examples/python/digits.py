@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from safetensors import safe_open
-from safetensors.numpy import save_file
 from scans import BATCH, load_data, plot, predict
 from tqdm import tqdm
 
@@ -27,12 +25,11 @@ LEARNING_RATE = 2e-3
 
 @dataclass
 class Network:
-    """The graph, its two faces, and what a checkpoint must hold."""
+    """The graph's two faces, which share parameters."""
 
     training: tg.TrainingGraph
     inference: tg.InferenceGraph
     optimizer: tg.optimizers.Adam
-    statistics: list[tg.Tensor]
 
 
 def build(device: str) -> Network:
@@ -68,8 +65,7 @@ def build(device: str) -> Network:
     inference.add_inputs({"image": image})
     inference.add_outputs({"logits": logits})
     inference.compile(device=device)
-    statistics = [t for norm in norms for t in (norm.mean, norm.variance)]
-    return Network(training, inference, optimizer, statistics)
+    return Network(training, inference, optimizer)
 
 
 def train_epoch(
@@ -88,40 +84,6 @@ def train_epoch(
     return total / len(order)
 
 
-def save(net: Network, path: Path, seed: int, history: dict[str, list[float]]) -> None:
-    tensors = {}
-    for i, parameter in enumerate(net.training.parameters):
-        tensors[f"parameter.{i}"] = parameter.numpy()
-        parameter.synchronize_optimizer_data()
-        for name, values in parameter.optimizer_data.items():
-            tensors[f"optimizer.{i}.{name}"] = values
-    for i, statistic in enumerate(net.statistics):
-        tensors[f"statistic.{i}"] = statistic.numpy()
-    state = {
-        "seed": seed,
-        "time_step": net.optimizer.time_step,
-        "random_step": net.training.random_step,
-        "history": history,
-    }
-    save_file(tensors, path, metadata={"state": json.dumps(state)})
-
-
-def restore(net: Network, path: Path, device: str) -> dict[str, list[float]]:
-    with safe_open(path, framework="numpy") as file:
-        state = json.loads(file.metadata()["state"])
-        for i, parameter in enumerate(net.training.parameters):
-            values = file.get_tensor(f"parameter.{i}")
-            parameter.bind_and_write_data(values, device)
-            slots = parameter.optimizer_data
-            data = [file.get_tensor(f"optimizer.{i}.{name}") for name in slots]
-            net.training.bind_optimizer_data(data, parameter)
-        for i, statistic in enumerate(net.statistics):
-            statistic.bind_and_write_data(file.get_tensor(f"statistic.{i}"), device)
-    net.optimizer.time_step = state["time_step"]
-    net.training.random_step = state["random_step"]
-    return state["history"]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--epochs", type=int, default=30, help="to train now")
@@ -138,7 +100,7 @@ def main() -> None:
     net = build(options.device)
     history: dict[str, list[float]] = {"loss": [], "accuracy": []}
     if options.resume:
-        history = restore(net, checkpoint, options.device)
+        history = json.loads(net.training.restore(checkpoint).metadata["history"])
     print(net.training.memory)
     predicted_bytes = net.training.memory.total_bytes(with_step=True)
     predicted_bytes += net.inference.memory.total_bytes(
@@ -159,7 +121,7 @@ def main() -> None:
             f"epoch {epoch + 1:3d}  loss {loss:.5f}  held-out {accuracy:.2f} %"
         )
 
-    save(net, checkpoint, SEED, history)
+    net.training.save(checkpoint, metadata={"history": json.dumps(history)})
     plot(options.out / "digits.png", history, test_images, truth, predicted)
     steps = options.epochs * -(-len(train_images) // BATCH)
     allocated = (

@@ -73,6 +73,8 @@ struct UnitSpan {
   std::vector<int> rows;  // of its layers, ascending
   bool is_reorder = false;
   std::string layout;  // of its result; empty where the device does not say
+  /// Tensors copied to images or back where the engine of the GPU changes.
+  int image_copies = 0;
   LayerCost cost;
   double start = 0;  // seconds after the first unit's start
 };

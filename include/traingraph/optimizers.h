@@ -6,11 +6,14 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "traingraph/enums.h"
 #include "traingraph/op_attrs.h"
+#include "traingraph/schedule.h"
 
 namespace traingraph {
 
@@ -37,9 +40,16 @@ class TRAINGRAPH_API Optimizer {
   virtual ~Optimizer() = default;
   OptimizerDescriptor descriptor() const { return descriptor_; }
 
-  /// Both take effect at the next update that is enqueued.
-  float learning_rate() const { return learning_rate_; }
+  /// All take effect at the next update that is enqueued.
+  float learning_rate() const {
+    return is_scheduled_ ? scheduled_rate() : learning_rate_.load();
+  }
+  /// Throws StateError while there is a schedule.
   void set_learning_rate(float rate);
+  /// The rate of the update with time step t is schedule.rate(t - 1); none:
+  /// it is what it was set to.
+  std::optional<Schedule> schedule() const;
+  void set_schedule(std::optional<Schedule> schedule);
   bool applies_gradient_clipping() const { return clips_; }
   void set_applies_gradient_clipping(bool clips) { clips_ = clips; }
 
@@ -63,10 +73,15 @@ class TRAINGRAPH_API Optimizer {
   Optimizer(const Optimizer& other);
 
  private:
+  float scheduled_rate() const;
+
   OptimizerDescriptor descriptor_;
   std::atomic<float> learning_rate_;
   std::atomic<bool> clips_;
   std::atomic<std::uint64_t> time_step_;
+  std::atomic<bool> is_scheduled_ = false;
+  mutable std::mutex mutex_;  // of schedule_
+  std::optional<Schedule> schedule_;
 };
 
 using OptimizerPtr = std::shared_ptr<Optimizer>;

@@ -2,6 +2,7 @@
 // The whole public API.
 #pragma once
 
+#include "traingraph/checkpoint.h"
 #include "traingraph/device.h"
 #include "traingraph/enums.h"
 #include "traingraph/error.h"
@@ -15,6 +16,7 @@
 #include "traingraph/op_info.h"
 #include "traingraph/optimizers.h"
 #include "traingraph/phase.h"
+#include "traingraph/schedule.h"
 #include "traingraph/tensor.h"
 #include "traingraph/training_graph.h"
 #include "traingraph/types.h"

@@ -21,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "traingraph/checkpoint.h"
 #include "traingraph/execution.h"
 #include "traingraph/graph.h"
 #include "traingraph/insight.h"
@@ -143,6 +144,16 @@ class TRAINGRAPH_API CompiledGraph : public Graph {
 
   /// Exact bytes; see memory.h. Throws StateError before compile.
   MemoryReport memory() const;
+  /// Device bytes that this graph will have after a first execute() when it is
+  /// compiled for `batch_size`, by its plan; 0: as it is compiled. Allocates
+  /// nothing. Throws UnsupportedError when the graph cannot follow another
+  /// batch size, ShapeError when there is no such memory, StateError.
+  std::size_t required_bytes(std::int64_t batch_size = 0) const;
+  bool fits(std::size_t device_bytes, std::int64_t batch_size = 0) const;
+  /// The largest batch size that fits, whatever it is compiled for; 0: none. No
+  /// larger one than 2^24 is looked for.
+  /// The compiled one or none when the graph cannot follow another.
+  std::int64_t largest_batch(std::size_t device_bytes) const;
   /// Bytes of intermediate tensors on the device: of the arenas in use, or of
   /// the main plan before the first execution; 0 before compile.
   std::size_t device_memory_size() const;
@@ -150,6 +161,36 @@ class TRAINGRAPH_API CompiledGraph : public Graph {
   void synchronize() const;
   /// Device to host for all parameters and running statistics.
   void synchronize_updates();
+
+  // State: parameters, running statistics and, of training graphs, the
+  // optimizer's buffers and all else that the next step depends on. Each of
+  // these calls comes after the executions enqueued before it and before those
+  // of any thread after it, on this graph and on graphs it is linked with;
+  // other training graphs with the same parameters must not run meanwhile. What
+  // separate phases have left for the next one is no state.
+
+  /// Writes one safetensors file, whole or not at all: whatever happens, `path`
+  /// is the old file or the new one. Keys of `metadata` are the user's;
+  /// "traingraph" is taken. Throws StateError before compile, InvalidArgument
+  /// for names that are no names in a file, FileError.
+  void save(const std::filesystem::path& path,
+            const Metadata& metadata = {}) const;
+  /// Continues from a file bit for bit; inference graphs take parameters and
+  /// statistics alone. Nothing changes unless the whole file is sound and, when
+  /// `strict`, fits: InvalidArgument, ShapeError or DTypeError say what does
+  /// not. Else what fits is taken. Throws StateError before compile, FileError.
+  RestoreReport restore(const std::filesystem::path& path, bool strict = true);
+
+  /// Names and descriptors of the state, in the order of a file; optimizer's
+  /// buffers on request. Throws StateError before compile.
+  std::vector<StateTensor> state_tensors(bool with_optimizer = false) const;
+  /// Copies tensors of the state, all of one moment, into the user's memory.
+  /// Throws InvalidArgument for unknown names, ShapeError, DTypeError.
+  void read_state(DataList into) const;
+  /// Gives tensors of the state new values; nothing but tensors changes. As
+  /// restore(); buffers of the optimizer may be left out, all together.
+  RestoreReport load_state(DataList from, bool strict = true);
+
   /// Plans as text: units in order with offsets and lifetimes.
   std::string plan_description() const;
   /// What execute() will do, by layer and by unit, and what lies where in its

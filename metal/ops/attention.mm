@@ -84,13 +84,22 @@ class Attention {
     return scores;
   }
 
-  /// exp(scores - rows); a query that sees no key has -infinity in `rows`.
-  T exponentials(T scores, T rows) const {
-    return b_.exp(b_.sub(scores, base(rows)));
-  }
-  T base(T rows) const {
+  struct Softmax {
+    T weights, largest, sum;  // the last two by row
+  };
+
+  /// Of the scores. The gradient op computes it again, which loses no digit:
+  /// next to large scores their log_sum has few of its logarithm. A query that
+  /// sees no key has weights and sum 0, and 0 for the largest.
+  Softmax softmax() const {
     constexpr double kLowest = std::numeric_limits<float>::lowest();
-    return b_.select(b_.less(rows, kLowest), 0.0, rows);
+    const T scores = this->scores();
+    T largest = b_.maximum(scores, scores_shape(), {2});
+    largest = b_.select(b_.less(largest, kLowest), 0.0, largest);
+    const T weights = b_.exp(b_.sub(scores, largest));
+    const T sum = sum_over(weights, scores_shape());
+    const T divisor = b_.select(b_.equal(sum, 0.0), 1.0, sum);
+    return {b_.div(weights, divisor), largest, sum};
   }
 
   T sum_over(T x, const Shape& shape) const { return b_.sum(x, shape, {2}); }
@@ -114,24 +123,18 @@ class Attention {
 void lower_attention(GraphBuilder& b) {
   const Inputs in{0, 1, 2, 3, 4};
   const Attention a(b, in);
-  const Shape shape = a.scores_shape();
-  const T scores = a.scores();
-  const T largest = b.maximum(scores, shape, {2});
-  const T weights = a.exponentials(scores, largest);
-  const T sum = a.sum_over(weights, shape);
-  const T divisor = b.select(b.equal(sum, 0.0), 1.0, sum);
-  const T output = a.multiply(a.of_scores(a.drop(b.div(weights, divisor))),
-                              a.split(in.value));
+  const auto [weights, largest, sum] = a.softmax();
+  const T output = a.multiply(a.of_scores(a.drop(weights)), a.split(in.value));
   b.set(a.join(output, 0));
-  b.set(b.reshape(b.add(a.base(largest), b.log(sum)), b.result_shape(1)), 1);
+  b.set(b.reshape(b.add(largest, b.log(sum)), b.result_shape(1)), 1);
+  b.set(b.broadcast(b.scalar(0, DataType::Float32), b.result_shape(2)), 2);
 }
 
 void lower_attention_gradient(GraphBuilder& b) {
-  enum { kGradient = 0, kLogSum = 5, kLogSumGradient = 9 };
+  enum { kGradient = 0, kLogSumGradient = 9 };
   const Inputs in{1, 2, 3, 6, 7};
   const Attention a(b, in);
-  const T weights =
-      a.exponentials(a.scores(), b.reshape(b.input(kLogSum), a.rows_shape()));
+  const T weights = a.softmax().weights;
   const MatrixOperand gradient = a.split(kGradient);
   const T to_weights =
       a.drop(a.multiply(gradient, a.split(in.value, /*is_transposed=*/true)));

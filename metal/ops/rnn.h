@@ -104,6 +104,11 @@ T shifted(GraphBuilder& b, T states, T first, const RnnSize& size,
 /// x of all steps times weights, as states.
 T product_of_steps(GraphBuilder& b, T x, T weights, const RnnSize& size);
 
+/// Of the mask, which MPSGraph gives none of, where it multiplies what one
+/// product reads: from the gradient of the gates and the states `before`.
+T mask_gradient(GraphBuilder& b, T dx, T weights, T before,
+                const RnnSize& size);
+
 void compose_lstm(GraphBuilder& b);
 void compose_lstm_gradient(GraphBuilder& b);
 void compose_gru(GraphBuilder& b);

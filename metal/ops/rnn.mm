@@ -6,16 +6,19 @@
 
 #include "metal/assumptions.h"
 #import "metal/ops/layout_moves.h"
+#import "metal/ops/rnn_call.h"
 #include "metal/ops/rnn_choice.h"
 #include "ops/rnn_gates.h"
 
 namespace traingraph::metal {
 namespace {
 
-MPSGraphLSTMDescriptor* descriptor_of(const LstmAttrs& attrs) {
+MPSGraphLSTMDescriptor* descriptor_of(const LstmAttrs& attrs,
+                                      const RnnCall& call) {
   MPSGraphLSTMDescriptor* descriptor = [MPSGraphLSTMDescriptor descriptor];
   const auto gates = lstm_gates(attrs);
-  [descriptor setReverse:attrs.reverse];
+  [descriptor setReverse:call.is_reverse()];
+  [descriptor setBidirectional:call.has_both()];
   [descriptor setForgetGateLast:attrs.forget_gate_last];
   // The only combination whose results are documented without doubt.
   [descriptor setProduceCell:YES];
@@ -103,6 +106,13 @@ T product_of_steps(GraphBuilder& b, T x, T weights, const RnnSize& size) {
   return b.reshape(product, size.states());
 }
 
+T mask_gradient(GraphBuilder& b, T dx, T weights, T before,
+                const RnnSize& size) {
+  T product = product_of_steps(b, dx, weights, size);
+  T sum = b.sum(b.mul(product, before), size.states(), {0});
+  return b.reshape(sum, size.state());
+}
+
 void lower_lstm_steps(GraphBuilder& b) {
   using In = LstmInput;
   using Out = LstmResult;
@@ -110,26 +120,33 @@ void lower_lstm_steps(GraphBuilder& b) {
   if (!has_mps_lstm(attrs, b.has(In::Peephole), b.has(In::Lengths))) {
     return compose_lstm(b);
   }
-  const RnnSize size =
-      rnn_size(b.input_shape(In::X), b.input_shape(In::Weights));
+  RnnCall call(b, b.input_shape(In::X), In::Weights, attrs.reverse);
+  // Both directions' are (2, 4 H).
+  T peephole = call.input(In::Peephole);
+  if (peephole && call.has_both()) {
+    peephole = b.reshape(peephole, {2, b.input_shape(In::Peephole)[0]});
+  }
   NSArray<MPSGraphTensor*>* results =
-      [b.graph() LSTMWithSourceTensor:b.input(In::X)
-                      recurrentWeight:b.input(In::Weights)
+      [b.graph() LSTMWithSourceTensor:call.input(In::X)
+                      recurrentWeight:call.input(In::Weights)
                           inputWeight:nil
                                  bias:nil
-                            initState:input_or_nil(b, In::State)
-                             initCell:input_or_nil(b, In::Cell)
-                                 mask:input_or_nil(b, In::Mask)
-                             peephole:input_or_nil(b, In::Peephole)
-                           descriptor:descriptor_of(attrs)
+                            initState:call.input(In::State)
+                             initCell:call.input(In::Cell)
+                                 mask:call.input(In::Mask)
+                             peephole:peephole
+                           descriptor:descriptor_of(attrs, call)
                                  name:b.name()];
-  T hidden = [results objectAtIndex:0], cells = [results objectAtIndex:1];
-  const std::int64_t last = attrs.reverse ? 0 : size.steps - 1;
-  b.set(hidden, Out::Hidden);
-  b.set(cells, Out::Cells);
-  b.set([results objectAtIndex:2], Out::Gates);
-  b.set(row_of(b, hidden, size, last), Out::LastHidden);
-  b.set(row_of(b, cells, size, last), Out::LastCell);
+  call.for_each_node([&](int direction) {
+    const bool is_reverse = b.attrs<LstmAttrs>().reverse;
+    T hidden = call.part([results objectAtIndex:0], direction);
+    T cells = call.part([results objectAtIndex:1], direction);
+    b.set(hidden, Out::Hidden);
+    b.set(cells, Out::Cells);
+    b.set(call.part([results objectAtIndex:2], direction), Out::Gates);
+    b.set(call.last_row(hidden, is_reverse), Out::LastHidden);
+    b.set(call.last_row(cells, is_reverse), Out::LastCell);
+  });
 }
 
 void lower_lstm_steps_gradient(GraphBuilder& b) {
@@ -141,47 +158,58 @@ void lower_lstm_steps_gradient(GraphBuilder& b) {
       !has_mps_lstm(attrs, b.has(In::Peephole), b.has(In::Lengths))) {
     return compose_lstm_gradient(b);
   }
-  const RnnSize size =
-      rnn_size(b.input_shape(In::Gates), b.input_shape(In::Weights));
-  T state = input_or_zeros(b, In::State, size.state());
-  T cell = input_or_zeros(b, In::Cell, size.state());
+  RnnCall call(b, b.input_shape(In::Gates), In::Weights, attrs.reverse);
+  const RnnSize& size = call.size();
+  T gates = call.input(In::Gates);
+  T state = call.input_or_zeros(In::State, size.state());
+  T cell = call.input_or_zeros(In::Cell, size.state());
   NSArray<MPSGraphTensor*>* results = [b.graph()
-      LSTMGradientsWithSourceTensor:b.input(In::Gates)
-                    recurrentWeight:b.input(In::Weights)
-                     sourceGradient:input_or_zeros(b, In::HiddenGradient,
-                                                   size.states())
-                             zState:b.input(In::Gates)
-                      cellOutputFwd:b.input(In::Cells)
-                      stateGradient:input_or_nil(b, In::LastHiddenGradient)
-                       cellGradient:input_or_nil(b, In::LastCellGradient)
+      LSTMGradientsWithSourceTensor:gates
+                    recurrentWeight:call.input(In::Weights)
+                     sourceGradient:call.input_or_zeros(In::HiddenGradient,
+                                                        size.states())
+                             zState:gates
+                      cellOutputFwd:call.input(In::Cells)
+                      stateGradient:call.input(In::LastHiddenGradient)
+                       cellGradient:call.input(In::LastCellGradient)
                         inputWeight:nil
                                bias:nil
                           initState:state
                            initCell:cell
-                               mask:input_or_nil(b, In::Mask)
-                           peephole:input_or_nil(b, In::Peephole)
-                         descriptor:descriptor_of(attrs)
+                               mask:call.input(In::Mask)
+                           peephole:call.input(In::Peephole)
+                         descriptor:descriptor_of(attrs, call)
                                name:b.name()];
   // One for each of source, weights, [peephole,] state and cell, in this order.
-  NSUInteger next = 0;
-  T dx = [results objectAtIndex:next++];
-  b.set(dx, Out::X);
-  b.set(b.reshape([results objectAtIndex:next++], b.input_shape(In::Weights)),
-        Out::Weights);
-  T dpeephole = b.has(In::Peephole)
-                    ? [results objectAtIndex:next++]
-                    : peephole_gradient(b, dx,
-                                        shifted(b, b.input(In::Cells), cell,
-                                                size, attrs.reverse),
-                                        size);
-  b.set(b.reshape(dpeephole, b.result_shape(Out::Peephole)), Out::Peephole);
-  b.set(b.reshape([results objectAtIndex:next++], size.state()), Out::State);
-  b.set(b.reshape([results objectAtIndex:next++], size.state()), Out::Cell);
-  // Of what each step's product has multiplied, before the mask.
-  T product = product_of_steps(b, dx, b.input(In::Weights), size);
-  T before = shifted(b, b.input(In::Hidden), state, size, attrs.reverse);
-  T dmask = b.sum(b.mul(product, before), size.states(), {0});
-  b.set(b.reshape(dmask, size.state()), Out::Mask);
+  call.for_each_node([&](int direction) {
+    const bool is_reverse = b.attrs<LstmAttrs>().reverse;
+    T own_cell = call.part(cell, direction);
+    NSUInteger next = 2;
+    const auto part = [&](NSUInteger i) {
+      return call.part([results objectAtIndex:i], direction);
+    };
+    T dx = part(0);
+    b.set(dx, Out::X);
+    b.set(call.part_of_weights([results objectAtIndex:1], direction,
+                               b.input_shape(In::Weights)),
+          Out::Weights);
+    T dpeephole = b.has(In::Peephole)
+                      ? call.part(b.reshape([results objectAtIndex:next++],
+                                            call.peephole_shape()),
+                                  direction)
+                      : peephole_gradient(b, dx,
+                                          shifted(b, b.input(In::Cells),
+                                                  own_cell, size, is_reverse),
+                                          size);
+    b.set(b.reshape(dpeephole, b.result_shape(Out::Peephole)), Out::Peephole);
+    b.set(b.reshape(part(next++), size.state()), Out::State);
+    b.set(b.reshape(part(next++), size.state()), Out::Cell);
+    b.set(mask_gradient(b, dx, b.input(In::Weights),
+                        shifted(b, b.input(In::Hidden),
+                                call.part(state, direction), size, is_reverse),
+                        size),
+          Out::Mask);
+  });
 }
 
 }  // namespace traingraph::metal

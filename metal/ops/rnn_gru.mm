@@ -4,17 +4,19 @@
 // weights and no bias here.
 #include "metal/assumptions.h"
 #import "metal/ops/layout_moves.h"
-#import "metal/ops/rnn.h"
+#import "metal/ops/rnn_call.h"
 #include "metal/ops/rnn_choice.h"
 #include "ops/rnn_gates.h"
 
 namespace traingraph::metal {
 namespace {
 
-MPSGraphGRUDescriptor* descriptor_of(const GruAttrs& attrs) {
+MPSGraphGRUDescriptor* descriptor_of(const GruAttrs& attrs,
+                                     const RnnCall& call) {
   MPSGraphGRUDescriptor* descriptor = [MPSGraphGRUDescriptor descriptor];
   const auto gates = gru_gates(attrs);
-  [descriptor setReverse:attrs.reverse];
+  [descriptor setReverse:call.is_reverse()];
+  [descriptor setBidirectional:call.has_both()];
   [descriptor setTraining:YES];
   [descriptor setResetGateFirst:attrs.reset_gate_first];
   [descriptor setResetAfter:attrs.reset_after];
@@ -80,23 +82,23 @@ void lower_gru_steps(GraphBuilder& b) {
   using Out = GruResult;
   const auto& attrs = b.attrs<GruAttrs>();
   if (!has_mps_gru(attrs, b.has(In::Lengths))) return compose_gru(b);
-  const RnnSize size =
-      rnn_size(b.input_shape(In::X), b.input_shape(In::Weights));
+  RnnCall call(b, b.input_shape(In::X), In::Weights, attrs.reverse);
   NSArray<MPSGraphTensor*>* results =
-      [b.graph() GRUWithSourceTensor:b.input(In::X)
-                     recurrentWeight:b.input(In::Weights)
+      [b.graph() GRUWithSourceTensor:call.input(In::X)
+                     recurrentWeight:call.input(In::Weights)
                          inputWeight:nil
                                 bias:nil
-                           initState:input_or_nil(b, In::State)
-                                mask:input_or_nil(b, In::Mask)
-                       secondaryBias:input_or_nil(b, In::SecondaryBias)
-                          descriptor:descriptor_of(attrs)
+                           initState:call.input(In::State)
+                                mask:call.input(In::Mask)
+                       secondaryBias:call.input(In::SecondaryBias)
+                          descriptor:descriptor_of(attrs, call)
                                 name:b.name()];
-  T hidden = [results objectAtIndex:0];
-  b.set(hidden, Out::Hidden);
-  b.set([results objectAtIndex:1], Out::Gates);
-  b.set(row_of(b, hidden, size, attrs.reverse ? 0 : size.steps - 1),
-        Out::LastHidden);
+  call.for_each_node([&](int direction) {
+    T hidden = call.part([results objectAtIndex:0], direction);
+    b.set(hidden, Out::Hidden);
+    b.set(call.part([results objectAtIndex:1], direction), Out::Gates);
+    b.set(call.last_row(hidden, b.attrs<GruAttrs>().reverse), Out::LastHidden);
+  });
 }
 
 void lower_gru_steps_gradient(GraphBuilder& b) {
@@ -107,36 +109,42 @@ void lower_gru_steps_gradient(GraphBuilder& b) {
       !has_mps_gru(attrs, b.has(In::Lengths))) {
     return compose_gru_gradient(b);
   }
-  const RnnSize size =
-      rnn_size(b.input_shape(In::Gates), b.input_shape(In::Weights));
-  T state = input_or_zeros(b, In::State, size.state());
+  RnnCall call(b, b.input_shape(In::Gates), In::Weights, attrs.reverse);
+  const RnnSize& size = call.size();
+  T gates = call.input(In::Gates);
+  T state = call.input_or_zeros(In::State, size.state());
   NSArray<MPSGraphTensor*>* results = [b.graph()
-      GRUGradientsWithSourceTensor:b.input(In::Gates)
-                   recurrentWeight:b.input(In::Weights)
-                    sourceGradient:input_or_zeros(b, In::HiddenGradient,
-                                                  size.states())
-                            zState:b.input(In::Gates)
-                         outputFwd:b.input(In::Hidden)
-                     stateGradient:input_or_nil(b, In::LastHiddenGradient)
+      GRUGradientsWithSourceTensor:gates
+                   recurrentWeight:call.input(In::Weights)
+                    sourceGradient:call.input_or_zeros(In::HiddenGradient,
+                                                       size.states())
+                            zState:gates
+                         outputFwd:call.input(In::Hidden)
+                     stateGradient:call.input(In::LastHiddenGradient)
                        inputWeight:nil
                               bias:nil
                          initState:state
-                              mask:input_or_nil(b, In::Mask)
-                     secondaryBias:input_or_nil(b, In::SecondaryBias)
-                        descriptor:descriptor_of(attrs)
+                              mask:call.input(In::Mask)
+                     secondaryBias:call.input(In::SecondaryBias)
+                        descriptor:descriptor_of(attrs, call)
                               name:b.name()];
   // One for each of source, weights, state [and secondary bias], in this order.
-  T dx = [results objectAtIndex:0];
-  b.set(dx, Out::X);
-  b.set(b.reshape([results objectAtIndex:1], b.input_shape(In::Weights)),
-        Out::Weights);
-  b.set(b.reshape([results objectAtIndex:2], size.state()), Out::State);
-  MoreGradients more(b, size, dx, state);
-  b.set(more.mask(), Out::Mask);
-  b.set(b.has(In::SecondaryBias)
-            ? b.reshape([results objectAtIndex : 3], { size.hidden })
-            : more.secondary_bias(),
-        Out::SecondaryBias);
+  call.for_each_node([&](int direction) {
+    const auto part = [&](NSUInteger i) {
+      return call.part([results objectAtIndex:i], direction);
+    };
+    T dx = part(0);
+    b.set(dx, Out::X);
+    b.set(call.part_of_weights([results objectAtIndex:1], direction,
+                               b.input_shape(In::Weights)),
+          Out::Weights);
+    b.set(b.reshape(part(2), size.state()), Out::State);
+    MoreGradients more(b, size, dx, call.part(state, direction));
+    b.set(more.mask(), Out::Mask);
+    b.set(b.has(In::SecondaryBias) ? b.reshape(part(3), {size.hidden})
+                                   : more.secondary_bias(),
+          Out::SecondaryBias);
+  });
 }
 
 }  // namespace traingraph::metal

@@ -3,6 +3,7 @@
 // step of plain ops.
 #include "metal/assumptions.h"
 #import "metal/ops/elementwise_activation.h"
+#import "metal/ops/rnn_call.h"
 #include "metal/ops/rnn_choice.h"
 #import "metal/ops/rnn_unrolled.h"
 #include "ops/rnn_gates.h"
@@ -93,10 +94,12 @@ class Backward : UnrolledSteps {
   const ActivationAttrs f_;
 };
 
-MPSGraphSingleGateRNNDescriptor* descriptor_of(const SingleGateAttrs& attrs) {
+MPSGraphSingleGateRNNDescriptor* descriptor_of(const SingleGateAttrs& attrs,
+                                               const RnnCall& call) {
   MPSGraphSingleGateRNNDescriptor* descriptor =
       [MPSGraphSingleGateRNNDescriptor descriptor];
-  [descriptor setReverse:attrs.reverse];
+  [descriptor setReverse:call.is_reverse()];
+  [descriptor setBidirectional:call.has_both()];
   [descriptor setTraining:YES];
   [descriptor setActivation:mps_activation(single_gate_activation(attrs))];
   return descriptor;
@@ -113,22 +116,23 @@ void lower_single_gate_steps(GraphBuilder& b) {
   if (!has_mps_single_gate(attrs, b.has(In::Lengths))) {
     return compose_single_gate(b);
   }
-  const RnnSize size =
-      rnn_size(b.input_shape(In::X), b.input_shape(In::Weights));
+  RnnCall call(b, b.input_shape(In::X), In::Weights, attrs.reverse);
   NSArray<MPSGraphTensor*>* results =
-      [b.graph() singleGateRNNWithSourceTensor:b.input(In::X)
-                               recurrentWeight:b.input(In::Weights)
+      [b.graph() singleGateRNNWithSourceTensor:call.input(In::X)
+                               recurrentWeight:call.input(In::Weights)
                                    inputWeight:nil
                                           bias:nil
-                                     initState:input_or_nil(b, In::State)
-                                          mask:input_or_nil(b, In::Mask)
-                                    descriptor:descriptor_of(attrs)
+                                     initState:call.input(In::State)
+                                          mask:call.input(In::Mask)
+                                    descriptor:descriptor_of(attrs, call)
                                           name:b.name()];
-  T hidden = [results objectAtIndex:0];
-  b.set(hidden, Result::Hidden);
-  b.set([results objectAtIndex:1], Result::Gates);
-  b.set(row_of(b, hidden, size, attrs.reverse ? 0 : size.steps - 1),
-        Result::LastHidden);
+  call.for_each_node([&](int direction) {
+    T hidden = call.part([results objectAtIndex:0], direction);
+    b.set(hidden, Result::Hidden);
+    b.set(call.part([results objectAtIndex:1], direction), Result::Gates);
+    b.set(call.last_row(hidden, b.attrs<SingleGateAttrs>().reverse),
+          Result::LastHidden);
+  });
 }
 
 void lower_single_gate_steps_gradient(GraphBuilder& b) {
@@ -139,36 +143,41 @@ void lower_single_gate_steps_gradient(GraphBuilder& b) {
       !has_mps_single_gate(attrs, b.has(In::Lengths))) {
     return compose_single_gate_gradient(b);
   }
-  const RnnSize size =
-      rnn_size(b.input_shape(In::Gates), b.input_shape(In::Weights));
-  T state = input_or_zeros(b, In::State, size.state());
+  RnnCall call(b, b.input_shape(In::Gates), In::Weights, attrs.reverse);
+  const RnnSize& size = call.size();
+  T gates = call.input(In::Gates);
+  T state = call.input_or_zeros(In::State, size.state());
+  T of_states = call.input_or_zeros(In::HiddenGradient, size.states());
   NSArray<MPSGraphTensor*>* results = [b.graph()
-      singleGateRNNGradientsWithSourceTensor:b.input(In::Gates)
-                             recurrentWeight:b.input(In::Weights)
-                              sourceGradient:input_or_zeros(b,
-                                                            In::HiddenGradient,
-                                                            size.states())
-                                      zState:b.input(In::Gates)
-                               stateGradient:input_or_nil(
-                                                 b, In::LastHiddenGradient)
+      singleGateRNNGradientsWithSourceTensor:gates
+                             recurrentWeight:call.input(In::Weights)
+                              sourceGradient:of_states
+                                      zState:gates
+                               stateGradient:call.input(In::LastHiddenGradient)
                                  inputWeight:nil
                                         bias:nil
                                    initState:state
-                                        mask:input_or_nil(b, In::Mask)
-                                  descriptor:descriptor_of(attrs)
+                                        mask:call.input(In::Mask)
+                                  descriptor:descriptor_of(attrs, call)
                                         name:b.name()];
-  T dx = [results objectAtIndex:0];
-  b.set(dx, Out::X);
-  b.set(b.reshape([results objectAtIndex:1], b.input_shape(In::Weights)),
-        Out::Weights);
-  b.set(b.reshape([results objectAtIndex:2], size.state()), Out::State);
-  // Of the mask MPSGraph gives none.
-  T hidden =
-      activation_value(b, single_gate_activation(attrs), b.input(In::Gates));
-  T product = product_of_steps(b, dx, b.input(In::Weights), size);
-  T before = shifted(b, hidden, state, size, attrs.reverse);
-  T dmask = b.sum(b.mul(product, before), size.states(), {0});
-  b.set(b.reshape(dmask, size.state()), Out::Mask);
+  call.for_each_node([&](int direction) {
+    T dx = call.part([results objectAtIndex:0], direction);
+    b.set(dx, Out::X);
+    b.set(call.part_of_weights([results objectAtIndex:1], direction,
+                               b.input_shape(In::Weights)),
+          Out::Weights);
+    b.set(b.reshape(call.part([results objectAtIndex:2], direction),
+                    size.state()),
+          Out::State);
+    const bool is_reverse = b.attrs<SingleGateAttrs>().reverse;
+    T hidden =
+        activation_value(b, single_gate_activation(attrs), b.input(In::Gates));
+    b.set(mask_gradient(
+              b, dx, b.input(In::Weights),
+              shifted(b, hidden, call.part(state, direction), size, is_reverse),
+              size),
+          Out::Mask);
+  });
 }
 
 }  // namespace traingraph::metal

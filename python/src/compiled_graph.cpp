@@ -143,6 +143,7 @@ void bind_compiled_graph(py::module_& m) {
       m, "CompiledGraph", "What TrainingGraph and InferenceGraph share.");
   bind_declarations(graph);
   bind_insight(graph);
+  bind_checkpoint(graph);
   graph.def_property_readonly("is_compiled", &CompiledGraph::is_compiled)
       .def_property_readonly("compile_count", &CompiledGraph::compile_count,
                              "1 per compile(), 1 per new batch size.")
@@ -171,6 +172,36 @@ void bind_compiled_graph(py::module_& m) {
             return without_gil([&] { return self.memory(); });
           },
           "Exact bytes. Raises StateError before compile.")
+      .def(
+          "required_bytes",
+          [](const CompiledGraph& self, std::int64_t batch_size) {
+            return without_gil([&] { return self.required_bytes(batch_size); });
+          },
+          whole("batch_size") = 0,
+          "Device bytes that this graph will have after a first execute() "
+          "when it is compiled for batch_size, by its plan; 0: as it is "
+          "compiled. Allocates nothing. Raises UnsupportedError when the "
+          "graph cannot follow another batch size, ShapeError when there is "
+          "no such memory, StateError before compile.")
+      .def(
+          "fits",
+          [](const CompiledGraph& self, std::size_t device_bytes,
+             std::int64_t batch_size) {
+            return without_gil(
+                [&] { return self.fits(device_bytes, batch_size); });
+          },
+          whole("device_bytes"), whole("batch_size") = 0,
+          "Are required_bytes(batch_size) at most device_bytes?")
+      .def(
+          "largest_batch",
+          [](const CompiledGraph& self, std::size_t device_bytes) {
+            return without_gil(
+                [&] { return self.largest_batch(device_bytes); });
+          },
+          whole("device_bytes"),
+          "The largest batch size that fits, whatever the graph is compiled "
+          "for; 0: none; none above 2**24 is looked for. The compiled one or "
+          "none when the graph cannot follow another.")
       .def_property_readonly(
           "device_memory_size",
           [](const CompiledGraph& self) {

@@ -5,6 +5,7 @@
 
 #include <new>
 #include <stdexcept>
+#include <string_view>
 
 #include "bindings.h"
 #include "lifetime.h"
@@ -12,12 +13,21 @@
 namespace traingraph::python {
 namespace {
 
+/// Also of names of files, which need not be UTF-8.
+py::str to_text(std::string_view text) {
+  PyObject* const decoded = PyUnicode_DecodeUTF8(
+      text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
+  if (!decoded) throw py::error_already_set();
+  return py::reinterpret_steal<py::str>(decoded);
+}
+
 py::object make(const char* type, const char* message, const ErrorInfo& info) {
   using namespace py::literals;
   return py::module_::import("traingraph.errors")
-      .attr(type)(message, "op"_a = info.op, "node"_a = info.node,
-                  "expected"_a = info.expected, "got"_a = info.got,
-                  "hint"_a = info.hint);
+      .attr(type)(to_text(message), "op"_a = to_text(info.op),
+                  "node"_a = to_text(info.node),
+                  "expected"_a = to_text(info.expected),
+                  "got"_a = to_text(info.got), "hint"_a = to_text(info.hint));
 }
 
 constexpr const char* kNoHostMemory = "host memory could not be allocated";
@@ -61,6 +71,8 @@ py::object to_python(const std::exception_ptr& error) {
     return make("OutOfMemoryError", e);
   } catch (const DeviceError& e) {
     return make("DeviceError", e);
+  } catch (const FileError& e) {
+    return make("FileError", e);
   } catch (const InternalError& e) {
     return make("InternalError", e);
   } catch (const Error& e) {

@@ -86,11 +86,12 @@ py::dict to_dict(const LayerRow& row) {
 
 py::dict to_dict(const UnitSpan& unit) {
   static const Record record({"name", "ops", "phase", "rows", "is_reorder",
-                              "layout", "flops", "bytes", "seconds", "share",
-                              "start"});
+                              "layout", "image_copies", "flops", "bytes",
+                              "seconds", "share", "start"});
   return record(unit.name, unit.ops, unit.phase, unit.rows, unit.is_reorder,
-                unit.layout, unit.cost.flops, unit.cost.bytes,
-                unit.cost.seconds, known(unit.cost.share()), unit.start);
+                unit.layout, unit.image_copies, unit.cost.flops,
+                unit.cost.bytes, unit.cost.seconds, known(unit.cost.share()),
+                unit.start);
 }
 
 py::dict to_dict(const MemorySpan& span) {

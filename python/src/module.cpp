@@ -14,10 +14,12 @@ PYBIND11_MODULE(_core_of_main, m, pybind11::mod_gil_not_used()) {
   bind_tensor(m);
   bind_layers(m);
   bind_losses(m);
+  bind_schedules(m);
   bind_optimizers(m);
   bind_execution(m);
   bind_graph(m);
   bind_ops(m);
+  bind_checkpoint_types(m);
   bind_compiled_graph(m);
   bind_training(m);
   bind_nodes(m);

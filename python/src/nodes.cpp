@@ -11,7 +11,7 @@ using nodes::ImageNode;
 using nodes::PaddingPolicy;
 using nodes::StateNode;
 
-/// A GradientFilterNode where it is one.
+/// A GradientFilterNode or TrainableNode where it is one.
 using NodeObject = Named<"traingraph._core.FilterNode">;
 using OptionalNode = Named<"traingraph._core.FilterNode | None">;
 using Handler = py::typing::Callable<py::object(FilterNode, OptionalNode,
@@ -20,7 +20,9 @@ using Handler = py::typing::Callable<py::object(FilterNode, OptionalNode,
 py::object object_of(const FilterNode& node) {
   if (!node) return py::none();
   const GradientFilterNode gradient = GradientFilterNode::from(node);
-  return gradient ? py::cast(gradient) : py::cast(node);
+  if (gradient) return py::cast(gradient);
+  const auto trainable = nodes::TrainableNode::from(node);
+  return trainable ? py::cast(trainable) : py::cast(node);
 }
 
 NodeObject node_object(const FilterNode& node) {

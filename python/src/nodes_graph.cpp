@@ -14,11 +14,13 @@ using ArraysByName = py::typing::Dict<py::str, Array>;
 
 Graph make_graph(const DeviceLike& device, const std::vector<ImageNode>& images,
                  std::int64_t batch_size,
-                 const std::optional<std::vector<bool>>& needed) {
+                 const std::optional<std::vector<bool>>& needed,
+                 bool uses_mpsnn) {
   const Device on = to_device(device);
   const nodes::GraphOptions options{
       .batch_size = batch_size,
-      .results_are_needed = needed.value_or(std::vector<bool>())};
+      .results_are_needed = needed.value_or(std::vector<bool>()),
+      .uses_mpsnn = uses_mpsnn};
   return without_gil([&] { return Graph(on, images, options); });
 }
 
@@ -96,13 +98,16 @@ void bind_node_graph(py::module_& m) {
       "from any thread.\n\n"
       "batch_size: the most images of a run. results_are_needed, by result "
       "image: what only an image that is not needed depends on is left out, "
-      "updates of weights stay. Raises InvalidArgument for images without a "
+      "updates of weights stay. uses_mpsnn: on Metal, MPSNN runs the filters "
+      "that it has; False: MPSGraph runs all, as ops; other devices have one "
+      "way. Raises InvalidArgument for images without a "
       "source, two of one handle, and data sources that have no weights or no "
       "way to be updated, UnsupportedError naming the node, DeviceError, and "
       "what data sources raise.")
       .def(py::init(&make_graph), py::arg("device"), py::arg("result_images"),
            py::kw_only(), whole("batch_size") = 1,
-           py::arg("results_are_needed") = py::none())
+           py::arg("results_are_needed") = py::none(),
+           py::arg("uses_mpsnn") = true)
       .def_property_readonly("source_image_handles",
                              never_waits(&Graph::source_image_handles),
                              "Handles of what a run is given, in the order in "

@@ -114,19 +114,25 @@ void bind_loss_descriptor(py::module_& m) {
                    "loss of each image.")
       .def(py::init([](LossType type, ReductionType reduction, float weight,
                        float label_smoothing, float epsilon, float delta,
-                       std::int64_t number_of_classes) {
-             return Loss{.type = type,
-                         .reduction = reduction,
-                         .weight = weight,
-                         .label_smoothing = label_smoothing,
-                         .epsilon = epsilon,
-                         .delta = delta,
-                         .number_of_classes = number_of_classes};
+                       std::int64_t number_of_classes, bool reduce_across_batch,
+                       bool divides_by_non_zero_weights) {
+             return Loss{
+                 .type = type,
+                 .reduction = reduction,
+                 .weight = weight,
+                 .label_smoothing = label_smoothing,
+                 .epsilon = epsilon,
+                 .delta = delta,
+                 .number_of_classes = number_of_classes,
+                 .reduce_across_batch = reduce_across_batch,
+                 .divides_by_non_zero_weights = divides_by_non_zero_weights};
            }),
            py::arg("type"), py::arg("reduction") = "none",
            py::arg("weight") = 1.0, py::arg("label_smoothing") = 0.0,
            py::arg("epsilon") = 1e-7, py::arg("delta") = 1.0,
-           whole("number_of_classes") = 1)
+           whole("number_of_classes") = 1,
+           py::arg("reduce_across_batch") = false,
+           py::arg("divides_by_non_zero_weights") = false)
       .def_readonly("type", &Loss::type)
       .def_readonly("reduction", &Loss::reduction)
       .def_readonly("weight", &Loss::weight)
@@ -134,6 +140,13 @@ void bind_loss_descriptor(py::module_& m) {
       .def_readonly("epsilon", &Loss::epsilon)
       .def_readonly("delta", &Loss::delta)
       .def_readonly("number_of_classes", &Loss::number_of_classes)
+      .def_readonly("reduce_across_batch", &Loss::reduce_across_batch,
+                    "The loss is one image for the whole batch; with mean it "
+                    "is divided by the number of images, too.")
+      .def_readonly("divides_by_non_zero_weights",
+                    &Loss::divides_by_non_zero_weights,
+                    "With sum: divided by the number of losses whose weight is "
+                    "not 0; 0 when there is none.")
       .def("__copy__", [](const Loss& self) { return Loss(self); });
 }
 
@@ -257,9 +270,10 @@ void bind_node_losses(py::module_& m) {
           "and of losses that sum over classes one per pixel. Exported.");
   bind_loss<nodes::ForwardLossNode>(
       m, "ForwardLossNode",
-      "The result is the loss, see LossNode.loss_image. Its gradient is that "
-      "of the prediction; the plural calls give only that too: labels have "
-      "none.");
+      "The result is the loss, see LossNode.loss_image. gradient_filter() is "
+      "that of the prediction; gradient_filters() gives those of the "
+      "prediction and the labels, none of the weights. training_graph() leaves "
+      "out the labels that runs are given.");
   SimpleNode<nodes::InitialGradientNode, FilterNode>::bind(
       m, "InitialGradientNode",
       "Ones of the size of `source`: the gradient of a loss by itself, which a "

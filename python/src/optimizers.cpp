@@ -76,7 +76,12 @@ void bind_base(py::module_& m) {
   optimizer.def_property_readonly("descriptor", &Optimizer::descriptor)
       .def_property("learning_rate", &Optimizer::learning_rate,
                     &Optimizer::set_learning_rate,
-                    "Takes effect at the next update that is enqueued.")
+                    "Of the next update that is enqueued. Setting it raises "
+                    "StateError while there is a schedule.")
+      .def_property("schedule", &Optimizer::schedule, &Optimizer::set_schedule,
+                    "The rate of the update with time step t is "
+                    "schedule.rate(t - 1); None: learning_rate is what it was "
+                    "set to, and can be set.")
       .def_property("applies_gradient_clipping",
                     &Optimizer::applies_gradient_clipping,
                     &Optimizer::set_applies_gradient_clipping,

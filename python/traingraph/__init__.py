@@ -23,7 +23,7 @@ and optimizer update: in one call, or phase by phase, asynchronously::
 
 from __future__ import annotations
 
-from . import errors, layers, losses, nodes, optimizers
+from . import _repr, errors, layers, losses, nodes, optimizers
 from ._core import (
     ActivationType,
     ArithmeticOperation,
@@ -57,6 +57,7 @@ from ._core import (
     RandomInitializerType,
     ReductionType,
     RegularizationType,
+    RestoreReport,
     SampleMode,
     SequenceDescriptor,
     SingleGateRNNDescriptor,
@@ -70,6 +71,7 @@ from ._core import (
     TrainingStyle,
     __version__,
     num_threads,
+    read_metadata,
     set_num_threads,
 )
 from ._insight import Profile, Report
@@ -77,6 +79,7 @@ from .errors import (
     DeviceError,
     DTypeError,
     Error,
+    FileError,
     InternalError,
     InvalidArgument,
     OutOfMemoryError,
@@ -98,6 +101,7 @@ __all__ = [
     "Error",
     "Execution",
     "ExecutionResult",
+    "FileError",
     "GRUDescriptor",
     "GradientClippingType",
     "Graph",
@@ -126,6 +130,7 @@ __all__ = [
     "ReductionType",
     "RegularizationType",
     "Report",
+    "RestoreReport",
     "SampleMode",
     "SequenceDescriptor",
     "ShapeError",
@@ -147,5 +152,8 @@ __all__ = [
     "nodes",
     "num_threads",
     "optimizers",
+    "read_metadata",
     "set_num_threads",
 ]
+
+_repr.install()

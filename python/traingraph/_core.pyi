@@ -171,10 +171,12 @@ __all__: list[str] = [
     "ReplicationPadding",
     "Reshape",
     "ReshapeNode",
+    "RestoreReport",
     "SELU",
     "SGD",
     "SampleMode",
     "Scatter",
+    "Schedule",
     "Selection",
     "SequenceDescriptor",
     "SiLU",
@@ -218,6 +220,7 @@ __all__: list[str] = [
     "YOLOLossDescriptor",
     "ZeroPadding",
     "num_threads",
+    "read_metadata",
     "set_num_threads",
     "summarized_dot_description",
 ]
@@ -670,6 +673,7 @@ class TensorOptimizerDeviceData:
     """
     Optimizer buffer of a parameter on a device: a handle that Tensor.optimizer_device_data gives and bind_optimizer_data() takes. Keeps the memory alive.
     """
+    def __repr__(self) -> str: ...
     @property
     def device(self) -> Device: ...
     @property
@@ -687,6 +691,7 @@ class TensorData:
         For memory that the library must not write.
         """
     def __init__(self, buffer: typing_extensions.Buffer) -> None: ...
+    def __repr__(self) -> str: ...
     @property
     def bytes(self) -> NDArray[Any]: ...
     @property
@@ -922,6 +927,7 @@ class TensorParameter:
         ]
         | None = None,
     ) -> None: ...
+    def __repr__(self) -> str: ...
     @property
     def is_updatable(self) -> bool:
         """
@@ -943,6 +949,7 @@ class Platform:
         """
     @staticmethod
     def set_rng_seed(seed: int) -> None: ...
+    def __repr__(self) -> str: ...
 
 class Layer:
     """
@@ -1010,6 +1017,7 @@ class ActivationDescriptor:
         b: float | None = None,
         c: float | None = None,
     ) -> None: ...
+    def __repr__(self) -> str: ...
     @property
     def a(self) -> float: ...
     @property
@@ -1593,6 +1601,7 @@ class PoolingDescriptor:
         *,
         ceil_mode: bool = False,
     ) -> None: ...
+    def __repr__(self) -> str: ...
     @property
     def ceil_mode(self) -> bool:
         """
@@ -1769,6 +1778,7 @@ class ConvolutionDescriptor:
         padding_policy: PaddingPolicy | str = "same",
         padding_sizes: collections.abc.Sequence[int] | int | None = None,
     ) -> None: ...
+    def __repr__(self) -> str: ...
     @property
     def convolution_type(self) -> ConvolutionType: ...
     @property
@@ -1924,6 +1934,7 @@ class MatMulDescriptor:
     def __init__(
         self, alpha: float = 1.0, transposes_x: bool = False, transposes_y: bool = False
     ) -> None: ...
+    def __repr__(self) -> str: ...
     @property
     def alpha(self) -> float: ...
     @property
@@ -2032,6 +2043,7 @@ class EmbeddingDescriptor:
         p_norm: float = 2.0,
         scales_gradient_by_frequency: bool = False,
     ) -> None: ...
+    def __repr__(self) -> str: ...
     @property
     def embedding_count(self) -> int: ...
     @property
@@ -2108,6 +2120,7 @@ class LSTMDescriptor:
         dropout: float = 0.0,
         result_mode: LSTMResultMode | str = "output",
     ) -> None: ...
+    def __repr__(self) -> str: ...
     @property
     def batch_first(self) -> bool:
         """
@@ -2337,6 +2350,7 @@ class MultiheadAttentionDescriptor:
         has_attention_biases: bool = False,
         adds_zero_attention: bool = False,
     ) -> None: ...
+    def __repr__(self) -> str: ...
     @property
     def adds_zero_attention(self) -> bool: ...
     @property
@@ -2590,6 +2604,7 @@ class LossDescriptor:
         delta: float = 1.0,
         ignore_index: int = -100,
     ) -> None: ...
+    def __repr__(self) -> str: ...
     @property
     def class_count(self) -> int: ...
     @property
@@ -2887,6 +2902,7 @@ class YOLOLossDescriptor:
         minimum_iou_for_object_presence: float = 0.7,
         maximum_iou_for_object_absence: float = 0.3,
     ) -> None: ...
+    def __repr__(self) -> str: ...
     @property
     def anchor_box_count(self) -> int: ...
     @property
@@ -2930,6 +2946,50 @@ class YOLOLoss(Loss):
     @property
     def yolo_loss_descriptor(self) -> YOLOLossDescriptor: ...
 
+class Schedule:
+    """
+    The learning rate as a function of n, the number of updates so far, and of nothing else: a run which is resumed goes on as it would have. Give it to optimizer.schedule. Each raises InvalidArgument for rates below 0 or not finite, and for no steps.
+    """
+    @staticmethod
+    def constant(rate: float) -> Schedule: ...
+    @staticmethod
+    def cosine(start: float, steps: int, end: float = 0.0) -> Schedule:
+        """
+        end + (start - end) (1 + cos(pi n / steps)) / 2, from n = steps on end.
+        """
+    @staticmethod
+    def exponential(
+        start: float, factor: float, steps: int = 1, staircase: bool = False
+    ) -> Schedule:
+        """
+        start factor^(n / steps); a staircase has whole powers only.
+        """
+    @staticmethod
+    def join(
+        schedules: collections.abc.Sequence[Schedule],
+        boundaries: collections.abc.Sequence[int],
+    ) -> Schedule:
+        """
+        The next one from its beginning whenever as many updates as a boundary says came before. Boundaries increase, one less than schedules.
+        """
+    @staticmethod
+    def linear(start: float, end: float, steps: int) -> Schedule:
+        """
+        start + (end - start) n / steps, from n = steps on end.
+        """
+    @staticmethod
+    def warm_up(then: Schedule, steps: int, start: float = 0.0) -> Schedule:
+        """
+        Linear from start to the first rate of then in so many steps, and then that one from its beginning.
+        """
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __repr__(self) -> str: ...
+    def rate(self, updates: int) -> float:
+        """
+        After so many updates.
+        """
+
 class OptimizerDescriptor:
     """
     A raw gradient, summed over the batch, is clipped when that is on, multiplied by gradient_rescale, and gets the derivative of the regularization added.
@@ -2948,6 +3008,7 @@ class OptimizerDescriptor:
         regularization_type: RegularizationType | str = "none",
         regularization_scale: float = 0.0,
     ) -> None: ...
+    def __repr__(self) -> str: ...
     @property
     def applies_gradient_clipping(self) -> bool: ...
     @property
@@ -2974,6 +3035,7 @@ class Optimizer:
     Hyper-parameters and the update rule they become.
     """
     def __copy__(self) -> Optimizer: ...
+    def __repr__(self) -> str: ...
     @property
     def applies_gradient_clipping(self) -> bool:
         """
@@ -3001,7 +3063,7 @@ class Optimizer:
     @property
     def learning_rate(self) -> float:
         """
-        Takes effect at the next update that is enqueued.
+        Of the next update that is enqueued. Setting it raises StateError while there is a schedule.
         """
     @learning_rate.setter
     def learning_rate(self, value: float) -> None: ...
@@ -3013,6 +3075,13 @@ class Optimizer:
     def regularization_scale(self) -> float: ...
     @property
     def regularization_type(self) -> RegularizationType: ...
+    @property
+    def schedule(self) -> Schedule | None:
+        """
+        The rate of the update with time step t is schedule.rate(t - 1); None: learning_rate is what it was set to, and can be set.
+        """
+    @schedule.setter
+    def schedule(self, arg1: Schedule | None) -> None: ...
     @property
     def slots(self) -> list[str]:
         """
@@ -3199,6 +3268,7 @@ class ExecutionResult:
     """
     What one execution returned. Arrays are read-only views that keep the result alive.
     """
+    def __repr__(self) -> str: ...
     def output(self, name: str) -> NDArray[Any]:
         """
         One output. Raises InvalidArgument listing the names.
@@ -3241,6 +3311,7 @@ class Execution:
     One enqueued piece of work: a future that can be waited for, awaited, or called back from. Dropping it is fine, the work runs all the same.
     """
     def __await__(self) -> collections.abc.Generator[Any, None, ExecutionResult]: ...
+    def __repr__(self) -> str: ...
     def add_done_callback(
         self, callback: collections.abc.Callable[[Execution], Any]
     ) -> None:
@@ -3282,6 +3353,7 @@ class GRUDescriptor:
         reset_gate_activation: ActivationType | str = "sigmoid",
         output_gate_activation: ActivationType | str = "tanh",
     ) -> None: ...
+    def __repr__(self) -> str: ...
     @property
     def bidirectional(self) -> bool: ...
     @property
@@ -3329,6 +3401,7 @@ class LSTMOpDescriptor:
         output_gate_activation: ActivationType | str = "sigmoid",
         activation: ActivationType | str = "tanh",
     ) -> None: ...
+    def __repr__(self) -> str: ...
     @property
     def activation(self) -> ActivationType:
         """
@@ -3375,6 +3448,7 @@ class SingleGateRNNDescriptor:
         training: bool = False,
         activation: ActivationType | str = "relu",
     ) -> None: ...
+    def __repr__(self) -> str: ...
     @property
     def activation(self) -> ActivationType: ...
     @property
@@ -3394,6 +3468,8 @@ class Graph:
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __init__(self) -> None: ...
+    def __repr__(self) -> str: ...
+    def _repr_html_(self) -> str: ...
     def accumulate_gradient(
         self,
         accumulator: Tensor,
@@ -3478,9 +3554,9 @@ class Graph:
         stream: int = 0,
         name: str = "",
         phase: str = "forward",
-    ) -> tuple[Tensor, Tensor]:
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """
-        Appends one `attention` op, which runs in `phase`: forward, gradient or update. Results: output log_sum. Raises ShapeError, DTypeError or InvalidArgument.
+        Appends one `attention` op, which runs in `phase`: forward, gradient or update. Results: output log_sum log_sum_rest. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def attention_gradient(
         self,
@@ -3494,6 +3570,7 @@ class Graph:
         attention_mask: Tensor | None = None,
         random_state: Tensor | None = None,
         log_sum_gradient: Tensor | None = None,
+        log_sum_rest: Tensor | None = None,
         *,
         head_count: int = 1,
         scale: float = 0.0,
@@ -4496,10 +4573,42 @@ class Graph:
         Graphviz text; dashed edges: stopped gradient.
         """
 
+class RestoreReport:
+    """
+    How a file or a mapping fits a graph; lists of names.
+    """
+    def __repr__(self) -> str: ...
+    @property
+    def fits(self) -> bool:
+        """
+        All lists are empty.
+        """
+    @property
+    def metadata(self) -> dict[str, str]:
+        """
+        The user's own, of a file.
+        """
+    @property
+    def mismatched(self) -> list[str]:
+        """
+        Of both, and different; each entry says how.
+        """
+    @property
+    def missing(self) -> list[str]:
+        """
+        Of the graph, and not given.
+        """
+    @property
+    def unexpected(self) -> list[str]:
+        """
+        Given, and not of the graph.
+        """
+
 class PlanMemory:
     """
     One plan's arena, in bytes.
     """
+    def __repr__(self) -> str: ...
     @property
     def arena_bytes(self) -> int:
         """
@@ -4534,7 +4643,9 @@ class MemoryReport:
     """
     Exact device bytes of a compiled graph, known before anything is allocated.
     """
+    def __repr__(self) -> str: ...
     def __str__(self) -> str: ...
+    def _repr_html_(self) -> str: ...
     def total_bytes(
         self, with_step: bool, with_phases: bool = False, with_inference: bool = False
     ) -> int:
@@ -4606,6 +4717,8 @@ class CompiledGraph(Graph):
     """
     What TrainingGraph and InferenceGraph share.
     """
+    def __repr__(self) -> str: ...
+    def _repr_html_(self) -> str: ...
     def add_inputs(
         self,
         inputs: collections.abc.Mapping[str, Tensor],
@@ -4652,6 +4765,25 @@ class CompiledGraph(Graph):
 
         device: "cpu", "gpu", "any" or a Device. debug_layers: results and gradients of layers with is_debugging_enabled are readable. link_graphs: will be joined by link(). compute_all_gradients: also those of inputs. reuses_memory=False: every buffer has its own bytes. poisons_memory: freed ranges are filled with NaN. max_gpu_ms: cuts GPU work into pieces of about that length (0: does not). verify: a second device that repeats every execution; DeviceError names the first tensor that differs by more than verify_tolerance times its largest magnitude. input_tensors(_data): inputs that never change. Raises UnsupportedError naming the layer, StateError, InvalidArgument, DeviceError.
         """
+    def fits(self, device_bytes: int, batch_size: int = 0) -> bool:
+        """
+        Are required_bytes(batch_size) at most device_bytes?
+        """
+    def largest_batch(self, device_bytes: int) -> int:
+        """
+        The largest batch size that fits, whatever the graph is compiled for; 0: none; none above 2**24 is looked for. The compiled one or none when the graph cannot follow another.
+        """
+    def load_state_dict(
+        self,
+        mapping: collections.abc.Mapping[
+            str, NDArray[Any] | TensorData | SupportsDLPack
+        ],
+        *,
+        strict: bool = True,
+    ) -> RestoreReport:
+        """
+        Gives parameters, statistics and, if any is there, the optimizer's buffers new values, by name. Steps and rates stay. Arrays, or what has __dlpack__. strict and result as in restore(). Raises InvalidArgument, ShapeError, DTypeError, StateError.
+        """
     def plan_description(self) -> str:
         """
         The plans as text: units in order with offsets and lifetimes.
@@ -4664,9 +4796,32 @@ class CompiledGraph(Graph):
         """
         What execute() will do: FLOPs, bytes, parameters, fusion, layouts and reorders by layer, and what lies where in memory. Prints as a table; report().rows suits pandas, report().svg() is the chart of memory. Runs nothing. Raises StateError before compile.
         """
+    def required_bytes(self, batch_size: int = 0) -> int:
+        """
+        Device bytes that this graph will have after a first execute() when it is compiled for batch_size, by its plan; 0: as it is compiled. Allocates nothing. Raises UnsupportedError when the graph cannot follow another batch size, ShapeError when there is no such memory, StateError before compile.
+        """
+    def restore(
+        self, path: str | os.PathLike[str], *, strict: bool = True
+    ) -> RestoreReport:
+        """
+        Continues from a file of save(), bit for bit; inference graphs take parameters and statistics alone. Nothing changes unless the file is sound and, when strict, fits: the error lists what does not. strict=False takes what fits. Returns a report with the file's metadata. Raises FileError, InvalidArgument, ShapeError, DTypeError, StateError.
+        """
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        metadata: collections.abc.Mapping[str, str] | None = None,
+    ) -> None:
+        """
+        Writes the state to one safetensors file: parameters, running statistics and, of a training graph, the optimizer's buffers and all else that the next step depends on. Between two steps of this graph and those linked with it; what separate phases have left for the next one is no state. Whatever happens, `path` is the old file or the new one. metadata: text of your own, read by restore() and read_metadata(). Raises StateError before compile, InvalidArgument, FileError.
+        """
     def save_trace(self, path: str | os.PathLike[str]) -> None:
         """
         profile() as a JSON trace for Perfetto or chrome://tracing.
+        """
+    def state_dict(self, *, with_optimizer: bool = False) -> dict[str, NDArray[Any]]:
+        """
+        Copies of parameters and running statistics by name, of one moment; with_optimizer: its buffers, too, as "<parameter>.<buffer>". Weights have the shapes of PyTorch's modules. Raises StateError before compile.
         """
     def synchronize(self) -> None:
         """
@@ -4898,6 +5053,7 @@ class NodePaddingPolicy:
         alignment: PaddingAlignment | str = "centered",
         remainder: PaddingRemainder | str = "bottom_right",
     ) -> None: ...
+    def __repr__(self) -> str: ...
     @property
     def alignment(self) -> PaddingAlignment: ...
     @property
@@ -4948,6 +5104,7 @@ class StateNode:
     def __copy__(self) -> StateNode: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
+    def __repr__(self) -> str: ...
     @property
     def export_from_graph(self) -> bool:
         """
@@ -5083,6 +5240,7 @@ class NodeConvolutionDescriptor:
         groups: int = 1,
         is_depthwise: bool = False,
     ) -> None: ...
+    def __repr__(self) -> str: ...
     @property
     def dilation_rates(self) -> tuple[int, int]: ...
     @property
@@ -5255,6 +5413,7 @@ class NeuronDescriptor:
         c: float = 0.0,
         prelu_data: ArrayLike | None = None,
     ) -> None: ...
+    def __repr__(self) -> str: ...
     @property
     def a(self) -> float: ...
     @property
@@ -5667,15 +5826,28 @@ class NodeLossDescriptor:
         epsilon: float = 1e-07,
         delta: float = 1.0,
         number_of_classes: int = 1,
+        reduce_across_batch: bool = False,
+        divides_by_non_zero_weights: bool = False,
     ) -> None: ...
+    def __repr__(self) -> str: ...
     @property
     def delta(self) -> float: ...
+    @property
+    def divides_by_non_zero_weights(self) -> bool:
+        """
+        With sum: divided by the number of losses whose weight is not 0; 0 when there is none.
+        """
     @property
     def epsilon(self) -> float: ...
     @property
     def label_smoothing(self) -> float: ...
     @property
     def number_of_classes(self) -> int: ...
+    @property
+    def reduce_across_batch(self) -> bool:
+        """
+        The loss is one image for the whole batch; with mean it is divided by the number of images, too.
+        """
     @property
     def reduction(self) -> ReductionType: ...
     @property
@@ -5704,7 +5876,7 @@ class LossNode(FilterNode):
 
 class ForwardLossNode(FilterNode):
     """
-    The result is the loss, see LossNode.loss_image. Its gradient is that of the prediction; the plural calls give only that too: labels have none.
+    The result is the loss, see LossNode.loss_image. gradient_filter() is that of the prediction; gradient_filters() gives those of the prediction and the labels, none of the weights. training_graph() leaves out the labels that runs are given.
     """
     def __init__(
         self,
@@ -5728,7 +5900,7 @@ class NodeGraph:
 
     A run computes all images, then each data source with training style "gpu" has its weights updated on the device, and each with "cpu" by its update(), by gradients that are sums over the batch. The next run has the new weights. Runs are in the order of calls, which may come from any thread.
 
-    batch_size: the most images of a run. results_are_needed, by result image: what only an image that is not needed depends on is left out, updates of weights stay. Raises InvalidArgument for images without a source, two of one handle, and data sources that have no weights or no way to be updated, UnsupportedError naming the node, DeviceError, and what data sources raise.
+    batch_size: the most images of a run. results_are_needed, by result image: what only an image that is not needed depends on is left out, updates of weights stay. uses_mpsnn: on Metal, MPSNN runs the filters that it has; False: MPSGraph runs all, as ops; other devices have one way. Raises InvalidArgument for images without a source, two of one handle, and data sources that have no weights or no way to be updated, UnsupportedError naming the node, DeviceError, and what data sources raise.
     """
     def __init__(
         self,
@@ -5737,7 +5909,9 @@ class NodeGraph:
         *,
         batch_size: int = 1,
         results_are_needed: collections.abc.Sequence[bool] | None = None,
+        uses_mpsnn: bool = True,
     ) -> None: ...
+    def __repr__(self) -> str: ...
     def execute(
         self,
         source_images: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
@@ -5785,6 +5959,11 @@ class NodeGraph:
 def num_threads() -> int:
     """
     Threads of the device "cpu". At first OMP_NUM_THREADS where that is set, else the processors of the affinity mask, or as many as the CPU quota of the container pays for, whichever is less.
+    """
+
+def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
+    """
+    The user's metadata of a checkpoint, or of any safetensors file. Raises FileError.
     """
 
 def set_num_threads(count: int) -> None:

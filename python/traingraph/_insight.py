@@ -7,6 +7,7 @@ pandas, text, and Chrome's trace format. The chart is in ``_memory_chart``.
 
 from __future__ import annotations
 
+import html
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -203,6 +204,9 @@ class Profile(_Tables):
             title += f"; limits {self.peak_flops / 1e9:.0f} GFLOP/s, "
             title += f"{self.peak_bandwidth / 1e9:.1f} GB/s"
         return f"{title}\n{_table(columns)}{_fused_groups(self.rows)}"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
 
     def trace(self) -> dict[str, Any]:
         """Returns Chrome's trace: a track per phase, an event per unit."""

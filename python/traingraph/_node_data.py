@@ -59,6 +59,9 @@ class ConvolutionData:
         self.optimizer = optimizer
         self.label = label
 
+    def __repr__(self) -> str:
+        return _repr(self.label, f"weights {self.weights.shape}", self)
+
 
 class NormalizationData:
     """A data source of arrays, for batch, instance and group normalization.
@@ -96,6 +99,15 @@ class NormalizationData:
         self.momentum = momentum
         self.optimizer = optimizer
         self.label = label
+
+    def __repr__(self) -> str:
+        return _repr(self.label, f"{self.feature_channels} channels", self)
+
+
+def _repr(label: str, what: str, data: ConvolutionData | NormalizationData) -> str:
+    optimizer = "" if data.optimizer is None else f", {data.optimizer!r}"
+    quoted = f'"{label}", ' if label else ""
+    return f"<{type(data).__name__} {quoted}{what}{optimizer}>"
 
 
 def _array(op: str, name: str, values: ArrayLike) -> NDArray[Any]:

@@ -11,6 +11,7 @@ __all__ = [
     "DTypeError",
     "DeviceError",
     "Error",
+    "FileError",
     "InternalError",
     "InvalidArgument",
     "OutOfMemoryError",
@@ -81,6 +82,10 @@ class OutOfMemoryError(Error, MemoryError):
 
 class DeviceError(Error, RuntimeError):
     """The device failed while running, or is not available."""
+
+
+class FileError(Error, OSError):
+    """A file cannot be read or written, or is not what it should be."""
 
 
 class InternalError(Error, RuntimeError):

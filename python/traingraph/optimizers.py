@@ -10,6 +10,7 @@ from ._core import (
     Optimizer,
     OptimizerDescriptor,
     RMSProp,
+    Schedule,
 )
 
 __all__ = [
@@ -19,4 +20,5 @@ __all__ = [
     "Optimizer",
     "OptimizerDescriptor",
     "RMSProp",
+    "Schedule",
 ]

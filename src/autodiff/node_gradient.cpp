@@ -111,7 +111,8 @@ void differentiate_node(Program& program, const NodeGradientRequest& request,
                   .hint = "Stop the gradient at one of its results, or compute "
                           "it from other ops."});
   }
-  const Positioned positioned(program, {request.phase, node.layer, node.name});
+  const Positioned positioned(
+      program, {request.phase, node.layer, node.name, program.position.filter});
   NodeContext context(program, node, request, add);
   node.op->gradient_rule(context);
 }

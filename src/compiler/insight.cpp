@@ -169,6 +169,7 @@ void UnitTable::describe(const Unit& unit, UnitSpan& span) {
   span.phase = name_of(unit.phase);
   span.is_reorder = unit.is_reorder;
   span.layout = unit.layout;
+  span.image_copies = unit.image_copies;
   for (NodeId id : unit.nodes) {
     const Node& node = program_.node(id);
     span.rows.push_back(row_of(id));

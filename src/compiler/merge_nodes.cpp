@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "graph/image_filter.h"
 #include "graph/op_def.h"
 #include "graph/tensor_state.h"
 #include "layers/layer_builder.h"
@@ -72,14 +73,18 @@ class Merger {
     local_.assign(source.program.values().size(), kNoValue);
     stream_of_.clear();
     const int first_record = static_cast<int>(into_.records.size());
+    const auto& filters = program().filters;
+    const int first_filter =
+        filters ? static_cast<int>(filters->filters.size()) : 0;
     for (const LayerRecord& record : source.records) {
       into_.records.push_back(record);
     }
     for (const Node& node : source.program.nodes()) {
-      merge_node(source, node, first_record);
+      merge_node(source, node, first_record, first_filter);
       if (node.phase != Phase::Forward) continue;
       last_result_ = local_[first_result(source, node)];
     }
+    append_filters(source.program, local_, program());
   }
 
   /// The layer's first result when the node belongs to a layer and it is known
@@ -95,8 +100,8 @@ class Merger {
     return node.outputs.front();
   }
 
-  void merge_node(const GraphState& source, const Node& node,
-                  int first_record) {
+  void merge_node(const GraphState& source, const Node& node, int first_record,
+                  int first_filter) {
     std::vector<ValueId> inputs;
     for (ValueId input : node.inputs) {
       inputs.push_back(input == kNoValue ? kNoValue : import(source, input));
@@ -104,7 +109,9 @@ class Merger {
     Attributes attrs = node.attrs;
     give_stream(attrs, node, inputs);
     const int layer = node.layer < 0 ? -1 : node.layer + first_record;
-    program().position = {node.phase, layer, node.name};
+    const bool is_filters = source.program.filters && node.filter >= 0;
+    const int filter = is_filters ? node.filter + first_filter : -1;
+    program().position = {node.phase, layer, node.name, filter};
     const auto outputs = program().append(node.op->kind, std::move(attrs),
                                           std::move(inputs), node.name);
     for (std::size_t i = 0; i < outputs.size(); ++i) {

@@ -58,6 +58,9 @@ struct Unit {
   std::unique_ptr<UnitCode> code;
   bool is_reorder = false;  // only changes a layout; counted in the report
   std::string layout;       // of the first result, for people; empty: not known
+  /// Tensors that are copied to images or back, since the neighbours run on
+  /// another engine of the device.
+  int image_copies = 0;
 };
 
 /// Whatever a target wants to find again when the program is bound.

@@ -242,7 +242,8 @@ std::vector<ValueId> Program::append(OpKind kind, Attributes attrs,
             .outputs = {},
             .phase = position.phase,
             .layer = position.layer,
-            .name = name.empty() ? std::string(op.name) : std::move(name)};
+            .name = name.empty() ? std::string(op.name) : std::move(name),
+            .filter = position.filter};
   node.attrs = std::move(attrs);
   std::vector<Value> values;
   for (const auto& result : results) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 
 namespace traingraph {
 
+struct ImageFilters;  // image_filter.h
 struct OpDef;
 
 using ValueId = std::int32_t;
@@ -59,6 +61,8 @@ struct Node {
   int layer = -1;
   /// For messages, pictures and profiles: the layer's label, or the op's name.
   std::string name;
+  /// Index into Program::filters, when there are any; -1: of no filter node.
+  int filter = -1;
 };
 
 class Program {
@@ -87,13 +91,18 @@ class Program {
   const TensorDescriptor& desc(ValueId id) const { return values_[id].desc; }
   const Shape& shape(ValueId id) const { return values_[id].desc.shape; }
 
-  /// Nodes appended from now on get this phase, layer and default name.
+  /// Nodes appended from now on get this phase, layer, default name and filter.
   struct Position {
     Phase phase = Phase::Forward;
     int layer = -1;
     std::string name;
+    int filter = -1;
   };
   Position position;
+
+  /// What the nodes were made for, when they were made for filter nodes; copies
+  /// of the program share it. Null: no node has a filter.
+  std::shared_ptr<const ImageFilters> filters;
 
   /// Replaces the node list; `order` names the nodes to keep, in a new
   /// topological order. Values keep their ids.

@@ -37,6 +37,15 @@ ValueId GraphState::value(const Tensor& tensor, Role role_when_new) {
   return found->second;
 }
 
+ValueId GraphState::supplied_random_state() {
+  if (random_state == kNoValue) {
+    random_state = program.add_value(
+        Role::Input, {.shape = {4}, .data_type = DataType::Int32},
+        "random_state");
+  }
+  return random_state;
+}
+
 void GraphState::name_value(ValueId value, const Tensor& tensor) {
   program.value(value).tensor = static_cast<TensorIndex>(tensors.size());
   tensors.push_back(tensor);

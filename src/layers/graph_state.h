@@ -43,7 +43,7 @@ struct GraphState {
   std::vector<Tensor> tensors;
   /// tensor_id -> value.
   std::unordered_map<std::uint64_t, ValueId> value_of;
-  /// The words that LayerBuilder::random_state supplies; kNoValue: none asked.
+  /// What supplied_random_state() gave; kNoValue: none asked.
   ValueId random_state = kNoValue;
   std::int64_t num_random_streams = 0;
   /// Inputs that became Variables because a layer has them as parameters.
@@ -66,6 +66,10 @@ struct GraphState {
   /// parameter) the first time the tensor is seen.
   /// An Input that is asked for as a Variable becomes one.
   ValueId value(const Tensor& tensor, Role role_when_new = Role::Input);
+  /// The 4 random words every execution supplies (seed and step).
+  ValueId supplied_random_state();
+  /// Numbers the random streams: 0, 1, 2 ...
+  std::int64_t next_random_stream() { return num_random_streams++; }
   /// Makes `tensor` the one of a value.
   void name_value(ValueId value, const Tensor& tensor);
   /// `name`, or "name:2" and so on when a result has that label already.

@@ -85,19 +85,6 @@ ValueId LayerBuilder::statistic(const Tensor& tensor, const Shape& shape,
   return value;
 }
 
-ValueId LayerBuilder::random_state() {
-  if (graph_.random_state == kNoValue) {
-    graph_.random_state = graph_.program.add_value(
-        Role::Input, {.shape = {4}, .data_type = DataType::Int32},
-        "random_state");
-  }
-  return graph_.random_state;
-}
-
-std::int64_t LayerBuilder::next_random_stream() {
-  return graph_.num_random_streams++;
-}
-
 ValueId LayerBuilder::append(OpKind op, Attributes attrs,
                              std::vector<ValueId> inputs) {
   return graph_.program.append_one(op, std::move(attrs), std::move(inputs),

@@ -32,9 +32,9 @@ class LayerBuilder {
   /// be a reshaped copy, so the graph knows it in the op's shape.
   ValueId statistic(const Tensor& tensor, const Shape& shape, const char* what);
   /// The 4 random words every execution supplies (seed and step).
-  ValueId random_state();
+  ValueId random_state() { return graph_.supplied_random_state(); }
   /// Numbers the random streams of a graph: 0, 1, 2 ...
-  std::int64_t next_random_stream();
+  std::int64_t next_random_stream() { return graph_.next_random_stream(); }
 
   ValueId append(OpKind op, Attributes attrs, std::vector<ValueId> inputs);
   std::vector<ValueId> append_all(OpKind op, Attributes attrs,

@@ -9,30 +9,33 @@
 #include "ops/rnn_gates.h"
 
 namespace traingraph {
-namespace {
-
-constexpr const char* kOp = "LSTM";
-
-}  // namespace
 
 void LSTMDescriptor::validate() const {
-  require_positive(kOp, "input_size", input_size);
-  require_positive(kOp, "hidden_size", hidden_size);
-  require_option(layer_count >= 1 && layer_count <= kMostLayers, kOp,
-                 "layer_count", "1 to " + std::to_string(kMostLayers),
-                 std::to_string(layer_count));
-  require_option(dropout >= 0 && dropout < 1, kOp, "dropout", "in [0, 1)",
-                 format_value(dropout));
-  require_option(dropout == 0 || layer_count > 1, kOp, "dropout",
-                 "0 with one layer: it is between layers",
-                 format_value(dropout));
-  require_option(to_string(result_mode) != "?", kOp, "result_mode",
-                 "a case of LSTMResultMode",
-                 std::to_string(static_cast<int>(result_mode)));
+  layers::validate(*this, "LSTMDescriptor");
 }
 
 namespace layers {
+
+void validate(const LSTMDescriptor& d, const char* op) {
+  require_positive(op, "input_size", d.input_size);
+  require_positive(op, "hidden_size", d.hidden_size);
+  require_option(
+      d.layer_count >= 1 && d.layer_count <= LSTMDescriptor::kMostLayers, op,
+      "layer_count", "1 to " + std::to_string(LSTMDescriptor::kMostLayers),
+      std::to_string(d.layer_count));
+  require_option(d.dropout >= 0 && d.dropout < 1, op, "dropout", "in [0, 1)",
+                 format_value(d.dropout));
+  require_option(d.dropout == 0 || d.layer_count > 1, op, "dropout",
+                 "0 with one layer: it is between layers",
+                 format_value(d.dropout));
+  require_option(to_string(d.result_mode) != "?", op, "result_mode",
+                 "a case of LSTMResultMode",
+                 std::to_string(static_cast<int>(d.result_mode)));
+}
+
 namespace {
+
+constexpr const char* kOp = "LSTM";
 
 void require_tensor(const Kind& kind, const Tensor& tensor,
                     const Shape& shape) {
@@ -102,7 +105,7 @@ LSTM::LSTM(LSTMDescriptor descriptor, LSTMOptions options)
       gate_activations_(std::move(options.gate_activations)),
       output_result_activation_(options.output_result_activation.value_or(
           ActivationDescriptor(ActivationType::Tanh))) {
-  descriptor_.validate();
+  validate(descriptor_, kOp);
   if (gate_activations_.empty()) gate_activations_ = default_activations();
   require_option(gate_activations_.size() == kNumLstmGates, kOp,
                  "gate_activations", "four: input, forget, cell, output",

@@ -8,9 +8,10 @@ namespace traingraph::layers {
 namespace {
 
 LstmAttrs attributes_of(const std::vector<ActivationDescriptor>& gates,
-                        const ActivationDescriptor& cell, bool reverse) {
+                        const ActivationDescriptor& cell, bool reverse,
+                        bool has_peephole) {
   return {.reverse = reverse,
-          .output_peephole_reads_new_cell = true,
+          .output_peephole_reads_new_cell = has_peephole,
           .input_gate_activation = gates[kInputGate].activation_type,
           .input_gate_a = gates[kInputGate].a,
           .input_gate_b = gates[kInputGate].b,
@@ -46,14 +47,15 @@ class Lowering : public RecurrentStack {
     const ValueId x = product(
         step.x, parameter(kInputWeights, layer_.input_weights_parameters()),
         parameter(kBiases, layer_.biases_parameters()));
+    const ValueId peephole =
+        parameter(kPeepholeWeights, layer_.peephole_weights_parameters());
     const auto results = builder().append_all(
         OpKind::LstmSteps,
         attributes_of(layer_.gate_activations(),
-                      layer_.output_result_activation(), step.is_reverse),
+                      layer_.output_result_activation(), step.is_reverse,
+                      peephole != kNoValue),
         {x, parameter(kHiddenWeights, layer_.hidden_weights_parameters()),
-         step.states[0], step.states[1],
-         parameter(kPeepholeWeights, layer_.peephole_weights_parameters()),
-         kNoValue, lengths()});
+         step.states[0], step.states[1], peephole, kNoValue, lengths()});
     return {results[0], results[3], results[4]};
   }
 

@@ -8,6 +8,9 @@
 
 namespace traingraph::layers {
 
+/// Throws InvalidArgument with the class that was given the descriptor as op.
+void validate(const LSTMDescriptor& descriptor, const char* op);
+
 inline std::int64_t num_sets(const LSTMDescriptor& d) {
   return d.layer_count * d.num_directions();
 }

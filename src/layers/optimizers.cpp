@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "layers/validate.h"
+#include "traingraph/error.h"
 
 namespace traingraph {
 namespace {
@@ -137,11 +138,37 @@ Optimizer::Optimizer(const Optimizer& other)
     : descriptor_(other.descriptor_),
       learning_rate_(other.learning_rate_.load()),
       clips_(other.clips_.load()),
-      time_step_(other.time_step_.load()) {}
+      time_step_(other.time_step_.load()) {
+  set_schedule(other.schedule());
+}
 
 void Optimizer::set_learning_rate(float rate) {
   require_rate("Optimizer", rate);
+  if (is_scheduled_) {
+    throw StateError({.op = "learning_rate",
+                      .node = {},
+                      .what = "the optimizer has a schedule",
+                      .expected = "no schedule",
+                      .got = schedule().value().to_string(),
+                      .hint = "Set another schedule, or none first."});
+  }
   learning_rate_ = rate;
+}
+
+std::optional<Schedule> Optimizer::schedule() const {
+  const std::scoped_lock lock(mutex_);
+  return schedule_;
+}
+
+void Optimizer::set_schedule(std::optional<Schedule> schedule) {
+  const std::scoped_lock lock(mutex_);
+  schedule_ = std::move(schedule);
+  is_scheduled_ = schedule_.has_value();
+}
+
+float Optimizer::scheduled_rate() const {
+  const std::scoped_lock lock(mutex_);
+  return schedule_ ? schedule_->rate(time_step_ - 1) : learning_rate_.load();
 }
 
 void Optimizer::set_time_step(std::uint64_t step) {

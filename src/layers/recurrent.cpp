@@ -82,7 +82,7 @@ Recurrent::Recurrent(const char* class_name, const LSTMDescriptor& descriptor,
       descriptor_(descriptor),
       op_(op),
       attributes_(attributes) {
-  descriptor_.validate();
+  validate(descriptor_, class_name);
 }
 
 std::int64_t Recurrent::num_gates() const {

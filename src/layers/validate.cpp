@@ -48,8 +48,9 @@ void require_not_negative(const char* op, const char* field,
 
 void require_kernel(const char* op, const Pair& kernel_sizes) {
   require_option(kernel_sizes != Pair{}, op, "kernel_sizes",
-                 "the size of the window", "none",
-                 "Give kernel_sizes, or kernel_size.");
+                 "the size of the window", format_value(kernel_sizes),
+                 "Give kernel_sizes, or kernel_size, of at least 1; zeros are "
+                 "what a descriptor has without them.");
   require_positive(op, "kernel_sizes", kernel_sizes);
 }
 

@@ -54,6 +54,9 @@ class ArithmeticState : public FilterState {
   const char* no_gradient() const override {
     return "Multiply by a PowerNode of c = -1, which has one.";
   }
+  FilterAttributes attributes(const NodeProgram&) const override {
+    return ArithmeticFilter{.operation = operation_, .options = options_};
+  }
 
   ValueId lower(FilterBuilder& b) const override {
     const ValueId x = operand(b, 0, options_.primary_strides);
@@ -107,6 +110,10 @@ struct SoftMaxState : FilterState {
   SoftMaxState(const char* class_name, const ImageNode& source,
                SoftmaxOperation operation)
       : FilterState(class_name, {source}), operation(operation) {}
+  FilterAttributes attributes(const NodeProgram&) const override {
+    return SoftMaxFilter{.is_logarithm =
+                             operation == SoftmaxOperation::LogSoftmax};
+  }
   ValueId lower(FilterBuilder& b) const override {
     return b.append(OpKind::Softmax, SoftmaxAttrs{.operation = operation},
                     {b.source()});
@@ -123,6 +130,9 @@ class DropoutState : public FilterState {
                    "in (0, 1)", format_value(keep),
                    "Leave the node out to keep everything.");
     require_strides("DropoutNode", "mask_strides", options.mask_strides);
+  }
+  FilterAttributes attributes(const NodeProgram&) const override {
+    return DropoutFilter{options_};
   }
   ValueId lower(FilterBuilder& b) const override {
     const ValueId x = b.source();

@@ -36,6 +36,8 @@ class NodeCompiler {
       nodes_.add(*filter,
                  labels_.emplace(filter, free_label(*filter)).first->second);
     }
+    const bool is_gpu = device.actual_device_type() == DeviceType::GPU;
+    if (is_gpu && options_.uses_mpsnn) nodes_.name_filters();
     take_sources();
     sum_parameter_gradients();
     auto compiled = std::make_shared<CompiledNodes>(
@@ -79,7 +81,7 @@ class NodeCompiler {
       const auto* trainable = dynamic_cast<const TrainableState*>(filter);
       if (trainable != nullptr) take_source(*trainable);
     }
-    for (WeightSource& source : sources_) load_weights_first(source);
+    for (WeightSource& source : sources_) load_weights(source);
   }
 
   static const void* key_of(const TrainableState& filter) {

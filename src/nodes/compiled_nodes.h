@@ -2,6 +2,7 @@
 // What a nodes::Graph points to.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -48,13 +49,12 @@ struct CompiledNodes {
   bool updates_on_host() const;
 };
 
-/// Gives the tensors the values of their data source. Throws InvalidArgument
-/// and ShapeError naming it.
-void load_weights(const WeightSource& source);
-/// The same of what update() changed: running statistics are the device's.
-void load_updated_weights(const WeightSource& source);
-/// All, and notes which values there are.
-void load_weights_first(WeightSource& source);
+/// What update() changed: running statistics are the device's.
+enum class LoadedRoles : std::uint8_t { All, Updated };
+
+/// Gives the tensors the values of their data source; the first time it notes
+/// which values there are. Throws InvalidArgument and ShapeError naming it.
+void load_weights(WeightSource& source, LoadedRoles roles = LoadedRoles::All);
 
 std::shared_ptr<CompiledNodes> compile_nodes(
     const Device& device, const std::vector<ImageNode>& result_images,

@@ -50,6 +50,9 @@ struct CrossChannelState : FilterState {
     require_options("CrossChannelNormalizationNode", options.kernel_size,
                     options.alpha, options.beta, options.delta);
   }
+  FilterAttributes attributes(const NodeProgram&) const override {
+    return CrossChannelNormalizationFilter{options};
+  }
   ValueId lower(FilterBuilder& b) const override {
     const ValueId x = b.source();
     const Shape shape = b.shape(x);
@@ -72,6 +75,9 @@ struct SpatialState : FilterState {
       : FilterState("SpatialNormalizationNode", {source}), options(options) {
     require_options("SpatialNormalizationNode", options.kernel_size,
                     options.alpha, options.beta, options.delta);
+  }
+  FilterAttributes attributes(const NodeProgram&) const override {
+    return SpatialNormalizationFilter{options};
   }
   ValueId lower(FilterBuilder& b) const override {
     const ValueId x = b.source();
@@ -96,6 +102,9 @@ struct LocalContrastState : FilterState {
     require_finite(op, "p0", options.p0);
     require_finite(op, "pm", options.pm);
     require_finite(op, "ps", options.ps);
+  }
+  FilterAttributes attributes(const NodeProgram&) const override {
+    return LocalContrastNormalizationFilter{options};
   }
   /// Of the differences d from the mean of each image and channel, since mean
   /// squares less squared means lose the digits of a large mean:

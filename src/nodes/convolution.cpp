@@ -63,6 +63,12 @@ class ConvolutionState : public TrainableState {
          .hint = {}});
   }
 
+  FilterAttributes attributes(const NodeProgram&) const override {
+    return ConvolutionFilter{
+        .descriptor = descriptor_,
+        .padding = padding_,
+        .is_fully_connected = class_name == "FullyConnectedNode"};
+  }
   const ConvolutionDescriptor& descriptor() const { return descriptor_; }
   const PaddingPolicy& padding() const { return padding_; }
 
@@ -126,6 +132,12 @@ class TransposeState : public ConvolutionState {
                    "that of " + name_of(*inverse_));
   }
 
+  FilterAttributes attributes(const NodeProgram& program) const override {
+    return ConvolutionTransposeFilter{
+        .descriptor = descriptor(),
+        .padding = padding(),
+        .inverse = inverse_ ? program.index_of(*inverse_) : -1};
+  }
   ValueId lower(FilterBuilder& b) const override {
     const auto& d = descriptor();
     const Shape shape = b.shape(b.source());

@@ -7,6 +7,16 @@
 #include "layers/layer_builder.h"
 
 namespace traingraph::nodes {
+namespace {
+
+/// What profiles and reports know of a filter.
+class FilterLayer : public Layer {
+ public:
+  explicit FilterLayer(const std::string& class_name) : Layer(class_name) {}
+  void lower(LayerBuilder&) const override {}  // its ops are there already
+};
+
+}  // namespace
 
 ValueId NodeProgram::value(const ImageState& image) {
   const auto known = value_of_.find(&image);
@@ -24,10 +34,25 @@ void NodeProgram::set_value(const ImageState& image, ValueId value) {
   value_of_[&image] = value;
 }
 
+int NodeProgram::layer_of(const FilterState& filter, const std::string& label) {
+  if (filter.forward() != nullptr) return layers_.at(filter.forward());
+  GraphState& state = *graph_.state();
+  const auto layer = static_cast<int>(state.records.size());
+  LayerRecord record;
+  record.layer = std::make_shared<FilterLayer>(filter.class_name);
+  record.name = label;
+  state.add_record(std::move(record));
+  return layers_.emplace(&filter, layer).first->second;
+}
+
 void NodeProgram::add(const FilterState& filter, const std::string& label) {
   LoweredFilter& lowered = lowered_[&filter];
   Program::Position& position = program().position;
-  position = {.phase = Phase::Forward, .layer = -1, .name = label};
+  lowered.index = static_cast<int>(filters_.filters.size());
+  position = {.phase = Phase::Forward,
+              .layer = layer_of(filter, label),
+              .name = label,
+              .filter = lowered.index};
   for (const ImageNode& source : filter.sources) {
     const ValueId read = value(*source.state());
     const NodeId producer = program().value(read).producer;
@@ -36,6 +61,7 @@ void NodeProgram::add(const FilterState& filter, const std::string& label) {
     }
     lowered.sources.push_back(read);
   }
+  const std::vector<ValueId> images = lowered.sources;
   FilterBuilder builder(*this, filter, label, lowered);
   // Two sources that are one image have gradients of their own.
   for (std::size_t i = 1; i < lowered.sources.size(); ++i) {
@@ -54,6 +80,20 @@ void NodeProgram::add(const FilterState& filter, const std::string& label) {
   }
   lowered.end = static_cast<NodeId>(program().nodes().size());
   set_value(filter.result, lowered.result);
+  const ImageState* const loss = filter.loss_image();
+  filters_.filters.push_back(
+      {.attrs = filter.attributes(*this),
+       .class_name = filter.class_name,
+       .label = label,
+       .sources = images,
+       .result = lowered.result,
+       .loss = loss == nullptr ? kNoValue : value(*loss),
+       .parameters = lowered.variables,
+       .parameter_gradients = lowered.parameter_gradients});
+}
+
+void NodeProgram::name_filters() {
+  program().filters = std::make_shared<const ImageFilters>(std::move(filters_));
 }
 
 Tensor NodeProgram::parameter(const void* data_source, const std::string& role,
@@ -93,6 +133,7 @@ ValueId FilterBuilder::parameter(const void* data_source, const char* role,
   const Tensor tensor = nodes_.parameter(data_source, role, shape, label_);
   const ValueId value = nodes_.graph().state()->value(tensor, Role::Variable);
   lowered_.parameters.emplace_back(role, value);
+  lowered_.variables.emplace_back(role, value);
   return value;
 }
 
@@ -113,17 +154,11 @@ void FilterBuilder::add_parameter_gradients(
 }
 
 ValueId FilterBuilder::random_state() {
-  traingraph::GraphState& state = *nodes_.graph().state();
-  if (state.random_state == kNoValue) {
-    state.random_state = state.program.add_value(
-        Role::Input, {.shape = {4}, .data_type = DataType::Int32},
-        "random_state");
-  }
-  return state.random_state;
+  return nodes_.graph().state()->supplied_random_state();
 }
 
 std::int64_t FilterBuilder::next_random_stream() {
-  return nodes_.graph().state()->num_random_streams++;
+  return nodes_.graph().state()->next_random_stream();
 }
 
 ValueId FilterBuilder::binary(ArithmeticOperation operation, ValueId x,

@@ -20,10 +20,11 @@ struct LoweredFilter {
   std::vector<ValueId> sources;
   ValueId result = kNoValue;
   NodeId first = 0, end = 0;
-  /// What a data source trains, as the ops read it.
-  std::vector<std::pair<std::string, ValueId>> parameters;
+  /// All that the data source has, and what of it is trained.
+  ImageFilter::ByRole variables, parameters;
   /// Of gradient filters: gradients of the filter's parameters, by role.
-  std::vector<std::pair<std::string, ValueId>> parameter_gradients;
+  ImageFilter::ByRole parameter_gradients;
+  int index = -1;  // in the program's filters
 };
 
 class NodeProgram {
@@ -41,6 +42,13 @@ class NodeProgram {
   const LoweredFilter& lowered(const FilterState& filter) const {
     return lowered_.at(&filter);
   }
+  /// In the program's filters; -1: not here.
+  int index_of(const FilterState& filter) const {
+    const auto found = lowered_.find(&filter);
+    return found == lowered_.end() ? -1 : found->second.index;
+  }
+  /// Tells the program which filters its ops were made for.
+  void name_filters();
   bool is_differentiated(const FilterState& filter) const {
     return differentiated_.contains(&filter);
   }
@@ -59,12 +67,17 @@ class NodeProgram {
   const std::vector<const ImageState*>& inputs() const { return inputs_; }
 
  private:
+  /// Node::layer of a filter's ops; a gradient filter has that of its filter.
+  int layer_of(const FilterState& filter, const std::string& label);
+
   traingraph::Graph graph_;
   std::int64_t batch_;
   std::unordered_set<const FilterState*> differentiated_;
   std::vector<const ImageState*> inputs_;
   std::unordered_map<const ImageState*, ValueId> value_of_;
   std::unordered_map<const FilterState*, LoweredFilter> lowered_;
+  std::unordered_map<const FilterState*, int> layers_;
+  ImageFilters filters_;
   std::map<std::pair<const void*, std::string>, Tensor> parameters_;
 };
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/image_filter.h"
 #include "graph/program.h"
 #include "traingraph/nodes/data_source.h"
 #include "traingraph/nodes/filters.h"
@@ -17,6 +18,7 @@
 namespace traingraph::nodes {
 
 class FilterBuilder;
+class NodeProgram;
 
 struct ImageState {
   std::string handle;
@@ -29,7 +31,13 @@ struct ImageState {
 };
 
 /// How the gradient nodes of a filter are obtained.
-enum class GradientForm : std::uint8_t { None, OneSource, EachSource };
+enum class GradientForm : std::uint8_t {
+  None,
+  OneSource,
+  EachSource,
+  /// Of the first source; the plural calls give that of the second, too.
+  PredictionAndLabels
+};
 
 struct FilterState : std::enable_shared_from_this<FilterState> {
   FilterState(std::string class_name, std::vector<ImageNode> sources);
@@ -57,6 +65,10 @@ struct FilterState : std::enable_shared_from_this<FilterState> {
 
   /// All that it makes.
   virtual std::vector<ImageState*> images() { return {&result}; }
+  /// What it is, for engines that run filters; `program` has its sources.
+  virtual FilterAttributes attributes(const NodeProgram& program) const = 0;
+  /// Of a loss that is an image beside the result.
+  virtual const ImageState* loss_image() const { return nullptr; }
   /// Appends the ops and returns the result.
   virtual ValueId lower(FilterBuilder& builder) const = 0;
   /// The gradient of source `index`, given that of the result.

@@ -31,6 +31,10 @@ GradientState::GradientState(std::shared_ptr<FilterState> of, int index,
                     .hint = {}});
 }
 
+FilterAttributes GradientState::attributes(const NodeProgram& program) const {
+  return GradientFilter{.of = program.index_of(*of_), .source = index_};
+}
+
 ValueId GradientState::lower(FilterBuilder& builder) const {
   builder.set_phase(Phase::Gradient);
   const ValueId gradient =

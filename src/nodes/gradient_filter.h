@@ -24,6 +24,7 @@ class GradientState : public FilterState {
   }
   bool is_trainable() const override { return of_->is_trainable(); }
   FilterState* forward() const override { return of_.get(); }
+  FilterAttributes attributes(const NodeProgram& program) const override;
   ValueId lower(FilterBuilder& builder) const override;
 
  private:

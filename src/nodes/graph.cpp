@@ -26,7 +26,7 @@ std::span<const float> output(const std::vector<OutputView>& outputs,
   return {first, found->data.size() / sizeof(float)};
 }
 
-void update_on_host(const WeightSource& source,
+void update_on_host(WeightSource& source,
                     const std::vector<OutputView>& outputs) {
   const auto gradient = [&](const char* role) {
     return output(outputs, source.label + "." + role);
@@ -36,7 +36,7 @@ void update_on_host(const WeightSource& source,
           ? source.convolution->update(
                 {gradient("weights"), gradient("biases")})
           : source.normalization->update({gradient("gamma"), gradient("beta")});
-  if (is_updated) return load_updated_weights(source);
+  if (is_updated) return load_weights(source, LoadedRoles::Updated);
   throw DeviceError({.op = "update",
                      .node = source.label,
                      .what = "the data source could not update its weights",
@@ -50,7 +50,7 @@ Execution run_and_update(CompiledNodes& nodes, const Run& run) {
   const std::scoped_lock lock(nodes.host_updates);
   Execution execution = run();
   const std::vector<OutputView> outputs = execution.result().outputs();
-  for (const WeightSource& source : nodes.sources) {
+  for (WeightSource& source : nodes.sources) {
     if (source.style == TrainingStyle::CPU) update_on_host(source, outputs);
   }
   return execution;
@@ -91,7 +91,7 @@ Execution Graph::execute(DataList source_images,
 
 void Graph::reload_from_data_sources() {
   const std::scoped_lock lock(state_->host_updates);
-  for (const WeightSource& source : state_->sources) load_weights(source);
+  for (WeightSource& source : state_->sources) load_weights(source);
 }
 
 Graph::Weights Graph::weights(const ConvolutionDataSource& of) const {

@@ -83,27 +83,13 @@ bool CompiledNodes::updates_on_host() const {
   });
 }
 
-void load_weights(const WeightSource& source) {
-  with_loaded(source, [&] {
-    for (const RoleValues& given : values_of(source)) {
-      set_values(source, given);
-    }
-  });
-}
-
-void load_updated_weights(const WeightSource& source) {
+void load_weights(WeightSource& source, LoadedRoles roles) {
   with_loaded(source, [&] {
     for (const RoleValues& given : values_of(source)) {
       const std::string_view role = given.role;
-      if (role != "mean" && role != "variance") set_values(source, given);
-    }
-  });
-}
-
-void load_weights_first(WeightSource& source) {
-  with_loaded(source, [&] {
-    for (const RoleValues& given : values_of(source)) {
-      source.is_given[given.role] = !given.values.empty();
+      const bool is_statistic = role == "mean" || role == "variance";
+      if (is_statistic && roles == LoadedRoles::Updated) continue;
+      source.is_given.try_emplace(given.role, !given.values.empty());
       set_values(source, given);
     }
   });

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "traingraph/nodes/losses.h"
 
-#include "nodes/filter_builder.h"
+#include "graph/op_def.h"
+#include "layers/validate.h"
+#include "nodes/label_gradient.h"
 #include "traingraph/error.h"
 #include "traingraph/losses.h"
 
@@ -31,6 +33,7 @@ class LossState : public FilterState {
                                .epsilon = descriptor.epsilon,
                                .delta = descriptor.delta}
         .validate();
+    require_reduction(class_name);
     if (labels.size() == source.size()) return;
     throw ShapeError({.op = class_name,
                       .node = labels.handle(),
@@ -53,7 +56,7 @@ class LossState : public FilterState {
   ValueId element_losses(FilterBuilder& b) const {
     return b.append(OpKind::Loss, attrs(), all_sources(b));
   }
-  /// (N, 1, 1, 1), or the losses as images.
+  /// (N, 1, 1, 1), of the whole batch (1, 1, 1, 1), or the losses as images.
   ValueId reduced(FilterBuilder& b, ValueId losses) const {
     const Shape source = b.shape(b.source());
     ValueId images = losses;
@@ -63,18 +66,49 @@ class LossState : public FilterState {
       images = b.reshape(losses, {-1, 1, 1, 1});
     }
     if (descriptor_.reduction == ReductionType::None) return images;
-    return b.append(
-        OpKind::Reduce,
-        ReduceAttrs{.type = descriptor_.reduction, .axes = {1, 2, 3}},
-        {images});
+    if (!descriptor_.divides_by_non_zero_weights) return reduce(b, images);
+    if (b.num_sources() < 3) return mean(b, images);
+    return b.binary(ArithmeticOperation::DivideNoNaN, reduce(b, images),
+                    reduce(b, are_weights_set(b, images)));
   }
   std::vector<ValueId> all_sources(FilterBuilder& b) const {
     std::vector<ValueId> all;
     for (int i = 0; i < b.num_sources(); ++i) all.push_back(b.source(i));
     return all;
   }
+  const LossDescriptor& descriptor() const { return descriptor_; }
 
  private:
+  void require_reduction(const char* class_name) const {
+    const bool is_reduced = descriptor_.reduction != ReductionType::None;
+    require_option(is_reduced || !descriptor_.reduce_across_batch, class_name,
+                   "reduce_across_batch", "off without a reduction", "on");
+    require_option(descriptor_.reduction == ReductionType::Sum ||
+                       !descriptor_.divides_by_non_zero_weights,
+                   class_name, "divides_by_non_zero_weights",
+                   "off unless the reduction is a sum", "on");
+  }
+  ValueId reduce(FilterBuilder& b, ValueId images, ReductionType type) const {
+    const Shape axes =
+        descriptor_.reduce_across_batch ? Shape{0, 1, 2, 3} : Shape{1, 2, 3};
+    return b.append(OpKind::Reduce, ReduceAttrs{.type = type, .axes = axes},
+                    {images});
+  }
+  ValueId reduce(FilterBuilder& b, ValueId images) const {
+    return reduce(b, images, descriptor_.reduction);
+  }
+  ValueId mean(FilterBuilder& b, ValueId images) const {
+    return reduce(b, images, ReductionType::Mean);
+  }
+  /// 1 for each loss whose weight is not 0, else 0.
+  static ValueId are_weights_set(FilterBuilder& b, ValueId images) {
+    const ValueId weights = b.source(2);
+    const ValueId ones = b.linear(b.zeros_like(images), 1, 1);
+    return b.binary(
+        ArithmeticOperation::Multiply, ones,
+        b.binary(ArithmeticOperation::DivideNoNaN, weights, weights));
+  }
+
   LossDescriptor descriptor_;
 };
 
@@ -93,6 +127,10 @@ struct LossWithGradientState : LossState {
   }
   bool starts_gradient() const override { return true; }
   std::vector<ImageState*> images() override { return {&result, &loss}; }
+  FilterAttributes attributes(const NodeProgram&) const override {
+    return LossFilter{.descriptor = descriptor(), .returns_gradient = true};
+  }
+  const ImageState* loss_image() const override { return &loss; }
   ValueId lower(FilterBuilder& b) const override {
     const ValueId losses = element_losses(b);
     b.nodes().set_value(loss, reduced(b, losses));
@@ -107,8 +145,46 @@ struct ForwardLossState : LossState {
   ForwardLossState(const ImageNode& source, const ImageNode& labels,
                    const LossDescriptor& descriptor, const ImageNode& weights)
       : LossState("ForwardLossNode", source, labels, descriptor, weights) {}
+  FilterAttributes attributes(const NodeProgram&) const override {
+    return LossFilter{.descriptor = descriptor()};
+  }
+  GradientForm gradient_form() const override {
+    return GradientForm::PredictionAndLabels;
+  }
   ValueId lower(FilterBuilder& b) const override {
     return reduced(b, element_losses(b));
+  }
+  ValueId lower_gradient(FilterBuilder& b, const FilterState& of, int index,
+                         ValueId gradient) const override {
+    gradient = of_loss_image(b, gradient);
+    if (index == 0) return FilterState::lower_gradient(b, of, index, gradient);
+    const LoweredFilter forward = b.nodes().lowered(of);
+    Program& program = b.nodes().program();
+    NodeId loss = forward.first;
+    while (program.node(loss).op->kind != OpKind::Loss) ++loss;
+    const ValueId losses = program.node(loss).outputs.front();
+    const ValueId of_losses =
+        differentiate_range(program, loss + 1, forward.end, forward.result,
+                            gradient, {losses})
+            .front();
+    const auto& sources = forward.sources;
+    return label_gradient(
+        b, attrs(),
+        {.prediction = sources[0],
+         .labels = sources[1],
+         .weights = sources.size() > 2 ? sources[2] : kNoValue},
+        of_losses);
+  }
+
+ private:
+  /// The one image of a whole batch stands for as many as there are.
+  ValueId of_loss_image(FilterBuilder& b, ValueId gradient) const {
+    if (!descriptor().reduce_across_batch || b.shape(gradient)[0] == 1) {
+      return gradient;
+    }
+    return b.append(OpKind::Reduce,
+                    ReduceAttrs{.type = ReductionType::Sum, .axes = {0}},
+                    {gradient});
   }
 };
 
@@ -120,6 +196,9 @@ struct InitialGradientState : FilterState {
     return "Its result is a gradient, and constant.";
   }
   bool starts_gradient() const override { return true; }
+  FilterAttributes attributes(const NodeProgram&) const override {
+    return InitialGradientFilter{};
+  }
   ValueId lower(FilterBuilder& b) const override {
     return b.linear(b.zeros_like(b.source()), 1, 1);
   }

@@ -136,6 +136,9 @@ class NeuronState : public FilterState {
   }
   const NeuronDescriptor& descriptor() const { return descriptor_; }
 
+  FilterAttributes attributes(const NodeProgram&) const override {
+    return NeuronFilter{descriptor_};
+  }
   ValueId lower(FilterBuilder& b) const override {
     return row().function(b, b.source(), descriptor_);
   }

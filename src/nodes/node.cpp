@@ -154,8 +154,11 @@ std::vector<GradientFilterNode> FilterNode::gradient_filters(
   if (state_->gradient_form() == GradientForm::OneSource) {
     return {make_gradient(state_, 0, source)};
   }
+  const bool is_loss =
+      state_->gradient_form() == GradientForm::PredictionAndLabels;
+  const std::size_t count = is_loss ? 2 : state_->sources.size();
   std::vector<GradientFilterNode> nodes;
-  for (std::size_t i = 0; i < state_->sources.size(); ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     nodes.push_back(make_gradient(state_, static_cast<int>(i), source));
   }
   return nodes;

@@ -32,6 +32,9 @@ class NormalizationState : public TrainableState {
  protected:
   ValueId gamma(FilterBuilder& b) const { return per_channel(b, "gamma"); }
   ValueId beta(FilterBuilder& b) const { return per_channel(b, "beta"); }
+  NormalizationFilter filter(StatisticsOf kind) const {
+    return {.kind = kind, .channels = channels_, .epsilon = epsilon_};
+  }
   std::int64_t channels() const { return channels_; }
   float epsilon() const { return epsilon_; }
   ValueId sample_norm(FilterBuilder& b, std::int64_t groups) const {
@@ -55,10 +58,16 @@ struct BatchState : NormalizationState {
         momentum(normalization_source()->momentum()) {
     require_within("BatchNormalizationNode", "momentum", momentum, 0, 1);
   }
+  FilterAttributes attributes(const NodeProgram& program) const override {
+    NormalizationFilter batch = filter(StatisticsOf::Batch);
+    batch.momentum = momentum;
+    batch.uses_batch_statistics = program.is_differentiated(*this);
+    return batch;
+  }
   ValueId lower(FilterBuilder& b) const override {
-    const BatchNormAttrs attrs{.epsilon = epsilon(),
-                               .momentum = momentum,
-                               .training = b.is_differentiated()};
+    BatchNormAttrs attrs{.epsilon = epsilon(),
+                         .training = b.is_differentiated()};
+    if (attrs.training) attrs.momentum = momentum;
     const auto statistic = [&](const char* role) {
       return b.statistic(normalization_source(), role, {channels()});
     };
@@ -73,6 +82,9 @@ struct InstanceState : NormalizationState {
   InstanceState(const ImageNode& source, NormalizationDataSourcePtr data_source)
       : NormalizationState("InstanceNormalizationNode", source,
                            std::move(data_source)) {}
+  FilterAttributes attributes(const NodeProgram&) const override {
+    return filter(StatisticsOf::Instance);
+  }
   ValueId lower(FilterBuilder& b) const override {
     return sample_norm(b, channels());
   }
@@ -87,6 +99,11 @@ struct GroupState : NormalizationState {
     require_option(channels() % groups == 0, "GroupNormalizationNode", "groups",
                    "a divisor of " + std::to_string(channels()) + " channels",
                    std::to_string(groups));
+  }
+  FilterAttributes attributes(const NodeProgram&) const override {
+    NormalizationFilter group = filter(StatisticsOf::Group);
+    group.groups = groups;
+    return group;
   }
   ValueId lower(FilterBuilder& b) const override {
     return sample_norm(b, groups);
@@ -118,6 +135,14 @@ InstanceNormalizationNode::InstanceNormalizationNode(
 GroupNormalizationNode::GroupNormalizationNode(
     const ImageNode& source, NormalizationDataSourcePtr data_source)
     : TrainableNode(make_filter<GroupState>(source, std::move(data_source))) {}
+
+TrainableNode TrainableNode::from(const FilterNode& node) {
+  TrainableNode trainable;
+  const bool is_one = node && node.state()->is_trainable() &&
+                      node.state()->forward() == nullptr;
+  if (is_one) static_cast<FilterNode&>(trainable) = node;
+  return trainable;
+}
 
 TrainingStyle TrainableNode::training_style() const {
   return state()->training_style;

@@ -10,15 +10,22 @@ namespace {
 
 class PoolingState : public FilterState {
  public:
-  PoolingState(const char* class_name, const ImageNode& source,
-               const PoolingOptions& options)
+  PoolingState(const char* class_name, PoolingKind kind,
+               const ImageNode& source, const PoolingOptions& options)
       : FilterState(class_name, {source}),
+        kind_(kind),
         window_{options.kernel_sizes, options.strides, options.dilation_rates},
         options_(options) {
     require_kernel(class_name, window_.kernel_sizes);
     if (window_.strides == Pair{0, 0}) window_.strides = window_.kernel_sizes;
     require_positive(class_name, "strides", window_.strides);
     require_positive(class_name, "dilation_rates", window_.dilation_rates);
+  }
+
+  FilterAttributes attributes(const NodeProgram&) const override {
+    PoolingFilter filter{.kind = kind_, .options = options_};
+    filter.options.strides = window_.strides;
+    return filter;
   }
 
  protected:
@@ -53,15 +60,16 @@ class PoolingState : public FilterState {
   const PoolingOptions& options() const { return options_; }
 
  private:
+  PoolingKind kind_;
   ImageWindow window_;
   PoolingOptions options_;
 };
 
 struct MaxState : PoolingState {
-  MaxState(const char* class_name, const ImageNode& source,
-           const PoolingOptions& options, bool may_be_dilated)
-      : PoolingState(class_name, source, options) {
-    if (!may_be_dilated) require_no_dilation();
+  MaxState(const char* class_name, PoolingKind kind, const ImageNode& source,
+           const PoolingOptions& options)
+      : PoolingState(class_name, kind, source, options) {
+    if (kind == PoolingKind::Max) require_no_dilation();
     require_edge_mode({ImageEdgeMode::Clamp});
   }
   ValueId lower(FilterBuilder& b) const override {
@@ -77,7 +85,8 @@ struct MaxState : PoolingState {
 
 struct AverageState : PoolingState {
   AverageState(const ImageNode& source, const PoolingOptions& options)
-      : PoolingState("PoolingAverageNode", source, options) {
+      : PoolingState("PoolingAverageNode", PoolingKind::Average, source,
+                     options) {
     require_no_dilation();
     require_edge_mode({ImageEdgeMode::Clamp, ImageEdgeMode::Zero});
   }
@@ -88,7 +97,8 @@ struct AverageState : PoolingState {
 
 struct L2NormState : PoolingState {
   L2NormState(const ImageNode& source, const PoolingOptions& options)
-      : PoolingState("PoolingL2NormNode", source, options) {
+      : PoolingState("PoolingL2NormNode", PoolingKind::L2Norm, source,
+                     options) {
     require_no_dilation();
     require_edge_mode({ImageEdgeMode::Clamp});
   }
@@ -116,13 +126,13 @@ struct L2NormState : PoolingState {
 
 PoolingMaxNode::PoolingMaxNode(const ImageNode& source,
                                const PoolingOptions& options)
-    : FilterNode(make_filter<MaxState>("PoolingMaxNode", source, options,
-                                       /*may_be_dilated=*/false)) {}
+    : FilterNode(make_filter<MaxState>("PoolingMaxNode", PoolingKind::Max,
+                                       source, options)) {}
 
 DilatedPoolingMaxNode::DilatedPoolingMaxNode(const ImageNode& source,
                                              const PoolingOptions& options)
-    : FilterNode(make_filter<MaxState>("DilatedPoolingMaxNode", source, options,
-                                       /*may_be_dilated=*/true)) {}
+    : FilterNode(make_filter<MaxState>(
+          "DilatedPoolingMaxNode", PoolingKind::DilatedMax, source, options)) {}
 
 PoolingAverageNode::PoolingAverageNode(const ImageNode& source,
                                        const PoolingOptions& options)

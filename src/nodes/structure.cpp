@@ -34,6 +34,9 @@ struct ConcatenationState : FilterState {
   GradientForm gradient_form() const override {
     return GradientForm::EachSource;
   }
+  FilterAttributes attributes(const NodeProgram&) const override {
+    return ConcatenationFilter{};
+  }
   ValueId lower(FilterBuilder& b) const override {
     std::vector<ValueId> parts;
     for (int i = 0; i < b.num_sources(); ++i) parts.push_back(b.source(i));
@@ -48,6 +51,9 @@ struct ReshapeState : FilterState {
          {size.feature_channels, size.height, size.width}) {
       require_positive("ReshapeNode", "result_size", extent);
     }
+  }
+  FilterAttributes attributes(const NodeProgram&) const override {
+    return ReshapeFilter{size};
   }
   ValueId lower(FilterBuilder& b) const override {
     const ValueId last = b.transpose(b.source(), {0, 2, 3, 1});
@@ -75,7 +81,8 @@ static_assert(has_all_cases<ImageEdgeMode>(kEdges),
 struct PadState : FilterState {
   PadState(const ImageNode& source, const PadNode::Sizes& before,
            const PadNode::Sizes& after, ImageEdgeMode mode, float fill_value)
-      : FilterState("PadNode", {source}) {
+      : FilterState("PadNode", {source}),
+        filter{before, after, mode, fill_value} {
     const char* op = "PadNode";
     require_option(to_string(mode) != "?", op, "edge_mode",
                    "a case of ImageEdgeMode",
@@ -96,9 +103,13 @@ struct PadState : FilterState {
       attrs.after[1 + axis] = after[axis];
     }
   }
+  FilterAttributes attributes(const NodeProgram&) const override {
+    return filter;
+  }
   ValueId lower(FilterBuilder& b) const override {
     return b.append(OpKind::Pad, attrs, {b.source()});
   }
+  PadFilter filter;
   PadAttrs attrs;
 };
 
@@ -160,6 +171,9 @@ struct ReductionState : FilterState {
                                                     : GradientForm::None;
   }
   const char* no_gradient() const override { return kNotInMpsnn; }
+  FilterAttributes attributes(const NodeProgram&) const override {
+    return ReductionFilter{.reduction = reduction, .weight = weight};
+  }
   ValueId lower(FilterBuilder& b) const override {
     const auto [value, type, axes] = kReductions[static_cast<int>(reduction)];
     const ReduceAttrs attrs{.type = type,
@@ -184,19 +198,24 @@ std::int64_t scaled(const char* op, const char* field, std::int64_t extent,
 template <class LayerType>
 struct LayerState : FilterState {
   template <class... Args>
-  LayerState(const char* class_name, const ImageNode& source, bool has_gradient,
-             Args&&... args)
+  LayerState(const char* class_name, const ImageNode& source,
+             FilterAttributes filter, Args&&... args)
       : FilterState(class_name, {source}),
-        has_gradient(has_gradient),
+        filter(std::move(filter)),
         layer(std::forward<Args>(args)...) {}
   GradientForm gradient_form() const override {
-    return has_gradient ? GradientForm::OneSource : GradientForm::None;
+    return std::holds_alternative<BilinearScaleFilter>(filter)
+               ? GradientForm::None
+               : GradientForm::OneSource;
   }
   const char* no_gradient() const override { return kNotInMpsnn; }
+  FilterAttributes attributes(const NodeProgram&) const override {
+    return filter;
+  }
   ValueId lower(FilterBuilder& b) const override {
     return b.layer(layer, {b.source()});
   }
-  bool has_gradient;
+  FilterAttributes filter;
   LayerType layer;
 };
 
@@ -206,8 +225,12 @@ FilterNode upsampling(const char* op, const ImageNode& source,
   const ImageSize size = source ? source.size() : ImageSize{};
   const Shape shape{scaled(op, "scale_y", size.height, scale_y),
                     scaled(op, "scale_x", size.width, scale_x)};
+  const UpsamplingFilter filter{.scale_x = scale_x,
+                                .scale_y = scale_y,
+                                .is_bilinear = mode == SampleMode::Linear,
+                                .aligns_corners = aligns_corners};
   return FilterNode(make_filter<LayerState<layers::Upsample>>(
-      op, source, /*has_gradient=*/true, shape, mode, aligns_corners));
+      op, source, filter, shape, mode, aligns_corners));
 }
 
 }  // namespace
@@ -242,12 +265,13 @@ UpsamplingBilinearNode::UpsamplingBilinearNode(const ImageNode& source,
 
 BilinearScaleNode::BilinearScaleNode(const ImageNode& source, Pair output_size)
     : FilterNode(make_filter<LayerState<layers::Upsample>>(
-          "BilinearScaleNode", source, /*has_gradient=*/false,
+          "BilinearScaleNode", source, BilinearScaleFilter{output_size},
           Shape(output_size), SampleMode::Linear, false)) {}
 
 GramMatrixCalculationNode::GramMatrixCalculationNode(const ImageNode& source,
                                                      float alpha)
     : FilterNode(make_filter<LayerState<layers::GramMatrix>>(
-          "GramMatrixCalculationNode", source, /*has_gradient=*/true, alpha)) {}
+          "GramMatrixCalculationNode", source, GramMatrixFilter{alpha},
+          alpha)) {}
 
 }  // namespace traingraph::nodes

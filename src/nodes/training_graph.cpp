@@ -59,10 +59,19 @@ class BackwardWalk {
     const auto nodes = filter.gradient_filters(gradient);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const ImageNode source = filter.source_images()[i];
+      if (is_given_label(filter, i)) continue;
       image_of_.emplace(source.state().get(), source);
       note(nodes[i], filter, source, gradient);
       add(source, nodes[i].result_image());
     }
+  }
+
+  /// Labels that no filter makes: nothing is behind them.
+  static bool is_given_label(const FilterNode& filter, std::size_t source) {
+    return filter.state()->gradient_form() ==
+               GradientForm::PredictionAndLabels &&
+           source == 1 &&
+           filter.source_images()[1].state()->producer == nullptr;
   }
 
   ImageNode sum(const ImageNode& of) {

@@ -5,7 +5,10 @@
 //   scores = scale q k^T + mask        (L, S); masked out: -infinity
 //   log_sum = ln sum_s exp(scores)     (L)
 //   output = dropout(exp(scores - log_sum)) v
-// A query that sees no key has output 0 and log_sum -infinity.
+// A query that sees no key has output 0 and log_sum -infinity. Next to large
+// scores log_sum has few digits left for the logarithm; log_sum_rest is what
+// its rounding took, or 0 where the device's gradient op does not read it. It
+// is a difference that is 0 but for rounding, and so are its derivatives.
 #include <cmath>
 #include <string>
 
@@ -24,7 +27,13 @@ struct Inputs {
 constexpr Inputs kForward{0, 1, 2, 3, 4, 5};
 constexpr Inputs kGradient{1, 2, 3, 6, 7, 8};
 /// The gradient's others.
-enum { kOutputGradient = 0, kOutput = 4, kLogSum = 5, kLogSumGradient = 9 };
+enum {
+  kOutputGradient = 0,
+  kOutput = 4,
+  kLogSum = 5,
+  kLogSumGradient = 9,
+  kLogSumRest = 10
+};
 
 void require_attrs(const ShapeContext& ctx) {
   const auto& attrs = ctx.attrs<AttentionAttrs>();
@@ -36,6 +45,11 @@ void require_attrs(const ShapeContext& ctx) {
   ctx.require_attribute(attrs.dropout >= 0 && attrs.dropout < 1,
                         "dropout is not a probability",
                         "at least 0 and below 1", format_value(attrs.dropout));
+  const bool drops = attrs.dropout != 0;
+  ctx.require_attribute(drops || attrs.seed == 0, "seed belongs to dropout",
+                        "0 without dropout", format_value(attrs.seed));
+  ctx.require_attribute(drops || attrs.stream == 0, "stream belongs to dropout",
+                        "0 without dropout", format_value(attrs.stream));
 }
 
 void require_heads(const ShapeContext& ctx, int input) {
@@ -102,7 +116,9 @@ void require_sources(const ShapeContext& ctx, const Inputs& in) {
 void attention_shape(ShapeContext& ctx) {
   require_sources(ctx, kForward);
   ctx.add_result(output_of(ctx, kForward), ctx.data_type(kForward.query));
-  ctx.add_result(rows_of(ctx, kForward.query), DataType::Float32);
+  const Shape rows = rows_of(ctx, kForward.query);
+  ctx.add_result(rows, DataType::Float32);
+  ctx.add_result(rows, DataType::Float32);
 }
 
 void attention_gradient_shape(ShapeContext& ctx) {
@@ -112,7 +128,9 @@ void attention_gradient_shape(ShapeContext& ctx) {
   ctx.require_same_shape(kOutput, kOutputGradient);
   const Shape rows = rows_of(ctx, in.query);
   ctx.require_shape(kLogSum, rows);
-  if (ctx.has(kLogSumGradient)) ctx.require_shape(kLogSumGradient, rows);
+  for (int input : {kLogSumGradient, kLogSumRest}) {
+    if (ctx.has(input)) ctx.require_shape(input, rows);
+  }
   for (int input : {in.query, in.key, in.value}) {
     ctx.add_result(ctx.shape(input), ctx.data_type(input));
   }
@@ -171,8 +189,7 @@ void require_mask_follows(BatchContext& ctx, int mask,
 void attention_batch(BatchContext& ctx) {
   const BatchAxis samples = join_samples(ctx, kForward);
   require_mask_follows(ctx, kForward.attention_mask, samples);
-  ctx.set(0, samples);
-  ctx.set(1, samples);
+  for (int result = 0; result < 3; ++result) ctx.set(result, samples);
 }
 
 void attention_gradient_batch(BatchContext& ctx) {
@@ -192,7 +209,8 @@ void attention_rule(GradContext& ctx) {
   };
   const ValueId query = ctx.input(in.query), key = ctx.input(in.key),
                 value = ctx.input(in.value), output = ctx.result(0),
-                log_sum = ctx.result(1), key_mask = optional(in.key_mask),
+                log_sum = ctx.result(1), rest = ctx.result(2),
+                key_mask = optional(in.key_mask),
                 mask = optional(in.attention_mask),
                 random_state = optional(in.random_state);
   ValueId gradient = ctx.result_gradient(0);
@@ -200,7 +218,7 @@ void attention_rule(GradContext& ctx) {
   const auto results = ctx.program().append(
       OpKind::AttentionGradient, attrs,
       {gradient, query, key, value, output, log_sum, key_mask, mask,
-       random_state, ctx.result_gradient(1)});
+       random_state, ctx.result_gradient(1), rest});
   for (int input = 0; input < 3; ++input) {
     if (ctx.wants(input)) ctx.set(input, results[input]);
   }
@@ -220,12 +238,14 @@ OpDef define_attention() {
                      {"key_mask", kBoolean, true},
                      {"attention_mask", kFloat | kBoolean, true},
                      {"random_state", kInt32, true}},
-          .results = {"output", "log_sum"},
+          .results = {"output", "log_sum", "log_sum_rest"},
           .shape_rule = attention_shape,
           .batch_rule = attention_batch,
           .gradient_rule = attention_rule,
           .inference_form = [](Attributes& attrs) {
-            std::get<AttentionAttrs>(attrs).dropout = 0;
+            auto& attention = std::get<AttentionAttrs>(attrs);
+            attention.dropout = 0;
+            attention.seed = attention.stream = 0;
           }};
 }
 
@@ -239,7 +259,8 @@ OpDef define_attention_gradient() {
                      {"key_mask", kBoolean, true},
                      {"attention_mask", kFloat | kBoolean, true},
                      {"random_state", kInt32, true},
-                     {"log_sum_gradient", kFloat32, true}},
+                     {"log_sum_gradient", kFloat32, true},
+                     {"log_sum_rest", kFloat32, true}},
           .results = {"dquery", "dkey", "dvalue", "dmask"},
           .shape_rule = attention_gradient_shape,
           .batch_rule = attention_gradient_batch,

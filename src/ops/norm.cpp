@@ -18,9 +18,7 @@ void require_batch_norm_attrs(const ShapeContext& ctx) {
   ctx.require_attribute(std::isfinite(attrs.epsilon) && attrs.epsilon >= 0,
                         "epsilon out of range", "a finite number, at least 0",
                         format_value(attrs.epsilon));
-  ctx.require_attribute(attrs.momentum >= 0 && attrs.momentum <= 1,
-                        "momentum out of range", "0 to 1",
-                        format_value(attrs.momentum));
+  require_momentum<BatchNormAttrs>(ctx);
 }
 
 void batch_norm_shape(ShapeContext& ctx) {

@@ -6,6 +6,7 @@
 
 #include <variant>
 
+#include "base/format.h"
 #include "ops/shape_rules.h"
 
 namespace traingraph {
@@ -39,12 +40,28 @@ OpDef norm_def(bool is_optional, OpDef rules) {
                   running("running_variance")};
   rules.results = {"y", "mean", "variance"};
   rules.inference_form = [](Attributes& attrs) {
-    std::get<Attrs>(attrs).training = false;
+    auto& norm = std::get<Attrs>(attrs);
+    norm.training = false;
+    norm.momentum = Attrs{}.momentum;
   };
   rules.mutates = [](const Attributes& attrs) {
     return std::get<Attrs>(attrs).training;
   };
   return rules;
+}
+
+/// Without training the statistics stay.
+template <class Attrs>
+void require_momentum(const ShapeContext& ctx) {
+  const auto& attrs = ctx.attrs<Attrs>();
+  ctx.require_attribute(attrs.momentum >= 0 && attrs.momentum <= 1,
+                        "momentum out of range", "0 to 1",
+                        format_value(attrs.momentum));
+  const float unset = Attrs{}.momentum;
+  ctx.require_attribute(attrs.training || attrs.momentum == unset,
+                        "momentum moves running statistics in training only",
+                        format_value(unset) + " without training",
+                        format_value(attrs.momentum));
 }
 
 inline OpDef norm_gradient_def(OpDef rules) {

@@ -56,9 +56,7 @@ void require_sample_norm_attrs(const ShapeContext& ctx, int x) {
   ctx.require_attribute(std::isfinite(attrs.epsilon) && attrs.epsilon >= 0,
                         "epsilon out of range", "a finite number, at least 0",
                         format_value(attrs.epsilon));
-  ctx.require_attribute(attrs.momentum >= 0 && attrs.momentum <= 1,
-                        "momentum out of range", "0 to 1",
-                        format_value(attrs.momentum));
+  require_momentum<SampleNormAttrs>(ctx);
   ctx.require_attribute(attrs.groups >= 0, "groups out of range",
                         "at least 0, which is none",
                         format_value(attrs.groups));

@@ -51,8 +51,12 @@ enum GradientInput {
   kLastCellGradient
 };
 
-void require_activations(const ShapeContext& ctx) {
+void require_attributes(const ShapeContext& ctx, int peephole) {
   const auto& attrs = ctx.attrs<LstmAttrs>();
+  ctx.require_attribute(
+      !attrs.output_peephole_reads_new_cell || ctx.has(peephole),
+      "output_peephole_reads_new_cell is about a peephole",
+      "false, or an input \"peephole\"", "true");
   std::array<ActivationAttrs, kNumLstmGates + 1> all;
   std::ranges::copy(lstm_gates(attrs), all.begin());
   all.back() = lstm_activation(attrs);
@@ -60,7 +64,7 @@ void require_activations(const ShapeContext& ctx) {
 }
 
 void lstm_shape(ShapeContext& ctx) {
-  require_activations(ctx);
+  require_attributes(ctx, kPeephole);
   const rnn::Sizes sizes =
       rnn::require_sizes(ctx, kX, kRecurrentWeights, kNumLstmGates);
   const Shape state = sizes.state(), states = sizes.states();
@@ -78,7 +82,7 @@ void lstm_shape(ShapeContext& ctx) {
 }
 
 void lstm_gradient_shape(ShapeContext& ctx) {
-  require_activations(ctx);
+  require_attributes(ctx, kOwnPeephole);
   const rnn::Sizes sizes =
       rnn::require_sizes(ctx, kOwnGates, kOwnRecurrentWeights, kNumLstmGates);
   const Shape gates = ctx.shape(kOwnGates);

@@ -4,7 +4,8 @@
     compare_digits.py path/to/example_digits
 
 The C++ program is linked against the installed package and has no Python in
-its process; it starts from the same parameters and sees the same batches.
+its process; it goes on from a checkpoint of Python's, sees the same batches, and
+leaves a checkpoint that Python reads.
 """
 
 from __future__ import annotations
@@ -14,8 +15,6 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-
-import numpy as np
 
 import traingraph as tg
 
@@ -39,28 +38,41 @@ def main() -> int:
     images, _, labels, _ = digits.load_data()
     tg.Platform.set_rng_seed(SEED)
     training = digits.build("cpu").training
-    training.optimizer.learning_rate = 1e-3  # as in examples/cpp/digits.cpp
+    batch = digits.BATCH
+
+    def step(number: int) -> float:
+        begin = number % (len(images) // batch) * batch
+        data = {"image": images[begin : begin + batch]}
+        label = {"label": labels[begin : begin + batch]}
+        return training.execute(data, label).result().loss
+
+    for number in range(3):  # so that there are buffers and steps to go on from
+        step(number)
     with tempfile.TemporaryDirectory() as folder:
         images.tofile(f"{folder}/images.f32")
         labels.tofile(f"{folder}/labels.f32")
-        parameters = [p.numpy().ravel() for p in training.parameters]
-        np.concatenate(parameters).tofile(f"{folder}/parameters.f32")
-        program = [sys.argv[1], folder, str(SEED), str(STEPS)]
+        training.save(f"{folder}/start.safetensors")
+        program = [sys.argv[1], folder, str(STEPS)]
         output = subprocess.run(program, check=True, capture_output=True, text=True)
-    from_cpp = [float.fromhex(s.split()[-1]) for s in output.stdout.splitlines()]
-
-    batch = digits.BATCH
-    from_python = []
-    for step in range(STEPS):
-        begin = step % (len(images) // batch) * batch
-        data = {"image": images[begin : begin + batch]}
-        label = {"label": labels[begin : begin + batch]}
-        from_python.append(training.execute(data, label).result().loss)
+        from_cpp = [float.fromhex(s.split()[-1]) for s in output.stdout.splitlines()]
+        from_python = [step(number) for number in range(STEPS)]
+        training.save(f"{folder}/python.safetensors")
+        ends = [
+            Path(folder, f"{name}.safetensors").read_bytes()
+            for name in ("end", "python")
+        ]
+        training.restore(f"{folder}/end.safetensors")
+        back = [step(number) for number in range(5)]
+        training.restore(f"{folder}/python.safetensors")
+        stayed = [step(number) for number in range(5)]
     if from_cpp != from_python:
-        step = next(i for i in range(STEPS) if from_cpp[i] != from_python[i])
-        print(f"step {step}: C++ {from_cpp[step]!r}, Python {from_python[step]!r}")
+        first = next(i for i in range(STEPS) if from_cpp[i] != from_python[i])
+        print(f"step {first}: C++ {from_cpp[first]!r}, Python {from_python[first]!r}")
         return 1
-    print(f"{STEPS} losses from C++ and Python: equal, bit for bit")
+    if ends[0] != ends[1] or back != stayed:
+        print("the checkpoints of C++ and Python differ")
+        return 1
+    print(f"{STEPS} losses and the checkpoint after them: equal, bit for bit")
     return 0
 
 

@@ -229,8 +229,8 @@ def test_gradient_op_drops_what_its_forward_op_dropped(
     state = tg.Tensor((4,), "int32", name="state", batch_axis=None)
     options: dict[str, Any] = {"random_state": state, "head_count": 2, "dropout": 0.5}
     # Each attention of a graph draws its own numbers.
-    first, _ = graph.attention(q, k, v, **options)
-    y, log_sum = graph.attention(q, k, v, **options)
+    first, _, _ = graph.attention(q, k, v, **options)
+    y, log_sum, _ = graph.attention(q, k, v, **options)
     _, _, dv, _ = graph.attention_gradient(g, q, k, v, y, log_sum, **options)
     inference = tg.TrainingGraph([graph])
     inputs = {"q": q, "k": k, "v": v, "g": g, "state": state}

@@ -103,8 +103,8 @@ def test_steps_are_integers(classifier: Classifier, name: str) -> None:
 def test_there_is_no_setting_that_nobody_reads(classifier: Classifier) -> None:
     """Settable attributes; each of them is effective, or refused.
 
-    label, learning_rate, applies_gradient_clipping, time_step and random_step
-    take effect at once (test_optimizers.py, set_data_test.cpp), is_updatable
+    label, learning_rate, schedule, applies_gradient_clipping, time_step and
+    random_step take effect at once (test_optimizers.py, set_data_test.cpp), is_updatable
     and is_debugging_enabled are refused after compile. Layers copy the fields of
     YOLOLossDescriptor, which ML Compute lets set (mlcompute/test_losses.py).
     """
@@ -122,6 +122,7 @@ def test_there_is_no_setting_that_nobody_reads(classifier: Classifier) -> None:
         "Layer.label",
         "Optimizer.applies_gradient_clipping",
         "Optimizer.learning_rate",
+        "Optimizer.schedule",
         "Optimizer.time_step",
         "Tensor.label",
         "TensorParameter.is_updatable",

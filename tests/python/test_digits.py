@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
-for package in ("matplotlib", "safetensors", "sklearn", "tqdm"):
+for package in ("matplotlib", "sklearn", "tqdm"):
     pytest.importorskip(package, reason="of the demo extra")
 
 
@@ -57,14 +57,7 @@ def test_resume_is_bit_exact(
     run_main(digits, monkeypatch, "--epochs", "3", "--out", parts, "--resume")
 
     paths = [tmp_path / name / "digits.safetensors" for name in ("whole", "parts")]
-    load_file = pytest.importorskip("safetensors.numpy").load_file
-    one, other = (load_file(path) for path in paths)
-    # Two convolutions, two norms and two products: 12 parameters with Adam's two
-    # buffers each, and two running statistics per norm.
-    assert len(one) == len(other) == 12 * 3 + 4
-    for name, values in one.items():
-        np.testing.assert_array_equal(values, other[name], err_msg=name)
-    # Time step, random step, seed and history are in the file's metadata.
+    # Values, steps, seed and history are in the file.
     assert paths[0].read_bytes() == paths[1].read_bytes() != at_half
 
 

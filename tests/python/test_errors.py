@@ -25,6 +25,7 @@ BASES = {
     tg.DeviceError: RuntimeError,
     tg.InternalError: RuntimeError,
     tg.OutOfMemoryError: MemoryError,
+    tg.FileError: OSError,
 }
 
 

@@ -137,3 +137,45 @@ def test_disable_update_and_is_updatable() -> None:
     training.execute(data, {"t": np.zeros((4, 2), np.float32)}, synchronous=True)
     np.testing.assert_array_equal(frozen.weights.numpy(), before[0])
     assert not np.array_equal(half.weights.numpy(), before[1])
+
+
+def test_a_schedule_is_the_rate_set_before_each_step(
+    make_classifier: Callable[..., Classifier],
+) -> None:
+    cosine = tg.optimizers.Schedule.cosine(0.1, steps=9, end=0.01)
+    schedule = tg.optimizers.Schedule.warm_up(cosine, steps=3)
+    classifier = make_classifier(optimizer=tg.optimizers.AdamW(1.0))
+    start = classifier.training.state_dict(with_optimizer=True)
+    optimizer = classifier.training.optimizer
+    assert optimizer is not None
+    optimizer.schedule = schedule
+    runs = [classifier.step() for _ in range(15)]  # enqueued, not waited for
+    losses = [run.result().loss for run in runs]
+    assert optimizer.learning_rate == schedule.rate(15)
+    assert optimizer.schedule == schedule
+    with pytest.raises(tg.errors.StateError, match="schedule"):
+        optimizer.learning_rate = 0.1
+    optimizer.schedule = None
+    assert optimizer.learning_rate == 1.0
+    classifier.training.load_state_dict(start)
+    optimizer.time_step = 1
+    expected = []
+    for n in range(15):
+        optimizer.learning_rate = schedule.rate(n)
+        expected.append(classifier.step().result().loss)
+    assert losses == expected
+
+
+def test_schedules_say_what_they_are() -> None:
+    make = tg.optimizers.Schedule
+    joined = make.join([make.linear(0, 0.5, 4), make.exponential(1, 0.5)], [4])
+    assert repr(joined) == ("Schedule(linear(0, 0.5, 4) to 4, exponential(1, 0.5, 1))")
+    same = make.join([make.linear(0, 0.5, 4), make.exponential(1, 0.5)], [4])
+    assert joined == same
+    assert hash(joined) == hash(same)
+    assert joined != make.constant(1)
+    for bad in (-0.1, float("nan"), float("inf")):
+        with pytest.raises(tg.errors.InvalidArgument):
+            make.constant(bad)
+    with pytest.raises(tg.errors.InvalidArgument, match="boundaries"):
+        make.join([make.constant(1)], [1])

@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import inspect
+import os
+import platform
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import traingraph as tg
@@ -42,7 +45,34 @@ def test_cmake_dir() -> None:
 
 
 def test_help() -> None:
-    assert "--cmake-dir" in run_module()
+    assert "--cmake-dir" in run_module("--help")
+
+
+def test_support_report() -> None:
+    lines = dict(line.split(None, 1) for line in run_module().splitlines())
+    assert lines["traingraph"] == f"{tg.__version__} in {PACKAGE}"
+    assert lines["Python"].endswith(platform.python_version())
+    assert lines["NumPy"] == np.__version__
+    assert lines["platform"].startswith(platform.system())
+    assert lines["threads"] == str(tg.num_threads())
+    name = r"cpu \(oneDNN 3\.\d+, \d+ threads?\)"
+    assert re.fullmatch(name, lines["cpu"])
+    for kind in ("gpu", "ane"):
+        reason = tg.Device.reason_unavailable(kind)
+        assert reason in lines[kind]
+
+
+def test_support_report_says_what_was_set() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "traingraph"],
+        env={**os.environ, "OMP_NUM_THREADS": "1", "ONEDNN_MAX_CPU_ISA": "SSE41"},
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    assert re.search(r"^OMP_NUM_THREADS +1$", done, re.MULTILINE)
+    assert re.search(r"^threads +1$", done, re.MULTILINE)
+    assert re.search(r"^ONEDNN_MAX_CPU_ISA +SSE41$", done, re.MULTILINE)
 
 
 def test_typed() -> None:
@@ -119,6 +149,9 @@ PYTHON_ONLY = {
     "NodeGraph",
     "NodeLossDescriptor",
     "NodePaddingPolicy",
+    # Arrays by name; C++ reads into memory of its own: state_tensors, read_state.
+    "load_state_dict",
+    "state_dict",
     # NumPy's side of DataType and Tensor.
     "dtype",
     "numpy",
@@ -158,7 +191,11 @@ CPP_ONLY = {
     "Execution": {"get", "wait_for"},  # result(), wait(timeout)
     "ExecutionResult": set(),
     "Graph": {"op", "state"},  # one method per op
-    "CompiledGraph": set(),
+    "CompiledGraph": {
+        "load_state",  # load_state_dict
+        "read_state",  # state_dict
+        "state_tensors",  # state_dict
+    },
     "TrainingGraph": {
         "gradient_view",  # gradient, an array of its type
         "gradients_view",
@@ -169,9 +206,12 @@ CPP_ONLY = {
     "Optimizer": {
         "attributes",
         "clone",  # copy.copy
+        "load",  # of an atomic
         "op",
+        "scheduled_rate",  # learning_rate
         "set_applies_gradient_clipping",
         "set_learning_rate",
+        "set_schedule",
         "set_time_step",
     },
     "TensorParameter": {

@@ -161,6 +161,13 @@ def test_training_learns_the_sum_of_a_sequence(
 def test_what_does_not_fit() -> None:
     with pytest.raises(tg.InvalidArgument, match=r"\[GRU.*secondary_biases"):
         tg.layers.GRU(2, 3, reset_after=False, secondary_biases=[np.zeros(3, "f")])
+    for layer in (tg.layers.LSTM, tg.layers.GRU, tg.layers.RNN):
+        with pytest.raises(tg.InvalidArgument, match=rf"\[{layer.__name__}\] hidden"):
+            layer(2, 0)
+        with pytest.raises(tg.InvalidArgument, match=rf"\[{layer.__name__}\] drop"):
+            layer(2, 3, dropout=0.5)
+    with pytest.raises(tg.InvalidArgument, match=r"\[LSTMDescriptor\] layer_count"):
+        tg.layers.LSTMDescriptor(2, 3, 0)
     with pytest.raises(tg.InvalidArgument, match=r"input_weights.*2 tensors"):
         tg.layers.RNN(2, 3, 2, input_weights=[np.zeros((3, 2), "f")])
     with pytest.raises(tg.ShapeError, match=r"hidden_weights.*\(9, 3\)"):

@@ -84,6 +84,18 @@ CASES: dict[str, tuple[Callable[[], Any], list[str]]] = {
         op("sample_norm", (2, 3, 4), groups=3, momentum=0.5),
         ["momentum", "running statistics"],
     ),
+    "momentum without training": (
+        op("sample_norm", (2, 3, 4), groups=3, momentum=0.5, training=False),
+        ["momentum", "0.99 without training"],
+    ),
+    "seed without dropout": (
+        op("attention", (2, 5, 4), (2, 7, 4), (2, 7, 6), seed=3),
+        ["[attention", "seed", "0 without dropout", "got 3"],
+    ),
+    "cell without a peephole": (
+        op("lstm_steps", (2, 1, 8), (8, 2), output_peephole_reads_new_cell=True),
+        ["output_peephole_reads_new_cell", "peephole"],
+    ),
     "aligned corners": (
         op("upsample", IMAGE, shape=(16, 16), aligns_corners=True),
         ["aligns_corners", "nearest"],
@@ -92,7 +104,7 @@ CASES: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "no strides": (lambda: L.AveragePooling(2, strides=0), ["strides", "1 to"]),
     "one stride": (lambda: L.L2NormPooling(2, strides=(1, 0)), ["strides", "(1, 0)"]),
     "stride below 0": (lambda: L.MaxPooling(2, strides=-1), ["strides", "(-1, -1)"]),
-    "no kernel": (lambda: L.MaxPooling(0, strides=1), ["kernel_size"]),
+    "no kernel": (lambda: L.MaxPooling(0, strides=1), ["kernel_size", "got (0, 0)"]),
     "no dilation": (lambda: L.MaxPooling(2, dilation_rates=0), ["dilation_rates"]),
     "stride of a convolution": (
         lambda: L.Convolution(1, 1, kernel_size=3, stride=0),

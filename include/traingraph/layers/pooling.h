@@ -18,7 +18,7 @@ struct TRAINGRAPH_API PoolingDescriptor {
   Pair strides{1, 1};
   Pair dilation_rates{1, 1};
   PaddingPolicy padding_policy = PaddingPolicy::Same;
-  /// (top and bottom, left and right); for UsePaddingSize.
+  /// (top and bottom, left and right); for UsePaddingSize: zeros pad nothing.
   Pair padding_sizes{0, 0};
   /// Average only.
   bool count_includes_padding = false;

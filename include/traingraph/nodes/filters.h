@@ -17,6 +17,9 @@ namespace traingraph::nodes {
 /// What trainable filters add. The gradient node follows its filter.
 class TRAINGRAPH_API TrainableNode : public FilterNode {
  public:
+  TrainableNode() = default;
+  /// The same node; empty unless it is a filter with a data source.
+  static TrainableNode from(const FilterNode& node);
   TrainingStyle training_style() const;
   void set_training_style(TrainingStyle style) const;
 

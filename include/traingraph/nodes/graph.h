@@ -22,6 +22,9 @@ struct GraphOptions {
   /// By result image; none: all. What only an image that is not needed depends
   /// on is left out, updates of weights stay.
   std::vector<bool> results_are_needed = {};
+  /// On Metal, MPSNN runs the filters that it has; false: MPSGraph runs all,
+  /// as ops. Other devices have one way.
+  bool uses_mpsnn = true;
 };
 
 /// Everything that `result_images` depend on, as it is now: nodes may change or

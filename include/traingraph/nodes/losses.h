@@ -15,6 +15,12 @@ struct LossDescriptor {
   ReductionType reduction = ReductionType::None;
   float weight = 1, label_smoothing = 0, epsilon = 1e-7f, delta = 1;
   std::int64_t number_of_classes = 1;
+  /// The loss is one image for the whole batch, (1, 1, 1); with Mean it is
+  /// divided by the number of images, too.
+  bool reduce_across_batch = false;
+  /// With Sum: divided by the number of losses whose weight is not 0; 0 when
+  /// there is none.
+  bool divides_by_non_zero_weights = false;
 };
 
 /// The result is the gradient of the loss by `source`, element by element; the
@@ -29,8 +35,10 @@ class TRAINGRAPH_API LossNode : public FilterNode {
   ImageNode loss_image() const;
 };
 
-/// The result is the loss, see LossNode::loss_image(). Its gradient is that of
-/// the prediction; the plural calls give only that too: labels have none.
+/// The result is the loss, see LossNode::loss_image(). gradient_filter() is
+/// that of the prediction; gradient_filters() gives those of the prediction and
+/// the labels, none of the weights. training_graph() leaves out the labels that
+/// runs are given.
 class TRAINGRAPH_API ForwardLossNode : public FilterNode {
  public:
   ForwardLossNode(const ImageNode& source, const ImageNode& labels,

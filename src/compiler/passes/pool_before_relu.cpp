@@ -54,6 +54,8 @@ void pool_before_relu(Program& program, std::span<const ValueId> named) {
     if (producer < 0 || uses[r] != 1) continue;
     const Node& before = program.node(producer);
     const bool is_one_phase = before.phase == program.node(id).phase;
+    // Filter nodes stay what they are: their images can be asked for.
+    if (before.filter >= 0) continue;
     if (is_relu(before) && is_one_phase) exchange(program, producer, id);
   }
 }

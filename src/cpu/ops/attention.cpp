@@ -105,7 +105,8 @@ void lower_attention(NodeLowering& lowering) {
   const SourceArgs sources(lowering, {0, 1, 2, 3, 4, 5});
   const AttentionSizes sizes(sources.attrs, lowering.input_shape(0),
                              lowering.input_shape(2));
-  const int output = lowering.write(0), log_sum = lowering.write(1);
+  const int output = lowering.write(0), log_sum = lowering.write(1),
+            rest = lowering.write(2);
   // Several tasks for each thread, where heads alone are fewer.
   constexpr std::int64_t kTasksPerThread = 4;
   const std::int64_t wanted = kTasksPerThread * PrimitiveThreads::count();
@@ -115,36 +116,43 @@ void lower_attention(NodeLowering& lowering) {
                         AttentionSpace(sizes, Workspace()).size);
   visit_float_type(lowering, lowering.result_desc().data_type, [&]<class T>(T) {
     lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
-      return
-          [=, in = sources.bind<T>(at), words = sources.random_words(at),
-           out = AttentionResults<T>{typed<T>(at[output]), floats(at[log_sum])},
-           space = floats(at[workers.arg])] {
-            auto now = in;
-            now.dropout = WeightDropout::of(sources.attrs, words);
-            workers.run(space, [&]<int kFloats>(VectorWidth<kFloats>,
-                                                float* workspace) {
-              return [&, forward = AttentionForward<kFloats, T>(sizes, now, out,
-                                                                workspace)](
-                         std::int64_t task) mutable {
+      return [=, in = sources.bind<T>(at), words = sources.random_words(at),
+              out = AttentionResults<T>{typed<T>(at[output]),
+                                        floats(at[log_sum]), floats(at[rest])},
+              space = floats(at[workers.arg])] {
+        auto now = in;
+        now.dropout = WeightDropout::of(sources.attrs, words);
+        workers.run(space, [&]<int kFloats>(VectorWidth<kFloats>,
+                                            float* workspace) {
+          return
+              [&, forward = AttentionForward<kFloats, T>(
+                      sizes, now, out, workspace)](std::int64_t task) mutable {
                 const std::int64_t tiles = sizes.num_query_tiles();
                 const std::int64_t part = task % parts;
                 forward.run({task / parts, tiles * part / parts,
                              tiles * (part + 1) / parts});
               };
-            });
-          };
+        });
+      };
     });
   });
 }
 
 void lower_attention_gradient(NodeLowering& lowering) {
-  enum { kGradient = 0, kOutput = 4, kLogSum = 5, kLogSumGradient = 9 };
+  enum {
+    kGradient = 0,
+    kOutput = 4,
+    kLogSum = 5,
+    kLogSumGradient = 9,
+    kLogSumRest = 10
+  };
   const SourceArgs sources(lowering, {1, 2, 3, 6, 7, 8});
   const AttentionSizes sizes(sources.attrs, lowering.input_shape(1),
                              lowering.input_shape(3));
   const int gradient = lowering.read(kGradient),
             output = lowering.read(kOutput), log_sum = lowering.read(kLogSum),
-            log_sum_gradient = SourceArgs::read(lowering, kLogSumGradient);
+            log_sum_gradient = SourceArgs::read(lowering, kLogSumGradient),
+            rest = SourceArgs::read(lowering, kLogSumRest);
   const int dquery = lowering.write(0), dkey = lowering.write(1),
             dvalue = lowering.write(2),
             dmask = lowering.is_used(3) ? lowering.write(3) : -1;
@@ -156,8 +164,8 @@ void lower_attention_gradient(NodeLowering& lowering) {
         return arg < 0 ? nullptr : floats(at[arg]);
       };
       const AttentionGradientSources<T> in{
-          sources.bind<T>(at), typed<T>(at[gradient]), typed<T>(at[output]),
-          floats(at[log_sum]), optional(log_sum_gradient)};
+          sources.bind<T>(at), typed<T>(at[gradient]),     typed<T>(at[output]),
+          floats(at[log_sum]), optional(log_sum_gradient), optional(rest)};
       const AttentionGradients<T> out{typed<T>(at[dquery]), typed<T>(at[dkey]),
                                       typed<T>(at[dvalue]), optional(dmask)};
       return [=, words = sources.random_words(at),

@@ -4,13 +4,16 @@
 //   dvalue = d^T g
 //   dscores = p (kept (g v^T) - offset),  offset = sum(g y) - dlog_sum
 //   dquery = scale dscores k,  dkey = scale dscores^T q
-// g y and g v^T add the same products in the same order, and dropout's factor
-// is on v before: a query that sees one key has p = 1 and y = v, and dscores is
-// exactly 0, however large q and k are. Scores are computed again, tile by
-// tile, with the same bits as in the forward op.
+// Up to kMostKeysOfATile keys the offset is the sum of p (kept g v^T) over the
+// row. With more there are several tiles and it is that of g y, whose y was
+// rounded. Either way a query that sees one key has p = 1 and dscores exactly
+// 0, however large q and k are: g y and g v^T add the same products in the same
+// order, and dropout's factor is on v before. Scores are computed again, tile
+// by tile, with the same bits as in the forward op.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 
 #include "cpu/ops/attention_tiles.h"
 #include "cpu/vector_math.h"
@@ -20,7 +23,8 @@ namespace traingraph::cpu {
 template <class T>
 struct AttentionGradientSources : AttentionSources<T> {
   const T *gradient, *output;
-  const float *log_sum, *log_sum_gradient;  // the last may be null
+  const float *log_sum, *log_sum_gradient, *log_sum_rest;  // the last two may
+                                                           // be null
 };
 
 /// `dmask` may be null.
@@ -42,7 +46,12 @@ class AttentionBackward {
   void run(std::int64_t head) {
     head_ = head;
     sample_ = head / sizes_.heads;
-    find_offsets();
+    if (has_one_tile()) {
+      std::fill_n(s_.offsets, sizes_.queries, 0.0f);
+    } else {
+      find_offsets();
+    }
+    subtract_log_sum_gradient();
     if (in_.is_masked()) clear(s_.dquery, sizes_.queries, s_.width_row);
     const std::int64_t keys = sizes_.keys;
     for (std::int64_t first = 0; first < keys; first += s_.key_tile) {
@@ -91,6 +100,8 @@ class AttentionBackward {
     }
   }
 
+  bool has_one_tile() const { return sizes_.keys <= s_.key_tile; }
+
   void find_offsets() {
     const std::int64_t width = sizes_.value_width;
     const auto gradient = rows(in_.gradient, sizes_.queries, width);
@@ -106,6 +117,9 @@ class AttentionBackward {
       multiply_columns<kFloats>(width, g, y, sums);
       std::copy_n(sums, count, s_.offsets + i);
     }
+  }
+
+  void subtract_log_sum_gradient() {
     if (!in_.log_sum_gradient) return;
     const float* dlog_sum = in_.log_sum_gradient + head_ * sizes_.queries;
     for (std::int64_t i = 0; i < sizes_.queries; ++i) {
@@ -158,29 +172,51 @@ class AttentionBackward {
     for (std::int64_t i = 0; i < num_queries_; ++i) differentiate_row(i);
   }
 
+  /// exp(largest - log_sum), `largest` being the row's in this tile. Of scores
+  /// near log_sum the difference would be a few units in the last place of
+  /// either, of those near `largest` it is exact or has few digits. 0 where the
+  /// row sees no key.
+  float factor_of(const ScoreRow& row, float largest) const {
+    if (std::isinf(largest) && largest < 0) return 0;
+    const std::int64_t at = head_ * sizes_.queries + row.query;
+    const float rest = in_.log_sum_rest ? in_.log_sum_rest[at] : 0;
+    const double x = static_cast<double>(largest) - in_.log_sum[at] - rest;
+    if (x < -88) return 0;
+    const auto near = static_cast<float>(x);
+    return fast_exp_below(near) * (1 + static_cast<float>(x - near));
+  }
+
   void differentiate_row(std::int64_t i) {
     const ScoreRow row{sample_, head_, query_ + i};
     float* p = s_.weights + i * s_.row;
     float* ds = s_.score_gradients + i * s_.row;
     const std::int64_t first = seen_.first, count = seen_.count();
-    finish_scores(sizes_, in_, row, first, count, p);
-    const float base = base_of(in_.log_sum[head_ * sizes_.queries + row.query]);
-    const float offset = s_.offsets[row.query];
+    const float largest = finish_scores(sizes_, in_, row, first, count, p);
+    const float base = base_of(largest), factor = factor_of(row, largest);
+    float sum = 0;
+    const float* kept = nullptr;
     if (in_.dropout) {
-      const float* kept =
-          in_.dropout.draw(row.first(sizes_) + first, count, s_.kept);
-#pragma omp simd
+      kept = in_.dropout.draw(row.first(sizes_) + first, count, s_.kept);
+#pragma omp simd reduction(+ : sum)
       for (std::int64_t k = 0; k < count; ++k) {
-        const float weight = fast_exp_below(p[k] - base);
-        p[k] = weight * kept[k];
-        ds[k] = weight * ((kept[k] != 0 ? ds[k] : 0.0f) - offset);
+        p[k] = fast_exp_below(p[k] - base) * factor;
+        ds[k] = kept[k] != 0 ? ds[k] : 0.0f;
+        sum += p[k] * ds[k];
       }
     } else {
-#pragma omp simd
+#pragma omp simd reduction(+ : sum)
       for (std::int64_t k = 0; k < count; ++k) {
-        p[k] = fast_exp_below(p[k] - base);
-        ds[k] = p[k] * (ds[k] - offset);
+        p[k] = fast_exp_below(p[k] - base) * factor;
+        sum += p[k] * ds[k];
       }
+    }
+    const float offset =
+        has_one_tile() ? sum + s_.offsets[row.query] : s_.offsets[row.query];
+#pragma omp simd
+    for (std::int64_t k = 0; k < count; ++k) ds[k] = p[k] * (ds[k] - offset);
+    if (kept) {
+#pragma omp simd
+      for (std::int64_t k = 0; k < count; ++k) p[k] *= kept[k];
     }
     if (!out_.mask) return;
     std::copy_n(ds, count, out_.mask + row.first(sizes_) + first);

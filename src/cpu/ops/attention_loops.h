@@ -16,7 +16,7 @@ namespace traingraph::cpu {
 template <class T>
 struct AttentionResults {
   T* output;
-  float* log_sum;
+  float *log_sum, *log_sum_rest;
 };
 
 /// Query tiles `first` to `last` of a head of all samples' ones.
@@ -126,13 +126,17 @@ class AttentionForward {
   }
 
   void store(const ScoreRow& first, HeadRows<T> output) {
-    float* log_sum = out_.log_sum + first.head * sizes_.queries + first.query;
+    const std::int64_t row = first.head * sizes_.queries + first.query;
+    float *log_sum = out_.log_sum + row, *rest = out_.log_sum_rest + row;
     for (std::int64_t i = 0; i < count_; ++i) {
       const double sum = sum_[i];
       const float scale = sum == 0 ? 0 : static_cast<float>(1 / sum);
       store_rows(s_.out + i * s_.out_row, s_.out_row, 1, sizes_.value_width,
                  scale, output.from(i));
-      log_sum[i] = static_cast<float>(base_of(largest_[i]) + std::log(sum));
+      const double exact = base_of(largest_[i]) + std::log(sum);
+      log_sum[i] = static_cast<float>(exact);
+      rest[i] =
+          std::isinf(log_sum[i]) ? 0 : static_cast<float>(exact - log_sum[i]);
     }
   }
 

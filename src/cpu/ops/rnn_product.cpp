@@ -104,11 +104,13 @@ void StepProduct::find_primitive(NodeLowering& lowering, const MatrixView& x,
   const auto z = MatrixView::plain(x.rows, weights.columns);
   product_ = {engine(), x.desc(type), any, z.desc(DataType::Float32),
               user_scratchpad()};
+  made_ = dnnl::matmul(product_);
   scratch_ = scratch_of(lowering, product_);
   const memory::desc packed = product_.weights_desc();
   if (same_layout(packed, given)) return;
   pack_ = dnnl::reorder::primitive_desc(engine(), given, engine(), packed,
                                         user_scratchpad());
+  made_pack_ = dnnl::reorder(*pack_);
   packed_ = lowering.scratch(packed.get_size());
   pack_scratch_ = scratch_of(lowering, *pack_);
 }
@@ -126,13 +128,12 @@ BoundStepProduct StepProduct::bind(std::span<std::byte* const> at, std::byte* x,
       {DNNL_ARG_WEIGHTS, product_.weights_desc(), packed},
       {DNNL_ARG_DST, product_.dst_desc(), z}};
   add_scratch(args, product_, at, scratch_);
-  BoundPrimitive product(dnnl::matmul(product_), num_threads_, args);
+  BoundPrimitive product(made_, num_threads_, args);
   if (!pack_) return {std::move(product), std::nullopt};
   args = {{DNNL_ARG_FROM, pack_->src_desc(), weights},
           {DNNL_ARG_TO, pack_->dst_desc(), packed}};
   add_scratch(args, *pack_, at, pack_scratch_);
-  return {std::move(product),
-          BoundPrimitive(dnnl::reorder(*pack_), num_threads_, args)};
+  return {std::move(product), BoundPrimitive(made_pack_, num_threads_, args)};
 }
 
 Product::Product(NodeLowering& lowering, const MatrixView& x,
@@ -140,6 +141,7 @@ Product::Product(NodeLowering& lowering, const MatrixView& x,
     : product_(engine(), x.desc(type), y.desc(type),
                MatrixView::plain(x.rows, y.columns).desc(type),
                user_scratchpad()),
+      made_(product_),
       num_threads_(PrimitiveThreads::count()),
       scratch_(scratch_of(lowering, product_)) {}
 
@@ -150,7 +152,7 @@ BoundPrimitive Product::bind(std::span<std::byte* const> at, std::byte* x,
       {DNNL_ARG_WEIGHTS, product_.weights_desc(), y},
       {DNNL_ARG_DST, product_.dst_desc(), z}};
   add_scratch(args, product_, at, scratch_);
-  return {dnnl::matmul(product_), num_threads_, args};
+  return {made_, num_threads_, args};
 }
 
 }  // namespace traingraph::cpu

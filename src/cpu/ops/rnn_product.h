@@ -2,6 +2,11 @@
 // The product that a recurrent kernel makes in every step: the same shapes and
 // weights again and again. One oneDNN primitive, made once; the weights are
 // brought to the layout that it likes once per run.
+//
+// Primitives are made with their descriptions, while there are as many threads:
+// oneDNN keeps primitives by the threads there are when they are made, and
+// would hand out that of a description made for another number, whose layouts
+// differ.
 #pragma once
 
 #include <optional>
@@ -66,6 +71,7 @@ class StepProduct {
 
   std::optional<SmallProduct> small_;
   dnnl::matmul::primitive_desc product_;
+  dnnl::primitive made_, made_pack_;
   std::optional<dnnl::reorder::primitive_desc> pack_;
   int num_threads_ = 1;
   int packed_ = -1, scratch_ = -1, pack_scratch_ = -1;
@@ -81,6 +87,7 @@ class Product {
 
  private:
   dnnl::matmul::primitive_desc product_;
+  dnnl::matmul made_;
   int num_threads_ = 1;
   int scratch_ = -1;
 };

@@ -62,6 +62,9 @@ class Executor {
   std::size_t staging_bytes() const { return pool_.staging_bytes(); }
   std::uint64_t random_step() const { return random_step_; }
   void set_random_step(std::uint64_t step) { random_step_ = step; }
+  /// Of dropout; compile() starts with it.
+  std::uint64_t seed() const { return settings_.seed; }
+  void set_seed(std::uint64_t seed) { settings_.seed = seed; }
   /// The last execution that computed readable values; null: none.
   const std::shared_ptr<ExecutionState>& last() const { return last_; }
   /// The last gradient pass of separate phases; null: none.

@@ -67,6 +67,9 @@ class LinkMember {
   /// hold that memory, so it stays allocated.
   void leave() noexcept;
   Link* link() const { return link_.get(); }
+  /// What gradient passes and updates so far have left counts no more, in all
+  /// graphs of the link.
+  void forget_passes() noexcept;
 
   /// Is the update of a parameter left out: no gradient reaches it, or a linked
   /// graph updates it?

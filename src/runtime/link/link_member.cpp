@@ -59,6 +59,15 @@ void LinkMember::leave() noexcept {
   if (was_fed) find_live_gradients();
 }
 
+void LinkMember::forget_passes() noexcept {
+  if (!link_) return;
+  const std::scoped_lock lock(link_->mutex);
+  for (auto& [storage, contribution] : link_->contributions) {
+    contribution.reset();
+  }
+  for (auto& [optimizer, shared] : link_->optimizers) shared.updated.clear();
+}
+
 /// Fills live_: tensors whose gradient comes from a loss or from a user
 /// gradient that is supplied.
 void LinkMember::find_live_gradients() {

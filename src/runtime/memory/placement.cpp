@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
 #include "graph/tensor_state.h"
 #include "traingraph/error.h"
 
@@ -256,6 +257,26 @@ void Placement::report(MemoryReport& report) const {
     plans[kind]->is_allocated = arenas_[kind]->is_allocated();
     count(*arenas_[kind]);
   }
+}
+
+std::size_t Placement::input_bytes(const Compilation& compilation) const {
+  const MergedGraph& graph = *compilation.graph;
+  constexpr const char* kWhat = "inputs";
+  std::size_t sum = 0;
+  const auto add = [&](const TensorDescriptor& desc) {
+    const std::size_t bytes =
+        checked_align(desc.size_bytes(), context_->target().alignment(), kWhat);
+    sum = checked_add(sum, bytes, kWhat);
+  };
+  for (const TensorIndex hidden : {graph.rates, graph.random_state}) {
+    add(graph.tensors[hidden].desc);
+  }
+  for (const Value* value : persistent_values(compilation)) {
+    const bool is_hidden =
+        value->tensor == graph.rates || value->tensor == graph.random_state;
+    if (value->role == Role::Input && !is_hidden) add(value->desc);
+  }
+  return sum;
 }
 
 std::size_t Placement::arena_bytes(PlanKind main) const {

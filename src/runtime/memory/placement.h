@@ -45,6 +45,8 @@ class Placement {
                   PlanKind kind, StorageId storage) const;
   /// Adds the sizes of arenas; staging and engine bytes are added elsewhere.
   void report(MemoryReport& report) const;
+  /// What the inputs of `compilation` take.
+  std::size_t input_bytes(const Compilation& compilation) const;
   /// Of the arenas in use, or of `main` before the first execution.
   std::size_t arena_bytes(PlanKind main) const;
 

@@ -43,6 +43,12 @@ void Transfer::wait() {
   if (error_) std::rethrow_exception(error_);
 }
 
+void Transfer::wait_through() {
+  std::unique_lock lock(mutex_);
+  over_.wait(lock, [this] { return is_over_; });
+  if (error_) std::rethrow_exception(error_);
+}
+
 std::span<const std::byte> Transfer::bytes(std::size_t i) const {
   const Download& download = to_download_[i];
   return {download.to.data(), download.bytes};

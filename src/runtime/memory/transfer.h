@@ -26,6 +26,8 @@ class Transfer final : public Submission,
   /// Can be interrupted. Rethrows the error of an execution that should have
   /// computed the bytes.
   void wait();
+  /// The same for who holds a lock: cannot be interrupted.
+  void wait_through();
   /// What the i-th call of read() got, after wait().
   std::span<const std::byte> bytes(std::size_t i) const;
 

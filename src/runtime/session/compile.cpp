@@ -196,7 +196,8 @@ void compile(Session& session, const Device& device,
       {.of_layers = Settings(declaration),
        // Verified graphs compare what has been freed, too.
        .poisons_memory = options.poisons_memory && !options.verify,
-       .seed = platform_seed()});
+       .seed =
+           session.restored_seed ? *session.restored_seed : platform_seed()});
   freeze.keep();
   session.place_layers();
 }

@@ -39,6 +39,18 @@ void collect_variables(const Session& session, const Program& program,
 
 }  // namespace
 
+std::vector<TensorIndex> variables_of(const Session& session) {
+  const Compilation& main = session.main();
+  std::vector<bool> seen(session.objects.tensors.size(), false);
+  std::vector<TensorIndex> variables;
+  for (const auto* compiled :
+       {main.training ? &*main.training : nullptr, &main.inference}) {
+    if (!compiled) continue;
+    collect_variables(session, compiled->assembled.program, seen, variables);
+  }
+  return variables;
+}
+
 CompiledGraph::CompiledGraph(std::shared_ptr<Session> session)
     : session_(held_by_handles(std::move(session))) {
   session_->declaration.graphs.push_back(state_);
@@ -119,14 +131,7 @@ void CompiledGraph::synchronize() const {
 void CompiledGraph::synchronize_updates() {
   std::unique_lock lock(session_->mutex);
   session_->require_compiled("synchronize_updates");
-  const Compilation& main = session_->main();
-  std::vector<bool> seen(session_->objects.tensors.size(), false);
-  std::vector<TensorIndex> variables;
-  for (const auto* compiled :
-       {main.training ? &*main.training : nullptr, &main.inference}) {
-    if (!compiled) continue;
-    collect_variables(*session_, compiled->assembled.program, seen, variables);
-  }
+  const std::vector<TensorIndex> variables = variables_of(*session_);
   // One, so that all values are of one step.
   const auto transfer =
       std::make_shared<Transfer>(session_->placement.context());

@@ -41,6 +41,8 @@ struct Session : std::enable_shared_from_this<Session> {
 
   std::optional<Device> device;
   int num_compiles = 0;
+  /// What restore() found; else compile() takes the platform's.
+  std::optional<std::uint64_t> restored_seed;
   /// The user's tensors and layers; compiled parts know them by index.
   UserObjects objects;
   std::unique_ptr<Batches> batches;  // null: not compiled
@@ -61,6 +63,11 @@ void compile(Session& session, const Device& device,
              const CompileOptions& options, const TensorMap& constants,
              DataList constants_data);
 void compile_optimizer(Session& session, OptimizerPtr optimizer);
+
+// --- compiled_graph.cpp ---
+/// Parameters and running statistics that live where the graph placed them,
+/// once each, in order.
+std::vector<TensorIndex> variables_of(const Session& session);
 
 // --- readable.cpp ---
 /// Makes outputs, gradients and results of debugged layers readable.

@@ -55,6 +55,59 @@ TEST_P(PlanCombination, PredictedIsAllocated) {
 
 INSTANTIATE_TEST_SUITE_P(All, PlanCombination, ::testing::Range(1, 8));
 
+TEST(Memory, RequiredBytesAreThoseOfAGraphOfThatBatch) {
+  Linear net(6, 9, 5);
+  const TrainingGraph t = net.train(std::make_shared<optimizers::Adam>());
+  for (const std::int64_t batch : {1, 2, 5, 6, 7, 100, 4099}) {
+    Linear other(batch, 9, 5);
+    const TrainingGraph of_that_size =
+        other.train(std::make_shared<optimizers::Adam>());
+    const std::size_t expected = of_that_size.memory().total_bytes(true);
+    EXPECT_EQ(t.required_bytes(batch), expected) << batch;
+    EXPECT_TRUE(t.fits(expected, batch));
+    EXPECT_FALSE(t.fits(expected - 1, batch));
+  }
+  EXPECT_EQ(t.required_bytes(), t.memory().total_bytes(true));
+  EXPECT_EQ(t.memory().allocated_bytes, 0u);
+}
+
+TEST(Memory, LargestBatchIsTheLastThatFits) {
+  Linear net(6, 9, 5);
+  const TrainingGraph t = net.train(sgd(0.1f));
+  for (const std::int64_t batch : {1, 3, 6, 7, 1000}) {
+    const std::size_t room = t.required_bytes(batch);
+    const std::int64_t largest = t.largest_batch(room);
+    EXPECT_GE(largest, batch);
+    EXPECT_TRUE(t.fits(room, largest));
+    EXPECT_FALSE(t.fits(room, largest + 1));
+  }
+  EXPECT_EQ(t.largest_batch(t.required_bytes(1) - 1), 0);
+  EXPECT_EQ(t.largest_batch(0), 0);
+}
+
+TEST(Memory, SizesThatNoDeviceTakesEndInTypedErrors) {
+  Linear net(6, 9, 5);
+  const TrainingGraph t = net.train(sgd(0.1f));
+  // Kernels count rows in 32 bits, and sizes end at 2^47 bytes.
+  for (const int bits : {31, 33, 40, 60, 62}) {
+    const std::int64_t batch = std::int64_t{1} << bits;
+    try {
+      EXPECT_GT(t.required_bytes(batch), static_cast<std::size_t>(batch) * 56);
+    } catch (const UnsupportedError&) {
+    } catch (const ShapeError&) {
+    }
+  }
+}
+
+TEST(Memory, WhatCannotFollowTheBatchHasOneSize) {
+  Linear net(1, 9, 5);
+  const TrainingGraph t = net.train(sgd(0.1f));
+  EXPECT_EQ(t.largest_batch(SIZE_MAX), 1);
+  EXPECT_THROW(t.required_bytes(2), UnsupportedError);
+  EXPECT_THROW(t.required_bytes(-1), InvalidArgument);
+  EXPECT_EQ(t.required_bytes(1), t.required_bytes());
+}
+
 TEST(Memory, CategoriesAreExact) {
   Linear net(64, 32, 64);  // sizes are multiples of the alignment
   TrainingGraph t = net.train(std::make_shared<optimizers::Adam>());

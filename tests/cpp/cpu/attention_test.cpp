@@ -35,9 +35,10 @@ struct Attention {
         std::tuple(inputs[0], inputs[1], inputs[2], inputs[3], inputs[4]);
     results = program.append(OpKind::Attention, attrs,
                              {query, key, value, kNoValue, mask, state});
-    for (ValueId each : program.append(OpKind::AttentionGradient, attrs,
-                                       {gradient, query, key, value, results[0],
-                                        results[1], kNoValue, mask, state})) {
+    for (ValueId each :
+         program.append(OpKind::AttentionGradient, attrs,
+                        {gradient, query, key, value, results[0], results[1],
+                         kNoValue, mask, state, kNoValue, results[2]})) {
       results.push_back(each);
     }
   }
@@ -77,7 +78,8 @@ TEST(CpuAttention, DoesNotDependOnThreads) {
 std::vector<Floats> masked(float hidden, const Shape& mask_shape, float dropout,
                            std::int64_t window) {
   const std::int64_t queries = mask_shape[1], keys = mask_shape[2];
-  const AttentionAttrs attrs{.head_count = 2, .dropout = dropout, .seed = 5};
+  const AttentionAttrs attrs{
+      .head_count = 2, .dropout = dropout, .seed = dropout != 0 ? 5 : 0};
   Program program;
   std::vector<ValueId> inputs;
   for (const Shape& shape : {Shape{2, queries, 24}, Shape{2, keys, 24},
@@ -93,7 +95,7 @@ std::vector<Floats> masked(float hidden, const Shape& mask_shape, float dropout,
   const auto gradients =
       program.append(OpKind::AttentionGradient, attrs,
                      {inputs[3], inputs[0], inputs[1], inputs[2], results[0],
-                      results[1], kNoValue, mask, state});
+                      results[1], kNoValue, mask, state, kNoValue, results[2]});
   results.insert(results.end(), gradients.begin(), gradients.end());
   ProgramRun run(program, results, cpu::make_context(2));
   std::mt19937 engine(9);

@@ -59,8 +59,9 @@ class BatchNorm : public ::testing::TestWithParam<BatchNormCase> {};
 TEST_P(BatchNorm, MatchesTheFormula) {
   const auto& [shape, has_gamma, has_beta, training] = GetParam();
   const Shape channels{shape[1]};
-  const BatchNormAttrs attrs{
-      .epsilon = 1e-3f, .momentum = 0.9f, .training = training};
+  const BatchNormAttrs attrs{.epsilon = 1e-3f,
+                             .momentum = training ? 0.9f : 0.99f,
+                             .training = training};
   const Values x = random_values(shape.num_elements(), 1);
   const Values gamma = has_gamma ? random_values(shape[1], 2) : Values{};
   const Values beta = has_beta ? random_values(shape[1], 3) : Values{};

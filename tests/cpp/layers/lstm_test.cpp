@@ -134,6 +134,21 @@ TEST(LstmLayer, RefusesOptions) {
             .initializer = RandomInitializerType::Xavier}));
 }
 
+TEST(RecurrentLayers, ErrorsNameTheClassThatWasGivenTheDescriptor) {
+  const LSTMDescriptor zero{.input_size = 0, .hidden_size = 3};
+  const LSTMDescriptor dropping{
+      .input_size = 2, .hidden_size = 3, .dropout = 0.5f};
+  for (const LSTMDescriptor& d : {zero, dropping}) {
+    const auto op = [](auto make) {
+      return error_of<InvalidArgument>(make).op;
+    };
+    EXPECT_EQ(op([&] { layers::LSTM layer(d); }), "LSTM");
+    EXPECT_EQ(op([&] { layers::GRU layer(d); }), "GRU");
+    EXPECT_EQ(op([&] { layers::RNN layer(d); }), "RNN");
+    EXPECT_EQ(op([&] { d.validate(); }), "LSTMDescriptor");
+  }
+}
+
 TEST(LstmLayer, WeightsComeGateByGateOrTogether) {
   const Tensor w = input({1, 30}), u = input({6, 6}), b = input({1, 6, 1, 1});
   const LSTM layer(descriptor(), {.input_weights = {w, w, w, w},

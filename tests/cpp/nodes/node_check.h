@@ -73,6 +73,8 @@ struct NodeCase {
   /// Of the inputs, which are in (low, high).
   double low = -1, high = 1;
   double tolerance = 2e-5;
+  /// Of the first sources; 0: of all.
+  std::size_t num_gradients = 0;
 };
 
 /// Fails the test with the case's name.

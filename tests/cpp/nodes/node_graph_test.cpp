@@ -331,5 +331,48 @@ TEST(NodeGraph, MayReadGradientsAgain) {
   }
 }
 
+TEST(NodeGraph, ProfilesHaveARowForEachFilter) {
+  const ImageNode x("x", kSize), t("t", kSize);
+  const auto weights = std::make_shared<GivenWeights>(kConv, 3, sgd(0.1f));
+  const ConvolutionNode conv(x, weights);
+  conv.set_label("first");
+  const ReLUNode relu(conv.result_image());
+  const LossNode loss(relu.result_image(), t, {});
+  std::vector<ImageNode> results;
+  for (const FilterNode& leaf : loss.training_graph()) {
+    results.push_back(leaf.result_image());
+  }
+  Graph graph(test_device(), results, {.batch_size = kBatch});
+  const Floats data = random_floats(64, 1);
+  const ExecutionResult result =
+      graph
+          .execute({{"x", view(data)}, {"t", view(data)}},
+                   {.per_layer_profiling = true})
+          .result();
+  std::vector<std::string> rows;
+  for (const LayerTime& time : result.layer_times()) {
+    rows.push_back(time.layer);
+    if (!computes() || time.layer == "other") continue;
+    EXPECT_GT(time.forward + time.gradient, 0) << time.layer;
+    if (time.layer == "first") {
+      EXPECT_GT(time.gradient, 0);
+    }
+  }
+  EXPECT_EQ(rows, (std::vector<std::string>{"first", "relu", "loss", "other"}));
+}
+
+TEST(TrainableNodes, AreFoundAgainFromHandles) {
+  const ImageNode x("x", kSize), g("g", kSize);
+  const ConvolutionNode conv(x, std::make_shared<GivenWeights>(kConv, 3));
+  const GradientFilterNode gradient = conv.gradient_filter(g);
+  const TrainableNode again = TrainableNode::from(gradient.forward_filter());
+  ASSERT_TRUE(again);
+  again.set_training_style(TrainingStyle::None);
+  EXPECT_EQ(conv.training_style(), TrainingStyle::None);
+  EXPECT_FALSE(TrainableNode::from(gradient));
+  EXPECT_FALSE(TrainableNode::from(ReLUNode(x)));
+  EXPECT_FALSE(TrainableNode::from(FilterNode()));
+}
+
 }  // namespace
 }  // namespace traingraph::nodes

@@ -78,8 +78,8 @@ void add(OpCases& cases, const Sizes& s, const Form& form = {}) {
   const AttentionAttrs attrs{.head_count = s.heads,
                              .scale = form.scale,
                              .dropout = form.dropout,
-                             .seed = form.seed,
-                             .stream = form.stream};
+                             .seed = form.dropout != 0 ? form.seed : 0,
+                             .stream = form.dropout != 0 ? form.stream : 0};
   const Shape query{s.samples, s.queries, s.heads * s.width};
   const Shape key{s.samples, s.keys, s.heads * s.width};
   const Shape value{s.samples, s.keys, s.heads * s.value_width};
@@ -95,7 +95,8 @@ void add(OpCases& cases, const Sizes& s, const Form& form = {}) {
   cases.push_back(forward);
 }
 
-/// The gradient op by itself, without masks: the forward cases have them.
+/// The gradient op by itself, without masks: the forward cases have them. They
+/// have the rest of log_sum, too.
 void add_gradient(OpCases& cases, const Sizes& s, bool has_log_sum_gradient) {
   const AttentionAttrs attrs{.head_count = s.heads};
   const Shape query{s.samples, s.queries, s.heads * s.width};
@@ -138,7 +139,7 @@ void add_attention_cases(OpCases& cases, Random& random) {
     add(cases, s, {.dropout = 0.3f});
     add(cases, s, {.mask = Mask::SoftForAll, .dropout = 0.6f, .seed = 0});
   }
-  // More keys than a tile of the gradient and of the forward op has, whose last
+  // More keys than a tile of the gradient or of the forward op has, whose last
   // one is not full; more queries too.
   add(cases, {1, 2, 3, 300, 2, 3});
   add(cases, {1, 1, 66, 515, 2, 1}, {.has_key_mask = true, .dropout = 0.2f});

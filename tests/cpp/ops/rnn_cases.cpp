@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Cases of lstm and its gradient op: every option, alone and with others.
-#include "ops/cases.h"
+// Cases of lstm_steps and its gradient op: every option, and every option with
+// every other one.
+#include "ops/rnn_cases.h"
 
 namespace traingraph::testing {
 namespace {
-
-constexpr const char* kReason =
-    "a recurrence in float32: each step adds the rounding of those before";
-constexpr double kRecurrentTolerance = 2e-5;
 
 /// What a case has besides x and the weights.
 struct Options {
@@ -16,104 +13,113 @@ struct Options {
   std::vector<double> lengths = {};
 };
 
-LstmAttrs with_gates(const std::vector<ActivationAttrs>& gates,
-                     const ActivationAttrs& cell) {
-  return {.input_gate_activation = gates[0].type,
-          .input_gate_a = gates[0].a,
-          .input_gate_b = gates[0].b,
-          .forget_gate_activation = gates[1].type,
-          .forget_gate_a = gates[1].a,
-          .forget_gate_b = gates[1].b,
-          .cell_gate_activation = gates[2].type,
-          .cell_gate_a = gates[2].a,
-          .cell_gate_b = gates[2].b,
-          .output_gate_activation = gates[3].type,
-          .output_gate_a = gates[3].a,
-          .output_gate_b = gates[3].b,
-          .activation = cell.type,
-          .activation_a = cell.a,
-          .activation_b = cell.b};
-}
+struct LstmCase {
+  LstmAttrs attrs = {};
+  Options options = {};
+};
 
 /// (steps, samples, hidden)
 void add_lstm(OpCases& cases, const Shape& size, const LstmAttrs& attrs,
-              const Options& options) {
+              const Options& options, bool adds_gradients = true) {
   const std::int64_t samples = size[1], hidden = size[2];
   const Shape x{size[0], samples, 4 * hidden}, state{samples, hidden};
   const CaseInput weights{{4 * hidden, hidden}, uniform(-0.7, 0.7)};
-  const auto maybe = [](bool is_present, const Shape& shape,
-                        const Domain& domain) {
-    return is_present ? CaseInput{shape, domain} : absent();
-  };
   const CaseInput h0 = maybe(options.has_state, state, uniform());
   const CaseInput c0 = maybe(options.has_cell, state, uniform());
   const CaseInput peephole =
       maybe(options.has_peephole, {4 * hidden}, uniform(-0.5, 0.5));
   const CaseInput mask = maybe(options.has_mask, state, values({0, 1.25, 0.5}));
-  const CaseInput lengths =
-      options.lengths.empty()
-          ? absent()
-          : CaseInput{{samples}, values(options.lengths), DataType::Int32};
-  OpCase forward{
-      .op = OpKind::LstmSteps,
-      .attrs = attrs,
-      .inputs = {{x, uniform(-2, 2)}, weights, h0, c0, peephole, mask, lengths},
-      .gradients = {0, 1},
-      .tolerance = kRecurrentTolerance,
-      .gradient_tolerance = 4 * kRecurrentTolerance,
-      .reason = kReason};
-  if (options.has_state) forward.gradients.push_back(2);
-  if (options.has_cell) forward.gradients.push_back(3);
-  if (options.has_peephole) forward.gradients.push_back(4);
-  if (options.has_mask) forward.gradients.push_back(5);
-  cases.push_back(forward);
+  const CaseInput lengths = lengths_input(options.lengths, samples);
+  const OpCase forward = recurrent_case(
+      OpKind::LstmSteps, attrs,
+      {{x, uniform(-2, 2)}, weights, h0, c0, peephole, mask, lengths});
+  add_both(cases, forward, size);
+  if (!adds_gradients) return;
+  // Gates and cells are those of some sequence, the hidden states follow from
+  // them.
+  const OpCase gradient{.op = OpKind::LstmStepsGradient,
+                        .attrs = attrs,
+                        .inputs = {{x, result_of(forward, 2)},
+                                   {size, result_of(forward, 1)},
+                                   {size, result_of(forward, 0)},
+                                   weights,
+                                   h0,
+                                   c0,
+                                   peephole,
+                                   mask,
+                                   lengths,
+                                   {size},
+                                   {size},
+                                   {x},
+                                   {state},
+                                   {state}}};
+  add_gradients(cases, gradient, /*first=*/9, /*sequence=*/3);
+  // As a network keeps it that computes the hidden states again.
+  cases.push_back(cases.back());
+  cases.back().inputs[2] = absent();
+}
 
-  // The gradient op by itself; gates and cells are those of some sequence, the
-  // hidden states follow from them.
-  const auto forward_result = [=](int result) -> Domain {
-    return [=](const Shape&, const RefTensors&, Random&) {
-      Random same(size.num_elements());
-      RefTensors in;
-      for (const CaseInput& input : forward.inputs) {
-        in.push_back(input.shape.empty() ? RefTensor{}
-                                         : input.domain(input.shape, in, same));
-        for (double& e : in.back().data) e = static_cast<float>(e);
-      }
-      return evaluate(OpKind::LstmSteps, attrs, in).at(result);
-    };
+/// An activation of each of the gates, and of the cell.
+void set_activation(LstmAttrs& attrs, int gate, const ActivationAttrs& f) {
+  const auto set = [&](ActivationType& type, float& a, float& b) {
+    type = f.type;
+    a = f.a;
+    b = f.b;
   };
-  OpCase gradient{.op = OpKind::LstmStepsGradient,
-                  .attrs = attrs,
-                  .inputs = {{x, forward_result(2)},
-                             {size, forward_result(1)},
-                             {size, forward_result(0)},
-                             weights,
-                             h0,
-                             c0,
-                             peephole,
-                             mask,
-                             lengths,
-                             {size},
-                             {size},
-                             {x},
-                             {state},
-                             {state}},
-                  .tolerance = kRecurrentTolerance,
-                  .reason = kReason};
-  cases.push_back(gradient);
-  // As a network has it whose loss is that of the last states.
-  for (int i : {9, 10, 11}) gradient.inputs[i] = absent();
-  cases.push_back(gradient);
-  // As one has it that reads the sequence, and keeps no hidden states.
-  for (int i : {2, 12, 13}) gradient.inputs[i] = absent();
-  gradient.inputs[9] = {size};
-  cases.push_back(gradient);
+  switch (gate) {
+    case 0:
+      return set(attrs.input_gate_activation, attrs.input_gate_a,
+                 attrs.input_gate_b);
+    case 1:
+      return set(attrs.forget_gate_activation, attrs.forget_gate_a,
+                 attrs.forget_gate_b);
+    case 2:
+      return set(attrs.cell_gate_activation, attrs.cell_gate_a,
+                 attrs.cell_gate_b);
+    case 3:
+      return set(attrs.output_gate_activation, attrs.output_gate_a,
+                 attrs.output_gate_b);
+    default:
+      return set(attrs.activation, attrs.activation_a, attrs.activation_b);
+  }
+}
+constexpr int kNumActivations = 5;
+
+LstmAttrs with_gates(const std::vector<ActivationAttrs>& gates,
+                     const ActivationAttrs& cell) {
+  LstmAttrs attrs;
+  for (int gate = 0; gate < 4; ++gate) set_activation(attrs, gate, gates[gate]);
+  set_activation(attrs, 4, cell);
+  return attrs;
+}
+
+std::vector<std::function<void(LstmCase&)>> lstm_options() {
+  std::vector<std::function<void(LstmCase&)>> options{
+      [](LstmCase& c) { c.attrs.reverse = true; },
+      [](LstmCase& c) { c.attrs.forget_gate_last = true; },
+      [](LstmCase& c) { c.options.has_state = true; },
+      [](LstmCase& c) { c.options.has_cell = true; },
+      [](LstmCase& c) { c.options.has_peephole = true; },
+      [](LstmCase& c) {
+        c.options.has_peephole = c.attrs.output_peephole_reads_new_cell = true;
+      },
+      [](LstmCase& c) { c.options.has_mask = true; },
+      [](LstmCase& c) { c.options.lengths = {2, 3, 0}; }};
+  for (int gate = 0; gate < kNumActivations; ++gate) {
+    for (const ActivationAttrs& f : mps_activations()) {
+      options.push_back([=](LstmCase& c) { set_activation(c.attrs, gate, f); });
+    }
+  }
+  return options;
 }
 
 }  // namespace
 
 void add_rnn_cases(OpCases& cases, Random& random) {
   using enum ActivationType;
+  for_each_pair<LstmCase>(lstm_options(), [&](const LstmCase& c, bool single) {
+    add_lstm(cases, {3, 3, 2}, c.attrs, c.options, single);
+  });
   for (bool reverse : {false, true}) {
     for (const Shape& size : {Shape{1, 1, 1}, Shape{2, 1, 1}, Shape{3, 2, 5},
                               Shape{1, 3, 4}, Shape{5, 4, 3}, Shape{4, 1, 7}}) {

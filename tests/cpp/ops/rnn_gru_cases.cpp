@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Cases of gru_steps, single_gate_steps and their gradient ops: every option,
 // and every option with every other one.
-#include <functional>
-
-#include "ops/cases.h"
+#include "ops/rnn_cases.h"
 
 namespace traingraph::testing {
 namespace {
-
-constexpr const char* kReason =
-    "a recurrence in float32: each step adds the rounding of those before";
-constexpr double kRecurrentTolerance = 2e-5;
 
 /// What a case has besides x and the weights.
 struct Options {
@@ -27,54 +21,6 @@ struct SingleGateCase {
   Options options = {};
 };
 
-CaseInput maybe(bool is_present, const Shape& shape, const Domain& domain) {
-  return is_present ? CaseInput{shape, domain} : absent();
-}
-CaseInput lengths_input(const Options& options, std::int64_t samples) {
-  if (options.lengths.empty()) return absent();
-  return {{samples}, values(options.lengths), DataType::Int32};
-}
-
-/// The case, and one with lengths of all steps, which mean the same: the Metal
-/// device composes that one of plain ops.
-void add_both(OpCases& cases, const OpCase& forward, std::size_t lengths,
-              const Shape& size) {
-  cases.push_back(forward);
-  if (!forward.inputs[lengths].shape.empty()) return;
-  cases.push_back(forward);
-  cases.back().inputs[lengths] = {
-      {size[1]}, values({static_cast<double>(size[0])}), DataType::Int32};
-}
-
-/// A result of the case's op, for inputs of its gradient op.
-Domain result_of(const OpCase& forward, int result) {
-  return [=](const Shape&, const RefTensors&, Random&) {
-    Random same(17);
-    RefTensors in;
-    for (const CaseInput& input : forward.inputs) {
-      in.push_back(input.shape.empty() ? RefTensor{}
-                                       : input.domain(input.shape, in, same));
-      for (double& e : in.back().data) e = static_cast<float>(e);
-    }
-    return evaluate(forward.op, forward.attrs, in).at(result);
-  };
-}
-
-/// The gradient op by itself: with all gradients, as a network has it whose
-/// loss is that of the last state, and as one that reads the sequence.
-void add_gradients(OpCases& cases, OpCase gradient, int first) {
-  gradient.gradients = {};
-  gradient.tolerance = kRecurrentTolerance;
-  gradient.reason = kReason;
-  cases.push_back(gradient);
-  const CaseInput sequence = gradient.inputs[first];
-  for (int i : {first, first + 1}) gradient.inputs[i] = absent();
-  cases.push_back(gradient);
-  gradient.inputs[first] = sequence;
-  gradient.inputs[first + 2] = absent();
-  cases.push_back(gradient);
-}
-
 /// (steps, samples, hidden)
 void add_gru(OpCases& cases, const Shape& size, const GruCase& gru,
              bool adds_gradients = true) {
@@ -86,19 +32,11 @@ void add_gru(OpCases& cases, const Shape& size, const GruCase& gru,
   const CaseInput mask = maybe(options.has_mask, state, values({0, 1.25, 0.5}));
   const CaseInput bias = maybe(options.has_bias && gru.attrs.reset_after,
                                {hidden}, uniform(-0.5, 0.5));
-  const CaseInput lengths = lengths_input(options, samples);
-  OpCase forward{
-      .op = OpKind::GruSteps,
-      .attrs = gru.attrs,
-      .inputs = {{x, uniform(-2, 2)}, weights, h0, mask, bias, lengths},
-      .gradients = {0, 1},
-      .tolerance = kRecurrentTolerance,
-      .gradient_tolerance = 4 * kRecurrentTolerance,
-      .reason = kReason};
-  for (int i : {2, 3, 4}) {
-    if (!forward.inputs[i].shape.empty()) forward.gradients.push_back(i);
-  }
-  add_both(cases, forward, /*lengths=*/5, size);
+  const CaseInput lengths = lengths_input(options.lengths, samples);
+  const OpCase forward =
+      recurrent_case(OpKind::GruSteps, gru.attrs,
+                     {{x, uniform(-2, 2)}, weights, h0, mask, bias, lengths});
+  add_both(cases, forward, size);
   if (!adds_gradients) return;
   add_gradients(cases,
                 {.op = OpKind::GruStepsGradient,
@@ -113,7 +51,7 @@ void add_gru(OpCases& cases, const Shape& size, const GruCase& gru,
                             {size},
                             {x},
                             {state}}},
-                7);
+                /*first=*/7, /*sequence=*/2);
 }
 
 void add_single_gate(OpCases& cases, const Shape& size,
@@ -124,18 +62,11 @@ void add_single_gate(OpCases& cases, const Shape& size,
   const CaseInput weights{{hidden, hidden}, uniform(-0.7, 0.7)};
   const CaseInput h0 = maybe(options.has_state, state, uniform());
   const CaseInput mask = maybe(options.has_mask, state, values({0, 1.25, 0.5}));
-  const CaseInput lengths = lengths_input(options, samples);
-  OpCase forward{.op = OpKind::SingleGateSteps,
-                 .attrs = single.attrs,
-                 .inputs = {{size, uniform(-2, 2)}, weights, h0, mask, lengths},
-                 .gradients = {0, 1},
-                 .tolerance = kRecurrentTolerance,
-                 .gradient_tolerance = 4 * kRecurrentTolerance,
-                 .reason = kReason};
-  for (int i : {2, 3}) {
-    if (!forward.inputs[i].shape.empty()) forward.gradients.push_back(i);
-  }
-  add_both(cases, forward, /*lengths=*/4, size);
+  const CaseInput lengths = lengths_input(options.lengths, samples);
+  const OpCase forward =
+      recurrent_case(OpKind::SingleGateSteps, single.attrs,
+                     {{size, uniform(-2, 2)}, weights, h0, mask, lengths});
+  add_both(cases, forward, size);
   if (!adds_gradients) return;
   add_gradients(cases,
                 {.op = OpKind::SingleGateStepsGradient,
@@ -148,33 +79,7 @@ void add_single_gate(OpCases& cases, const Shape& size,
                             {size},
                             {size},
                             {state}}},
-                5);
-}
-
-/// f of no option, of each, and of each pair.
-template <class Case>
-void for_each_pair(const std::vector<std::function<void(Case&)>>& options,
-                   const std::function<void(const Case&, bool)>& f) {
-  f(Case{}, true);
-  for (std::size_t i = 0; i < options.size(); ++i) {
-    Case one;
-    options[i](one);
-    f(one, true);
-    for (std::size_t j = 0; j < i; ++j) {
-      Case two;
-      options[i](two);
-      options[j](two);
-      f(two, false);
-    }
-  }
-}
-
-// MPSGraph's five activations; their kinks are rare enough.
-const std::vector<ActivationAttrs>& activations() {
-  using enum ActivationType;
-  static const std::vector<ActivationAttrs> all{
-      {None}, {ReLU, 0}, {Tanh, 1, 1}, {Sigmoid}, {HardSigmoid, 0.2f, 0.5f}};
-  return all;
+                /*first=*/5, /*sequence=*/2);
 }
 
 // Others: with parameters, and saved as arguments.
@@ -204,7 +109,7 @@ std::vector<std::function<void(GruCase&)>> gru_options() {
       [](GruCase& c) { c.options.has_mask = true; },
       [](GruCase& c) { c.attrs.reset_after = c.options.has_bias = true; },
       [](GruCase& c) { c.options.lengths = {2, 3, 0}; }};
-  for (const ActivationAttrs& f : activations()) {
+  for (const ActivationAttrs& f : mps_activations()) {
     options.push_back([f](GruCase& c) {
       c.attrs.update_gate_activation = f.type;
       c.attrs.update_gate_a = f.a;
@@ -230,7 +135,7 @@ std::vector<std::function<void(SingleGateCase&)>> single_gate_options() {
       [](SingleGateCase& c) { c.options.has_state = true; },
       [](SingleGateCase& c) { c.options.has_mask = true; },
       [](SingleGateCase& c) { c.options.lengths = {2, 3, 0}; }};
-  for (const ActivationAttrs& f : activations()) {
+  for (const ActivationAttrs& f : mps_activations()) {
     options.push_back([f](SingleGateCase& c) {
       c.attrs.activation = f.type;
       c.attrs.activation_a = f.a;

@@ -136,5 +136,34 @@ TEST_F(UnusedOptions, OfWhatIsSwitchedOff) {
       {"does not use", "sigmoid"}));
 }
 
+TEST_F(UnusedOptions, OfDropoutTrainingAndPeepholes) {
+  const auto sources = inputs({{2, 5, 4}, {2, 7, 4}, {2, 7, 6}});
+  EXPECT_TRUE(
+      contains(error_of<InvalidArgument>(OpKind::Attention,
+                                         AttentionAttrs{.seed = 3}, sources),
+               {"seed", "without dropout"}));
+  EXPECT_TRUE(
+      contains(error_of<InvalidArgument>(OpKind::Attention,
+                                         AttentionAttrs{.stream = 3}, sources),
+               {"stream", "without dropout"}));
+  EXPECT_TRUE(contains(
+      error_of<InvalidArgument>(
+          OpKind::BatchNorm,
+          BatchNormAttrs{.momentum = 0.5f, .training = false},
+          {input({2, 3}), kNoValue, kNoValue, variable({3}), variable({3})}),
+      {"momentum", "without training"}));
+  EXPECT_TRUE(contains(
+      error_of<InvalidArgument>(
+          OpKind::SampleNorm,
+          SampleNormAttrs{.groups = 1, .momentum = 0.5f, .training = false},
+          {input({2, 3, 4}), kNoValue, kNoValue, variable({1}), variable({1})}),
+      {"momentum", "without training"}));
+  EXPECT_TRUE(contains(
+      error_of<InvalidArgument>(
+          OpKind::LstmSteps, LstmAttrs{.output_peephole_reads_new_cell = true},
+          inputs({{2, 1, 8}, {8, 2}})),
+      {"output_peephole_reads_new_cell", "peephole"}));
+}
+
 }  // namespace
 }  // namespace traingraph

@@ -109,7 +109,7 @@ RefTensors reference_attention(const AttentionAttrs& attrs, RefTensors& in) {
       }
     }
   });
-  return {output, log_sums};
+  return {output, log_sums, zeros(a.rows())};
 }
 
 RefTensors reference_attention_gradient(const AttentionAttrs& attrs,

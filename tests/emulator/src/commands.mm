@@ -52,10 +52,12 @@ using emulator::refuse;
   _queue = [queue retain];
   _descriptor = [descriptor copy];
   _state = new emulator::CommandBufferState{*queue->_work};
+  emulator::register_command_buffer(self);
   return self;
 }
 
 - (void)dealloc {
+  emulator::forget_command_buffer(self);
   [self abandonWork];
   delete _state;
   [_descriptor release];

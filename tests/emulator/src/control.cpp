@@ -247,4 +247,12 @@ void count_compile() {
   locked([](State& s) { ++s.counters.compiles; });
 }
 
+void count_unread_temporary() {
+  locked([](State& s) { ++s.counters.unread_temporaries; });
+}
+
+void count_filter_graph_run() {
+  locked([](State& s) { ++s.counters.filter_graph_runs; });
+}
+
 }  // namespace emulator

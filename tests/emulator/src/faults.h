@@ -39,5 +39,7 @@ void count_command_buffer();
 void count_executable_run();
 void count_operation();
 void count_compile();
+void count_unread_temporary();
+void count_filter_graph_run();
 
 }  // namespace emulator

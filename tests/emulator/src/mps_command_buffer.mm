@@ -22,10 +22,12 @@ using emulator::refuse;
   self = [super init];
   _commandBuffer = [buffer retain];
   emulator::count_birth(self);
+  emulator::register_command_buffer(self);
   return self;
 }
 
 - (void)dealloc {
+  emulator::forget_command_buffer(self);
   emulator::count_death(self);
   [_commandBuffer release];
   [super dealloc];

@@ -38,6 +38,9 @@ void synchronize_to_host(id<MTLResource> resource);
 
 /// The buffer itself, or the one that an MPSCommandBuffer wraps.
 id<MTLCommandBuffer> live_buffer(id<MTLCommandBuffer> buffer);
+/// Which command buffers are alive, MPSCommandBuffer included.
+void register_command_buffer(id<MTLCommandBuffer> buffer);
+void forget_command_buffer(id<MTLCommandBuffer> buffer);
 /// Refuses when the buffer was committed or an encoder is open.
 void record(const char* what, id<MTLCommandBuffer> buffer, Command command);
 /// Encoders record while they are open.

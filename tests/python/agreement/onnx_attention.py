@@ -91,7 +91,7 @@ def attention(node: Node) -> list[tg.Tensor]:
         key, value = repeated(node, key, times), repeated(node, value, times)
     shape = (samples, heads, length, key.shape[2])
     mask = mask_of(node, shape).reshape(-1, *shape[2:])
-    output, _ = node.graph.attention(
+    output, *_ = node.graph.attention(
         beside_each_other(node, query),
         beside_each_other(node, key),
         beside_each_other(node, value),

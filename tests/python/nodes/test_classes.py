@@ -325,9 +325,40 @@ def test_losses(rng: np.random.Generator) -> None:
 
     forward = nodes.ForwardLossNode(prediction, labels, descriptor, weights=weight)
     ones = nodes.InitialGradientNode(forward.result_image).result_image
-    (gradient, *_) = forward.gradient_filters(ones)
+    gradient, of_labels = forward.gradient_filters(ones)
     got = run(gradient.result_image, y, t=t, w=w)
     np.testing.assert_allclose(got, 4 * w * (y - t), rtol=1e-5)
+    got = run(of_labels.result_image, y, t=t, w=w)
+    np.testing.assert_allclose(got, 4 * w * (t - y), rtol=1e-5)
+
+
+def test_reductions_of_losses(rng: np.random.Generator) -> None:
+    y = rng.standard_normal((3, 4, 2, 2), np.float32)
+    t = rng.standard_normal((3, 4, 2, 2), np.float32)
+    w = (rng.random((3, 4, 2, 2)) > 0.5).astype(np.float32)
+    each = w * (y - t) ** 2
+    prediction, labels, weight = (nodes.ImageNode(n, (4, 2, 2)) for n in "xtw")
+
+    def loss_of(reduction: str, **options: bool) -> np.ndarray[Any, Any]:
+        descriptor = nodes.LossDescriptor("mean_squared_error", reduction, **options)
+        loss = nodes.ForwardLossNode(prediction, labels, descriptor, weights=weight)
+        return run(loss.result_image, y, t=t, w=w)
+
+    across = {"reduce_across_batch": True}
+    got = loss_of("mean", **across)
+    assert got.shape == (1, 1, 1, 1)
+    np.testing.assert_allclose(got.item(), each.mean(), rtol=1e-5)
+    np.testing.assert_allclose(loss_of("sum", **across).item(), each.sum(), rtol=1e-5)
+    set_only = {"divides_by_non_zero_weights": True}
+    got = loss_of("sum", **set_only)
+    images = (1, 2, 3)
+    np.testing.assert_allclose(got.ravel(), each.sum(images) / w.sum(images), rtol=1e-5)
+    got = loss_of("sum", **across, **set_only)
+    np.testing.assert_allclose(got.item(), each.sum() / w.sum(), rtol=1e-5)
+    with pytest.raises(tg.InvalidArgument, match="reduce_across_batch"):
+        loss_of("none", **across)
+    with pytest.raises(tg.InvalidArgument, match="divides_by_non_zero_weights"):
+        loss_of("mean", **set_only)
 
 
 def test_paddings() -> None:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Element types and shapes.
+// Element types, shapes, and what kernels and images share.
 #pragma once
 
 #import <Metal/Metal.h>
@@ -32,3 +32,43 @@ typedef NS_ENUM(uint32_t, MPSDataType) {
 
 /// Slowest axis first.
 typedef NSArray<NSNumber*> MPSShape;
+
+typedef NS_OPTIONS(NSUInteger, MPSKernelOptions) {
+  MPSKernelOptionsNone = 0,
+  MPSKernelOptionsSkipAPIValidation = 1 << 0,
+  MPSKernelOptionsAllowReducedPrecision = 1 << 1,
+  MPSKernelOptionsDisableInternalTiling = 1 << 2,
+  MPSKernelOptionsInsertDebugGroups = 1 << 3,
+  MPSKernelOptionsVerbose = 1 << 4,
+};
+
+typedef NS_ENUM(NSUInteger, MPSImageEdgeMode) {
+  MPSImageEdgeModeZero = 0,
+  MPSImageEdgeModeClamp = 1,
+  MPSImageEdgeModeMirror = 2,
+  MPSImageEdgeModeMirrorWithEdge = 3,
+  MPSImageEdgeModeConstant = 4,
+};
+
+typedef NS_ENUM(NSUInteger, MPSImageFeatureChannelFormat) {
+  MPSImageFeatureChannelFormatNone = 0,
+  MPSImageFeatureChannelFormatUnorm8 = 1,
+  MPSImageFeatureChannelFormatUnorm16 = 2,
+  MPSImageFeatureChannelFormatFloat16 = 3,
+  MPSImageFeatureChannelFormatFloat32 = 4,
+};
+
+typedef struct {
+  NSInteger x, y, z;
+} MPSOffset;
+
+typedef struct MPSScaleTransform {
+  double scaleX, scaleY, translateX, translateY;
+} MPSScaleTransform;
+
+typedef struct MPSImageCoordinate {
+  NSUInteger x, y, channel;
+} MPSImageCoordinate;
+
+/// All of an image.
+MTL_EXTERN const MTLRegion MPSRectNoClip;

@@ -13,6 +13,11 @@ typedef struct {
 } MTLSize;
 
 typedef struct {
+  MTLOrigin origin;
+  MTLSize size;
+} MTLRegion;
+
+typedef struct {
   NSUInteger size, align;
 } MTLSizeAndAlign;
 
@@ -26,4 +31,16 @@ static inline MTLSize MTLSizeMake(NSUInteger width, NSUInteger height,
                                   NSUInteger depth) {
   MTLSize size = {width, height, depth};
   return size;
+}
+
+static inline MTLRegion MTLRegionMake3D(NSUInteger x, NSUInteger y,
+                                        NSUInteger z, NSUInteger width,
+                                        NSUInteger height, NSUInteger depth) {
+  MTLRegion region = {{x, y, z}, {width, height, depth}};
+  return region;
+}
+
+static inline MTLRegion MTLRegionMake2D(NSUInteger x, NSUInteger y,
+                                        NSUInteger width, NSUInteger height) {
+  return MTLRegionMake3D(x, y, 0, width, height, 1);
 }

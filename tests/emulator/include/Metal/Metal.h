@@ -14,5 +14,6 @@
 #import <Metal/MTLEvent.h>
 #import <Metal/MTLHeap.h>
 #import <Metal/MTLLibrary.h>
+#import <Metal/MTLPixelFormat.h>
 #import <Metal/MTLResource.h>
 #import <Metal/MTLTypes.h>

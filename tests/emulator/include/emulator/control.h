@@ -61,6 +61,10 @@ void wait_until_idle();
 /// Work done so far.
 struct Counters {
   long command_buffers = 0, executable_runs = 0, operations = 0, compiles = 0;
+  /// Temporary images and states that went with a read count above zero.
+  long unread_temporaries = 0;
+  /// Encodings of MPSNNGraph that ran.
+  long filter_graph_runs = 0;
 };
 Counters counters();
 

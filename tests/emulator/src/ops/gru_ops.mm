@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The GRU, the single gate and their gradients, without input weights and in
-// one direction: what metal/ calls.
+// The GRU, the single gate and their gradients, without input weights: what
+// metal/ calls.
 #include "rnn_checks.h"
 
 using namespace emulator;
 
 namespace {
 
-void require_known(const char* op, BOOL is_bidirectional, BOOL is_training) {
-  if (is_bidirectional) refuse(op, @"both directions at once are not emulated");
+void require_training(const char* op, BOOL is_training) {
   if (!is_training) refuse(op, @"only training is emulated");
 }
 
@@ -19,7 +18,7 @@ void require_no_input_weight(const char* op, MPSGraphTensor* weight,
 
 Gru gru_of(const char* op, MPSGraphGRUDescriptor* descriptor) {
   if (!descriptor) refuse(op, @"the descriptor is nil");
-  require_known(op, [descriptor bidirectional], [descriptor training]);
+  require_training(op, [descriptor training]);
   return {.is_reverse = [descriptor reverse] != NO,
           .is_reset_first = [descriptor resetGateFirst] != NO,
           .is_reset_after = [descriptor resetAfter] != NO,
@@ -32,7 +31,7 @@ Gru gru_of(const char* op, MPSGraphGRUDescriptor* descriptor) {
 SingleGate single_gate_of(const char* op,
                           MPSGraphSingleGateRNNDescriptor* descriptor) {
   if (!descriptor) refuse(op, @"the descriptor is nil");
-  require_known(op, [descriptor bidirectional], [descriptor training]);
+  require_training(op, [descriptor training]);
   return {.is_reverse = [descriptor reverse] != NO,
           .activation = rnn_activation([descriptor activation])};
 }
@@ -56,7 +55,8 @@ SingleGate single_gate_of(const char* op,
   Gru gru = gru_of(op, descriptor);
   NSArray* required = inputs_of(op, {source, recurrentWeight});
   const auto types = operands(self, op, required, Elements::kFloat);
-  const RnnSize size(op, 3, types[0], types[1]);
+  const bool both = [descriptor bidirectional] != NO;
+  const RnnSize size(op, 3, both, types[0], types[1]);
   OptionalInputs optional(op, required);
   gru.has_state = optional.add(@"the initial state", initState, size.state);
   gru.has_mask = optional.add(@"the mask", mask, size.state);
@@ -66,7 +66,8 @@ SingleGate single_gate_of(const char* op,
   return add_operation(
       self, op, name, optional.inputs(),
       std::vector<Type>{{type, size.states}, {type, size.gates}},
-      emulator::gru(gru));
+      in_directions(both, gru, emulator::gru, /*weight=*/1,
+                    /*peephole=*/-1, /*gives_weight=*/false));
 }
 
 - (NSArray<MPSGraphTensor*>*)
@@ -90,7 +91,8 @@ SingleGate single_gate_of(const char* op,
   NSArray* required =
       inputs_of(op, {recurrentWeight, sourceGradient, zState, outputFwd});
   const auto types = operands(self, op, required, Elements::kFloat);
-  const RnnSize size(op, 3, source_type, types[0]);
+  const bool both = [descriptor bidirectional] != NO;
+  const RnnSize size(op, 3, both, source_type, types[0]);
   require_shape(op, @"the source gradient", size.states, types[1].shape);
   require_shape(op, @"the training state", size.gates, types[2].shape);
   require_shape(op, @"the states", size.states, types[3].shape);
@@ -105,8 +107,10 @@ SingleGate single_gate_of(const char* op,
   std::vector<Type> results{{type, size.gates}, {type, size.weight}};
   if (gru.has_state) results.push_back({type, size.state});
   if (gru.has_bias) results.push_back({type, size.bias});
-  return add_operation(self, op, name, optional.inputs(), results,
-                       gru_gradients(gru));
+  return add_operation(
+      self, op, name, optional.inputs(), results,
+      in_directions(both, gru, emulator::gru_gradients, /*weight=*/0,
+                    /*peephole=*/-1, /*gives_weight=*/true));
 }
 
 - (NSArray<MPSGraphTensor*>*)
@@ -123,7 +127,8 @@ SingleGate single_gate_of(const char* op,
   SingleGate single = single_gate_of(op, descriptor);
   NSArray* required = inputs_of(op, {source, recurrentWeight});
   const auto types = operands(self, op, required, Elements::kFloat);
-  const RnnSize size(op, 1, types[0], types[1]);
+  const bool both = [descriptor bidirectional] != NO;
+  const RnnSize size(op, 1, both, types[0], types[1]);
   OptionalInputs optional(op, required);
   single.has_state = optional.add(@"the initial state", initState, size.state);
   single.has_mask = optional.add(@"the mask", mask, size.state);
@@ -131,8 +136,9 @@ SingleGate single_gate_of(const char* op,
   const std::uint32_t type = types[0].data_type;
   return add_operation(
       self, op, name, optional.inputs(),
-      std::vector<Type>{{type, size.states}, {type, size.states}},
-      single_gate(single));
+      std::vector<Type>{{type, size.states}, {type, size.gates}},
+      in_directions(both, single, emulator::single_gate, /*weight=*/1,
+                    /*peephole=*/-1, /*gives_weight=*/false));
 }
 
 - (NSArray<MPSGraphTensor*>*)
@@ -154,7 +160,8 @@ SingleGate single_gate_of(const char* op,
   const Type source_type = operand(self, op, source, Elements::kFloat);
   NSArray* required = inputs_of(op, {recurrentWeight, sourceGradient, zState});
   const auto types = operands(self, op, required, Elements::kFloat);
-  const RnnSize size(op, 1, source_type, types[0]);
+  const bool both = [descriptor bidirectional] != NO;
+  const RnnSize size(op, 1, both, source_type, types[0]);
   require_shape(op, @"the source gradient", size.states, types[1].shape);
   require_shape(op, @"the training state", size.gates, types[2].shape);
   OptionalInputs optional(op, required);
@@ -164,10 +171,12 @@ SingleGate single_gate_of(const char* op,
   single.has_mask = optional.add(@"the mask", mask, size.state);
   operands(self, op, optional.inputs(), Elements::kFloat);
   const std::uint32_t type = types[0].data_type;
-  std::vector<Type> results{{type, size.states}, {type, size.weight}};
+  std::vector<Type> results{{type, size.gates}, {type, size.weight}};
   if (single.has_state) results.push_back({type, size.state});
-  return add_operation(self, op, name, optional.inputs(), results,
-                       single_gate_gradients(single));
+  return add_operation(
+      self, op, name, optional.inputs(), results,
+      in_directions(both, single, emulator::single_gate_gradients, /*weight=*/0,
+                    /*peephole=*/-1, /*gives_weight=*/true));
 }
 
 @end

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../arithmetic/rnn.h"
+#include "../arithmetic/rnn_both.h"
 #include "checks.h"
 
 namespace emulator {
@@ -25,6 +26,7 @@ class OptionalInputs {
     return true;
   }
   NSArray<MPSGraphTensor*>* inputs() const { return inputs_; }
+  int last() const { return static_cast<int>([inputs_ count]) - 1; }
 
  private:
   const char* op_;
@@ -33,26 +35,48 @@ class OptionalInputs {
 
 /// Shapes of an op with so many gates.
 struct RnnSize {
-  Dims gates, states, state, weight, peephole, bias;
+  /// Weights of two directions are (2, gates, H). Of peepholes the forward op
+  /// wants (2, 4 H), the gradients want (8 H).
+  Dims gates, states, state, weight, peephole, peephole_gradient, bias;
 
-  RnnSize(const char* op, std::int64_t num_gates, const Type& source,
-          const Type& recurrent) {
+  RnnSize(const char* op, std::int64_t num_gates, bool is_bidirectional,
+          const Type& source, const Type& recurrent) {
     if (source.shape.size() != 3) {
       refuse(op, @"%@ must be (T, N, gates)", describe(source));
     }
-    if (recurrent.shape.size() != 2) {
-      refuse(op, @"%@ must be (gates, H)", describe(recurrent));
+    if (recurrent.shape.size() != (is_bidirectional ? 3u : 2u)) {
+      refuse(op, @"%@ must be (gates, H), of both directions (2, gates, H)",
+             describe(recurrent));
     }
-    const std::int64_t hidden = recurrent.shape[1];
-    gates = {source.shape[0], source.shape[1], num_gates * hidden};
-    states = {source.shape[0], source.shape[1], hidden};
-    state = {source.shape[1], hidden};
-    weight = {num_gates * hidden, hidden};
-    peephole = {num_gates * hidden};
-    bias = {hidden};
+    const std::int64_t hidden = recurrent.shape.back();
+    const std::int64_t directions = is_bidirectional ? 2 : 1;
+    const std::int64_t rows = num_gates * hidden, width = directions * hidden;
+    gates = {source.shape[0], source.shape[1], directions * rows};
+    states = {source.shape[0], source.shape[1], width};
+    state = {source.shape[1], width};
+    weight = is_bidirectional ? Dims{2, rows, hidden} : Dims{rows, hidden};
+    peephole = is_bidirectional ? Dims{2, rows} : Dims{rows};
+    peephole_gradient = {directions * rows};
+    bias = {width};
     require_shape(op, @"the source", gates, source.shape);
     require_shape(op, @"the recurrent weight", weight, recurrent.shape);
   }
 };
+
+/// The kernel of each direction where there are two, else that of the one.
+/// `peephole`: its place among the inputs, or -1.
+template <class Cell>
+Kernel in_directions(bool is_bidirectional, Cell cell,
+                     Kernel (*make)(const Cell&), std::size_t weight,
+                     int peephole, bool gives_weight) {
+  if (!is_bidirectional) return make(cell);
+  Stacked stacked{.inputs = {weight}, .results = {}};
+  if (peephole >= 0) stacked.inputs.insert(static_cast<std::size_t>(peephole));
+  if (gives_weight) stacked.results.insert(1);
+  cell.is_reverse = false;  // without meaning
+  Cell reverse = cell;
+  reverse.is_reverse = true;
+  return in_both_directions(make(cell), make(reverse), stacked);
+}
 
 }  // namespace emulator

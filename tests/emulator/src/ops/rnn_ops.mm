@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The LSTM and its gradients, without input weights and in one direction: what
-// metal/ calls.
+// The LSTM and its gradients, without input weights: what metal/ calls.
 #include "../arithmetic/rnn.h"
 
 #include "rnn_checks.h"
@@ -11,9 +10,6 @@ namespace {
 
 Lstm lstm_of(const char* op, MPSGraphLSTMDescriptor* descriptor) {
   if (!descriptor) refuse(op, @"the descriptor is nil");
-  if ([descriptor bidirectional]) {
-    refuse(op, @"both directions at once are not emulated");
-  }
   // Without one of these it is not documented which results there are.
   if (![descriptor training] || ![descriptor produceCell]) {
     refuse(op, @"only training with cells is emulated");
@@ -47,7 +43,8 @@ Lstm lstm_of(const char* op, MPSGraphLSTMDescriptor* descriptor) {
   Lstm lstm = lstm_of(op, descriptor);
   NSArray* required = inputs_of(op, {source, recurrentWeight});
   const auto types = operands(self, op, required, Elements::kFloat);
-  const RnnSize size(op, 4, types[0], types[1]);
+  const bool both = [descriptor bidirectional] != NO;
+  const RnnSize size(op, 4, both, types[0], types[1]);
   OptionalInputs optional(op, required);
   lstm.has_state = optional.add(@"the initial state", initState, size.state);
   lstm.has_cell = optional.add(@"the initial cell", initCell, size.state);
@@ -59,7 +56,9 @@ Lstm lstm_of(const char* op, MPSGraphLSTMDescriptor* descriptor) {
       self, op, name, optional.inputs(),
       std::vector<Type>{
           {type, size.states}, {type, size.states}, {type, size.gates}},
-      emulator::lstm(lstm));
+      in_directions(both, lstm, emulator::lstm, /*weight=*/1,
+                    lstm.has_peephole ? optional.last() : -1,
+                    /*gives_weight=*/false));
 }
 
 - (NSArray<MPSGraphTensor*>*)
@@ -85,7 +84,8 @@ Lstm lstm_of(const char* op, MPSGraphLSTMDescriptor* descriptor) {
   NSArray* required =
       inputs_of(op, {recurrentWeight, sourceGradient, zState, cellOutputFwd});
   const auto types = operands(self, op, required, Elements::kFloat);
-  const RnnSize size(op, 4, source_type, types[0]);
+  const bool both = [descriptor bidirectional] != NO;
+  const RnnSize size(op, 4, both, source_type, types[0]);
   require_shape(op, @"the source gradient", size.states, types[1].shape);
   require_shape(op, @"the training state", size.gates, types[2].shape);
   require_shape(op, @"the cells", size.states, types[3].shape);
@@ -97,15 +97,19 @@ Lstm lstm_of(const char* op, MPSGraphLSTMDescriptor* descriptor) {
   lstm.has_state = optional.add(@"the initial state", initState, size.state);
   lstm.has_cell = optional.add(@"the initial cell", initCell, size.state);
   lstm.has_mask = optional.add(@"the mask", mask, size.state);
-  lstm.has_peephole = optional.add(@"the peephole", peephole, size.peephole);
+  lstm.has_peephole =
+      optional.add(@"the peephole", peephole, size.peephole_gradient);
   operands(self, op, optional.inputs(), Elements::kFloat);
   const std::uint32_t type = types[0].data_type;
   std::vector<Type> results{{type, size.gates}, {type, size.weight}};
-  if (lstm.has_peephole) results.push_back({type, size.peephole});
+  if (lstm.has_peephole) results.push_back({type, size.peephole_gradient});
   if (lstm.has_state) results.push_back({type, size.state});
   if (lstm.has_cell) results.push_back({type, size.state});
-  return add_operation(self, op, name, optional.inputs(), results,
-                       lstm_gradients(lstm));
+  return add_operation(
+      self, op, name, optional.inputs(), results,
+      in_directions(both, lstm, emulator::lstm_gradients,
+                    /*weight=*/0, lstm.has_peephole ? optional.last() : -1,
+                    /*gives_weight=*/true));
 }
 
 @end

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// Borders: what units read from outside and what others read of them.
+#pragma once
+
+#include "metal/partition.h"
+
+namespace traingraph::metal {
+
+class Borders {
+ public:
+  Borders(const Program& program, const LowerOptions& options,
+          const std::vector<GpuUnit>& units);
+
+  /// Is the value read outside of the unit that computes it?
+  bool crosses(ValueId value) const { return is_kept_[value]; }
+  /// -1: in none.
+  int unit_of(NodeId id) const { return unit_of_[id]; }
+
+  /// Fills in feeds, targets and the rest; drops units without results.
+  void find(std::vector<GpuUnit>& units);
+
+ private:
+  void keep_what_crosses(NodeId reader);
+  void find(GpuUnit& unit) const;
+  void find_images(GpuUnit& unit) const;
+
+  const Program& program_;
+  std::vector<bool> is_kept_;     // by value
+  std::vector<int> unit_of_;      // by node
+  std::vector<NodeId> producer_;  // by value
+};
+
+}  // namespace traingraph::metal

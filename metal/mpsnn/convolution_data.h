@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// TGConvolutionData: weights and biases of a convolution for MPSNN.
+#pragma once
+
+#include "graph/image_filter.h"
+#import "metal/mpsnn/filter_parameters.h"
+
+@interface TGConvolutionData : NSObject <MPSCNNConvolutionDataSource> {
+  traingraph::metal::FilterParameters* _parameters;
+  MPSCNNConvolutionDescriptor* _descriptor;
+  NSString* _label;
+}
+/// `parameters` outlive everything that MPSNN makes of this.
++ (instancetype)dataWithDescriptor:
+                    (const traingraph::nodes::ConvolutionDescriptor&)descriptor
+                        parameters:
+                            (traingraph::metal::FilterParameters*)parameters;
+@end

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+// The state of a graph in files and as a dict of arrays.
+#include "traingraph/checkpoint.h"
+
+#include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
+
+#include "arrays.h"
+#include "traingraph/training_graph.h"
+
+namespace traingraph::python {
+namespace {
+
+using Path = Named<"str | os.PathLike[str]">;
+using MetadataMapping = Named<"collections.abc.Mapping[str, str]">;
+using StateMapping = Named<
+    "collections.abc.Mapping[str, numpy.typing.NDArray[typing.Any] | "
+    "traingraph._core.TensorData | traingraph._typing.SupportsDLPack]">;
+using StateDict = py::typing::Dict<py::str, Array>;
+
+std::filesystem::path to_path(const Path& path) {
+  try {
+    return path.cast<std::filesystem::path>();
+  } catch (const py::cast_error&) {
+    throw py::type_error("path is no str, bytes or os.PathLike");
+  }
+}
+
+/// A dict of any mapping.
+py::dict to_dict(const py::object& mapping, const char* what) {
+  if (py::hasattr(mapping, "keys")) return py::dict(mapping);
+  throw py::type_error(std::string(what) + " is no mapping");
+}
+
+Metadata to_metadata(const std::optional<MetadataMapping>& metadata) {
+  Metadata result;
+  if (!metadata) return result;
+  for (const auto& [key, value] : to_dict(*metadata, "metadata")) {
+    const bool is_text =
+        PyUnicode_Check(key.ptr()) && PyUnicode_Check(value.ptr());
+    if (!is_text) {
+      throw InvalidArgument(ErrorInfo{
+          .op = "save",
+          .node = py::str(key).cast<std::string>(),
+          .what = "metadata is text by text",
+          .expected = "str",
+          .got = py::type::of(PyUnicode_Check(key.ptr()) ? value : key)
+                     .attr("__name__")
+                     .cast<std::string>(),
+          .hint = "json.dumps() makes text of most things."});
+    }
+    result.emplace(key.cast<std::string>(), value.cast<std::string>());
+  }
+  return result;
+}
+
+void save(const CompiledGraph& self, const Path& path,
+          const std::optional<MetadataMapping>& metadata) {
+  const auto to = to_path(path);
+  const Metadata text = to_metadata(metadata);
+  without_gil([&] {
+    self.synchronize();  // holding no lock: signal handlers may use the graph
+    self.save(to, text);
+  });
+}
+
+RestoreReport restore(CompiledGraph& self, const Path& path, bool strict) {
+  const auto from = to_path(path);
+  return without_gil([&] {
+    self.synchronize();
+    return self.restore(from, strict);
+  });
+}
+
+StateDict state_dict(const CompiledGraph& self, bool with_optimizer) {
+  const auto tensors = without_gil([&] {
+    self.synchronize();
+    return self.state_tensors(with_optimizer);
+  });
+  StateDict result;
+  std::vector<NamedData> into;
+  for (const auto& [name, descriptor] : tensors) {
+    Array array = new_array(descriptor);
+    const std::span<std::byte> bytes = bytes_of(array);
+    into.push_back({name, TensorData(bytes.data(), bytes.size())});
+    result[py::str(name)] = array;
+  }
+  without_gil([&] { self.read_state(into); });
+  return result;
+}
+
+RestoreReport load_state_dict(CompiledGraph& self, const StateMapping& mapping,
+                              bool strict) {
+  const ArrayDict dict = to_dict(mapping, "mapping");
+  const NamedArrays arrays(dict, "load_state_dict");
+  return without_gil([&] {
+    self.synchronize();
+    return self.load_state(arrays.list(), strict);
+  });
+}
+
+}  // namespace
+
+void bind_checkpoint_types(py::module_& m) {
+  using Report = RestoreReport;
+  BoundClass<Report>(m, "RestoreReport",
+                     "How a file or a mapping fits a graph; lists of names.")
+      .def_readonly("missing", &Report::missing, "Of the graph, and not given.")
+      .def_readonly("unexpected", &Report::unexpected,
+                    "Given, and not of the graph.")
+      .def_readonly("mismatched", &Report::mismatched,
+                    "Of both, and different; each entry says how.")
+      .def_readonly("metadata", &Report::metadata, "The user's own, of a file.")
+      .def_property_readonly("fits", &Report::fits, "All lists are empty.")
+      .def("__repr__", [](const Report& self) {
+        const auto count = [](const std::vector<std::string>& names) {
+          return std::to_string(names.size());
+        };
+        return "RestoreReport(" + count(self.missing) + " missing, " +
+               count(self.unexpected) + " unexpected, " +
+               count(self.mismatched) + " mismatched)";
+      });
+  m.def(
+      "read_metadata",
+      [](const Path& path) {
+        const auto from = to_path(path);
+        return made_without_gil([&] { return read_metadata(from); });
+      },
+      py::arg("path"),
+      "The user's metadata of a checkpoint, or of any safetensors file. Raises "
+      "FileError.");
+}
+
+void bind_checkpoint(Handle<CompiledGraph, Graph>& graph) {
+  graph
+      .def("save", &save, py::arg("path"), py::kw_only(),
+           py::arg("metadata") = py::none(),
+           "Writes the state to one safetensors file: parameters, running "
+           "statistics and, of a training graph, the optimizer's buffers and "
+           "all else that the next step depends on. Between two steps of this "
+           "graph and those linked with it; what separate phases have left for "
+           "the next one is no state. Whatever happens, `path` is the old file "
+           "or the new one. metadata: text of your own, read by restore() and "
+           "read_metadata(). Raises StateError before compile, "
+           "InvalidArgument, FileError.")
+      .def(
+          "restore", &restore, py::arg("path"), py::kw_only(),
+          py::arg("strict") = true,
+          "Continues from a file of save(), bit for bit; inference graphs take "
+          "parameters and statistics alone. Nothing changes unless the file "
+          "is sound and, when strict, fits: the error lists what does not. "
+          "strict=False takes what fits. Returns a report with the file's "
+          "metadata. Raises FileError, InvalidArgument, ShapeError, "
+          "DTypeError, StateError.")
+      .def("state_dict", &state_dict, py::kw_only(),
+           py::arg("with_optimizer") = false,
+           "Copies of parameters and running statistics by name, of one "
+           "moment; with_optimizer: its buffers, too, as "
+           "\"<parameter>.<buffer>\". Weights have the shapes of PyTorch's "
+           "modules. Raises StateError before compile.")
+      .def("load_state_dict", &load_state_dict, py::arg("mapping"),
+           py::kw_only(), py::arg("strict") = true,
+           "Gives parameters, statistics and, if any is there, the "
+           "optimizer's buffers new values, by name. Steps and rates stay. "
+           "Arrays, or what has __dlpack__. strict and result as in "
+           "restore(). Raises InvalidArgument, ShapeError, DTypeError, "
+           "StateError.");
+}
+
+}  // namespace traingraph::python

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+// The state of a graph into files and memory and back. Restoring checks all
+// there is to check, then writes.
+#include "traingraph/checkpoint.h"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_set>
+#include <utility>
+
+#include "runtime/checkpoint/json_text.h"
+#include "runtime/checkpoint/match.h"
+#include "traingraph/error.h"
+
+namespace traingraph {
+namespace {
+
+Metadata with_own(const Metadata& metadata, const Session& session) {
+  if (metadata.contains(kOwnMetadata)) {
+    throw InvalidArgument(
+        ErrorInfo{.op = "save",
+                  .node = kOwnMetadata,
+                  .what = "the library has metadata of its own by this key",
+                  .expected = "another key"});
+  }
+  Metadata all = metadata;
+  all[kOwnMetadata] = print_training_state(training_state_of(session));
+  return all;
+}
+
+std::vector<StateTensor> listed(const std::vector<StateEntry>& entries) {
+  std::vector<StateTensor> tensors;
+  for (const StateEntry& entry : entries) {
+    tensors.push_back({entry.name, entry.tensor.descriptor()});
+  }
+  return tensors;
+}
+
+/// Empty when the file was not written by save(). Throws FileError.
+std::optional<TrainingState> own_state(const InputFile& file, Header& header) {
+  const auto it = header.metadata.find(kOwnMetadata);
+  if (it == header.metadata.end()) return std::nullopt;
+  TrainingState state;
+  const std::string problem = parse_training_state(it->second, state);
+  if (!problem.empty()) {
+    fail_file(file.call(), file.path(),
+              "the file's metadata cannot be used: " + problem);
+  }
+  header.metadata.erase(it);
+  return state;
+}
+
+/// Buffers of an optimizer, which an inference graph does not look at.
+void drop_slots(Header& header, const std::optional<TrainingState>& state) {
+  if (!state || !state->optimizer) return;
+  std::unordered_set<std::string> slots;
+  for (const StoredTensor& tensor : header.tensors) {
+    for (const std::string& slot : state->optimizer->slots) {
+      slots.insert(tensor.name + "." + slot);
+    }
+  }
+  std::erase_if(header.tensors, [&](const StoredTensor& tensor) {
+    return slots.contains(tensor.name);
+  });
+}
+
+/// What earlier passes have left belongs to other parameters now.
+void forget_passes(Session& session) {
+  session.executor.forget_phases();
+  session.link.forget_passes();
+}
+
+StoredTensor stored(const NamedData& item,
+                    const std::vector<StateEntry>& entries) {
+  StoredTensor result;
+  result.name = item.name;
+  std::optional<TensorDescriptor> descriptor = item.data.descriptor;
+  if (!descriptor) {
+    const auto it = std::ranges::find(entries, item.name, &StateEntry::name);
+    const bool fits = it != entries.end() && item.data.bytes &&
+                      item.data.length == it->tensor.descriptor().size_bytes();
+    if (fits) descriptor = it->tensor.descriptor();
+  }
+  if (!descriptor) {
+    result.dtype = "bytes";
+    result.shape = {item.data.length};
+    return result;
+  }
+  result.dtype = stored_type(descriptor->data_type);
+  result.shape = {descriptor->shape.begin(), descriptor->shape.end()};
+  return result;
+}
+
+const StateEntry& find_entry(const char* call, const NamedData& item,
+                             const std::vector<StateEntry>& entries) {
+  const auto it = std::ranges::find(entries, item.name, &StateEntry::name);
+  if (it != entries.end()) return *it;
+  throw InvalidArgument(
+      ErrorInfo{.op = call,
+                .node = std::string(item.name),
+                .what = "the graph's state has no such tensor",
+                .hint = "state_tensors() lists them."});
+}
+
+void require_room(const char* call, const NamedData& item,
+                  const TensorDescriptor& own) {
+  const auto& given = item.data.descriptor;
+  const auto info = [&](std::string what, std::string expected,
+                        std::string got) {
+    return ErrorInfo{.op = call,
+                     .node = std::string(item.name),
+                     .what = std::move(what),
+                     .expected = std::move(expected),
+                     .got = std::move(got)};
+  };
+  if (item.data.is_immutable) {
+    throw InvalidArgument(info("the memory must not be written", {}, {}));
+  }
+  if (given && given->data_type != own.data_type) {
+    throw DTypeError(info("the memory has another type", own.to_string(),
+                          given->to_string()));
+  }
+  if (given && given->shape != own.shape) {
+    throw ShapeError(info("the memory has another shape", own.to_string(),
+                          given->to_string()));
+  }
+  const std::size_t room = item.data.bytes ? item.data.length : 0;
+  if (room >= own.size_bytes()) return;
+  throw ShapeError(info("the memory is too small",
+                        std::to_string(own.size_bytes()) + " bytes",
+                        std::to_string(room)));
+}
+
+}  // namespace
+
+Metadata read_metadata(const std::filesystem::path& path) {
+  Header header = read_header(InputFile("read_metadata", path));
+  header.metadata.erase(kOwnMetadata);
+  return std::move(header.metadata);
+}
+
+void CompiledGraph::save(const std::filesystem::path& path,
+                         const Metadata& metadata) const {
+  constexpr const char* kCall = "save";
+  std::optional<NewFile> file;
+  {
+    const GroupLock lock(kCall, *session_);
+    const auto entries = state_of(kCall, *session_, /*with_optimizer=*/true);
+    const std::string header =
+        header_text(listed(entries), with_own(metadata, *session_));
+    file.emplace(kCall, path);
+    file->write(std::as_bytes(std::span(header)));
+    for (const StateEntry& entry : entries) {
+      read_entry(entry,
+                 [&](std::span<const std::byte> piece) { file->write(piece); });
+    }
+  }
+  file->commit();  // which may take long, and concerns nobody else
+}
+
+RestoreReport CompiledGraph::restore(const std::filesystem::path& path,
+                                     bool strict) {
+  constexpr const char* kCall = "restore";
+  const InputFile file(kCall, path);
+  Header header = read_header(file);
+  const std::optional<TrainingState> state = own_state(file, header);
+
+  const GroupLock lock(kCall, *session_);
+  Session& session = *session_;
+  if (!session.batches->graph().trains) drop_slots(header, state);
+  const auto entries = state_of(kCall, session, /*with_optimizer=*/true);
+  Match found = match(entries, header.tensors, "file");
+  compare_training_state(session, state, found.report);
+  if (strict) require_fit(kCall, path.string(), found, "file");
+
+  // What may not be there is asked for before anything changes.
+  std::uint64_t most = 0;
+  for (const auto& [entry, tensor] : found.pairs) {
+    most = std::max(most, header.tensors[tensor].size_bytes());
+  }
+  std::vector<std::byte> buffer(most);
+  for (const auto& [entry, tensor] : found.pairs) {
+    const StoredTensor& stored = header.tensors[tensor];
+    const std::span value(buffer.data(), stored.size_bytes());
+    file.read(header.data_begin + stored.begin, value);
+    write_entry(entries[entry], value);
+  }
+  if (state) apply_training_state(session, *state);
+  forget_passes(session);
+  found.report.metadata = std::move(header.metadata);
+  return std::move(found.report);
+}
+
+std::vector<StateTensor> CompiledGraph::state_tensors(
+    bool with_optimizer) const {
+  const std::scoped_lock lock(session_->mutex);
+  session_->require_compiled("state_tensors");
+  return listed(state_of("state_tensors", *session_, with_optimizer));
+}
+
+void CompiledGraph::read_state(DataList into) const {
+  constexpr const char* kCall = "read_state";
+  const GroupLock lock(kCall, *session_);
+  const auto entries = state_of(kCall, *session_, /*with_optimizer=*/true);
+  for (const NamedData& item : into) {
+    require_room(kCall, item,
+                 find_entry(kCall, item, entries).tensor.descriptor());
+  }
+  for (const NamedData& item : into) {
+    std::byte* to = item.data.bytes;
+    read_entry(find_entry(kCall, item, entries),
+               [&](std::span<const std::byte> piece) {
+                 std::memcpy(to, piece.data(), piece.size());
+                 to += piece.size();
+               });
+  }
+}
+
+RestoreReport CompiledGraph::load_state(DataList from, bool strict) {
+  constexpr const char* kCall = "load_state";
+  const GroupLock lock(kCall, *session_);
+  auto entries = state_of(kCall, *session_, /*with_optimizer=*/true);
+  std::vector<StoredTensor> offered;
+  std::unordered_set<std::string_view> names;
+  for (const NamedData& item : from) {
+    if (!names.insert(item.name).second) {
+      throw InvalidArgument(ErrorInfo{.op = kCall,
+                                      .node = std::string(item.name),
+                                      .what = "the name is given twice"});
+    }
+    offered.push_back(stored(item, entries));
+  }
+  const bool has_slots = std::ranges::any_of(entries, [&](const auto& entry) {
+    return entry.is_slot && names.contains(entry.name);
+  });
+  if (!has_slots) std::erase_if(entries, &StateEntry::is_slot);
+  Match found = match(entries, offered, "mapping");
+  if (strict) require_fit(kCall, {}, found, "mapping");
+  for (const auto& [entry, item] : found.pairs) {
+    const TensorData& data = from.begin()[item].data;
+    write_entry(entries[entry], {data.bytes, data.length});
+  }
+  forget_passes(*session_);
+  return std::move(found.report);
+}
+
+}  // namespace traingraph

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/checkpoint/state.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "graph/tensor_state.h"
+#include "runtime/device/device_wait.h"
+#include "runtime/memory/transfer.h"
+#include "traingraph/error.h"
+
+namespace traingraph {
+namespace {
+
+// A tensor passes through the host in pieces of this size.
+constexpr std::size_t kPieceBytes = std::size_t{8} << 20;
+
+/// Labels that were chosen, by the user or after a layer.
+std::string require_name(const char* call, const Tensor& tensor) {
+  {
+    const std::scoped_lock lock(tensor.state()->mutex);
+    if (!tensor.state()->label.empty()) return tensor.state()->label;
+  }
+  throw InvalidArgument(
+      ErrorInfo{.op = call,
+                .node = tensor.label(),
+                .what = "a tensor that is trained has no name, by which "
+                        "another process could know it",
+                .expected = "a label",
+                .hint = "Give it one: set_label(), or where it is made."});
+}
+
+void require_unique(const char* call, const std::vector<StateEntry>& entries) {
+  std::unordered_map<std::string_view, const StateEntry*> known;
+  const auto kind = [](const StateEntry& entry) {
+    return entry.is_slot ? "a buffer of the optimizer" : "a tensor";
+  };
+  for (const StateEntry& entry : entries) {
+    const auto [it, is_new] = known.emplace(entry.name, &entry);
+    if (is_new && entry.name != "__metadata__") continue;
+    throw InvalidArgument(ErrorInfo{
+        .op = call,
+        .node = entry.name,
+        .what = is_new ? "no tensor can have this name in a file"
+                       : "two tensors of the state have the same name",
+        .expected = "a name of its own for each",
+        .got = is_new ? ""
+                      : std::string(kind(*it->second)) + " and " + kind(entry),
+        .hint = "Give layers, or tensors with set_label(), other labels."});
+  }
+}
+
+template <class Submit>
+void run(const std::shared_ptr<DeviceContext>& context, const Submit& add,
+         const std::function<void(std::span<const std::byte>)>& take = {}) {
+  const auto transfer = std::make_shared<Transfer>(context);
+  add(*transfer);
+  transfer->submit();
+  transfer->wait_through();  // locks are held
+  if (take) take(transfer->bytes(0));
+}
+
+/// A part of memory on the device.
+DeviceBytes piece_of(const DeviceBytes& whole, std::size_t offset) {
+  DeviceBytes piece = whole;
+  piece.at.offset += offset;
+  piece.size = std::min(kPieceBytes, whole.size - offset);
+  return piece;
+}
+
+}  // namespace
+
+GroupLock::GroupLock(const char* call, Session& session) {
+  // After a fork the mutex may be held by a thread that does not exist.
+  require_device_threads();
+  while (!lock_group(session)) {
+    locks_.clear();
+    alive_.clear();
+  }
+  session.require_compiled(call);
+  session.in_flight.wait_until_idle();
+  for (const auto& other : alive_) other->in_flight.wait_until_idle();
+}
+
+/// False when the link has changed meanwhile.
+bool GroupLock::lock_group(Session& session) {
+  const Link* link = nullptr;
+  {
+    const std::scoped_lock lock(session.mutex);
+    link = session.link.link();
+    if (link) {
+      for (const auto& handle : link->handles) {
+        if (auto other = handle.lock()) alive_.push_back(std::move(other));
+      }
+    }
+  }
+  std::vector<Session*> group{&session};
+  for (const auto& other : alive_) {
+    if (other.get() != &session) group.push_back(other.get());
+  }
+  // In address order, as link() does.
+  std::ranges::sort(group);
+  for (Session* each : group) locks_.emplace_back(each->mutex);
+  return session.link.link() == link;
+}
+
+std::vector<StateEntry> state_of(const char* call, const Session& session,
+                                 bool with_optimizer) {
+  const MergedGraph& graph = session.batches->graph();
+  const auto& tensors = session.objects.tensors;
+  std::vector<StateEntry> entries;
+  const auto add = [&](std::string name, TensorIndex index, bool is_slot) {
+    const auto& placed = session.placement.of(index);
+    if (!placed) return;  // nothing reads it
+    entries.push_back({std::move(name), tensors[index], placed, is_slot});
+  };
+  const std::vector<TensorIndex> variables = variables_of(session);
+  for (const bool statistics : {false, true}) {
+    for (TensorIndex index : variables) {
+      if (graph.tensors[index].is_statistic != statistics) continue;
+      add(require_name(call, tensors[index]), index, /*is_slot=*/false);
+    }
+  }
+  for (std::size_t i = 0; with_optimizer && i < graph.slots.size(); ++i) {
+    const Tensor& parameter = tensors[graph.trainable[i]];
+    for (std::size_t k = 0; k < graph.slots[i].size(); ++k) {
+      add(parameter.label() + "." + graph.update->slots[k], graph.slots[i][k],
+          /*is_slot=*/true);
+    }
+  }
+  require_unique(call, entries);
+  return entries;
+}
+
+void read_entry(const StateEntry& entry,
+                const std::function<void(std::span<const std::byte>)>& take) {
+  if (!entry.placed->holds_value()) {
+    // Nothing has run: the device would take the host's.
+    TensorState& state = *entry.tensor.state();
+    const std::scoped_lock lock(state.mutex);
+    const HostData& data = ensure_host(state);
+    return take({data.bytes, data.size});
+  }
+  entry.placed->visit([&](const DeviceBytes& whole) {
+    for (std::size_t at = 0; at < whole.size; at += kPieceBytes) {
+      run(
+          entry.placed->context,
+          [&](Transfer& t) { t.read(piece_of(whole, at)); }, take);
+    }
+  });
+}
+
+void write_entry(const StateEntry& entry, std::span<const std::byte> value) {
+  // As Tensor::set_data() and bind_optimizer_data(): the host has copies of
+  // parameters, and none of buffers that it was not asked for.
+  if (!entry.is_slot) {
+    set_host(*entry.tensor.state(), TensorData(value.data(), value.size()));
+    if (!entry.placed->holds_value()) return;
+  }
+  entry.placed->visit([&](const DeviceBytes& whole) {
+    for (std::size_t at = 0; at < whole.size; at += kPieceBytes) {
+      run(entry.placed->context, [&](Transfer& t) {
+        const DeviceBytes piece = piece_of(whole, at);
+        t.write(piece, value.subspan(at, piece.size));
+      });
+    }
+  });
+}
+
+}  // namespace traingraph

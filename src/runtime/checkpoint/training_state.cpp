@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/checkpoint/training_state.h"
+
+#include "base/format.h"
+#include "graph/attributes.h"
+#include "runtime/session/session.h"
+#include "traingraph/version.h"
+
+namespace traingraph {
+namespace {
+
+std::map<std::string, std::string> settings_of(const Optimizer& optimizer) {
+  std::map<std::string, std::string> settings;
+  for_each_field(optimizer.attributes(),
+                 [&](const char* name, const auto& value) {
+                   settings[name] = format_value(value);
+                 });
+  const OptimizerDescriptor d = optimizer.descriptor();
+  settings["gradient_clipping_type"] = format_value(d.gradient_clipping_type);
+  settings["maximum_clipping_norm"] = format_value(d.maximum_clipping_norm);
+  settings["custom_global_norm"] = format_value(d.custom_global_norm);
+  const auto schedule = optimizer.schedule();
+  if (schedule) settings["schedule"] = schedule->to_string();
+  return settings;
+}
+
+OptimizerState state_of(const Optimizer& optimizer) {
+  OptimizerState state;
+  state.name = optimizer.name();
+  state.time_step = optimizer.time_step();
+  state.learning_rate = optimizer.learning_rate();
+  state.applies_gradient_clipping = optimizer.applies_gradient_clipping();
+  for (std::string_view slot : optimizer.slots())
+    state.slots.emplace_back(slot);
+  state.settings = settings_of(optimizer);
+  return state;
+}
+
+std::string difference(const std::string& name, const std::string& stored,
+                       const std::string& own) {
+  return "optimizer." + name + ": " + stored + " in the file, " + own +
+         " in the graph";
+}
+
+void compare(const OptimizerState& stored, const OptimizerState& own,
+             RestoreReport& report) {
+  if (stored.name != own.name) {
+    report.mismatched.push_back(difference("name", stored.name, own.name));
+    return;
+  }
+  const auto value_in = [](const OptimizerState& state, const auto& name) {
+    const auto it = state.settings.find(name);
+    return it == state.settings.end() ? "none" : it->second;
+  };
+  auto names = own.settings;
+  if (stored.settings.contains("schedule")) names["schedule"];
+  for (const auto& [name, unused] : names) {
+    const std::string before = value_in(stored, name);
+    const std::string now = value_in(own, name);
+    if (before == now) continue;
+    report.mismatched.push_back(difference(name, before, now));
+  }
+}
+
+}  // namespace
+
+TrainingState training_state_of(const Session& session) {
+  TrainingState state;
+  state.library_version = TRAINGRAPH_VERSION;
+  state.trains = session.batches->graph().trains;
+  if (!state.trains) return state;
+  state.seed = session.executor.seed();
+  state.random_step = session.executor.random_step();
+  const OptimizerPtr& optimizer = session.objects.optimizer;
+  if (optimizer) state.optimizer = state_of(*optimizer);
+  return state;
+}
+
+void compare_training_state(const Session& session,
+                            const std::optional<TrainingState>& state,
+                            RestoreReport& report) {
+  const OptimizerPtr& optimizer = session.objects.optimizer;
+  if (!session.batches->graph().trains) return;
+  if (!state || !state->trains) {
+    report.missing.emplace_back("the steps of a training graph");
+    return;
+  }
+  if (!optimizer) return;
+  if (!state->optimizer) {
+    report.missing.emplace_back("the state of an optimizer");
+    return;
+  }
+  compare(*state->optimizer, state_of(*optimizer), report);
+}
+
+void apply_training_state(Session& session, const TrainingState& state) {
+  if (!session.batches->graph().trains || !state.trains) return;
+  session.restored_seed = state.seed;
+  session.executor.set_seed(state.seed);
+  session.executor.set_random_step(state.random_step);
+  const OptimizerPtr& optimizer = session.objects.optimizer;
+  const bool is_same = optimizer && state.optimizer &&
+                       state.optimizer->name == optimizer->name();
+  if (!is_same) return;
+  optimizer->set_time_step(state.optimizer->time_step);
+  if (!optimizer->schedule()) {
+    optimizer->set_learning_rate(state.optimizer->learning_rate);
+  }
+  optimizer->set_applies_gradient_clipping(
+      state.optimizer->applies_gradient_clipping);
+}
+
+}  // namespace traingraph

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// What the next step of a training graph depends on besides tensors; in a file,
+// the JSON text of metadata["traingraph"].
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "traingraph/checkpoint.h"
+
+namespace traingraph {
+
+struct Session;
+
+/// The key of the library's own metadata.
+inline constexpr const char* kOwnMetadata = "traingraph";
+/// Of what is written; readers refuse later ones.
+inline constexpr std::uint64_t kCheckpointFormat = 1;
+
+struct OptimizerState {
+  std::string name;
+  std::uint64_t time_step = 1;
+  float learning_rate = 0;
+  bool applies_gradient_clipping = false;
+  std::vector<std::string> slots;
+  /// What is fixed when an optimizer is made, as text: {"beta1", "0.9"}.
+  std::map<std::string, std::string> settings;
+};
+
+struct TrainingState {
+  std::uint64_t format = kCheckpointFormat;
+  std::string library_version;
+  /// Of training graphs.
+  bool trains = false;
+  std::uint64_t seed = 0;
+  std::uint64_t random_step = 0;
+  std::optional<OptimizerState> optimizer;
+};
+
+/// The graph is locked and idle.
+TrainingState training_state_of(const Session& session);
+/// Adds to `report.missing` and `report.mismatched` what `state` has otherwise
+/// than the graph.
+void compare_training_state(const Session& session,
+                            const std::optional<TrainingState>& state,
+                            RestoreReport& report);
+/// Takes all that fits. Nothing fails.
+void apply_training_state(Session& session, const TrainingState& state);
+
+}  // namespace traingraph
