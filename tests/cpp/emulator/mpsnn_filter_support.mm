@@ -4,37 +4,7 @@
 #include <cstdlib>
 
 #include "emulator/control.h"
-
-@interface FilterHandle : NSObject <MPSHandle> {
-  NSString* _label;
-}
-+ (instancetype)handleWithLabel:(NSString*)label;
-@end
-
-@implementation FilterHandle
-+ (instancetype)handleWithLabel:(NSString*)label {
-  FilterHandle* handle = [[self new] autorelease];
-  handle->_label = [label copy];
-  return handle;
-}
-- (void)dealloc {
-  [_label release];
-  [super dealloc];
-}
-- (NSString*)label {
-  return _label;
-}
-+ (BOOL)supportsSecureCoding {
-  return YES;
-}
-- (void)encodeWithCoder:(NSCoder*)coder {
-  (void)coder;
-}
-- (instancetype)initWithCoder:(NSCoder*)coder {
-  (void)coder;
-  return [self init];
-}
-@end
+#import "mpsnn_support.h"
 
 namespace {
 
@@ -104,7 +74,7 @@ MPSNNImageNode* FilterTest::image(const Extent& extent, double low,
     batch.push_back(
         tensor_of(extent, [&](auto, auto, auto) { return values(random_); }));
   }
-  return [MPSNNImageNode nodeWithHandle:[FilterHandle handleWithLabel:label]];
+  return [MPSNNImageNode nodeWithHandle:[TestHandle handle:label]];
 }
 
 MPSNNImageNode* FilterTest::image_of(const Extent& extent,
@@ -143,7 +113,7 @@ std::vector<Tensors> FilterTest::run(NSArray<MPSNNImageNode*>* results,
   for (MPSNNImageNode* node in results) {
     [node setImageAllocator:[MPSImage defaultAllocator]];
     NSString* label = [NSString stringWithFormat:@"result %p", node];
-    [node setHandle:[FilterHandle handleWithLabel:label]];
+    [node setHandle:[TestHandle handle:label]];
   }
   MPSNNGraph* graph = [MPSNNGraph graphWithDevice:device_
                                      resultImages:results
