@@ -96,7 +96,7 @@ void FilterNodes::make(int index) {
       .parameters = parameters.empty() ? nullptr : parameters_(index),
       .updates = std::ranges::any_of(parameters, [&](const auto& parameter) {
         return plan_.gradient_arg(index, parameter.first) >= 0 ||
-               plan_.news.contains(parameter.second);
+               plan_.updated.contains(parameter.second);
       })};
   MPSNNFilterNode* node =
       is_gradient(filter)

@@ -69,7 +69,7 @@ ImageGraphPlan plan_image_graph(const Program& program, const GpuUnit& unit,
                       .shapes = {},
                       .args = {},
                       .bytes = {},
-                      .news = {}};
+                      .updated = {}};
   const std::vector<ValueId> images = images_of(program, unit);
   for (const ValueId image : images) {
     plan.shapes.emplace(image, program.shape(image));
@@ -86,9 +86,7 @@ ImageGraphPlan plan_image_graph(const Program& program, const GpuUnit& unit,
   for (std::size_t i = 0; i < unit.targets.size(); ++i) {
     add(unit.targets[i], args.targets[i], plan.results);
   }
-  for (std::size_t i = 0; i < unit.updated.size(); ++i) {
-    plan.news.emplace(unit.updated[i], args.news[i]);
-  }
+  plan.updated.insert(unit.updated.begin(), unit.updated.end());
   return plan;
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "graph/image_filter.h"
@@ -29,8 +30,8 @@ struct ImageGraphPlan {
   /// Of parameters and their gradients: arguments and bytes.
   std::unordered_map<ValueId, int> args;
   std::unordered_map<ValueId, std::size_t> bytes;
-  /// New statistics: where they go first, by the variable.
-  std::unordered_map<ValueId, int> news;
+  /// Variables that get new contents.
+  std::unordered_set<ValueId> updated;
 
   const ImageFilter& filter(int i) const { return all->filters[i]; }
   /// The gradient filters of a filter.
