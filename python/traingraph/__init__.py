@@ -74,6 +74,7 @@ from ._core import (
 )
 from ._insight import Profile, Report
 from .errors import (
+    CallError,
     DeviceError,
     DTypeError,
     Error,
@@ -88,6 +89,7 @@ from .errors import (
 __all__ = [
     "ActivationType",
     "ArithmeticOperation",
+    "CallError",
     "ComparisonOperation",
     "ConvolutionType",
     "DTypeError",
