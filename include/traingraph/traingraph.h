@@ -2,6 +2,7 @@
 // The whole public API.
 #pragma once
 
+#include "traingraph/artefact.h"
 #include "traingraph/checkpoint.h"
 #include "traingraph/device.h"
 #include "traingraph/enums.h"

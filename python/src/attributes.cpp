@@ -3,6 +3,7 @@
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <charconv>
 #include <type_traits>
 
@@ -82,12 +83,12 @@ void for_each_field(Struct& attrs, const Visitor& visitor) {
 
 void set_attributes(Attributes& attributes, const py::dict& keywords,
                     const std::string& op) {
-  std::string names;
+  std::vector<std::string> known;
   std::size_t num_used = 0;
   std::visit(
       [&](auto& attrs) {
         for_each_field(attrs, [&](const char* name, auto& field) {
-          names += (names.empty() ? "" : ", ") + std::string(name);
+          known.emplace_back(name);
           if (!keywords.contains(name)) return;
           assign(field, keywords[name], op, name);
           ++num_used;
@@ -95,18 +96,20 @@ void set_attributes(Attributes& attributes, const py::dict& keywords,
       },
       attributes);
   if (num_used == keywords.size()) return;
+  std::string names;
+  for (const std::string& name : known) {
+    names += (names.empty() ? "" : ", ") + name;
+  }
   for (const auto& [key, value] : keywords) {
     const auto name = key.cast<std::string>();
-    if ((", " + names + ",").find(", " + name + ",") != std::string::npos) {
-      continue;
-    }
+    if (std::ranges::find(known, name) != known.end()) continue;
     throw InvalidArgument(
         ErrorInfo{.op = op,
                   .node = {},
                   .what = "there is no argument \"" + name + "\"",
                   .expected = names.empty() ? "inputs only" : "one of " + names,
-                  .got = name,
-                  .hint = {}});
+                  .got = name + "=" + describe(value),
+                  .hint = did_you_mean(name, known)});
   }
 }
 

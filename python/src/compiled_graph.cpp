@@ -70,7 +70,8 @@ void compile(CompiledGraph& self, const DeviceLike& device, bool debug_layers,
              const OptionalTensors& input_tensors,
              const OptionalArrays& input_tensors_data) {
   const Device target = to_device(device);
-  const NamedArrays constants(input_tensors_data, "compile");
+  NamedArrays constants(input_tensors_data, "compile", "input_tensors_data");
+  if (input_tensors) constants.convert_to(*input_tensors);
   std::optional<Device> reference;
   if (verify) reference = to_device(*verify);
   const CompileOptions options{.debug_layers = debug_layers,
@@ -152,11 +153,13 @@ void bind_compiled_graph(py::module_& m) {
           [](CompiledGraph& self, const ArrayDict& inputs_data,
              const OptionalTensors& inputs, std::int64_t batch_size,
              bool synchronous) {
-            const NamedArrays data(inputs_data, "bind_and_write_data");
-            without_gil([&] {
-              self.bind_and_write_data(data.list(),
-                                       inputs.value_or(TensorMap()), batch_size,
-                                       synchronous);
+            NamedArrays data(inputs_data, "bind_and_write_data", "inputs_data");
+            with_conversion({&data}, [&] {
+              without_gil([&] {
+                self.bind_and_write_data(data.list(),
+                                         inputs.value_or(TensorMap()),
+                                         batch_size, synchronous);
+              });
             });
           },
           py::arg("inputs_data"), py::arg("inputs") = py::none(), py::kw_only(),

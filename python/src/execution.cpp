@@ -150,6 +150,11 @@ void bind_result(py::module_& m) {
 
 using DoneCallback = py::typing::Callable<py::object(Execution)>;
 
+/// A function of traingraph/_awaiting.py.
+py::object awaiting(const char* name) {
+  return py::module_::import("traingraph._awaiting").attr(name);
+}
+
 void bind_future(py::module_& m) {
   Handle<Execution>(
       m, "Execution",
@@ -178,10 +183,27 @@ void bind_future(py::module_& m) {
           "Calls callback(execution) once, on the device's callback thread, "
           "or at once when the work is over. What it raises goes to "
           "sys.unraisablehook.")
-      .def("__await__", [](const py::object& self) {
-        return Awaitable(
-            py::module_::import("traingraph._awaiting").attr("wait_for")(self));
-      });
+      .def("__await__",
+           [](const py::object& self) {
+             return Awaitable(awaiting("wait_for")(self));
+           })
+      .def(
+          "send",
+          [](const py::object& self, const py::object& value) {
+            return awaiting("send")(self, value);
+          },
+          py::arg("value"),
+          "For event loops: with throw() and close() an execution is a "
+          "coroutine, which asyncio.create_task() and asyncio.run() take.")
+      .def(
+          "throw",
+          [](const py::object& self, const py::args& error) {
+            return awaiting("throw")(self, *error);
+          },
+          "For event loops: ends the wait, not the work.")
+      .def(
+          "close", [](const py::object& self) { awaiting("close")(self); },
+          "For event loops: ends the wait, not the work.");
 }
 
 }  // namespace

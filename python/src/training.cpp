@@ -8,6 +8,7 @@ namespace traingraph::python {
 namespace {
 
 using Arrays = std::optional<ArrayDict>;
+using Outputs = std::optional<OutputDict>;
 using Handler = std::optional<CompletionCallback>;
 using Training = Handle<TrainingGraph, CompiledGraph>;
 using Inference = Handle<InferenceGraph, CompiledGraph>;
@@ -17,9 +18,10 @@ using Inference = Handle<InferenceGraph, CompiledGraph>;
 
 constexpr const char* kExecuteDoc =
     "Forward, loss, gradient and, with an optimizer, update.\n\n"
-    "Data is name -> C-contiguous array of the declared type and shape, the "
-    "batch axis being that of batch_size; checked before anything is enqueued. "
-    "It "
+    "Data is name -> array of the declared shape, the batch axis being that of "
+    "batch_size: arrays with any strides and byte order, lists, data frames. "
+    "Other types than the declared one convert as docs/data.md says, or are "
+    "DTypeError. It is copied, and checked before anything is enqueued; it "
     "counts for this call alone; what is not given is what "
     "bind_and_write_data() bound last, or the tensor's host data, else "
     "InvalidArgument. skip_writing_input_data_to_device: ignores the data of "
@@ -41,17 +43,17 @@ Execution execute(TrainingGraph& self, const Arrays& inputs_data,
                   const Arrays& labels_data, const Arrays& weights_data,
                   std::int64_t batch_size, bool skip_writing, bool synchronous,
                   bool profiling, bool for_inference, bool per_layer,
-                  const Handler& handler, const Arrays& outputs_data) {
+                  const Handler& handler, const Outputs& outputs_data) {
   const auto used = [&](const Arrays& data) {
     return skip_writing ? Arrays() : data;
   };
-  const NamedArrays inputs(used(inputs_data), "execute");
-  const NamedArrays labels(used(labels_data), "execute");
-  const NamedArrays weights(used(weights_data), "execute");
+  NamedArrays inputs(used(inputs_data), "execute", "inputs_data");
+  NamedArrays labels(used(labels_data), "execute", "loss_labels_data");
+  NamedArrays weights(used(weights_data), "execute", "loss_label_weights_data");
   return run("execute",
              {batch_size, skip_writing, synchronous, profiling, for_inference,
               per_layer, handler, outputs_data},
-             [&](const ExecuteOptions& options) {
+             {&inputs, &labels, &weights}, [&](const ExecuteOptions& options) {
                return self.execute(inputs.list(), labels.list(), weights.list(),
                                    options);
              });
@@ -61,15 +63,16 @@ Execution execute_forward(TrainingGraph& self, const Arrays& inputs_data,
                           const Arrays& labels_data, const Arrays& weights_data,
                           std::int64_t batch_size, bool synchronous,
                           bool profiling, bool for_inference, bool per_layer,
-                          const Handler& handler, const Arrays& outputs_data) {
-  const NamedArrays inputs(inputs_data, "execute_forward");
-  const NamedArrays labels(labels_data, "execute_forward");
-  const NamedArrays weights(weights_data, "execute_forward");
+                          const Handler& handler, const Outputs& outputs_data) {
+  NamedArrays inputs(inputs_data, "execute_forward", "inputs_data");
+  NamedArrays labels(labels_data, "execute_forward", "loss_labels_data");
+  NamedArrays weights(weights_data, "execute_forward",
+                      "loss_label_weights_data");
   const bool has_data = inputs_data || labels_data || weights_data;
   return run("execute_forward",
              {batch_size, false, synchronous, profiling, for_inference,
               per_layer, handler, outputs_data},
-             [&](const ExecuteOptions& options) {
+             {&inputs, &labels, &weights}, [&](const ExecuteOptions& options) {
                if (!has_data) return self.execute_forward(options);
                return self.execute_forward(inputs.list(), labels.list(),
                                            weights.list(), options);
@@ -78,22 +81,23 @@ Execution execute_forward(TrainingGraph& self, const Arrays& inputs_data,
 
 Execution execute_gradient(TrainingGraph& self, std::int64_t batch_size,
                            bool synchronous, bool profiling, bool per_layer,
-                           const Handler& handler, const Arrays& outputs_data) {
+                           const Handler& handler,
+                           const Outputs& outputs_data) {
   return run("execute_gradient",
              {batch_size, false, synchronous, profiling, false, per_layer,
               handler, outputs_data},
-             [&](const ExecuteOptions& options) {
+             {}, [&](const ExecuteOptions& options) {
                return self.execute_gradient(options);
              });
 }
 
 Execution execute_update(TrainingGraph& self, bool synchronous, bool profiling,
                          bool per_layer, const Handler& handler) {
-  const Arrays no_outputs;
+  const Outputs no_outputs;
   return run(
       "execute_optimizer_update",
       {0, false, synchronous, profiling, false, per_layer, handler, no_outputs},
-      [&](const ExecuteOptions& options) {
+      {}, [&](const ExecuteOptions& options) {
         return self.execute_optimizer_update(options);
       });
 }
@@ -102,18 +106,18 @@ Execution infer(InferenceGraph& self, const Arrays& inputs_data,
                 const Arrays& labels_data, const Arrays& weights_data,
                 std::int64_t batch_size, bool skip_writing, bool synchronous,
                 bool profiling, bool per_layer, const Handler& handler,
-                const Arrays& outputs_data) {
+                const Outputs& outputs_data) {
   const auto used = [&](const Arrays& data) {
     return skip_writing ? Arrays() : data;
   };
-  const NamedArrays inputs(used(inputs_data), "execute");
-  const NamedArrays labels(used(labels_data), "execute");
-  const NamedArrays weights(used(weights_data), "execute");
+  NamedArrays inputs(used(inputs_data), "execute", "inputs_data");
+  NamedArrays labels(used(labels_data), "execute", "loss_labels_data");
+  NamedArrays weights(used(weights_data), "execute", "loss_label_weights_data");
   const bool has_labels = labels_data || weights_data;
   return run("execute",
              {batch_size, skip_writing, synchronous, profiling, false,
               per_layer, handler, outputs_data},
-             [&](const ExecuteOptions& options) {
+             {&inputs, &labels, &weights}, [&](const ExecuteOptions& options) {
                if (!has_labels) return self.execute(inputs.list(), options);
                return self.execute(inputs.list(), labels.list(), weights.list(),
                                    options);
@@ -285,7 +289,7 @@ void bind_optimizer_methods(Training& graph) {
            "that read it; else StateError.")
       .def(
           "bind_optimizer_data",
-          [](TrainingGraph& self, const std::vector<HostArray>& data,
+          [](TrainingGraph& self, const std::vector<DataLike>& data,
              const Tensor& tensor, const DeviceBuffers& device_data) {
             const ReadList list(data,
                                 {"bind_optimizer_data", label_of(tensor)});

@@ -144,8 +144,14 @@ void fail_enum(const char* type, std::string_view got,
                                   .hint = {}});
 }
 
-DataType to_data_type(const py::object& dtype, const char* op,
-                      std::string_view node) {
+std::optional<DataType> data_type_named(std::string_view name) {
+  for (DataType type : kDataTypes) {
+    if (name == to_string(type)) return type;
+  }
+  return std::nullopt;
+}
+
+std::optional<DataType> find_data_type(const py::dtype& dtype) {
   // Kind and size, whatever the platform calls the type; read from NumPy's
   // structure, since every call of a graph asks for each of its arrays.
   struct Row {
@@ -158,12 +164,18 @@ DataType to_data_type(const py::object& dtype, const char* op,
       {'b', 1, DataType::Boolean}, {'i', 8, DataType::Int64},
       {'i', 4, DataType::Int32},   {'i', 1, DataType::Int8},
       {'u', 1, DataType::UInt8}};
-  const auto type = py::reinterpret_borrow<py::dtype>(dtype);
-  const char kind = type.kind();
-  const py::ssize_t size = type.itemsize();
+  const char kind = dtype.kind();
+  const py::ssize_t size = dtype.itemsize();
   for (const Row& row : kRows) {
     if (row.kind == kind && row.size == size) return row.type;
   }
+  return std::nullopt;
+}
+
+DataType to_data_type(const py::object& dtype, const char* op,
+                      std::string_view node) {
+  const auto found = find_data_type(py::reinterpret_borrow<py::dtype>(dtype));
+  if (found) return *found;
   fail_data_type(py::str(dtype).cast<std::string>(), op, node);
 }
 

@@ -76,6 +76,7 @@ from ._core import (
 )
 from ._insight import Profile, Report
 from .errors import (
+    CallError,
     DeviceError,
     DTypeError,
     Error,
@@ -91,6 +92,7 @@ from .errors import (
 __all__ = [
     "ActivationType",
     "ArithmeticOperation",
+    "CallError",
     "ComparisonOperation",
     "ConvolutionType",
     "DTypeError",

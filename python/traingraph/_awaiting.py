@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""``await execution``: the device's callback thread wakes the event loop."""
+"""``await execution``: the device's callback thread wakes the event loop.
+
+An execution is a coroutine too, for ``asyncio.create_task`` and ``asyncio.run``.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import weakref
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -39,3 +43,34 @@ def wait_for(
 
     execution.add_done_callback(wake)
     return future.__await__()
+
+
+# The root coroutine of a task, when that is an execution: what is waited for.
+_waits: weakref.WeakKeyDictionary[
+    asyncio.Task[Any], Generator[Any, None, ExecutionResult]
+] = weakref.WeakKeyDictionary()
+
+
+def _wait_of_task(execution: Execution) -> Generator[Any, None, ExecutionResult]:
+    """Each task has a wait of its own, so that several may await one execution."""
+    task = asyncio.current_task()
+    if task is None:
+        raise RuntimeError("an execution is stepped by an event loop's task only")
+    wait = _waits.get(task)
+    if wait is None:
+        wait = _waits[task] = wait_for(execution)
+    return wait
+
+
+def send(execution: Execution, value: Any) -> Any:
+    """``Execution.send``: what a task calls for the next step."""
+    return _wait_of_task(execution).send(value)
+
+
+def throw(execution: Execution, *error: Any) -> Any:
+    """``Execution.throw``: cancels the wait."""
+    return _wait_of_task(execution).throw(*error)
+
+
+def close(execution: Execution) -> None:
+    """``Execution.close``: the task's wait goes with the task."""

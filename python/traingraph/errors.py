@@ -8,6 +8,7 @@ Messages follow one grammar:
 from __future__ import annotations
 
 __all__ = [
+    "CallError",
     "DTypeError",
     "DeviceError",
     "Error",
@@ -90,3 +91,7 @@ class FileError(Error, OSError):
 
 class InternalError(Error, RuntimeError):
     """A bug in traingraph; the message says how to report it."""
+
+
+class CallError(InvalidArgument, TypeError):
+    """A keyword that is not there, a missing argument, an object of another type."""

@@ -11,6 +11,7 @@
 #include "cpu/cpu_target.h"
 #include "cpu/deferred_rows.h"
 #include "cpu/float_control.h"
+#include "cpu/instruction_set.h"
 #include "cpu/lowering.h"
 #include "cpu/peaks.h"
 #include "cpu/primitive_threads.h"
@@ -102,6 +103,25 @@ void run(BoundUnits& work, std::span<double> unit_seconds) {
   }
 }
 
+/// What loops are compiled for, as oneDNN's code is.
+const char* instruction_set_name() {
+#if defined(__x86_64__) && defined(__GNUC__)
+  switch (instruction_set()) {
+    case InstructionSet::Avx512:
+      return "AVX-512";
+    case InstructionSet::Avx2:
+      return "AVX2";
+    case InstructionSet::Baseline:
+      return "SSE";
+  }
+#endif
+#if defined(__aarch64__)
+  return "NEON";
+#else
+  return "baseline";
+#endif
+}
+
 class CpuContext final : public HostMemoryContext {
  public:
   explicit CpuContext(int num_threads)
@@ -120,8 +140,8 @@ class CpuContext final : public HostMemoryContext {
   std::string description() const override {
     const auto* version = dnnl_version();
     return "cpu (oneDNN " + std::to_string(version->major) + '.' +
-           std::to_string(version->minor) + ", " +
-           std::to_string(team_.size()) +
+           std::to_string(version->minor) + ", " + instruction_set_name() +
+           ", " + std::to_string(team_.size()) +
            (team_.size() == 1 ? " thread)" : " threads)");
   }
   const Target& target() const override { return target_; }

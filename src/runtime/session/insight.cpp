@@ -27,7 +27,7 @@ Report CompiledGraph::report() const {
   return report;
 }
 
-Profile CompiledGraph::profile() const {
+Profile CompiledGraph::profile(int) const {
   std::unique_lock lock(session_->mutex);
   session_->require_compiled("profile");
   const auto runs = session_->executor.profiled();

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+"""Executions as coroutines: event loops take them as they are."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import inspect
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+if TYPE_CHECKING:
+    from .conftest import Classifier
+
+
+def test_create_task(classifier: Classifier) -> None:
+    async def train() -> list[float]:
+        tasks = [asyncio.create_task(classifier.step()) for _ in range(8)]
+        assert "Execution" in repr(tasks[0])
+        return [(await task).loss for task in tasks]
+
+    losses = asyncio.run(train())
+    assert losses[-1] < losses[0]
+
+
+def test_several_tasks_of_one_execution(classifier: Classifier) -> None:
+    async def train() -> set[float]:
+        run = classifier.step()
+        tasks = [asyncio.create_task(run) for _ in range(5)]
+        results = await asyncio.gather(*tasks, run, run)
+        return {result.loss for result in results} | {(await run).loss}
+
+    assert len(asyncio.run(train())) == 1
+
+
+def test_everything_that_takes_coroutines(classifier: Classifier) -> None:
+    async def train() -> None:
+        assert (await asyncio.wait_for(classifier.step(), 60)).has_loss
+        assert (await asyncio.gather(classifier.step()))[0].has_loss
+        assert (await asyncio.shield(classifier.step())).has_loss
+        done, waiting = await asyncio.wait({asyncio.ensure_future(classifier.step())})
+        assert len(done) == 1
+        assert not waiting
+        for next_one in asyncio.as_completed([classifier.step()]):
+            assert (await next_one).has_loss
+
+    asyncio.run(train(), debug=True)
+    assert asyncio.run(classifier.step()).has_loss
+    assert isinstance(classifier.step(), Coroutine)
+    assert inspect.isawaitable(classifier.step())
+
+
+def test_errors_reach_the_task(classifier: Classifier) -> None:
+    class Odd(Exception):
+        pass
+
+    async def train() -> None:
+        task = asyncio.create_task(classifier.step())
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        task = asyncio.create_task(classifier.step())
+        await asyncio.sleep(0)  # it waits now, or is over
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    before = classifier.training.random_step
+    asyncio.run(train())
+    assert classifier.step().result().has_loss
+    assert classifier.training.random_step == before + 3  # the work ran
+
+
+def test_steps_outside_a_loop_are_refused(classifier: Classifier) -> None:
+    run = classifier.step()
+    for call in (lambda: run.send(None), lambda: run.throw(ValueError())):
+        with pytest.raises(RuntimeError):
+            call()
+    run.close()
+    assert run.result().has_loss
+
+
+def test_nothing_is_left_of_a_task(classifier: Classifier) -> None:
+    from traingraph import _awaiting  # noqa: PLC0415
+
+    async def train() -> None:
+        for _ in range(20):
+            await asyncio.create_task(classifier.step())
+
+    asyncio.run(train())
+    gc.collect()
+    assert len(_awaiting._waits) == 0
+    assert np.isfinite(classifier.step().result().loss)
