@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "arrays.h"
 
+#include <pybind11/critical_section.h>
+
 #include "lifetime.h"
 
 namespace traingraph::python {
@@ -101,6 +103,18 @@ std::optional<TensorDescriptor> plain_descriptor(const py::array& array) {
   return descriptor;
 }
 
+/// Valid as long as the string.
+std::string_view to_name(py::handle key, const char* op) {
+  if (!PyUnicode_Check(key.ptr())) {
+    fail({op}, "names are strings", "str", type_name(key),
+         "Use the names that add_inputs and add_outputs were given.");
+  }
+  py::ssize_t size = 0;
+  const char* text = PyUnicode_AsUTF8AndSize(key.ptr(), &size);
+  if (!text) throw py::error_already_set();
+  return {text, static_cast<std::size_t>(size)};
+}
+
 TensorData data_of(const py::array& array, const TensorDescriptor& descriptor) {
   TensorData data(array.data(), static_cast<std::size_t>(array.nbytes()));
   data.descriptor = descriptor;
@@ -108,6 +122,13 @@ TensorData data_of(const py::array& array, const TensorDescriptor& descriptor) {
 }
 
 }  // namespace
+
+py::dict to_dict(py::handle mapping, const char* op, const char* argument) {
+  if (PyDict_Check(mapping.ptr())) {
+    return py::reinterpret_borrow<py::dict>(mapping);
+  }
+  return conversion("dict_of")(mapping, op, argument);
+}
 
 py::array as_array(py::handle source, const Context& context) {
   if (py::isinstance<py::array>(source)) {
@@ -121,7 +142,8 @@ py::array as_array(py::handle source, const Context& context) {
     return from_dlpack(source, context);
   }
   fail(context, "this is not an array", "numpy.ndarray or DLPack",
-       type_name(source), "Pass numpy.asarray(x, dtype=numpy.float32).");
+       type_name(source),
+       "It is written in place: pass numpy.empty(shape, dtype).");
 }
 
 py::array as_data(py::handle source, const Context& context) {
@@ -238,48 +260,38 @@ NamedArrays::NamedArrays(py::handle arrays, const char* op,
                          const char* argument, Access access)
     : op_(op) {
   if (!arrays || arrays.is_none()) return;
-  py::object copy;  // what other mappings than dicts have at this moment
-  if (!PyDict_Check(arrays.ptr())) {
-    copy = conversion("dict_of")(arrays, op, argument);
-    arrays = copy;
+  const py::dict dict = to_dict(arrays, op, argument);
+  // All names and values before any is read, for what is read may run code of
+  // the user that changes the dict. The arrays live as long as this object.
+  {
+    const py::scoped_critical_section lock(dict);
+    alive_.reserve(2 * dict.size());
+    for (const auto& [key, value] : dict) {
+      alive_.push_back(py::reinterpret_borrow<py::object>(key));
+      alive_.push_back(py::reinterpret_borrow<py::object>(value));
+    }
   }
-  const auto dict = py::reinterpret_borrow<py::dict>(arrays);
-  alive_.reserve(2 * dict.size() + 1);
-  data_.reserve(dict.size());
-  for (const auto& [key, value] : dict) add(key, value, access);
+  data_.reserve(alive_.size() / 2);
+  for (std::size_t i = 0; i < alive_.size(); i += 2) {
+    const std::string_view name = to_name(alive_[i], op);
+    data_.push_back({name, to_data(alive_[i + 1], name, access)});
+  }
 }
 
-void NamedArrays::add(py::handle key, py::handle value, Access access) {
-  if (!PyUnicode_Check(key.ptr())) {
-    fail({op_}, "names are strings", "str", type_name(key),
-         "Use the names that add_inputs and add_outputs were given.");
-  }
-  // The string outlives the call even if another thread changes the dict.
-  alive_.push_back(py::reinterpret_borrow<py::object>(key));
-  py::ssize_t size = 0;
-  const char* text = PyUnicode_AsUTF8AndSize(key.ptr(), &size);
-  if (!text) throw py::error_already_set();
-  const std::string_view name(text, static_cast<std::size_t>(size));
-  if (py::isinstance<TensorData>(value)) {
-    alive_.push_back(py::reinterpret_borrow<py::object>(value));
-    data_.push_back({name, value.cast<TensorData>()});
-    return;
-  }
+TensorData NamedArrays::to_data(py::object& value, std::string_view name,
+                                Access access) {
+  if (py::isinstance<TensorData>(value)) return value.cast<TensorData>();
   const Context context{op_, std::string(name)};
   if (access == Access::Write) {
-    py::array array = as_array(value, context);
-    data_.push_back({name, writable_data(array, context)});
-    alive_.push_back(std::move(array));
-    return;
+    const py::array array = as_array(value, context);
+    value = array;
+    return writable_data(array, context);
   }
   py::array array = as_data(value, context);
-  if (const auto plain = plain_descriptor(array)) {
-    data_.push_back({name, data_of(array, *plain)});
-  } else {
-    converted_.push_back(readable(array, context));
-    data_.push_back({name, read_only_data(converted_.back(), context)});
-  }
-  alive_.push_back(std::move(array));
+  value = array;
+  if (const auto plain = plain_descriptor(array)) return data_of(array, *plain);
+  converted_.push_back(readable(array, context));
+  return read_only_data(converted_.back(), context);
 }
 
 void NamedArrays::convert(std::size_t item, DataType type) {

@@ -52,6 +52,9 @@ struct Context {
   std::string node = {};
 };
 
+/// What a mapping holds now; a dict itself. Throws CallError for others.
+py::dict to_dict(py::handle mapping, const char* op, const char* argument);
+
 /// The array itself, or a view by DLPack. Throws InvalidArgument for others.
 py::array as_array(py::handle source, const Context& context);
 /// The same for what is only read: lists, data frames and numbers become new
@@ -137,7 +140,7 @@ class NamedArrays {
   void convert_to(const TensorMap& tensors);
 
  private:
-  void add(py::handle name, py::handle value, Access access);
+  TensorData to_data(py::object& value, std::string_view name, Access access);
   void convert(std::size_t item, DataType type);
 
   const char* op_;

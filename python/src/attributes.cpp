@@ -63,7 +63,7 @@ void assign(Value& field, py::handle source, const std::string& op,
         ErrorInfo{.op = op,
                   .node = {},
                   .what = std::string("bad value for ") + name,
-                  .expected = type_text<Value>(),
+                  .expected = named(type_text<Value>()),
                   .got = describe(source),
                   .hint = {}});
   }

@@ -139,9 +139,15 @@ void clarify_errors_of(py::handle scope) {
 
 }  // namespace
 
-std::string did_you_mean(const std::string& name,
+std::string named(const std::string& annotation) {
+  return py::module_::import("traingraph._value_types")
+      .attr("named")(annotation)
+      .cast<std::string>();
+}
+
+std::string did_you_mean(std::string_view name,
                          const std::vector<std::string>& names) {
-  return py::module_::import("traingraph._calls")
+  return py::module_::import("traingraph._names")
       .attr("did_you_mean")(name, names)
       .cast<std::string>();
 }

@@ -6,6 +6,8 @@
 #include <pybind11/stl/filesystem.h>
 
 #include "arrays.h"
+#include "calls.h"
+#include "errors.h"
 #include "traingraph/training_graph.h"
 
 namespace traingraph::python {
@@ -13,29 +15,24 @@ namespace {
 
 using Path = Named<"str | os.PathLike[str]">;
 using MetadataMapping = Named<"collections.abc.Mapping[str, str]">;
-using StateMapping = Named<
-    "collections.abc.Mapping[str, numpy.typing.NDArray[typing.Any] | "
-    "traingraph._core.TensorData | traingraph._typing.SupportsDLPack]">;
 using StateDict = py::typing::Dict<py::str, Array>;
 
-std::filesystem::path to_path(const Path& path) {
+std::filesystem::path to_path(const Path& path, const char* op) {
   try {
     return path.cast<std::filesystem::path>();
   } catch (const py::cast_error&) {
-    throw py::type_error("path is no str, bytes or os.PathLike");
+    throw CallError(ErrorInfo{.op = op,
+                              .node = "path",
+                              .what = "this is no path",
+                              .expected = "str, bytes or os.PathLike",
+                              .got = describe(path)});
   }
-}
-
-/// A dict of any mapping.
-py::dict to_dict(const py::object& mapping, const char* what) {
-  if (py::hasattr(mapping, "keys")) return py::dict(mapping);
-  throw py::type_error(std::string(what) + " is no mapping");
 }
 
 Metadata to_metadata(const std::optional<MetadataMapping>& metadata) {
   Metadata result;
   if (!metadata) return result;
-  for (const auto& [key, value] : to_dict(*metadata, "metadata")) {
+  for (const auto& [key, value] : to_dict(*metadata, "save", "metadata")) {
     const bool is_text =
         PyUnicode_Check(key.ptr()) && PyUnicode_Check(value.ptr());
     if (!is_text) {
@@ -56,7 +53,7 @@ Metadata to_metadata(const std::optional<MetadataMapping>& metadata) {
 
 void save(const CompiledGraph& self, const Path& path,
           const std::optional<MetadataMapping>& metadata) {
-  const auto to = to_path(path);
+  const auto to = to_path(path, "save");
   const Metadata text = to_metadata(metadata);
   without_gil([&] {
     self.synchronize();  // holding no lock: signal handlers may use the graph
@@ -65,7 +62,7 @@ void save(const CompiledGraph& self, const Path& path,
 }
 
 RestoreReport restore(CompiledGraph& self, const Path& path, bool strict) {
-  const auto from = to_path(path);
+  const auto from = to_path(path, "restore");
   return without_gil([&] {
     self.synchronize();
     return self.restore(from, strict);
@@ -89,10 +86,10 @@ StateDict state_dict(const CompiledGraph& self, bool with_optimizer) {
   return result;
 }
 
-RestoreReport load_state_dict(CompiledGraph& self, const StateMapping& mapping,
+RestoreReport load_state_dict(CompiledGraph& self, const ArrayDict& mapping,
                               bool strict) {
-  const ArrayDict dict = to_dict(mapping, "mapping");
-  const NamedArrays arrays(dict, "load_state_dict");
+  const NamedArrays arrays(mapping, "load_state_dict", "mapping",
+                           NamedArrays::Access::Read);
   return without_gil([&] {
     self.synchronize();
     return self.load_state(arrays.list(), strict);
@@ -123,7 +120,7 @@ void bind_checkpoint_types(py::module_& m) {
   m.def(
       "read_metadata",
       [](const Path& path) {
-        const auto from = to_path(path);
+        const auto from = to_path(path, "read_metadata");
         return made_without_gil([&] { return read_metadata(from); });
       },
       py::arg("path"),
@@ -162,7 +159,8 @@ void bind_checkpoint(Handle<CompiledGraph, Graph>& graph) {
            py::kw_only(), py::arg("strict") = true,
            "Gives parameters, statistics and, if any is there, the "
            "optimizer's buffers new values, by name. Steps and rates stay. "
-           "Arrays, or what has __dlpack__. strict and result as in "
+           "Data as execute() takes it; other types than float32 must be "
+           "floats. strict and result as in "
            "restore(). Raises InvalidArgument, ShapeError, DTypeError, "
            "StateError.");
 }

@@ -150,9 +150,12 @@ void bind_result(py::module_& m) {
 
 using DoneCallback = py::typing::Callable<py::object(Execution)>;
 
-/// A function of traingraph/_awaiting.py.
-py::object awaiting(const char* name) {
-  return py::module_::import("traingraph._awaiting").attr(name);
+/// A function of traingraph/_awaiting.py. Throws for an object whose __init__()
+/// was never called.
+py::object awaiting(const char* name, const py::object& self,
+                    const py::args& args = {}) {
+  static_cast<void>(self.cast<const Execution&>());
+  return py::module_::import("traingraph._awaiting").attr(name)(self, *args);
 }
 
 void bind_future(py::module_& m) {
@@ -185,12 +188,12 @@ void bind_future(py::module_& m) {
           "sys.unraisablehook.")
       .def("__await__",
            [](const py::object& self) {
-             return Awaitable(awaiting("wait_for")(self));
+             return Awaitable(awaiting("wait_for", self));
            })
       .def(
           "send",
           [](const py::object& self, const py::object& value) {
-            return awaiting("send")(self, value);
+            return awaiting("send", self, py::make_tuple(value));
           },
           py::arg("value"),
           "For event loops: with throw() and close() an execution is a "
@@ -198,12 +201,12 @@ void bind_future(py::module_& m) {
       .def(
           "throw",
           [](const py::object& self, const py::args& error) {
-            return awaiting("throw")(self, *error);
+            return awaiting("throw", self, error);
           },
           "For event loops: ends the wait, not the work.")
       .def(
-          "close", [](const py::object& self) { awaiting("close")(self); },
-          "For event loops: ends the wait, not the work.");
+          "close", [](const Execution&) {},
+          "For event loops. A wait goes with its task; the work goes on.");
 }
 
 }  // namespace

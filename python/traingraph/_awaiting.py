@@ -70,7 +70,3 @@ def send(execution: Execution, value: Any) -> Any:
 def throw(execution: Execution, *error: Any) -> Any:
     """``Execution.throw``: cancels the wait."""
     return _wait_of_task(execution).throw(*error)
-
-
-def close(execution: Execution) -> None:
-    """``Execution.close``: the task's wait goes with the task."""

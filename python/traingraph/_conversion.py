@@ -18,13 +18,12 @@ conversion never come here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._calls import describe
-from ._calls import fail as fail_call
-from .errors import DTypeError, Error, InvalidArgument
+from ._value_types import describe
+from .errors import CallError, DTypeError, Error, InvalidArgument, make_error
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
@@ -39,14 +38,16 @@ RULE_OF_OTHERS = 'the rule "exact": values that the type holds'
 
 def dict_of(arrays: object, op: str, argument: str) -> dict[Any, Any]:
     """What a mapping holds now: NumPy's archives, read-only views, data frames."""
-    keys = getattr(arrays, "keys", None)
+    keys = None if isinstance(arrays, type) else getattr(arrays, "keys", None)
     if callable(keys) and hasattr(arrays, "__getitem__"):
         return {key: arrays[key] for key in keys()}
-    return fail_call(
+    item = "text" if argument == "metadata" else "array"
+    raise make_error(
+        CallError,
         "this is no mapping",
         op=op,
         node=argument,
-        expected="a mapping name -> array, or None",
+        expected=f"a mapping name -> {item}, or None",
         got=describe(arrays),
         hint=f'Pass {argument}={{"x": x}}.',
     )
@@ -59,26 +60,25 @@ def array_of(source: object, op: str, node: str) -> NDArray[Any]:
     except Error:
         raise
     except (TypeError, ValueError, OverflowError) as error:
-        got = f"{describe(source)} ({error})"
-        _fail(
+        raise make_error(
             InvalidArgument,
             "NumPy makes no array of this",
-            op,
-            node,
-            "an array of numbers",
-            got,
-            "Rows of a list must be equally long.",
-        )
+            op=op,
+            node=node,
+            expected="an array of numbers",
+            got=f"{describe(source)} ({error})",
+            hint="Rows of a list must be equally long.",
+        ) from error
     if array.dtype.kind in NUMBERS or hasattr(source, "__array__"):
         return array
-    return _fail(
+    raise make_error(
         InvalidArgument,
         "this is no array of numbers",
-        op,
-        node,
-        "an array, or lists of numbers",
-        describe(source),
-        "Pass numpy.asarray(x, dtype=numpy.float32).",
+        op=op,
+        node=node,
+        expected="an array, or lists of numbers",
+        got=describe(source),
+        hint="Pass numpy.asarray(x, dtype=numpy.float32).",
     )
 
 
@@ -88,24 +88,37 @@ def converted(
     """One block in our byte order, of `data_type`, or of the type of ours that is
     next to the array's."""
     if array.dtype.kind not in NUMBERS:
-        _fail(
+        raise make_error(
             DTypeError,
             "data type is not supported",
-            op,
-            node,
-            f"one of {', '.join(OURS)}, or a type that converts to it: float64, "
-            "int16, uint16, uint32, uint64",
-            str(array.dtype),
-            _hint_of_others(array.dtype.kind),
+            op=op,
+            node=node,
+            expected=f"one of {', '.join(OURS)}, or a type that converts to it: "
+            "float64, int16, uint16, uint32, uint64",
+            got=_name(array.dtype),
+            hint=_hint_of_others(array.dtype.kind),
         )
-    target = np.dtype(_next_type(array.dtype) if data_type is None else data_type)
-    if array.dtype.newbyteorder("=") == target:
-        return np.asarray(array, target, order="C")
-    if array.dtype.kind == "b":
-        return np.asarray(array, target, order="C")
-    if array.dtype.kind == "f" and target.kind == "f":
-        return _rounded(array, target, op, node)
-    return _exact(array, target, op, node)
+    target = np.dtype(_next_type(array) if data_type is None else data_type)
+    with np.errstate(all="ignore"):
+        result = np.asarray(array, target, order="C")
+        if np.can_cast(array.dtype, target, "safe"):
+            return result
+        are_floats = array.dtype.kind == target.kind == "f"
+        lost = _overflows(array, result) if are_floats else ~_held(array, result)
+    count = int(np.count_nonzero(lost))
+    if count == 0:
+        return result
+    first = tuple(int(i) for i in np.argwhere(lost)[0])
+    where = f", the first at {first}" if first else ""
+    raise make_error(
+        InvalidArgument,
+        f"values of {array.dtype.name} do not convert to {target}",
+        op=op,
+        node=node,
+        expected=RULE_OF_FLOATS if are_floats else RULE_OF_OTHERS,
+        got=f"{count} of {array.size} values that break it{where}",
+        hint=f"To lose that, pass x.astype(numpy.{target}).",
+    )
 
 
 def typed(
@@ -113,23 +126,20 @@ def typed(
 ) -> NDArray[Any]:
     """What ``Tensor.__array__`` returns of a copy of the tensor's values."""
     if copy is not None and not copy:
-        _fail(
+        raise make_error(
             InvalidArgument,
             "a tensor's values are always copied",
-            "numpy",
-            "",
-            "copy=None or copy=True",
-            "copy=False",
-            "Tensor.data is a view of the host's copy.",
+            op="numpy",
+            expected="copy=None or copy=True",
+            got="copy=False",
+            hint="Tensor.data is a view of the host's copy.",
         )
     return values if dtype is None else values.astype(dtype, copy=False)
 
 
-def _next_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    name = dtype.newbyteorder("=").name
-    if name in OURS:
-        return np.dtype(name)
-    return np.dtype(np.float32 if dtype.kind == "f" else np.int64)
+def _name(dtype: np.dtype[Any]) -> str:
+    """Of records, whose names may be long, the word alone."""
+    return "a record" if dtype.kind == "V" else str(dtype)
 
 
 def _hint_of_others(kind: str) -> str:
@@ -137,91 +147,37 @@ def _hint_of_others(kind: str) -> str:
         return "Pass x.astype(numpy.float32), or of data frames x.to_numpy('float32')."
     if kind == "c":
         return "Pass x.real and x.imag, as two arrays."
+    if kind == "V":
+        return 'Pass its fields one by one, as in x["name"].'
     return "Convert it, as in x.astype(numpy.float32)."
 
 
-def _rounded(
-    array: NDArray[Any], target: np.dtype[Any], op: str, node: str
-) -> NDArray[Any]:
-    with np.errstate(over="ignore", under="ignore"):
-        result = np.asarray(array, target, order="C")
-    lost = np.isinf(result)
-    if lost.any():
-        lost &= ~np.isinf(array)
-        _require_none(lost, array, target, RULE_OF_FLOATS, op, node)
-    return result
+def _next_type(array: NDArray[Any]) -> str:
+    """Ours that holds the values, whatever the tensor's will turn out to be."""
+    name: str = array.dtype.name  # without the byte order
+    if name in OURS:
+        return name
+    is_large = array.dtype == np.uint64 and array.size and array.max() >= 2**63
+    return "float32" if array.dtype.kind == "f" or is_large else "int64"
 
 
-def _exact(
-    array: NDArray[Any], target: np.dtype[Any], op: str, node: str
-) -> NDArray[Any]:
-    with np.errstate(all="ignore"):
-        result = np.asarray(array, target, order="C")
-        # Casts of what is out of range mean nothing: they are left out.
-        held = _in_range(array, target)
-        if target.kind == "f":  # 2^63 is the float next to the largest int64
-            back_limit = 2.0 ** (8 * array.dtype.itemsize - (array.dtype.kind == "i"))
-            held &= np.isfinite(result) & (result < back_limit)
-        held &= np.where(held, result, 0).astype(array.dtype) == array
-    _require_none(~held, array, target, RULE_OF_OTHERS, op, node)
-    return result
+def _overflows(array: NDArray[Any], result: NDArray[Any]) -> NDArray[np.bool_]:
+    return np.asarray(np.isinf(result) & ~np.isinf(array))
 
 
-def _in_range(array: NDArray[Any], target: np.dtype[Any]) -> NDArray[np.bool_]:
-    if target.kind == "b":
+def _held(array: NDArray[Any], result: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which values `result` has exactly. What casts make of numbers out of range
+    is the machine's choice, so that ranges are asked about first."""
+    if result.dtype.kind == "b":
         return np.asarray((array == 0) | (array == 1))
-    if target.kind == "f":
-        return np.ones(array.shape, np.bool_)
-    limits = np.iinfo(target)
-    if array.dtype.kind == "f":  # NaN is in no range
-        low, high = float(limits.min), float(limits.max) + 1
-        wide = array.astype(np.float64, copy=False)
-        return np.asarray((wide >= low) & (wide < high) & (wide == np.floor(wide)))
-    # Comparisons of NumPy's integers with Python's would convert these.
-    given = np.iinfo(array.dtype)
-    held = np.ones(array.shape, np.bool_)
-    if given.min < limits.min:
-        held &= array >= array.dtype.type(limits.min)
-    if given.max > limits.max:
-        held &= array <= array.dtype.type(limits.max)
-    return held
-
-
-def _require_none(
-    lost: NDArray[np.bool_],
-    array: NDArray[Any],
-    target: np.dtype[Any],
-    rule: str,
-    op: str,
-    node: str,
-) -> None:
-    count = int(np.count_nonzero(lost))
-    if count == 0:
-        return
-    first = tuple(int(i) for i in np.argwhere(lost)[0])
-    where = f", the first at {first}" if first else ""
-    _fail(
-        InvalidArgument,
-        f"values of {array.dtype} do not convert to {target}",
-        op,
-        node,
-        f"{rule}",
-        f"{count} of {array.size} values that break it{where}",
-        f"To lose that, pass x.astype(numpy.{target}).",
-    )
-
-
-def _fail(
-    error: type[Error],
-    what: str,
-    op: str,
-    node: str,
-    expected: str,
-    got: str,
-    hint: str,
-) -> NoReturn:
-    where = f'[{op} "{node}"]' if node else f"[{op}]"
-    message = f"{where} {what}: expected {expected}, got {got}. {hint}"
-    raise error(
-        message.strip(), op=op, node=node, expected=expected, got=got, hint=hint
-    )
+    if result.dtype.kind == "f":  # 2^63 is the float next to the largest int64
+        limit = 2.0 ** (8 * array.dtype.itemsize - (array.dtype.kind == "i"))
+        in_range = np.isfinite(result) & (result < limit)
+    elif array.dtype.kind == "f":  # NaN is in no range
+        limits = np.iinfo(result.dtype)
+        wide = array.astype(np.result_type(array, np.float64), copy=False)
+        in_range = (wide >= float(limits.min)) & (wide < float(limits.max) + 1)
+    else:
+        in_range = (array < 0) == (result < 0)
+    back = np.where(in_range, result, 0).astype(array.dtype)
+    return np.asarray(in_range & (back == array))

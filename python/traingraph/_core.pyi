@@ -764,6 +764,12 @@ class Tensor:
         """
         Sequences of these lengths; the longest gives the time. batch_size, if given, is their number.
         """
+    def __array__(
+        self, dtype: DTypeLike | None = None, copy: bool | None = None
+    ) -> NDArray[Any]:
+        """
+        numpy() for np.asarray(tensor); always a copy.
+        """
     def __dlpack__(self, **kwargs: Any) -> Any: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -809,7 +815,7 @@ class Tensor:
     def __repr__(self) -> str: ...
     def bind_and_write_data(
         self,
-        data: NDArray[Any] | TensorData | SupportsDLPack,
+        data: ArrayLike | TensorData | SupportsDLPack,
         device: Device | DeviceType | str,
     ) -> None:
         """
@@ -817,7 +823,7 @@ class Tensor:
         """
     def bind_optimizer_data(
         self,
-        data: collections.abc.Sequence[NDArray[Any] | TensorData | SupportsDLPack],
+        data: collections.abc.Sequence[ArrayLike | TensorData | SupportsDLPack],
         *,
         device_data: collections.abc.Sequence[TensorOptimizerDeviceData] | None = None,
     ) -> None:
@@ -923,7 +929,7 @@ class TensorParameter:
         self,
         tensor: Tensor,
         optimizer_data: collections.abc.Sequence[
-            NDArray[Any] | TensorData | SupportsDLPack
+            ArrayLike | TensorData | SupportsDLPack
         ]
         | None = None,
     ) -> None: ...
@@ -3306,7 +3312,7 @@ class ExecutionResult:
         The loss of a training execution, else the last result; None for gradient and update executions. Of several losses it is the sum, or, when one has no reduction, the last one's elements.
         """
 
-class Execution:
+class Execution(collections.abc.Coroutine[Any, Any, ExecutionResult]):
     """
     One enqueued piece of work: a future that can be waited for, awaited, or called back from. Dropping it is fine, the work runs all the same.
     """
@@ -3318,6 +3324,10 @@ class Execution:
         """
         Calls callback(execution) once, on the device's callback thread, or at once when the work is over. What it raises goes to sys.unraisablehook.
         """
+    def close(self) -> None:
+        """
+        For event loops. A wait goes with its task; the work goes on.
+        """
     def done(self) -> bool: ...
     def exception(self) -> BaseException | None:
         """
@@ -3326,6 +3336,14 @@ class Execution:
     def result(self, timeout: float | None = None) -> ExecutionResult:
         """
         wait(), then the result. Raises TimeoutError.
+        """
+    def send(self, value: Any, /) -> Any:
+        """
+        For event loops: with throw() and close() an execution is a coroutine, which asyncio.create_task() and asyncio.run() take.
+        """
+    def throw(self, *args: Any) -> Any:
+        """
+        For event loops: ends the wait, not the work.
         """
     def wait(self, timeout: float | None = None) -> bool:
         """
@@ -4734,7 +4752,9 @@ class CompiledGraph(Graph):
         """
     def bind_and_write_data(
         self,
-        inputs_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack],
+        inputs_data: collections.abc.Mapping[
+            str, ArrayLike | TensorData | SupportsDLPack
+        ],
         inputs: collections.abc.Mapping[str, Tensor] | None = None,
         *,
         batch_size: int = 0,
@@ -4757,7 +4777,9 @@ class CompiledGraph(Graph):
         verify: Device | DeviceType | str | None = None,
         verify_tolerance: float = 0.001,
         input_tensors: collections.abc.Mapping[str, Tensor] | None = None,
-        input_tensors_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        input_tensors_data: collections.abc.Mapping[
+            str, ArrayLike | TensorData | SupportsDLPack
+        ]
         | None = None,
     ) -> None:
         """
@@ -4775,14 +4797,12 @@ class CompiledGraph(Graph):
         """
     def load_state_dict(
         self,
-        mapping: collections.abc.Mapping[
-            str, NDArray[Any] | TensorData | SupportsDLPack
-        ],
+        mapping: collections.abc.Mapping[str, ArrayLike | TensorData | SupportsDLPack],
         *,
         strict: bool = True,
     ) -> RestoreReport:
         """
-        Gives parameters, statistics and, if any is there, the optimizer's buffers new values, by name. Steps and rates stay. Arrays, or what has __dlpack__. strict and result as in restore(). Raises InvalidArgument, ShapeError, DTypeError, StateError.
+        Gives parameters, statistics and, if any is there, the optimizer's buffers new values, by name. Steps and rates stay. Data as execute() takes it; other types than float32 must be floats. strict and result as in restore(). Raises InvalidArgument, ShapeError, DTypeError, StateError.
         """
     def plan_description(self) -> str:
         """
@@ -4868,7 +4888,7 @@ class TrainingGraph(CompiledGraph):
         """
     def bind_optimizer_data(
         self,
-        data: collections.abc.Sequence[NDArray[Any] | TensorData | SupportsDLPack],
+        data: collections.abc.Sequence[ArrayLike | TensorData | SupportsDLPack],
         tensor: Tensor,
         *,
         device_data: collections.abc.Sequence[TensorOptimizerDeviceData] | None = None,
@@ -4882,11 +4902,17 @@ class TrainingGraph(CompiledGraph):
         """
     def execute(
         self,
-        inputs_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        inputs_data: collections.abc.Mapping[
+            str, ArrayLike | TensorData | SupportsDLPack
+        ]
         | None = None,
-        loss_labels_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        loss_labels_data: collections.abc.Mapping[
+            str, ArrayLike | TensorData | SupportsDLPack
+        ]
         | None = None,
-        loss_label_weights_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        loss_label_weights_data: collections.abc.Mapping[
+            str, ArrayLike | TensorData | SupportsDLPack
+        ]
         | None = None,
         *,
         batch_size: int = 0,
@@ -4896,21 +4922,29 @@ class TrainingGraph(CompiledGraph):
         forward_for_inference: bool = False,
         per_layer_profiling: bool = False,
         completion_handler: collections.abc.Callable[[Execution], Any] | None = None,
-        outputs_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        outputs_data: collections.abc.Mapping[
+            str, NDArray[Any] | TensorData | SupportsDLPack
+        ]
         | None = None,
     ) -> Execution:
         """
         Forward, loss, gradient and, with an optimizer, update.
 
-        Data is name -> C-contiguous array of the declared type and shape, the batch axis being that of batch_size; checked before anything is enqueued. It counts for this call alone; what is not given is what bind_and_write_data() bound last, or the tensor's host data, else InvalidArgument. skip_writing_input_data_to_device: ignores the data of this call. batch_size 0 is the compiled batch. outputs_data: writable arrays that receive declared outputs. synchronous: waits and raises the run's error. Raises ShapeError, DTypeError, InvalidArgument, StateError.
+        Data is name -> array of the declared shape, the batch axis being that of batch_size: arrays with any strides and byte order, lists, data frames. Other types than the declared one convert as docs/data.md says, or are DTypeError. It is copied, and checked before anything is enqueued; it counts for this call alone; what is not given is what bind_and_write_data() bound last, or the tensor's host data, else InvalidArgument. skip_writing_input_data_to_device: ignores the data of this call. batch_size 0 is the compiled batch. outputs_data: writable arrays that receive declared outputs. synchronous: waits and raises the run's error. Raises ShapeError, DTypeError, InvalidArgument, StateError.
         """
     def execute_forward(
         self,
-        inputs_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        inputs_data: collections.abc.Mapping[
+            str, ArrayLike | TensorData | SupportsDLPack
+        ]
         | None = None,
-        loss_labels_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        loss_labels_data: collections.abc.Mapping[
+            str, ArrayLike | TensorData | SupportsDLPack
+        ]
         | None = None,
-        loss_label_weights_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        loss_label_weights_data: collections.abc.Mapping[
+            str, ArrayLike | TensorData | SupportsDLPack
+        ]
         | None = None,
         *,
         batch_size: int = 0,
@@ -4919,7 +4953,9 @@ class TrainingGraph(CompiledGraph):
         forward_for_inference: bool = False,
         per_layer_profiling: bool = False,
         completion_handler: collections.abc.Callable[[Execution], Any] | None = None,
-        outputs_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        outputs_data: collections.abc.Mapping[
+            str, NDArray[Any] | TensorData | SupportsDLPack
+        ]
         | None = None,
     ) -> Execution:
         """
@@ -4933,7 +4969,9 @@ class TrainingGraph(CompiledGraph):
         profiling: bool = False,
         per_layer_profiling: bool = False,
         completion_handler: collections.abc.Callable[[Execution], Any] | None = None,
-        outputs_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        outputs_data: collections.abc.Mapping[
+            str, NDArray[Any] | TensorData | SupportsDLPack
+        ]
         | None = None,
     ) -> Execution:
         """
@@ -5018,11 +5056,17 @@ class InferenceGraph(CompiledGraph):
     def __init__(self, graph_objects: collections.abc.Sequence[Graph]) -> None: ...
     def execute(
         self,
-        inputs_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        inputs_data: collections.abc.Mapping[
+            str, ArrayLike | TensorData | SupportsDLPack
+        ]
         | None = None,
-        loss_labels_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        loss_labels_data: collections.abc.Mapping[
+            str, ArrayLike | TensorData | SupportsDLPack
+        ]
         | None = None,
-        loss_label_weights_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        loss_label_weights_data: collections.abc.Mapping[
+            str, ArrayLike | TensorData | SupportsDLPack
+        ]
         | None = None,
         *,
         batch_size: int = 0,
@@ -5031,7 +5075,9 @@ class InferenceGraph(CompiledGraph):
         profiling: bool = False,
         per_layer_profiling: bool = False,
         completion_handler: collections.abc.Callable[[Execution], Any] | None = None,
-        outputs_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        outputs_data: collections.abc.Mapping[
+            str, NDArray[Any] | TensorData | SupportsDLPack
+        ]
         | None = None,
     ) -> Execution:
         """
@@ -5914,7 +5960,9 @@ class NodeGraph:
     def __repr__(self) -> str: ...
     def execute(
         self,
-        source_images: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        source_images: collections.abc.Mapping[
+            str, ArrayLike | TensorData | SupportsDLPack
+        ]
         | None = None,
         *,
         batch_size: int = 0,
@@ -5922,7 +5970,9 @@ class NodeGraph:
         profiling: bool = False,
         per_layer_profiling: bool = False,
         completion_handler: collections.abc.Callable[[Execution], Any] | None = None,
-        outputs_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        outputs_data: collections.abc.Mapping[
+            str, NDArray[Any] | TensorData | SupportsDLPack
+        ]
         | None = None,
     ) -> Execution:
         """

@@ -10,7 +10,7 @@ import numpy as np
 from ._calls import checked
 from ._conversion import array_of, converted
 from ._core import NodeConvolutionDescriptor
-from .errors import ShapeError
+from .errors import ShapeError, make_error
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -47,14 +47,14 @@ class ConvolutionData:
         self.bias_terms = _array_or_none(op, "bias_terms", bias_terms)
         if descriptor is None:
             if self.weights.ndim != 4:
-                expected, got = "(out, height, width, in)", str(self.weights.shape)
-                raise ShapeError(
-                    f'[{op} "weights"] the weights have the wrong rank: '
-                    f"expected {expected}, got {got}.",
+                raise make_error(
+                    ShapeError,
+                    "the weights have the wrong rank",
                     op=op,
                     node="weights",
-                    expected=expected,
-                    got=got,
+                    expected="(out, height, width, in)",
+                    got=str(self.weights.shape),
+                    hint="That is x.transpose(0, 2, 3, 1) of PyTorch's weights.",
                 )
             out, height, width, channels = self.weights.shape
             descriptor = NodeConvolutionDescriptor((height, width), channels, out)

@@ -36,11 +36,12 @@ def describe(value: object) -> str:
 
 
 def with_article(name: str) -> str:
-    """An int, a Tensor."""
+    """An int, a Tensor, an ndarray."""
     if name[:1] in "\"'" or name.startswith(("None", "anything")):
         return name
     vowels = "aeiouAEIOULMR" if name[:2].isupper() else "aeiouAEIOU"
-    return ("an " if name[0] in vowels else "a ") + name
+    is_vowel = name[0] in vowels or name.startswith("nd")
+    return ("an " if is_vowel else "a ") + name
 
 
 def _is_number(value: object) -> bool:
@@ -57,6 +58,8 @@ def _fits_each(annotation: str, values: object) -> bool:
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         return False
     if not isinstance(values, Sequence) and not hasattr(values, "__getitem__"):
+        return False
+    if isinstance(values, np.ndarray) and values.ndim == 0:
         return False
     return all(fits(annotation, value) for value in values)
 

@@ -57,8 +57,30 @@ class Error(Exception):
         self.hint = hint
 
 
+def make_error(
+    kind: type[Error],
+    what: str,
+    *,
+    op: str,
+    node: str = "",
+    expected: str,
+    got: str,
+    hint: str = "",
+) -> Error:
+    """The error with these parts; its message follows the grammar."""
+    where = f'[{op} "{node}"]' if node else f"[{op}]"
+    message = f"{where} {what}: expected {expected}, got {got}."
+    if hint:
+        message = f"{message} {hint}"
+    return kind(message, op=op, node=node, expected=expected, got=got, hint=hint)
+
+
 class InvalidArgument(Error, ValueError):
     """A value is out of range, a name unknown, an argument missing."""
+
+
+class CallError(InvalidArgument, TypeError):
+    """A keyword that is not there, a missing argument, an object of another type."""
 
 
 class ShapeError(Error, ValueError):
@@ -91,7 +113,3 @@ class FileError(Error, OSError):
 
 class InternalError(Error, RuntimeError):
     """A bug in traingraph; the message says how to report it."""
-
-
-class CallError(InvalidArgument, TypeError):
-    """A keyword that is not there, a missing argument, an object of another type."""

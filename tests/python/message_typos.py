@@ -88,3 +88,16 @@ OP_TYPOS: list[tuple[str, int, str, str]] = [
     ("softmax", 1, "dimension", "axis"),
     ("max_pool_2d", 1, "stride", "strides"),
 ]
+
+# Cases of enums, as text.
+CASE_TYPOS: list[tuple[Callable[[str], Any], str, str]] = [
+    (lambda case: L.Activation(case), "relux", "relu"),
+    (lambda case: L.Activation(case), "Sigmoid", "sigmoid"),
+    (lambda case: L.Activation(case), "leaky", ""),
+    (lambda case: L.Arithmetic(case), "substract", "subtract"),
+    (lambda case: L.Convolution(1, 1, 3, padding=case), "smae", "same"),
+    (lambda case: S.MeanSquaredError(case), "meen", "mean"),
+    (lambda case: tg.Device(case), "cuda", "gpu"),
+    (lambda case: tg.Device(case), "mps", "gpu"),
+    (lambda case: tg.Device(case), "CPU", "cpu"),
+]

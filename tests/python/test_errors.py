@@ -304,7 +304,7 @@ def test_integers_are_not_cut_from_floats() -> None:
         with pytest.raises(TypeError):
             call()
     tg.layers.Convolution(np.int64(2), np.int32(2), np.int64(3))  # type: ignore[arg-type]
-    with pytest.raises(tg.InvalidArgument, match="axis: expected int, got float32"):
+    with pytest.raises(tg.InvalidArgument, match="axis: expected an int, got float32"):
         tg.Graph().softmax(tg.Tensor((2, 3)), axis=cut)
 
 

@@ -28,6 +28,7 @@ FORKED = """
         "Device": {"type", "actual_device_type", "name", "gpu_devices",
                    "computes_in", "cpu", "gpu", "any", "ane", "null",
                    "reason_unavailable"},
+        "Execution": {"send", "throw", "close"},
         "ExecutionResult": {"loss", "has_loss", "execution_time", "layer_times",
                             "result", "outputs", "output", "losses"},
         "NodeGraph": {"source_image_handles", "result_handles"},

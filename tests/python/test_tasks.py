@@ -6,14 +6,19 @@ from __future__ import annotations
 import asyncio
 import gc
 import inspect
+import sys
+import threading
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from busy_device import occupy
+
+import traingraph as tg
 
 if TYPE_CHECKING:
-    from .conftest import Classifier
+    from .conftest import Classifier, Unraisable
 
 
 def test_create_task(classifier: Classifier) -> None:
@@ -53,10 +58,7 @@ def test_everything_that_takes_coroutines(classifier: Classifier) -> None:
     assert inspect.isawaitable(classifier.step())
 
 
-def test_errors_reach_the_task(classifier: Classifier) -> None:
-    class Odd(Exception):
-        pass
-
+def test_cancelled_tasks(classifier: Classifier) -> None:
     async def train() -> None:
         task = asyncio.create_task(classifier.step())
         task.cancel()
@@ -68,10 +70,77 @@ def test_errors_reach_the_task(classifier: Classifier) -> None:
         with pytest.raises(asyncio.CancelledError):
             await task
 
-    before = classifier.training.random_step
     asyncio.run(train())
     assert classifier.step().result().has_loss
-    assert classifier.training.random_step == before + 3  # the work ran
+
+
+def test_timeouts(classifier: Classifier, unraisable: Unraisable) -> None:
+    """A wait that ends, and a loop that is closed, before the work is over."""
+
+    async def train(seconds: float) -> None:
+        occupy(0.2)
+        runs = [classifier.step() for _ in range(5)]
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(runs[-1], seconds)
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(asyncio.gather(*runs), seconds)
+
+    for seconds in (0, 1e-6):
+        asyncio.run(train(seconds))
+        tg.Device.cpu().synchronize()
+        assert classifier.step().result().has_loss
+    assert unraisable.errors == []
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="has no TaskGroup")
+def test_task_groups(classifier: Classifier) -> None:
+    async def fail() -> None:
+        raise KeyError("mine")
+
+    async def fail_among_steps() -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(fail())
+            for _ in range(5):
+                group.create_task(classifier.step())
+
+    async def train() -> float:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(classifier.step()) for _ in range(5)]
+        with pytest.raises(Exception, match="unhandled errors"):
+            await fail_among_steps()
+        return tasks[-1].result().loss
+
+    assert np.isfinite(asyncio.run(train()))
+    assert classifier.step().result().has_loss
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="has no eager tasks")
+def test_eager_tasks(classifier: Classifier) -> None:
+    async def train() -> float:
+        loop = asyncio.get_running_loop()
+        loop.set_task_factory(asyncio.eager_task_factory)
+        tasks = [asyncio.create_task(classifier.step()) for _ in range(8)]
+        return (await asyncio.gather(*tasks))[-1].loss
+
+    assert np.isfinite(asyncio.run(train()))
+
+
+def test_loops_of_several_threads(classifier: Classifier, patience: float) -> None:
+    losses: list[float] = []
+
+    async def train() -> None:
+        for _ in range(10):
+            tasks = [asyncio.create_task(classifier.step()) for _ in range(4)]
+            losses.extend([(await task).loss for task in tasks])
+
+    threads = [threading.Thread(target=lambda: asyncio.run(train())) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(patience)
+        assert not thread.is_alive()
+    assert len(losses) == 8 * 10 * 4
+    assert np.isfinite(losses).all()
 
 
 def test_steps_outside_a_loop_are_refused(classifier: Classifier) -> None:

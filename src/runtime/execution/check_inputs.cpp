@@ -42,8 +42,7 @@ std::string shape_hint(const Tensor& tensor, bool is_label,
   const TensorDescriptor& want = tensor.descriptor();
   if (is_label && got.shape.rank() + 1 == want.shape.rank()) {
     return "The labels were declared one-hot: declare class indices as a "
-           "tensor "
-           "of type int32 or int64 without the axis of classes.";
+           "tensor of type int32 or int64 without the axis of classes.";
   }
   if (is_label && got.shape.rank() == want.shape.rank() + 1) {
     return "The labels were declared as class indices: declare one-hot labels "
