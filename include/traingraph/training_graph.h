@@ -72,8 +72,9 @@ struct CompileOptions {
   bool link_graphs = false;
   /// Also the gradients of inputs that only have input tensors as sources.
   bool compute_all_gradients = false;
-  /// Training graphs: there is memory for execute_gradient() to add gradients
-  /// up in, as many floats as the parameters have.
+  /// Training graphs: execute_gradient() can add gradients up, and has memory
+  /// for that, as many floats as the trained parameters have. So have graphs
+  /// that are linked, without it.
   bool accumulates_gradients = false;
   /// Off: every buffer of an arena gets its own bytes.
   bool reuses_memory = true;
@@ -100,7 +101,8 @@ struct GradientView {
 
 using CompletionHandler = std::function<void(const Execution&)>;
 
-/// What execute_gradient() does with the gradients that wait for the update.
+/// What execute_gradient() does with the gradients that wait for the update;
+/// the first pass after an update, or after execute(), always replaces.
 enum class GradientAccumulation : std::uint8_t {
   /// Replaces them.
   None,
@@ -126,7 +128,8 @@ struct ExecuteOptions {
   /// labels count when the call is given no data at all.
   bool forward_for_inference = false;
   bool per_layer_profiling = false;
-  /// execute_gradient(), with CompileOptions::accumulates_gradients.
+  /// execute_gradient(), with CompileOptions::accumulates_gradients. A pass
+  /// that fails fails all that add to it, and the update: begin anew.
   GradientAccumulation accumulate = GradientAccumulation::None;
   CompletionHandler completion_handler = {};
   /// Host buffers that receive declared outputs; alive until completion.
@@ -253,12 +256,15 @@ class TRAINGRAPH_API InferenceGraph : public CompiledGraph {
                     const ExecuteOptions& options = {});
 };
 
+/// What the optimizer does differently for some parameters; see
+/// set_parameter_groups().
 struct ParameterGroup {
   std::vector<Tensor> parameters;
-  /// Times the optimizer's rate; 0 or more.
+  /// Times the optimizer's rate, and AdamW's decay with it; 0 or more.
   float lr_scale = 1;
   /// Replaces the optimizer's regularization_scale: of L1 and L2, or AdamW's
-  /// decay. InvalidArgument when the optimizer has none.
+  /// decay; 0 or more. InvalidArgument by compile() when the optimizer has
+  /// none.
   std::optional<float> weight_decay = std::nullopt;
 };
 
@@ -279,9 +285,9 @@ class TRAINGRAPH_API TrainingGraph : public CompiledGraph {
   void stop_gradient(const std::vector<Tensor>& tensors);
   /// Input tensors that the optimizer trains as well.
   void set_training_tensor_parameters(std::vector<TensorParameter> parameters);
-  /// What the optimizer does differently for some parameters; later groups
-  /// count before earlier ones. Throws InvalidArgument, StateError after
-  /// compile.
+  /// Replaces the groups; of several with one parameter the last one counts.
+  /// Whichever optimizer is compiled has them. Throws InvalidArgument,
+  /// StateError after compile.
   void set_parameter_groups(std::vector<ParameterGroup> groups);
   /// The gradient of `parameter` is `gradient`, a result of this shape of a
   /// node of the graph, and not what autodiff finds. Throws InvalidArgument,

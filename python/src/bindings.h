@@ -31,6 +31,7 @@ void bind_graph(py::module_& m);
 void bind_ops(py::module_& m);
 void bind_checkpoint_types(py::module_& m);
 void bind_compiled_graph(py::module_& m);
+void bind_parameter_groups(py::module_& m);
 void bind_training(py::module_& m);
 void bind_nodes(py::module_& m);
 void bind_shutdown(py::module_& m);

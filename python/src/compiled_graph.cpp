@@ -34,7 +34,8 @@ void bind_memory(py::module_& m) {
       .def_readonly("input_bytes", &Report::input_bytes)
       .def_readonly("constant_bytes", &Report::constant_bytes)
       .def_readonly("accumulator_bytes", &Report::accumulator_bytes,
-                    "Gradient accumulators of linkable graphs.")
+                    "Gradient accumulators: of linkable graphs, and of those "
+                    "compiled with accumulates_gradients.")
       .def_readonly("staging_bytes", &Report::staging_bytes,
                     "Transfer buffers of executions in flight; not part of the "
                     "sums.")
@@ -64,8 +65,8 @@ void bind_memory(py::module_& m) {
 
 void compile(CompiledGraph& self, const DeviceLike& device, bool debug_layers,
              bool disable_layer_fusion, bool link_graphs,
-             bool compute_all_gradients, bool reuses_memory,
-             bool poisons_memory, double max_gpu_ms,
+             bool compute_all_gradients, bool accumulates_gradients,
+             bool reuses_memory, bool poisons_memory, double max_gpu_ms,
              const std::optional<DeviceLike>& verify, double verify_tolerance,
              const OptionalTensors& input_tensors,
              const OptionalArrays& input_tensors_data) {
@@ -78,6 +79,7 @@ void compile(CompiledGraph& self, const DeviceLike& device, bool debug_layers,
                                .disable_layer_fusion = disable_layer_fusion,
                                .link_graphs = link_graphs,
                                .compute_all_gradients = compute_all_gradients,
+                               .accumulates_gradients = accumulates_gradients,
                                .reuses_memory = reuses_memory,
                                .poisons_memory = poisons_memory,
                                .max_gpu_ms = max_gpu_ms,
@@ -108,32 +110,36 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
           "uses, StateError after compile.")
       .def("add_outputs", &CompiledGraph::add_outputs, py::arg("outputs"),
            "Declares what each execution returns, name -> tensor.")
-      .def("compile", &compile, py::arg("device") = "any", py::kw_only(),
-           py::arg("debug_layers") = false,
-           py::arg("disable_layer_fusion") = false,
-           py::arg("link_graphs") = false,
-           py::arg("compute_all_gradients") = false,
-           py::arg("reuses_memory") = true, py::arg("poisons_memory") = false,
-           py::arg("max_gpu_ms") = 0.0, py::arg("verify") = py::none(),
-           py::arg("verify_tolerance") = 1e-3,
-           py::arg("input_tensors") = py::none(),
-           py::arg("input_tensors_data") = py::none(),
-           "Plans memory and creates everything the device needs; allocates "
-           "nothing.\n\n"
-           "device: \"cpu\", \"gpu\", \"any\" or a Device. debug_layers: "
-           "results and gradients of layers with is_debugging_enabled are "
-           "readable. link_graphs: will be joined by link(). "
-           "compute_all_gradients: also those of inputs. reuses_memory=False: "
-           "every buffer has its own bytes. poisons_memory: freed ranges are "
-           "filled with NaN. max_gpu_ms: cuts GPU work into pieces of about "
-           "that "
-           "length (0: does not). verify: a second device that repeats every "
-           "execution; DeviceError names the first tensor that differs by more "
-           "than verify_tolerance times its largest magnitude. "
-           "input_tensors(_data): inputs that never "
-           "change. "
-           "Raises UnsupportedError naming the layer, StateError, "
-           "InvalidArgument, DeviceError.");
+      .def(
+          "compile", &compile, py::arg("device") = "any", py::kw_only(),
+          py::arg("debug_layers") = false,
+          py::arg("disable_layer_fusion") = false,
+          py::arg("link_graphs") = false,
+          py::arg("compute_all_gradients") = false,
+          py::arg("accumulates_gradients") = false,
+          py::arg("reuses_memory") = true, py::arg("poisons_memory") = false,
+          py::arg("max_gpu_ms") = 0.0, py::arg("verify") = py::none(),
+          py::arg("verify_tolerance") = 1e-3,
+          py::arg("input_tensors") = py::none(),
+          py::arg("input_tensors_data") = py::none(),
+          "Plans memory and creates everything the device needs; allocates "
+          "nothing.\n\n"
+          "device: \"cpu\", \"gpu\", \"any\" or a Device. debug_layers: "
+          "results and gradients of layers with is_debugging_enabled are "
+          "readable. link_graphs: will be joined by link(). "
+          "compute_all_gradients: also those of inputs. "
+          "accumulates_gradients: memory for execute_gradient(accumulate=...), "
+          "as many floats as the trained parameters have. reuses_memory=False: "
+          "every buffer has its own bytes. poisons_memory: freed ranges are "
+          "filled with NaN. max_gpu_ms: cuts GPU work into pieces of about "
+          "that "
+          "length (0: does not). verify: a second device that repeats every "
+          "execution; DeviceError names the first tensor that differs by more "
+          "than verify_tolerance times its largest magnitude. "
+          "input_tensors(_data): inputs that never "
+          "change. "
+          "Raises UnsupportedError naming the layer, StateError, "
+          "InvalidArgument, DeviceError.");
 }
 
 }  // namespace

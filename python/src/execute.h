@@ -20,6 +20,7 @@ struct RunArguments {
   bool per_layer_profiling = false;
   const std::optional<CompletionCallback>& completion_handler;
   const std::optional<OutputDict>& outputs_data;
+  GradientAccumulation accumulate = GradientAccumulation::None;
 };
 
 /// `enqueue(options)` makes the call, which reads `data`.
@@ -38,6 +39,7 @@ Execution run(const char* op, const RunArguments& arguments,
       .profiling = arguments.profiling,
       .forward_for_inference = arguments.forward_for_inference,
       .per_layer_profiling = arguments.per_layer_profiling,
+      .accumulate = arguments.accumulate,
       .completion_handler = {},
       .outputs_data = outputs.list()};
   const auto& handler = arguments.completion_handler;

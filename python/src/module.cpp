@@ -21,6 +21,7 @@ PYBIND11_MODULE(_core_of_main, m, pybind11::mod_gil_not_used()) {
   bind_ops(m);
   bind_checkpoint_types(m);
   bind_compiled_graph(m);
+  bind_parameter_groups(m);
   bind_training(m);
   bind_nodes(m);
   bind_shutdown(m);

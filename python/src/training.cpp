@@ -10,6 +10,7 @@ namespace {
 using Arrays = std::optional<ArrayDict>;
 using Outputs = std::optional<OutputDict>;
 using Handler = std::optional<CompletionCallback>;
+using Accumulate = Named<"bool | typing.Literal['sum', 'mean']">;
 using Training = Handle<TrainingGraph, CompiledGraph>;
 using Inference = Handle<InferenceGraph, CompiledGraph>;
 
@@ -35,7 +36,13 @@ constexpr const char* kForwardDoc =
     "given "
     "no data at all. Otherwise as execute().";
 constexpr const char* kGradientDoc =
-    "Gradients of the last forward. Raises StateError without one.";
+    "Gradients of the last forward. Raises StateError without one.\n\n"
+    "accumulate: joins those that wait for the update, with "
+    "compile(accumulates_gradients=True). True: so that the update is that of "
+    "one batch of all samples, as the losses' reduction says; InvalidArgument "
+    "where that is neither of the others. \"sum\": adds them. \"mean\": has "
+    "their mean, each pass counting by its samples. The first pass after an "
+    "update replaces, as each does without.";
 constexpr const char* kUpdateDoc =
     "Applies the gradients. Raises StateError without gradients or optimizer.";
 
@@ -79,13 +86,32 @@ Execution execute_forward(TrainingGraph& self, const Arrays& inputs_data,
              });
 }
 
-Execution execute_gradient(TrainingGraph& self, std::int64_t batch_size,
-                           bool synchronous, bool profiling, bool per_layer,
+/// True is what the losses say.
+GradientAccumulation to_accumulation(const Accumulate& value) {
+  if (value.is(py::bool_(false))) return GradientAccumulation::None;
+  if (value.is(py::bool_(true))) return GradientAccumulation::ByLoss;
+  if (py::isinstance<py::str>(value)) {
+    const auto name = value.cast<std::string>();
+    if (name == "sum") return GradientAccumulation::Sum;
+    if (name == "mean") return GradientAccumulation::Mean;
+  }
+  throw InvalidArgument(
+      ErrorInfo{.op = "execute_gradient",
+                .node = "accumulate",
+                .what = "no way to add gradients up",
+                .expected = "False, True, \"sum\" or \"mean\"",
+                .got = py::repr(value).cast<std::string>(),
+                .hint = {}});
+}
+
+Execution execute_gradient(TrainingGraph& self, const Accumulate& accumulate,
+                           std::int64_t batch_size, bool synchronous,
+                           bool profiling, bool per_layer,
                            const Handler& handler,
                            const Outputs& outputs_data) {
   return run("execute_gradient",
              {batch_size, false, synchronous, profiling, false, per_layer,
-              handler, outputs_data},
+              handler, outputs_data, to_accumulation(accumulate)},
              {}, [&](const ExecuteOptions& options) {
                return self.execute_gradient(options);
              });
@@ -143,8 +169,9 @@ void bind_execute(Training& graph) {
       .def("execute_forward", &execute_forward, inputs, labels, weights,
            py::kw_only(), batch, synchronous, profiling, inference, per_layer,
            handler, outputs, kForwardDoc)
-      .def("execute_gradient", &execute_gradient, py::kw_only(), batch,
-           synchronous, profiling, per_layer, handler, outputs, kGradientDoc)
+      .def("execute_gradient", &execute_gradient, py::kw_only(),
+           py::arg("accumulate") = false, batch, synchronous, profiling,
+           per_layer, handler, outputs, kGradientDoc)
       .def("execute_optimizer_update", &execute_update, py::kw_only(),
            synchronous, profiling, per_layer, handler, kUpdateDoc);
 }
@@ -269,6 +296,12 @@ void bind_optimizer_methods(Training& graph) {
            &TrainingGraph::set_training_tensor_parameters,
            py::arg("parameters"),
            "Input tensors that the optimizer trains as well.")
+      .def("set_parameter_groups", &TrainingGraph::set_parameter_groups,
+           py::arg("groups"),
+           "What the optimizer does differently for some parameters; replaces "
+           "the groups. Of several groups with one parameter the last one "
+           "counts. Whichever optimizer is compiled has them. Raises "
+           "InvalidArgument, StateError after compile.")
       .def("set_gradient", &TrainingGraph::set_gradient, py::arg("parameter"),
            py::arg("gradient"),
            "The gradient of `parameter` is `gradient`, a result of this shape "

@@ -5,6 +5,7 @@
 
 #include "compiler/batch_size.h"
 #include "compiler/merge_nodes.h"
+#include "compiler/parameter_rules.h"
 #include "graph/op_def.h"
 #include "graph/tensor_state.h"
 
@@ -80,12 +81,15 @@ void take_declared(const Declaration& d, Merged& merged) {
   graph.trains = d.trains;
   graph.computes_all_gradients = d.computes_all_gradients;
   graph.is_linkable = d.is_linkable;
+  graph.accumulates_gradients = d.accumulates_gradients;
   graph.inputs = indices_of(d.inputs, merged);
   graph.labels = indices_of(d.labels, merged);
   graph.label_weights = indices_of(d.label_weights, merged);
   graph.outputs = indices_of(d.outputs, merged);
   graph.stopped = indices_of(d.stopped, merged);
-  graph.trainable = indices_of(trainable_parameters(d), merged);
+  const std::vector<Tensor> trainable = trainable_parameters(d);
+  graph.trainable = indices_of(trainable, merged);
+  graph.rules = rules_of(d.groups, trainable);
   for (const auto& [of, gradient] : d.given_gradients) {
     graph.given_gradients.push_back({merged.add(of), merged.add(gradient)});
   }
@@ -105,11 +109,15 @@ void add_hidden_tensors(Merged& merged) {
   graph.rates = merged.add(Tensor({{4}, DataType::Float32}, "rates"));
   graph.random_state =
       merged.add(Tensor({{4}, DataType::Int32}, "random_state"));
-  if (!graph.is_linkable) return;
+  if (!graph.is_linkable && !graph.accumulates_gradients) return;
   std::vector<TensorIndex> accumulated = graph.trainable;
-  for (const auto& [name, tensor] : graph.inputs) accumulated.push_back(tensor);
+  if (graph.is_linkable) {
+    for (const auto& [name, tensor] : graph.inputs) {
+      accumulated.push_back(tensor);
+    }
+  }
   if (accumulated.empty()) return;
-  const auto count = static_cast<std::int64_t>(accumulated.size());
+  const auto count = static_cast<std::int64_t>(2 * accumulated.size());
   graph.accumulation =
       merged.add(Tensor({{count}, DataType::Float32}, "accumulation"));
   for (TensorIndex of : accumulated) {
@@ -233,6 +241,7 @@ void set_optimizer(Merged& merged, OptimizerPtr optimizer,
   merged.objects.optimizer = std::move(optimizer);
   if (!merged.objects.optimizer) return;
   graph.update = rule_of(*merged.objects.optimizer);
+  require_rules_fit(graph, graph.update->attributes);
   for (TensorIndex parameter : graph.trainable) {
     require_given_slots_fit(merged.objects.tensors[parameter],
                             graph.update->slots);

@@ -81,6 +81,7 @@ FORKED = """
         "load_state_dict": ({},),
         "link": ([],),
         "stop_gradient": ([y],),
+        "set_parameter_groups": ([],),
         "set_training_tensor_parameters": ([],),
         "allocate_user_gradient": (y,),
         "compile_optimizer": (tg.optimizers.SGD(0.1),),

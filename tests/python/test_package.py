@@ -211,6 +211,8 @@ CPP_ONLY = {
     "Optimizer": {
         "attributes",
         "clone",  # copy.copy
+        "corrected",  # corrected_rate
+        "learning_rate_at",
         "load",  # of an atomic
         "op",
         "scheduled_rate",  # learning_rate

@@ -14,7 +14,8 @@ namespace {
 
 // Rates and random state fit, whichever of them a slot stages.
 constexpr std::size_t kMinStaged = 64;
-constexpr std::size_t kMaxDependencies = 2;  // the last phase, linked graphs
+// The last phase, the gradients that are added to, linked graphs.
+constexpr std::size_t kMaxDependencies = 3;
 // Seconds; the clock counts nanoseconds in 64 bits.
 constexpr double kForever = 1e9;
 

@@ -62,6 +62,7 @@ Executor::Turn::~Turn() {
 void Executor::start(Settings settings) {
   forget();
   settings_ = std::move(settings);
+  accumulation_.start(parts_.batches->graph());
 }
 
 void Executor::forget() {
@@ -69,7 +70,7 @@ void Executor::forget() {
   last_phase_.reset();
   last_gradient_.reset();
   profiled_ = {};
-  phase_ = PhaseState::Clean;
+  forget_phases();
   pool_.clear();
 }
 
@@ -92,8 +93,9 @@ Execution Executor::enqueue(const Call& call, const ExecuteOptions& options,
     if (link) link_lock = std::unique_lock(link->mutex);
     parts_.link.require_order(call);
     slot->depend_on(call.depends_on);
+    slot->depend_on(call.pass.adds_to);
     slot->depend_on(parts_.link.dependency(call.segment));
-    write_hidden(writer, *slot, call.segment);
+    write_hidden(writer, *slot, call);
     // Nothing fails from here on.
     if (options.per_layer_profiling) remember_profiled(call, slot);
     advance(call, batch, slot);
@@ -111,6 +113,15 @@ Execution Executor::enqueue(const Call& call, const ExecuteOptions& options,
 
 /// Everything but what depends on the plan; returns the batch size.
 std::int64_t Executor::check(const Call& call, const ExecuteOptions& options) {
+  const bool accumulates = options.accumulate != GradientAccumulation::None;
+  if (accumulates && call.segment != Segment::Gradient) {
+    throw InvalidArgument(ErrorInfo{
+        .op = call.name,
+        .node = "accumulate",
+        .what = "only gradient passes of separate phases are added up",
+        .expected = "execute_forward and execute_gradient for each batch, then "
+                    "execute_optimizer_update"});
+  }
   const std::int64_t batch =
       parts_.inputs.check_batch(call.name, options.batch_size);
   parts_.link.require(call, batch);
@@ -163,12 +174,13 @@ std::shared_ptr<Specialization> Executor::specialization_for(
 /// A smaller batch that needs more than the compiled one: rare, but an engine
 /// may choose an algorithm with a larger workspace for it.
 void Executor::grow_arenas(const Compilation& compilation) {
+  const bool has_accumulators = !parts_.batches->graph().accumulators.empty();
   for (PlanKind kind : parts_.placement.outgrown(compilation)) {
     parts_.in_flight.wait_until_idle();
     parts_.batches->forget_bindings();
     phase_ = PhaseState::Clean;
     if (last_ && plan_of(last_->segment) == kind) last_.reset();
-    if (kind == PlanKind::Phases) last_gradient_.reset();
+    if (kind == PlanKind::Phases && !has_accumulators) last_gradient_.reset();
   }
   parts_.placement.size_arenas(compilation);
 }
@@ -206,17 +218,23 @@ void Executor::advance(const Call& call, std::int64_t batch,
   phase_ = PhaseState::Clean;
   last_phase_.reset();
   if (is_step) last_gradient_.reset();
+  if (updates(segment)) accumulation_.forget();
   if (segment != Segment::Forward && segment != Segment::Gradient) return;
   phase_batch_ = batch;
   last_phase_ = slot;
   const bool is_forward = segment == Segment::Forward;
-  // Another batch size has another layout: its forward writes over gradients.
-  if (is_forward && last_gradient_ &&
-      last_gradient_->specialization != slot->specialization) {
-    last_gradient_.reset();
-  }
   phase_ = is_forward ? PhaseState::ForwardDone : PhaseState::GradientDone;
-  if (!is_forward) last_gradient_ = slot;
+  if (!is_forward) {
+    last_gradient_ = slot;
+    accumulation_.count(call.pass, batch, slot);
+    return;
+  }
+  // Another batch size has another layout: its forward writes over gradients
+  // that are in the arena.
+  const bool are_in_arena = parts_.batches->graph().accumulators.empty();
+  const bool is_other =
+      last_gradient_ && last_gradient_->specialization != slot->specialization;
+  if (is_other && are_in_arena) last_gradient_.reset();
 }
 
 /// An optimizer that linked graphs share advances after the last of them.

@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "base/fair_mutex.h"
+#include "runtime/execution/accumulation.h"
 #include "runtime/execution/batches.h"
 #include "runtime/execution/call.h"
 #include "runtime/execution/in_flight.h"
@@ -50,7 +51,10 @@ class Executor {
   /// Nothing that ran before counts any more.
   void forget();
   /// The forward and gradient passes so far do not count any more.
-  void forget_phases() { phase_ = PhaseState::Clean; }
+  void forget_phases() {
+    phase_ = PhaseState::Clean;
+    accumulation_.forget();
+  }
 
   Execution execute(const CallData& data, const ExecuteOptions& options);
   Execution execute_forward(const CallData& data,
@@ -108,7 +112,7 @@ class Executor {
   std::shared_ptr<const BoundSegment> bound(Specialization& specialization,
                                             Segment segment);
   void grow_arenas(const Compilation& compilation);
-  void write_hidden(HostWriter& writer, ExecutionState& slot, Segment segment);
+  void write_hidden(HostWriter& writer, ExecutionState& slot, const Call& call);
   void write_rates(HostWriter& writer, ExecutionState& slot);
   void submit(const std::shared_ptr<ExecutionState>& slot);
   void advance(const Call& call, std::int64_t batch,
@@ -127,6 +131,7 @@ class Executor {
   PhaseState phase_ = PhaseState::Clean;
   std::int64_t phase_batch_ = 0;
   std::shared_ptr<ExecutionState> last_phase_;
+  Accumulation accumulation_;
   std::array<std::shared_ptr<ExecutionState>, 3> profiled_;
   std::uint64_t random_step_ = 0;
 };

@@ -60,8 +60,10 @@ Execution Executor::execute_gradient(const ExecuteOptions& options) {
   }
   ExecuteOptions same = options;
   same.batch_size = phase_batch_;
-  return enqueue({"execute_gradient", Segment::Gradient, {}, last_phase_}, same,
-                 turn);
+  Call call{"execute_gradient", Segment::Gradient, {}, last_phase_};
+  call.pass = accumulation_.pass(parts_.batches->graph(), options.accumulate,
+                                 phase_batch_, parts_.link.shares_gradients());
+  return enqueue(call, same, turn);
 }
 
 Execution Executor::execute_update(const ExecuteOptions& options) {
@@ -112,7 +114,8 @@ void Executor::require_seed(const char* call) const {
 }
 
 void Executor::write_hidden(HostWriter& writer, ExecutionState& slot,
-                            Segment segment) {
+                            const Call& call) {
+  const Segment segment = call.segment;
   if (segment == Segment::Step || segment == Segment::Forward) {
     const std::uint64_t seed = settings_.seed;
     const std::array<std::uint32_t, 4> words{
@@ -123,7 +126,9 @@ void Executor::write_hidden(HostWriter& writer, ExecutionState& slot,
     writer.write(parts_.batches->graph().random_state, words.data(),
                  sizeof(words));
   }
-  if (differentiates(segment)) parts_.link.write_factors(writer, slot);
+  if (differentiates(segment)) {
+    parts_.link.write_factors(writer, slot, segment, call.pass);
+  }
   if (updates(segment)) write_rates(writer, slot);
 }
 

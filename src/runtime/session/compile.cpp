@@ -49,6 +49,13 @@ void require_compilable(const Declaration& declaration,
                                .what = "the graph has no nodes",
                                .hint = "Add layers with Graph::node."});
   }
+  if (options.accumulates_gradients && !declaration.trains) {
+    throw InvalidArgument(ErrorInfo{.op = "compile",
+                                    .node = "accumulates_gradients",
+                                    .what = "an inference graph has no "
+                                            "gradients",
+                                    .expected = "a TrainingGraph"});
+  }
   require_not_negative("max_gpu_ms", options.max_gpu_ms);
   require_not_negative("verify_tolerance", options.verify_tolerance);
 }
@@ -186,6 +193,7 @@ void compile(Session& session, const Device& device,
   session.device = device;
   declaration.computes_all_gradients = options.compute_all_gradients;
   declaration.is_linkable = options.link_graphs;
+  declaration.accumulates_gradients = options.accumulates_gradients;
   declaration.debugs_layers = options.debug_layers;
   declaration.forget_boundary_gradients();
   const bool takes_gradients = options.link_graphs && declaration.trains;
