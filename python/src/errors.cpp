@@ -71,6 +71,8 @@ py::object to_python(const std::exception_ptr& error) {
     return make("StateError", e);
   } catch (const OutOfMemoryError& e) {
     return make("OutOfMemoryError", e);
+  } catch (const CancelledError& e) {
+    return make("CancelledError", e);
   } catch (const DeviceError& e) {
     return make("DeviceError", e);
   } catch (const FileError& e) {

@@ -5,6 +5,7 @@
 
 #include "arrays.h"
 #include "lifetime.h"
+#include "traingraph/interrupt.h"
 
 namespace traingraph::python {
 
@@ -44,8 +45,12 @@ Execution run(const char* op, const RunArguments& arguments,
       .outputs_data = outputs.list()};
   const auto& handler = arguments.completion_handler;
   if (handler) options.completion_handler = make_callback(*handler);
-  return with_conversion(
-      data, [&] { return without_gil([&] { return enqueue(options); }); });
+  return with_conversion(data, [&] {
+    return without_gil([&] {
+      const Droppable scope;  // at exit
+      return enqueue(options);
+    });
+  });
 }
 
 }  // namespace traingraph::python

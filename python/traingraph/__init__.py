@@ -78,6 +78,7 @@ from ._core import (
 from ._insight import Profile, Report
 from .errors import (
     CallError,
+    CancelledError,
     DeviceError,
     DTypeError,
     Error,
@@ -94,6 +95,7 @@ __all__ = [
     "ActivationType",
     "ArithmeticOperation",
     "CallError",
+    "CancelledError",
     "ComparisonOperation",
     "ConvolutionType",
     "DTypeError",

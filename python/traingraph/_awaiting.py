@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _settle(future: asyncio.Future[ExecutionResult], execution: Execution) -> None:
-    if future.done():  # the task was cancelled; the work ran all the same
+    if future.done():  # the task was cancelled
         return
     error = execution.exception()
     if error is None:
@@ -41,7 +41,12 @@ def wait_for(
             if not loop.is_closed():
                 raise
 
+    def drop(awaited: asyncio.Future[ExecutionResult]) -> None:
+        if awaited.cancelled():
+            execution.cancel()
+
     execution.add_done_callback(wake)
+    future.add_done_callback(drop)
     return future.__await__()
 
 
@@ -68,7 +73,10 @@ def send(execution: Execution, value: Any) -> Any:
 
 
 def throw(execution: Execution, *error: Any) -> Any:
-    """``Execution.throw``: cancels the wait."""
+    """``Execution.throw``: ends the wait; a cancelled task's cancels the execution."""
+    kind = error[0] if isinstance(error[0], type) else type(error[0])
+    if issubclass(kind, asyncio.CancelledError):
+        execution.cancel()  # also for a task that has not begun to wait
     return _wait_of_task(execution).throw(*error)
 
 

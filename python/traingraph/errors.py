@@ -9,6 +9,7 @@ from __future__ import annotations
 
 __all__ = [
     "CallError",
+    "CancelledError",
     "DTypeError",
     "DeviceError",
     "Error",
@@ -83,6 +84,10 @@ class OutOfMemoryError(Error, MemoryError):
 
 class DeviceError(Error, RuntimeError):
     """The device failed while running, or is not available."""
+
+
+class CancelledError(Error, RuntimeError):
+    """The execution was cancelled before it began; see Execution.cancel()."""
 
 
 class FileError(Error, OSError):

@@ -58,6 +58,10 @@ bool Execution::wait_for(std::chrono::duration<double> timeout) const {
 
 bool Execution::done() const { return state_->is_done(); }
 
+bool Execution::cancel() const { return state_->cancel(); }
+
+bool Execution::cancelled() const { return state_->is_dropped(); }
+
 std::exception_ptr Execution::exception() const { return state_->error(); }
 
 ExecutionResult Execution::result() const {

@@ -33,12 +33,17 @@ Callbacks callbacks_of(const ExecuteOptions& options,
 /// free, and other threads may call it.
 void wait_for(const std::shared_ptr<ExecutionState>& slot,
               DeviceContext& device, Callbacks callbacks) {
-  device.help(*slot);
-  if (callbacks.empty()) return slot->wait();
   std::exception_ptr error;
   try {
-    check_interrupt();  // help() does not; and it is not for the callbacks
-    slot->wait();
+    device.help(*slot);
+    if (!callbacks.empty()) check_interrupt();  // it is not for the callbacks
+  } catch (...) {
+    error = std::current_exception();
+    slot->drop_waiting();
+  }
+  if (!error && callbacks.empty()) return slot->wait();
+  try {
+    if (!error) slot->wait();
   } catch (...) {
     error = std::current_exception();
   }
@@ -142,6 +147,7 @@ std::shared_ptr<ExecutionState> Executor::prepare(const Call& call,
   DeviceContext& context = *parts_.placement.context();
   const auto slot = pool_.acquire();
   slot->segment = call.segment;
+  slot->call = call.name;
   slot->work = segment->work.get();
   slot->bound = segment;
   slot->fetch(context, segment->outputs, specialization);
@@ -199,8 +205,8 @@ std::shared_ptr<const BoundSegment> Executor::bound(
 
 void Executor::submit(const std::shared_ptr<ExecutionState>& slot) {
   const auto owner = owner_.shared_from_this();
-  slot->start(slot, {owner, &parts_.in_flight});
-  parts_.in_flight.start();
+  const std::uint64_t number = parts_.in_flight.start();
+  slot->start(slot, {owner, &parts_.in_flight}, number);
   parts_.placement.context()->submit(*slot);
 }
 
@@ -210,7 +216,7 @@ void Executor::advance(const Call& call, std::int64_t batch,
   const Segment segment = call.segment;
   const bool is_step = segment == Segment::Step;
   parts_.inputs.mark_written(call, parts_.link.link() != nullptr);
-  if (is_step || segment == Segment::Forward) ++random_step_;
+  if (slot->drawn.steps) random_steps_.advance();
   if (differentiates(segment)) parts_.link.count_contributions(slot);
   if (updates(segment)) count_update(*slot);
   if (segment != Segment::Update) last_ = slot;
@@ -241,8 +247,8 @@ void Executor::advance(const Call& call, std::int64_t batch,
 void Executor::count_update(ExecutionState& slot) noexcept {
   const OptimizerPtr& optimizer = parts_.objects.optimizer;
   if (!optimizer || !parts_.link.ends_step()) return;
-  move_time_step(*optimizer, +1);
-  slot.counts_step_of(optimizer);
+  TimeSteps::advance(*optimizer);
+  slot.rates.counts = true;
 }
 
 /// A gradient pass and an update go on with the run of the pass before them.

@@ -5,6 +5,8 @@
 // Failures: data reaches the device even when its execution is skipped; what a
 // failed or skipped execution computes fails each execution that depends on it
 // and each read of it, and its update is not counted in the optimizer's step.
+// One that was cancelled in time is skipped. Steps behind what is skipped have
+// the numbers, and so the bits, that they would have had without it.
 #pragma once
 
 #include <array>
@@ -64,8 +66,8 @@ class Executor {
 
   int num_specialized() const { return num_specialized_; }
   std::size_t staging_bytes() const { return pool_.staging_bytes(); }
-  std::uint64_t random_step() const { return random_step_; }
-  void set_random_step(std::uint64_t step) { random_step_ = step; }
+  std::uint64_t random_step() const { return random_steps_.next().value; }
+  void set_random_step(std::uint64_t step) { random_steps_.set(step); }
   /// Of dropout; compile() starts with it.
   std::uint64_t seed() const { return settings_.seed; }
   void set_seed(std::uint64_t seed) { settings_.seed = seed; }
@@ -133,7 +135,7 @@ class Executor {
   std::shared_ptr<ExecutionState> last_phase_;
   Accumulation accumulation_;
   std::array<std::shared_ptr<ExecutionState>, 3> profiled_;
-  std::uint64_t random_step_ = 0;
+  RandomSteps random_steps_;
 };
 
 }  // namespace traingraph

@@ -117,14 +117,14 @@ void Executor::write_hidden(HostWriter& writer, ExecutionState& slot,
                             const Call& call) {
   const Segment segment = call.segment;
   if (segment == Segment::Step || segment == Segment::Forward) {
-    const std::uint64_t seed = settings_.seed;
-    const std::array<std::uint32_t, 4> words{
-        static_cast<std::uint32_t>(seed),
-        static_cast<std::uint32_t>(seed >> 32),
-        static_cast<std::uint32_t>(random_step_),
-        static_cast<std::uint32_t>(random_step_ >> 32)};
-    writer.write(parts_.batches->graph().random_state, words.data(),
-                 sizeof(words));
+    const StepNumber number = random_steps_.next();
+    const std::array<std::uint64_t, 2> words{settings_.seed, number.value};
+    std::byte* const room =
+        writer.room_for(parts_.batches->graph().random_state, sizeof(words));
+    if (room) std::memcpy(room, words.data(), sizeof(words));
+    slot.drawn = {.steps = &random_steps_,
+                  .number = number,
+                  .at = room ? room + sizeof(std::uint64_t) : nullptr};
   }
   if (differentiates(segment)) {
     parts_.link.write_factors(writer, slot, segment, call.pass);
@@ -134,14 +134,20 @@ void Executor::write_hidden(HostWriter& writer, ExecutionState& slot,
 
 void Executor::write_rates(HostWriter& writer, ExecutionState& slot) {
   if (!parts_.objects.optimizer) return;
-  const Optimizer& optimizer = *parts_.objects.optimizer;
-  std::array<float, 4> rates{};
+  Optimizer& optimizer = *parts_.objects.optimizer;
   std::byte* const room =
-      writer.room_for(parts_.batches->graph().rates, sizeof(rates));
+      writer.room_for(parts_.batches->graph().rates, 4 * sizeof(float));
   parts_.link.start_update(slot);  // nothing fails from here on
-  rates = {optimizer.learning_rate(), optimizer.corrected_rate(),
-           optimizer.applies_gradient_clipping() ? 1.0f : 0.0f, 0.0f};
-  if (room) std::memcpy(room, rates.data(), sizeof(rates));
+  const StepNumber number = TimeSteps::next(optimizer);
+  const float rate = optimizer.learning_rate_at(number.value);
+  slot.rates = {
+      .optimizer = &optimizer,
+      .number = number,
+      .at = room,
+      .values = {rate, optimizer.corrected(rate, number.value),
+                 optimizer.applies_gradient_clipping() ? 1.0f : 0.0f, 0.0f},
+      .is_scheduled = TimeSteps::has_schedule(optimizer)};
+  if (room) std::memcpy(room, slot.rates.values.data(), 4 * sizeof(float));
 }
 
 }  // namespace traingraph

@@ -252,7 +252,7 @@ void LinkMember::start_update(ExecutionState& slot) {
   auto& updated = link_->optimizers.at(&optimizer).updated;
   if (std::ranges::find(updated, this) == updated.end()) return;
   updated.clear();
-  move_time_step(optimizer, +1);
+  TimeSteps::advance(optimizer);
 }
 
 void LinkMember::count_contributions(const Contribution& slot) noexcept {
