@@ -18,7 +18,9 @@ def make(loss: Any = None, **options: Any) -> tuple[tg.TrainingGraph, list[tg.Te
     x = tg.Tensor((SAMPLES, FEATURES), name="x")
     y = tg.Tensor((SAMPLES, CLASSES), name="y")
     weights = rng.normal(size=(CLASSES, FEATURES)).astype(np.float32)
-    layer = tg.layers.FullyConnected(weights=weights, biases=np.zeros(CLASSES))
+    layer = tg.layers.FullyConnected(
+        weights=weights, biases=np.zeros(CLASSES, np.float32)
+    )
     graph = tg.Graph()
     graph.node(layer, x)
     training = tg.TrainingGraph(
