@@ -3,6 +3,7 @@
 set(header_dir "${PROJECT_SOURCE_DIR}/include/traingraph")
 target_sources(traingraph PUBLIC
   FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/include" FILES
+    "${header_dir}/artefact.h"
     "${header_dir}/checkpoint.h"
     "${header_dir}/device.h"
     "${header_dir}/enum_table.h"

@@ -195,7 +195,7 @@ std::vector<TensorIndex> add_slots(const Tensor& parameter,
 
 Merged merge_graphs(const Declaration& declaration) {
   GraphState state;
-  MergedNodes nodes = merge_nodes(declaration, state);
+  const ValueId result = merge_nodes(declaration, state);
   Merged merged;
   MergedGraph& graph = merged.graph;
   for (const Tensor& tensor : state.tensors) merged.add(tensor);
@@ -203,22 +203,46 @@ Merged merge_graphs(const Declaration& declaration) {
     graph.value_of[i] = state.value_of.at(state.tensors[i].tensor_id());
   }
   graph.program = std::move(state.program);
-  graph.result = nodes.result;
+  graph.result = result;
   graph.declares_gradients = std::ranges::any_of(
       graph.program.nodes(),
       [](const Node& node) { return node.phase == Phase::Gradient; });
-  graph.depends_on_labels = std::move(nodes.depends_on_labels);
   take_layers(state, declaration.debugs_layers, merged);
   take_declared(declaration, merged);
+  graph.depends_on_labels = values_of_labels(graph);
   derive_batch(declaration, merged);
+  add_own_tensors(merged, state.random_state, declaration.optimizer,
+                  /*keeps_host_data=*/true);
+  return merged;
+}
+
+void add_own_tensors(Merged& merged, ValueId random_state,
+                     OptimizerPtr optimizer, bool keeps_host_data) {
+  MergedGraph& graph = merged.graph;
   add_hidden_tensors(merged);
-  if (state.random_state != kNoValue) {
-    graph.program.value(state.random_state).tensor = graph.random_state;
-    graph.value_of[graph.random_state] = state.random_state;
+  if (random_state != kNoValue) {
+    graph.program.value(random_state).tensor = graph.random_state;
+    graph.value_of[graph.random_state] = random_state;
   }
   graph.first_slot = static_cast<TensorIndex>(graph.tensors.size());
-  set_optimizer(merged, declaration.optimizer, /*keeps_host_data=*/true);
-  return merged;
+  set_optimizer(merged, std::move(optimizer), keeps_host_data);
+}
+
+std::vector<bool> values_of_labels(const MergedGraph& graph) {
+  std::vector<bool> result(graph.program.values().size(), false);
+  for (const auto* names : {&graph.labels, &graph.label_weights}) {
+    for (const auto& [name, tensor] : *names) {
+      const ValueId value = graph.find(tensor);
+      if (value != kNoValue) result[value] = true;
+    }
+  }
+  for (const Node& node : graph.program.nodes()) {
+    const bool sees = std::ranges::any_of(
+        node.inputs, [&](ValueId v) { return v != kNoValue && result[v]; });
+    if (!sees) continue;
+    for (ValueId v : node.outputs) result[v] = true;
+  }
+  return result;
 }
 
 void set_optimizer(Merged& merged, OptimizerPtr optimizer,

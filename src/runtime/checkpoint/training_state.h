@@ -38,6 +38,8 @@ struct TrainingState {
   std::uint64_t seed = 0;
   std::uint64_t random_step = 0;
   std::optional<OptimizerState> optimizer;
+  /// Of files that hold a graph: names of tensors that are no state.
+  std::vector<std::string> constants;
 };
 
 /// The graph is locked and idle.

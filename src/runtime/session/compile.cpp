@@ -178,6 +178,13 @@ void compile(Session& session, const Device& device,
   std::scoped_lock lock(session.mutex);
   session.in_flight.wait_until_idle();
   Declaration& declaration = session.declaration;
+  if (session.is_loaded) {
+    throw StateError(
+        ErrorInfo{.op = "compile",
+                  .what = "the graph was loaded and is compiled; it has no "
+                          "layers to be compiled again",
+                  .hint = "Load the file for another device or batch size."});
+  }
   require_compilable(declaration, options);
   declare_constants(declaration, constants, constants_data);
   Freeze freeze(declaration.graphs);
@@ -200,6 +207,23 @@ void compile(Session& session, const Device& device,
            session.restored_seed ? *session.restored_seed : platform_seed()});
   freeze.keep();
   session.place_layers();
+}
+
+void compile_loaded(Session& session, const Device& device, Merged merged,
+                    const CompilerOptions& options) {
+  std::scoped_lock lock(session.mutex);
+  Declaration& declaration = session.declaration;
+  session.is_loaded = true;
+  session.device = device;
+  declaration.trains = merged.graph.trains;
+  declaration.optimizer = merged.objects.optimizer;
+  declaration.is_linkable = merged.graph.is_linkable;
+  Freeze freeze(declaration.graphs);
+  session.placement.reset(device.context());
+  finish_compile(session, std::move(merged), options);
+  session.executor.start(
+      {.of_layers = {}, .poisons_memory = false, .seed = platform_seed()});
+  freeze.keep();
 }
 
 void compile_optimizer(Session& session, OptimizerPtr optimizer) {

@@ -151,6 +151,13 @@ void CompiledGraph::synchronize_updates() {
 
 std::string CompiledGraph::summarized_dot_description() const {
   std::scoped_lock lock(session_->mutex);
+  if (session_->is_loaded) {
+    throw UnsupportedError(
+        ErrorInfo{.op = "summarized_dot_description",
+                  .what = "the graph was loaded, and pictures are made of "
+                          "layers, which a file does not have",
+                  .hint = "plan_description() and report() show its nodes."});
+  }
   Declaration declaration = session_->declaration;
   declaration.allows_undeclared = true;
   if (declaration.labels.size() != 1) declaration.loss = nullptr;
