@@ -4,6 +4,8 @@ set(header_dir "${PROJECT_SOURCE_DIR}/include/traingraph")
 target_sources(traingraph PUBLIC
   FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/include" FILES
     "${header_dir}/artefact.h"
+    "${header_dir}/c.h"
+    "${header_dir}/c_types.h"
     "${header_dir}/checkpoint.h"
     "${header_dir}/device.h"
     "${header_dir}/enum_table.h"
