@@ -29,15 +29,14 @@ const char* const kLabels[] = {"label", "label2", "class"};
 std::vector<std::byte> values_of(const TensorDescriptor& desc, unsigned seed) {
   std::vector<std::byte> bytes(desc.size_bytes());
   const auto count = static_cast<std::size_t>(desc.shape.num_elements());
-  if (desc.data_type == DataType::Float32) {
-    const Floats values = random_floats(count, seed);
-    std::memcpy(bytes.data(), values.data(), bytes.size());
-    return bytes;
-  }
+  // The same with every standard library: files are kept.
   std::mt19937 random(seed);
+  const bool is_float = desc.data_type == DataType::Float32;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto value = static_cast<std::int32_t>(random() % kClasses);
-    std::memcpy(bytes.data() + 4 * i, &value, 4);
+    const float number = static_cast<float>(random() % 2001) / 1000 - 1;
+    const auto index = static_cast<std::int32_t>(random() % kClasses);
+    std::memcpy(bytes.data() + 4 * i,
+                is_float ? static_cast<const void*>(&number) : &index, 4);
   }
   return bytes;
 }
