@@ -68,12 +68,13 @@ endif
 # network in both languages.
 package-test: build/.demo
 	root=$$(cd / && python -m traingraph --cmake-dir); \
-	for project in tests/package examples/cpp; do \
+	for project in tests/package examples/cpp examples/c; do \
 	  cmake -S $$project -B build/$$project -G Ninja -Dtraingraph_DIR=$$root; \
 	  cmake --build build/$$project; \
 	  ctest --test-dir build/$$project --output-on-failure; \
 	done
-	python tests/package/compare_digits.py build/examples/cpp/example_digits
+	python tests/package/compare_digits.py build/examples/cpp/example_digits \
+	  build/examples/c/c_digits
 	python tests/package/check_readme.py
 
 # src/cpu keeps to API that all of oneDNN 3.x has.

@@ -6,25 +6,16 @@
 #include <pybind11/stl/filesystem.h>
 
 #include "arrays.h"
+#include "files.h"
 #include "traingraph/training_graph.h"
 
 namespace traingraph::python {
 namespace {
 
-using Path = Named<"str | os.PathLike[str]">;
-using MetadataMapping = Named<"collections.abc.Mapping[str, str]">;
 using StateMapping = Named<
     "collections.abc.Mapping[str, numpy.typing.NDArray[typing.Any] | "
     "traingraph._core.TensorData | traingraph._typing.SupportsDLPack]">;
 using StateDict = py::typing::Dict<py::str, Array>;
-
-std::filesystem::path to_path(const Path& path) {
-  try {
-    return path.cast<std::filesystem::path>();
-  } catch (const py::cast_error&) {
-    throw py::type_error("path is no str, bytes or os.PathLike");
-  }
-}
 
 /// A dict of any mapping.
 py::dict to_dict(const py::object& mapping, const char* what) {
@@ -32,32 +23,10 @@ py::dict to_dict(const py::object& mapping, const char* what) {
   throw py::type_error(std::string(what) + " is no mapping");
 }
 
-Metadata to_metadata(const std::optional<MetadataMapping>& metadata) {
-  Metadata result;
-  if (!metadata) return result;
-  for (const auto& [key, value] : to_dict(*metadata, "metadata")) {
-    const bool is_text =
-        PyUnicode_Check(key.ptr()) && PyUnicode_Check(value.ptr());
-    if (!is_text) {
-      throw InvalidArgument(ErrorInfo{
-          .op = "save",
-          .node = py::str(key).cast<std::string>(),
-          .what = "metadata is text by text",
-          .expected = "str",
-          .got = py::type::of(PyUnicode_Check(key.ptr()) ? value : key)
-                     .attr("__name__")
-                     .cast<std::string>(),
-          .hint = "json.dumps() makes text of most things."});
-    }
-    result.emplace(key.cast<std::string>(), value.cast<std::string>());
-  }
-  return result;
-}
-
 void save(const CompiledGraph& self, const Path& path,
           const std::optional<MetadataMapping>& metadata) {
   const auto to = to_path(path);
-  const Metadata text = to_metadata(metadata);
+  const Metadata text = to_metadata("save", metadata);
   without_gil([&] {
     self.synchronize();  // holding no lock: signal handlers may use the graph
     self.save(to, text);
@@ -92,7 +61,7 @@ StateDict state_dict(const CompiledGraph& self, bool with_optimizer) {
 RestoreReport load_state_dict(CompiledGraph& self, const StateMapping& mapping,
                               bool strict) {
   const ArrayDict dict = to_dict(mapping, "mapping");
-  const NamedArrays arrays(dict, "load_state_dict");
+  const NamedArrays arrays(dict, "load_state_dict", "mapping");
   return without_gil([&] {
     self.synchronize();
     return self.load_state(arrays.list(), strict);
@@ -100,6 +69,37 @@ RestoreReport load_state_dict(CompiledGraph& self, const StateMapping& mapping,
 }
 
 }  // namespace
+
+std::filesystem::path to_path(const Path& path) {
+  try {
+    return path.cast<std::filesystem::path>();
+  } catch (const py::cast_error&) {
+    throw py::type_error("path is no str, bytes or os.PathLike");
+  }
+}
+
+Metadata to_metadata(const char* call,
+                     const std::optional<MetadataMapping>& metadata) {
+  Metadata result;
+  if (!metadata) return result;
+  for (const auto& [key, value] : to_dict(*metadata, "metadata")) {
+    const bool is_text =
+        PyUnicode_Check(key.ptr()) && PyUnicode_Check(value.ptr());
+    if (!is_text) {
+      throw InvalidArgument(ErrorInfo{
+          .op = call,
+          .node = py::str(key).cast<std::string>(),
+          .what = "metadata is text by text",
+          .expected = "str",
+          .got = py::type::of(PyUnicode_Check(key.ptr()) ? value : key)
+                     .attr("__name__")
+                     .cast<std::string>(),
+          .hint = "json.dumps() makes text of most things."});
+    }
+    result.emplace(key.cast<std::string>(), value.cast<std::string>());
+  }
+  return result;
+}
 
 void bind_checkpoint_types(py::module_& m) {
   using Report = RestoreReport;

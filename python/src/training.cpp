@@ -340,8 +340,11 @@ void bind_training(py::module_& m) {
   bind_execute(training);
   bind_gradients(training);
   bind_optimizer_methods(training);
-  Inference(m, "InferenceGraph", "A graph that compiles and runs forward.")
-      .def(py::init<std::vector<Graph>>(), py::arg("graph_objects"))
+  bind_load(training);
+  Inference inference(m, "InferenceGraph",
+                      "A graph that compiles and runs forward.");
+  bind_load(inference);
+  inference.def(py::init<std::vector<Graph>>(), py::arg("graph_objects"))
       .def("link", &link<InferenceGraph>, py::arg("graphs"))
       .def("execute", &infer, py::arg("inputs_data") = py::none(),
            py::arg("loss_labels_data") = py::none(),

@@ -4765,6 +4765,16 @@ class CompiledGraph(Graph):
 
         device: "cpu", "gpu", "any" or a Device. debug_layers: results and gradients of layers with is_debugging_enabled are readable. link_graphs: will be joined by link(). compute_all_gradients: also those of inputs. reuses_memory=False: every buffer has its own bytes. poisons_memory: freed ranges are filled with NaN. max_gpu_ms: cuts GPU work into pieces of about that length (0: does not). verify: a second device that repeats every execution; DeviceError names the first tensor that differs by more than verify_tolerance times its largest magnitude. input_tensors(_data): inputs that never change. Raises UnsupportedError naming the layer, StateError, InvalidArgument, DeviceError.
         """
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        with_state: bool = True,
+        metadata: collections.abc.Mapping[str, str] | None = None,
+    ) -> None:
+        """
+        Writes one safetensors file with the graph, what it was compiled with and its state; load() needs nothing else. with_state=False: the graph alone; what is loaded begins as it was built. Otherwise as save(). Raises StateError before compile, UnsupportedError, InvalidArgument, FileError.
+        """
     def fits(self, device_bytes: int, batch_size: int = 0) -> bool:
         """
         Are required_bytes(batch_size) at most device_bytes?
@@ -4831,6 +4841,10 @@ class CompiledGraph(Graph):
         """
         Device to host for all parameters and running statistics.
         """
+    def tensor(self, name: str) -> Tensor:
+        """
+        A tensor by its name ("fc.weights"), as state_dict() has it, or as it was declared. Raises InvalidArgument, listing names that are near, StateError before compile.
+        """
     @property
     def compile_count(self) -> int:
         """
@@ -4853,6 +4867,19 @@ class TrainingGraph(CompiledGraph):
     """
     A graph that compiles for a device and trains.
     """
+    @staticmethod
+    def load(
+        path: str | os.PathLike[str],
+        device: Device | DeviceType | str | None = None,
+        *,
+        with_state: bool = True,
+        batch_size: int = 0,
+        tensors: collections.abc.Mapping[str, Tensor] | None = None,
+        optimizer: Optimizer | None = None,
+    ) -> TrainingGraph:
+        """
+        From what export() wrote, compiled for `device` (any), with nothing of the code that built it: it runs, saves, restores, reports, links (when it was compiled with link_graphs), and is exported again. Tensors are known by name: tensor(). with_state=False: begins as it was built. batch_size: to compile for; 0: as it was exported. tensors: some to have instead of new ones, by name, so that graphs share them. Raises FileError for what is no such file, UnsupportedError for ops that only a later version has.
+        """
     def __init__(
         self,
         graph_objects: collections.abc.Sequence[Graph],
@@ -5015,6 +5042,18 @@ class InferenceGraph(CompiledGraph):
     """
     A graph that compiles and runs forward.
     """
+    @staticmethod
+    def load(
+        path: str | os.PathLike[str],
+        device: Device | DeviceType | str | None = None,
+        *,
+        with_state: bool = True,
+        batch_size: int = 0,
+        tensors: collections.abc.Mapping[str, Tensor] | None = None,
+    ) -> InferenceGraph:
+        """
+        From what export() wrote, compiled for `device` (any), with nothing of the code that built it: it runs, saves, restores, reports, links (when it was compiled with link_graphs), and is exported again. Tensors are known by name: tensor(). with_state=False: begins as it was built. batch_size: to compile for; 0: as it was exported. tensors: some to have instead of new ones, by name, so that graphs share them. Raises FileError for what is no such file, UnsupportedError for ops that only a later version has.
+        """
     def __init__(self, graph_objects: collections.abc.Sequence[Graph]) -> None: ...
     def execute(
         self,

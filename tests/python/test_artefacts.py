@@ -25,7 +25,7 @@ def network(seed: int = 3) -> tg.TrainingGraph:
     h = graph.node(tg.layers.Dropout(0.25), h)
     y = graph.node(tg.layers.FullyConnected(5, CLASSES, label="second"), h)
     optimizer = tg.optimizers.Adam(0.01)
-    optimizer.schedule = tg.Schedule.cosine(0.01, 20)
+    optimizer.schedule = tg.optimizers.Schedule.cosine(0.01, 20)
     training = tg.TrainingGraph([graph], tg.losses.SoftmaxCrossEntropy(), optimizer)
     training.add_inputs({"x": x}, {"label": label})
     training.add_outputs({"y": y})

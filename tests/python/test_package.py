@@ -197,6 +197,7 @@ CPP_ONLY = {
     "ExecutionResult": set(),
     "Graph": {"op", "state"},  # one method per op
     "CompiledGraph": {
+        "export_graph",  # export, which C++ has for itself
         "load_state",  # load_state_dict
         "read_state",  # state_dict
         "state_tensors",  # state_dict

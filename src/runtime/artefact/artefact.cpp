@@ -196,7 +196,7 @@ void load_into(Session& session, bool trains, const std::filesystem::path& path,
                   .expected = "one of a training graph",
                   .hint = "InferenceGraph.load() takes both."});
   }
-  if (!trains) keep_inference(graph);
+  if (!trains) on_file(from.file, [&] { keep_inference(graph); });
   set_batch(graph, from.stored.tensors, options.batch_size);
   OptimizerPtr optimizer = trains ? options.optimizer : nullptr;
   const bool has_state = options.with_state && from.stored.has_state;

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "compiler/passes/batch_axis.h"
+#include "graph/op_def.h"
 #include "runtime/artefact/check_tables.h"
 #include "runtime/artefact/read_program.h"
 #include "traingraph/error.h"
@@ -87,36 +88,79 @@ void require_given_fits(const std::string& name, const TensorEntry& entry,
   if (desc.shape != entry.desc.shape) throw ShapeError(info);
 }
 
-/// Values that no node computes any more are no tensors, either.
-void drop_later_phases(MergedGraph& graph) {
-  std::vector<NodeId> kept;
-  for (std::size_t id = 0; id < graph.program.nodes().size(); ++id) {
-    const bool is_forward = graph.program.nodes()[id].phase == Phase::Forward;
-    if (is_forward) kept.push_back(static_cast<NodeId>(id));
+std::vector<bool> read_by_forward(const Program& program) {
+  std::vector<bool> is_read(program.values().size(), false);
+  for (const Node& node : program.nodes()) {
+    if (node.phase != Phase::Forward) continue;
+    for (ValueId v : node.inputs) {
+      if (v != kNoValue) is_read[v] = true;
+    }
   }
-  graph.program.reorder(kept);
+  return is_read;
+}
+
+/// The forward nodes, and what they read, in a program of their own; `place`
+/// gets the new ids.
+Program forward_of(const Program& program, std::vector<ValueId>& place) {
+  Program result;
+  const std::vector<bool> is_read = read_by_forward(program);
+  place.assign(program.values().size(), kNoValue);
+  for (std::size_t v = 0; v < place.size(); ++v) {
+    const Value& value = program.values()[v];
+    if (value.producer < 0) {
+      if (!is_read[v]) continue;
+      place[v] =
+          result.add_value(value.role, value.desc, value.name, value.tensor);
+      result.value(place[v]).batch = value.batch;
+      continue;
+    }
+    const Node& node = program.node(value.producer);
+    const bool is_first = std::cmp_equal(node.outputs.front(), v);
+    if (node.phase != Phase::Forward || !is_first) continue;
+    std::vector<ValueId> inputs;
+    for (ValueId input : node.inputs) {
+      inputs.push_back(input == kNoValue ? kNoValue : place[input]);
+    }
+    result.position = {Phase::Forward, node.layer, node.name};
+    const auto made =
+        result.append(node.op->kind, node.attrs, inputs, node.name);
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      const Value& old = program.value(node.outputs[i]);
+      place[node.outputs[i]] = made[i];
+      result.value(made[i]).name = old.name;
+      result.value(made[i]).tensor = old.tensor;
+    }
+  }
+  result.position = {};
+  return result;
+}
+
+/// What later phases compute is no tensor any more.
+void drop_later_phases(MergedGraph& graph) {
+  std::vector<ValueId> place;
+  graph.program = forward_of(graph.program, place);
+  for (ValueId& value : graph.value_of) {
+    if (value != kNoValue) value = place[value];
+  }
+  if (graph.result != kNoValue) graph.result = place[graph.result];
   const auto is_gone = [&](TensorIndex tensor) {
-    const ValueId value = graph.find(tensor);
-    if (value == kNoValue) return false;
-    const Value& v = graph.program.value(value);
-    return v.role == Role::Result && v.producer < 0;
+    return graph.find(tensor) == kNoValue;
   };
   std::erase_if(graph.outputs,
                 [&](const auto& output) { return is_gone(output.second); });
   std::erase_if(graph.losses, [&](int layer) {
     return is_gone(graph.layers[layer].results.front());
   });
-  for (std::size_t t = 0; t < graph.value_of.size(); ++t) {
-    if (!is_gone(static_cast<TensorIndex>(t))) continue;
-    graph.program.value(graph.value_of[t]).tensor = kNoTensor;
-    graph.value_of[t] = kNoValue;
-  }
   for (LayerInfo& layer : graph.layers) {
-    std::erase_if(layer.results, [&](TensorIndex tensor) {
-      return graph.find(tensor) == kNoValue;
-    });
+    std::erase_if(layer.results, is_gone);
   }
   graph.declares_gradients = false;
+  for (auto* names : {&graph.inputs, &graph.labels, &graph.label_weights}) {
+    std::erase_if(
+        *names, [&](const auto& declared) { return is_gone(declared.second); });
+  }
+  graph.depends_on_labels = values_of_labels(graph);
+  derive(graph);
 }
 
 }  // namespace

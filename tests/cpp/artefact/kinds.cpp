@@ -158,13 +158,34 @@ Built given() {
                   {.compute_all_gradients = true});
 }
 
+/// The gradient is a node of the graph, in its own phase.
+Built declared() {
+  const Tensor x = floats({kSamples, 3}, "x"), dy = floats({kSamples, 2}, "x2");
+  const Tensor w = Tensor::random(
+      {{3, 2}}, RandomInitializerType::GlorotUniform, 0, 0, "w", std::nullopt);
+  const ActivationAttrs tanh{ActivationType::Tanh, 1, 1};
+  Graph g;
+  const Tensor h = g.op(OpKind::MatMul, MatMulAttrs{}, {x, w}, "h")[0];
+  const Tensor y = g.op(OpKind::Activation, tanh, {h}, "y")[0];
+  const Tensor dh =
+      g.op(OpKind::ActivationGradient, tanh, {dy, h}, "dh", Phase::Gradient)[0];
+  const Tensor dw = g.op(OpKind::MatMul, MatMulAttrs{.transposes_x = true},
+                         {x, dh}, "dw", Phase::Gradient)[0];
+  TrainingGraph t({g}, nullptr, sgd(0.1f, 0.9f));
+  t.add_inputs({{"x", x}, {"x2", dy}});
+  t.add_outputs({{"y", y}});
+  t.set_training_tensor_parameters({TensorParameter(w)});
+  t.set_gradient(w, dw);
+  return compiled(std::move(t));
+}
+
 }  // namespace
 
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all{
       {"dense", dense},         {"image", image},         {"table", table},
       {"attention", attention}, {"recurrent", recurrent}, {"several", several},
-      {"given", given}};
+      {"given", given},         {"declared", declared}};
   return all;
 }
 
