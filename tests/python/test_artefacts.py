@@ -18,7 +18,7 @@ SAMPLES, FEATURES, CLASSES = 8, 6, 3
 def network(seed: int = 3) -> tg.TrainingGraph:
     tg.Platform.set_rng_seed(seed)
     x = tg.Tensor((SAMPLES, FEATURES), name="x")
-    label = tg.Tensor((SAMPLES,), dtype="int32", name="label")
+    label = tg.Tensor((SAMPLES,), data_type="int32", name="label")
     graph = tg.Graph()
     h = graph.node(tg.layers.FullyConnected(FEATURES, 5, label="first"), x)
     h = graph.node(tg.layers.BatchNormalization(5), h)
@@ -149,6 +149,6 @@ def test_errors(tmp_path: Path) -> None:
         tg.TrainingGraph.load(tmp_path / "state")
     with pytest.raises(tg.FileError):
         tg.InferenceGraph.load(tmp_path / "nothing")
-    with pytest.raises(tg.InvalidArgument, match="taken|its own"):
+    with pytest.raises(tg.InvalidArgument, match="another key"):
         training.export(tmp_path / "net", metadata={"traingraph": "x"})
     assert not (tmp_path / "net").exists()
