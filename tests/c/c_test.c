@@ -4,9 +4,11 @@
 #include "traingraph/c.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static int failures = 0;
 
@@ -60,15 +62,21 @@ static tg_graph* load(const char* path) {
 }
 
 struct Done {
-  int calls;
   tg_status status;
+  atomic_int calls;
 };
 
 static void on_done(void* context, tg_status status, const char* text) {
   struct Done* done = context;
-  ++done->calls;
   done->status = status;
   CHECK(text != NULL);
+  ++done->calls;
+}
+
+/* Callbacks have a thread of their own. */
+static void wait_for(struct Done* done) {
+  const struct timespec pause = {.tv_nsec = 1000000};
+  for (int i = 0; i < 60000 && done->calls == 0; ++i) nanosleep(&pause, NULL);
 }
 
 /* The losses that the builder found, to the bit. */
@@ -78,7 +86,7 @@ static void trains_as_the_builder(tg_graph* graph, const float* expected) {
     float loss = 0;
     tg_execution* execution = NULL;
     if (step % 2 == 0) {
-      struct Done done = {0, -1};
+      struct Done done = {.status = -1};
       run.callback = on_done;
       run.context = &done;
       OK(tg_execute(graph, &run, &execution));
@@ -88,11 +96,7 @@ static void trains_as_the_builder(tg_graph* graph, const float* expected) {
       OK(tg_is_done(execution, &is_done));
       CHECK(is_done == 1);
       OK(tg_release_execution(execution));
-      /* Callbacks have a thread of their own. */
-      for (long wait = 0; wait < 2000000000L && done.calls == 0; ++wait) {
-        volatile int* const calls = &done.calls;
-        if (*calls != 0) break;
-      }
+      wait_for(&done);
       CHECK(done.calls == 1 && done.status == TG_OK);
     } else {
       OK(tg_execute_forward(graph, &run, &execution));

@@ -82,13 +82,14 @@ LoadedFile::LoadedFile(const std::filesystem::path& path)
   std::string own;
   const auto it = header.metadata.find(kOwnMetadata);
   if (it != header.metadata.end()) own = it->second;
-  if (!has_graph(own)) {
+  const std::optional<TrainingState> found = own_state(file, header);
+  if (!found || !found->has_graph) {
     fail_file("load", path, "the file holds no graph",
               "export_graph() writes one that does; restore() takes the state "
               "of a checkpoint into a graph that was built.");
   }
+  state = *found;
   on_file(file, [&] { parse_graph(own, stored); });
-  state = own_state(file, header).value();
 }
 
 /// Values that are part of the graph, and first values of parameters.

@@ -159,11 +159,6 @@ std::string print_artefact(const TrainingState& state,
   }
 }
 
-bool has_graph(const std::string& text) {
-  const Json object = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  return object.is_object() && object.contains(kGraph);
-}
-
 void parse_graph(const std::string& text, StoredGraph& graph) {
   const Json object = parse(text);
   const Json& from = object.at(kGraph);

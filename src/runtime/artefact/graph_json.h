@@ -19,7 +19,4 @@ std::string print_artefact(const TrainingState& state,
 /// text, UnsupportedError for what a later version wrote.
 void parse_graph(const std::string& text, StoredGraph& graph);
 
-/// Does it hold a graph?
-bool has_graph(const std::string& text);
-
 }  // namespace traingraph

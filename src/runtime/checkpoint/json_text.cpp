@@ -208,9 +208,10 @@ std::string parse_training_state(const std::string& text,
              std::to_string(kCheckpointFormat);
     }
     state.library_version = object.at("library_version").get<std::string>();
-    if (object.contains("graph")) {
+    state.has_graph = object.contains("graph");
+    if (state.has_graph) {
       state.constants =
-          object.at("graph").at("constants").get<std::vector<std::string>>();
+          object.at("graph").value("constants", std::vector<std::string>());
     }
     state.trains = object.contains("training");
     if (!state.trains) return {};

@@ -38,7 +38,8 @@ struct TrainingState {
   std::uint64_t seed = 0;
   std::uint64_t random_step = 0;
   std::optional<OptimizerState> optimizer;
-  /// Of files that hold a graph: names of tensors that are no state.
+  /// Of files of export_graph(), and names of their tensors that are no state.
+  bool has_graph = false;
   std::vector<std::string> constants;
 };
 
