@@ -23,7 +23,7 @@ and optimizer update: in one call, or phase by phase, asynchronously::
 
 from __future__ import annotations
 
-from . import _repr, errors, layers, losses, nodes, optimizers
+from . import _repr, errors, layers, losses, nodes, onnx, optimizers
 from ._core import (
     ActivationType,
     ArithmeticOperation,
@@ -153,6 +153,7 @@ __all__ = [
     "losses",
     "nodes",
     "num_threads",
+    "onnx",
     "optimizers",
     "read_metadata",
     "set_num_threads",

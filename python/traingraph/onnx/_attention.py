@@ -1,31 +1,34 @@
 # SPDX-License-Identifier: MIT
-"""ONNX's attention: masks, causality and windows become one float mask."""
+"""Attention: masks, causality and windows become one float mask."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .onnx_import import maps
+from ._node import Node, maps
+from ._problems import Unmappable
 
 if TYPE_CHECKING:
-    import traingraph as tg
+    from .. import Tensor
 
-    from .onnx_import import Array, Node
+    Array = np.ndarray[Any, Any]
 
 
-def by_heads(node: Node, index: int, heads: int) -> tg.Tensor:
+def by_heads(node: Node, index: int, heads: int | None) -> Tensor:
     """(N, heads, length, width) of an input of that shape or (N, length, all)."""
     x = node.tensor(index)
     if len(x.shape) == 4:
         return x
+    if heads is None:
+        raise Unmappable("it does not say how many heads there are")
     samples, length, width = x.shape
     split = node.reshaped(x, (samples, length, heads, width // heads))
     return node.graph.transpose((0, 2, 1, 3), split)
 
 
-def beside_each_other(node: Node, x: tg.Tensor) -> tg.Tensor:
+def beside_each_other(node: Node, x: Tensor) -> Tensor:
     """(N, heads, length, width) -> (N, length, heads * width)"""
     samples, heads, length, width = x.shape
     return node.reshaped(
@@ -33,7 +36,7 @@ def beside_each_other(node: Node, x: tg.Tensor) -> tg.Tensor:
     )
 
 
-def repeated(node: Node, x: tg.Tensor, times: int) -> tg.Tensor:
+def repeated(node: Node, x: Tensor, times: int) -> Tensor:
     """Every head so many times, for groups of queries that share it."""
     samples, heads, length, width = x.shape
     alone = node.reshaped(x, (samples, heads, 1, length, width))
@@ -44,7 +47,7 @@ def repeated(node: Node, x: tg.Tensor, times: int) -> tg.Tensor:
 def positions(node: Node, shape: tuple[int, ...]) -> tuple[Array, Array]:
     """Of queries and keys among all that there ever were."""
     samples, _, queries, keys = shape
-    offset = np.full(samples, node.constant(4).shape[2] if node.has(4) else 0)
+    offset: Array = np.full(samples, node.tensor(4).shape[2] if node.has(4) else 0)
     if node.has(6):
         offset = node.constant(6) - queries
     query = np.arange(queries)[:, None] + offset[:, None, None, None]
@@ -53,7 +56,7 @@ def positions(node: Node, shape: tuple[int, ...]) -> tuple[Array, Array]:
 
 def mask_of(node: Node, shape: tuple[int, ...]) -> Array:
     """What is added to the scores (N, heads, queries, keys)."""
-    mask = np.zeros(shape)
+    mask: Array = np.zeros(shape)
     if node.has(3):
         given = node.constant(3)
         if given.dtype == bool:
@@ -76,8 +79,15 @@ def mask_of(node: Node, shape: tuple[int, ...]) -> Array:
     return mask.astype(np.float32)
 
 
-@maps("Attention")
-def attention(node: Node) -> list[tg.Tensor]:
+@maps(
+    "Attention",
+    attributes="is_causal kv_num_heads q_num_heads left_window_size right_window_size "
+    "scale softcap qk_matmul_output_mode softmax_precision",
+    host=(3, 6),
+)
+def attention(node: Node) -> list[Tensor]:
+    if node.attribute("softcap", 0.0):
+        raise Unmappable("scores have no cap")
     query = by_heads(node, 0, node.attribute("q_num_heads"))
     key = by_heads(node, 1, node.attribute("kv_num_heads"))
     value = by_heads(node, 2, node.attribute("kv_num_heads"))
@@ -89,17 +99,29 @@ def attention(node: Node) -> list[tg.Tensor]:
     times = heads // key.shape[1]
     if times > 1:
         key, value = repeated(node, key, times), repeated(node, value, times)
-    shape = (samples, heads, length, key.shape[2])
-    mask = mask_of(node, shape).reshape(-1, *shape[2:])
+    mask = mask_of(node, (samples, heads, length, key.shape[2]))
     output, *_ = node.graph.attention(
         beside_each_other(node, query),
         beside_each_other(node, key),
         beside_each_other(node, value),
-        attention_mask=node.model.new_input(mask),
+        attention_mask=mask_tensor(node, mask),
         head_count=heads,
         scale=node.attribute("scale", 0.0),
+        name=node.name,
     )
     if len(node.tensor(0).shape) == 4:
         split = node.reshaped(output, (samples, length, heads, value.shape[3]))
         output = node.graph.transpose((0, 2, 1, 3), split)
     return [output, *present]
+
+
+def mask_tensor(node: Node, mask: Array) -> Tensor | None:
+    """One for all samples and heads where they are equal; none where it is 0."""
+    if not mask.any():
+        return None
+    shape = mask.shape
+    if (mask == mask[:1, :1]).all():
+        mask = mask[:1, :1]
+    values = mask.reshape(-1, *shape[2:])
+    label = node.model.free_label(f"{node.name}.mask")
+    return node.model.parameter_tensor(label, values, is_trained=False)
