@@ -12,6 +12,7 @@ target_sources(traingraph PUBLIC
     "${header_dir}/execution.h"
     "${header_dir}/export.h"
     "${header_dir}/graph.h"
+    "${header_dir}/graph_listing.h"
     "${header_dir}/insight.h"
     "${header_dir}/interrupt.h"
     "${header_dir}/layer.h"

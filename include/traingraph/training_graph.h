@@ -25,6 +25,7 @@
 #include "traingraph/checkpoint.h"
 #include "traingraph/execution.h"
 #include "traingraph/graph.h"
+#include "traingraph/graph_listing.h"
 #include "traingraph/insight.h"
 #include "traingraph/losses.h"
 #include "traingraph/memory.h"
@@ -218,6 +219,9 @@ class TRAINGRAPH_API CompiledGraph : public Graph {
   /// restore(); buffers of the optimizer may be left out, all together.
   RestoreReport load_state(DataList from, bool strict = true);
 
+  /// The forward ops in inference form, as data; see graph_listing.h. Throws
+  /// StateError before compile.
+  GraphListing listing() const;
   /// Plans as text: units in order with offsets and lifetimes.
   std::string plan_description() const;
   /// What execute() will do, by layer and by unit, and what lies where in its

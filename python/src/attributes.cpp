@@ -113,6 +113,23 @@ void set_attributes(Attributes& attributes, const py::dict& keywords,
   }
 }
 
+py::dict attribute_values(const Attributes& attributes) {
+  py::dict values;
+  std::visit(
+      [&](const auto& attrs) {
+        for_each_field(attrs, [&](const char* name, const auto& field) {
+          using Value = std::remove_cvref_t<decltype(field)>;
+          if constexpr (std::is_enum_v<Value>) {
+            values[name] = py::str(std::string(to_string(field)));
+          } else {
+            values[name] = py::cast(field);
+          }
+        });
+      },
+      attributes);
+  return values;
+}
+
 std::string signature_of(const Attributes& attributes) {
   std::string text;
   std::visit(

@@ -220,6 +220,7 @@ void bind_optimizer_data(Handle<Tensor>& tensor);
 void bind_quantization(Handle<Tensor>& tensor);
 void bind_insight(Handle<CompiledGraph, Graph>& graph);
 void bind_checkpoint(Handle<CompiledGraph, Graph>& graph);
+void bind_listing(Handle<CompiledGraph, Graph>& graph);
 /// Descriptors before the methods, whose defaults they are.
 void bind_recurrent_descriptors(py::module_& m);
 void bind_recurrent_ops(Handle<Graph>& graph);

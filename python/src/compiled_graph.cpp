@@ -145,6 +145,7 @@ void bind_compiled_graph(py::module_& m) {
   bind_declarations(graph);
   bind_insight(graph);
   bind_checkpoint(graph);
+  bind_listing(graph);
   graph.def_property_readonly("is_compiled", &CompiledGraph::is_compiled)
       .def_property_readonly("compile_count", &CompiledGraph::compile_count,
                              "1 per compile(), 1 per new batch size.")

@@ -4718,6 +4718,10 @@ class CompiledGraph(Graph):
     What TrainingGraph and InferenceGraph share.
     """
     def __repr__(self) -> str: ...
+    def _listing(self) -> dict[str, Any]:
+        """
+        The forward ops in inference form, values and declared names. Raises StateError before compile.
+        """
     def _repr_html_(self) -> str: ...
     def add_inputs(
         self,
