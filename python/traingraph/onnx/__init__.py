@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-__all__ = ["Model", "load"]
+    from .._core import InferenceGraph, TrainingGraph
+
+__all__ = ["Model", "load", "save"]
 
 
 def _require_onnx() -> None:
@@ -62,3 +64,27 @@ def load(
     from ._load import load_model  # noqa: PLC0415
 
     return load_model(path_or_model, trainable, batch_size, sizes, constants)
+
+
+def save(
+    graph: InferenceGraph | TrainingGraph,
+    path: str | os.PathLike[str],
+    *,
+    external_data: bool = False,
+) -> None:
+    """Writes what a compiled graph computes in inference form as an ONNX model.
+
+    Inputs and outputs have the names that they were declared with, parameters
+    those of their tensors, with the newest values; labels and losses that no
+    output depends on are left out. The batch is symbolic where the graph can
+    run other sizes. The opset is 17, or the first one that has all ops. The
+    file is written whole or not at all; with external_data, and above 2 GB, the
+    parameters are in a file ``<name>.data`` beside it.
+
+    Raises UnsupportedError that lists everything that cannot be written,
+    StateError before compile, FileError.
+    """
+    _require_onnx()
+    from ._save import save_model  # noqa: PLC0415
+
+    save_model(graph, path, external_data)

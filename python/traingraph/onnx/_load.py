@@ -26,6 +26,7 @@ from . import (
     _reductions,
     _resize,
 )
+from ._fusion import with_gelu
 from ._host import HOST_OPS, evaluated
 from ._model import Model
 from ._node import MAPPERS, Node
@@ -89,7 +90,8 @@ class Importer:
         self.deferred: dict[str, Any] = {}
         self.host_values: dict[str, Array] = {}
         self.broken: set[str] = set()
-        self.read = {n for node in self.proto.node for n in node.input}
+        self.nodes = with_gelu(self.proto)
+        self.read = {n for node in self.nodes for n in node.input}
         self.read |= {value.name for value in self.proto.output}
         self.labels: set[str] = set()
         self.problems: list[tuple[str, str, str]] = []
@@ -126,7 +128,7 @@ class Importer:
             self.inputs[value.name] = (*sizes.of(value), kind)
 
     def run(self) -> Model:
-        for index, proto in enumerate(self.proto.node):
+        for index, proto in enumerate(self.nodes):
             self._add(proto, proto.name or next(filter(None, proto.output), str(index)))
         outputs: dict[str, Tensor] = {}
         for value in self.proto.output:

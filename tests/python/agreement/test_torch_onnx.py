@@ -34,10 +34,15 @@ def assert_near(found: Array, wanted: Array, what: str) -> None:
     assert error <= TOLERANCE * np.abs(wanted).max() + 1e-7, (what, error)
 
 
-@pytest.fixture(params=[(f, e) for f in FAMILIES for e in EXPORTERS], ids="-".join)
+@pytest.fixture(
+    scope="module",
+    params=[(family, exporter) for family in FAMILIES for exporter in EXPORTERS],
+    ids="-".join,
+)
 def exported(
-    request: pytest.FixtureRequest, tmp_path: Path
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[str, torch.nn.Module, torch.Tensor, Path]:
+    """The exporter, a module in evaluation mode, an example and the file."""
     name, exporter = request.param
     if exporter == "dynamo":
         pytest.importorskip("onnxscript", reason="the exporter needs it")
@@ -49,7 +54,7 @@ def exported(
             if tensor.is_floating_point():
                 tensor += 0.02 * torch.rand_like(tensor)
     module.eval()
-    path = tmp_path / "model.onnx"
+    path = tmp_path_factory.mktemp("exported") / "model.onnx"
     example = family.example()
     export(copy.deepcopy(module), example, path, dynamo=exporter == "dynamo")
     return exporter, module, example, path
@@ -90,7 +95,8 @@ def by_value(module: torch.nn.Module, model: tg.onnx.Model) -> dict[str, str]:
 def test_one_step(
     exported: tuple[str, torch.nn.Module, torch.Tensor, Path],
 ) -> None:
-    exporter, module, x, path = exported
+    exporter, original, x, path = exported
+    module = copy.deepcopy(original)
     # The new exporter folds normalizations into convolutions, as in inference.
     module.train(exporter == "classic")
     model = tg.onnx.load(path, batch_size=BATCH)
@@ -139,3 +145,19 @@ def test_one_step(
         module.eval()
         wanted = module(x).detach().numpy()
         assert_near(inference.execute(data[0]).result().output("y"), wanted, "step")
+
+
+def test_saved_again(
+    exported: tuple[str, torch.nn.Module, torch.Tensor, Path],
+) -> None:
+    """PyTorch -> ONNX -> here -> ONNX -> ONNX Runtime."""
+    runtime = pytest.importorskip("onnxruntime", reason="it runs what was written")
+    _, module, x, path = exported
+    inference = tg.onnx.load(path, batch_size=BATCH).inference_graph()
+    inference.compile("cpu")
+    again = path.with_name("again.onnx")
+    tg.onnx.save(inference, again)
+    session = runtime.InferenceSession(again, providers=["CPUExecutionProvider"])
+    for size in (BATCH, 1):
+        (found,) = session.run(["y"], {"x": x[:size].numpy()})
+        assert_near(found, module(x[:size]).detach().numpy(), f"batch of {size}")
