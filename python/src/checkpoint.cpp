@@ -92,7 +92,7 @@ StateDict state_dict(const CompiledGraph& self, bool with_optimizer) {
 RestoreReport load_state_dict(CompiledGraph& self, const StateMapping& mapping,
                               bool strict) {
   const ArrayDict dict = to_dict(mapping, "mapping");
-  const NamedArrays arrays(dict, "load_state_dict");
+  const NamedArrays arrays(dict, "load_state_dict", "mapping");
   return without_gil([&] {
     self.synchronize();
     return self.load_state(arrays.list(), strict);

@@ -137,6 +137,19 @@ def test_training_changes_the_parameters_alone() -> None:
     np.testing.assert_allclose(run(loaded, x=x)["y"], first, rtol=1e-6, atol=1e-6)
 
 
+def test_the_loss_is_of_one_output_and_takes_one_label() -> None:
+    proto = perceptron()
+    proto.graph.output.append(value("h", ["batch", 7]))
+    loaded = tg.onnx.load(proto, batch_size=4)
+    loss = tg.losses.MeanSquaredError()
+    label = {"l": tg.Tensor((4, 7), name="label")}
+    with pytest.raises(tg.InvalidArgument, match="one of y, h, got None"):
+        loaded.training_graph(loss, loss_labels=label)
+    with pytest.raises(tg.InvalidArgument, match="1 entry in loss_labels"):
+        loaded.training_graph(loss, output="h")
+    loaded.training_graph(loss, loss_labels=label, output="h").compile("cpu")
+
+
 def test_dropout_drops_in_training_and_not_in_inference() -> None:
     nodes = [helper.make_node("Dropout", ["x"], ["y"], name="drop")]
     proto = model(nodes, [value("x", ["n", 1000])], [value("y", ["n", 1000])])

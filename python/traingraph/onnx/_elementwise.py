@@ -146,14 +146,7 @@ def sign(node: Node) -> Tensor:
 @maps("Where")
 def where(node: Node) -> Tensor:
     condition, x, y = node.tensors()
-    shape = np.broadcast_shapes(condition.shape, x.shape, y.shape)
-
-    def full(tensor: Tensor) -> Tensor:
-        if tensor.shape == shape:
-            return tensor
-        return node.graph.broadcast_to(tensor, shape=shape)
-
-    return node.graph.select([full(x), full(y)], full(condition))
+    return node.graph.select([x, y], condition)
 
 
 @maps("Cast", attributes="to saturate round_mode")

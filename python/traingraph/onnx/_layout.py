@@ -211,3 +211,29 @@ def scatter_elements(node: Node) -> Tensor:
     kind = {"none": "none", "add": "sum"}[reduction]
     axis = node.axis(node.attribute("axis", 0), len(data.shape))
     return node.graph.scatter(axis, updates, indices, data, kind)
+
+
+@maps("DepthToSpace", attributes="blocksize mode")
+def depth_to_space(node: Node) -> Tensor:
+    x, block = node.tensor(), int(node.required("blocksize"))
+    samples, channels, height, width = x.shape
+    rest = channels // block**2
+    if node.attribute("mode", "DCR") == "DCR":
+        parts, order = (block, block, rest), (0, 3, 4, 1, 5, 2)
+    else:
+        parts, order = (rest, block, block), (0, 1, 4, 2, 5, 3)
+    split = node.reshaped(x, (samples, *parts, height, width))
+    moved = node.graph.transpose(order, split)
+    return node.reshaped(moved, (samples, rest, height * block, width * block))
+
+
+@maps("SpaceToDepth", attributes="blocksize mode")
+def space_to_depth(node: Node) -> Tensor:
+    x, block = node.tensor(), int(node.required("blocksize"))
+    samples, channels, height, width = x.shape
+    high, wide = height // block, width // block
+    split = node.reshaped(x, (samples, channels, high, block, wide, block))
+    is_outer = node.attribute("mode", "DCR") == "DCR"
+    order = (0, 3, 5, 1, 2, 4) if is_outer else (0, 1, 3, 5, 2, 4)
+    moved = node.graph.transpose(order, split)
+    return node.reshaped(moved, (samples, channels * block**2, high, wide))

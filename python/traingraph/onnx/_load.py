@@ -18,6 +18,7 @@ from .._core import Graph, Tensor, TensorParameter
 from ..errors import DTypeError, Error, UnsupportedError
 from . import (
     _attention,
+    _einsum,
     _elementwise,
     _layout,
     _network,
@@ -44,6 +45,7 @@ Trainable = bool | Collection[str] | Callable[[str], bool] | None
 
 FAMILIES = (
     _attention,
+    _einsum,
     _elementwise,
     _layout,
     _network,
@@ -190,21 +192,21 @@ class Importer:
         self._map(proto, name)
 
     def _problem(self, proto: Any) -> str | None:
+        inputs = [name for name in proto.input if name]
         if proto.domain not in ("", "ai.onnx"):
             return f"the domain {proto.domain} is not known"
         if proto.op_type in ("Shape", "Size"):
             return None
         mapper = MAPPERS.get(proto.op_type)
         if mapper is None:
-            is_known = all(map(self.is_known, filter(None, proto.input)))
+            # Of a broken one the reason was told.
+            is_known = all(n in self.broken or self.is_known(n) for n in inputs)
             if proto.op_type in HOST_OPS and is_known:
                 return None
             return "there is no such op here"
         others = [a.name for a in proto.attribute if a.name not in mapper.attributes]
-        if others and not (
-            proto.op_type in HOST_OPS
-            and all(map(self.is_known, filter(None, proto.input)))
-        ):
+        is_host = proto.op_type in HOST_OPS and all(map(self.is_known, inputs))
+        if others and not is_host:
             return f"the attribute {', '.join(others)} is not known"
         return None
 

@@ -15,7 +15,7 @@ import traingraph as tg
 
 pytest.importorskip("onnx", reason="the models are ONNX files")
 
-from .torch_onnx_modules import BATCH, FAMILIES, export
+from .torch_onnx_modules import BATCH, FAMILIES, MORE, export
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -161,3 +161,33 @@ def test_saved_again(
     for size in (BATCH, 1):
         (found,) = session.run(["y"], {"x": x[:size].numpy()})
         assert_near(found, module(x[:size]).detach().numpy(), f"batch of {size}")
+
+
+# Older ones than 13 have no Einsum, and the old exporter knows no encoder.
+VERSIONS = [
+    *((name, 11) for name in MORE if name not in ("products", "encoder")),
+    *((name, 17) for name in MORE if name != "encoder"),
+]
+
+
+@pytest.mark.parametrize(("name", "opset"), VERSIONS)
+def test_versions_of_the_old_exporter(name: str, opset: int, tmp_path: Path) -> None:
+    check_version(name, opset, tmp_path / "model.onnx", dynamo=False)
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_more_of_the_new_exporter(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("onnxscript", reason="the exporter needs it")
+    check_version(name, 18, tmp_path / "model.onnx", dynamo=True)
+
+
+def check_version(name: str, opset: int, path: Path, *, dynamo: bool) -> None:
+    torch.manual_seed(5)
+    module, x = MORE[name].make().eval(), MORE[name].example()
+    export(module, x, path, dynamo=dynamo, opset=opset)
+    model = tg.onnx.load(path, batch_size=BATCH)
+    assert model.opset == opset
+    inference = model.inference_graph()
+    inference.compile("cpu")
+    found = inference.execute({"x": x.numpy()}).result().output("y")
+    assert_near(found, module(x).detach().numpy(), name)

@@ -131,14 +131,107 @@ FAMILIES = {
 }
 
 
+class Gated(nn.Module):
+    """Squeeze and excitation, as mobile networks have it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem = nn.Sequential(
+            nn.Conv2d(6, 8, 3, 2, 1), nn.BatchNorm2d(8), nn.Hardswish()
+        )
+        self.depthwise = nn.Conv2d(8, 8, 3, padding=1, groups=8)
+        self.down, self.up = nn.Conv2d(8, 4, 1), nn.Conv2d(4, 8, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = nn.functional.relu6(self.depthwise(self.stem(x)))
+        y = nn.functional.relu(self.down(nn.functional.adaptive_avg_pool2d(x, 1)))
+        return x * nn.functional.hardsigmoid(self.up(y))
+
+
+class AroundAndBack(nn.Module):
+    """A way down and up again, and one around it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.inner = nn.Conv2d(6, 8, 3, padding=1), nn.Conv2d(8, 8, 3)
+        self.up, self.last = nn.ConvTranspose2d(8, 6, 4, 2), nn.Conv2d(12, 3, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        down = nn.functional.max_pool2d(self.first(x), 2)
+        up = self.up(nn.functional.leaky_relu(self.inner(down)))
+        up = nn.functional.interpolate(up, scale_factor=1.2, mode="bilinear")
+        return self.last(torch.cat([x, up], 1))
+
+
+class Last(nn.Module):
+    """The output, or the states, of a recurrent layer."""
+
+    def __init__(self, layer: nn.Module, part: int) -> None:
+        super().__init__()
+        self.layer, self.part = layer, part
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layer(x)[self.part]
+
+
+class Products(nn.Module):
+    """Einsum, a mask, GELU, and shapes that are computed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(8, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        scores = torch.einsum("btc,bsc->bts", self.inner(x), x)
+        hidden = torch.triu(torch.ones(x.shape[1], x.shape[1]), 1).bool()
+        weights = scores.masked_fill(hidden, -1e4).softmax(-1)
+        y = nn.functional.gelu(weights @ x).permute(0, 2, 1)
+        return y.reshape(x.shape[0], -1).unsqueeze(1).expand(-1, 2, -1)[:, :, ::3]
+
+
+def images() -> torch.Tensor:
+    return torch.randn(BATCH, 6, 12, 12)
+
+
+def sequences() -> torch.Tensor:
+    return torch.randn(BATCH, 7, 8)
+
+
+# Forward alone, in several versions of the format.
+MORE = {
+    "gated": Family(Gated, images),
+    "around": Family(AroundAndBack, images),
+    "norms": Family(
+        lambda: nn.Sequential(
+            nn.GroupNorm(3, 6), nn.SiLU(), nn.InstanceNorm2d(6, affine=True), nn.Mish()
+        ),
+        images,
+    ),
+    "gru": Family(
+        lambda: Last(nn.GRU(8, 5, batch_first=True, bidirectional=True), 0), sequences
+    ),
+    "rnn": Family(lambda: Last(nn.RNN(8, 5, batch_first=True), 1), sequences),
+    "products": Family(Products, sequences),
+    "encoder": Family(
+        lambda: nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), sequences
+    ),
+}
+
+
 def export(
-    module: nn.Module, example: torch.Tensor, path: Path, *, dynamo: bool
+    module: nn.Module,
+    example: torch.Tensor,
+    path: Path,
+    *,
+    dynamo: bool,
+    opset: int | None = None,
 ) -> None:
     """In the form that trains: normalizations are kept, not folded."""
     options: dict[str, Any] = {
         "input_names": ["x"],
         "output_names": ["y"],
         "dynamo": dynamo,
+        "opset_version": opset,
     }
     if dynamo:
         options |= {"dynamic_shapes": ({0: torch.export.Dim("batch")},)}
