@@ -328,17 +328,6 @@ def test_bad_graphs() -> None:
             tg.onnx.load(model(nodes, [value("x", shape)], [value("y", None)]))
 
 
-def test_constants_that_a_file_does_not_hold() -> None:
-    nodes = [
-        helper.make_node("ConstantOfShape", ["shape"], ["c"], name="huge"),
-        helper.make_node("Add", ["x", "c"], ["y"], name="add"),
-    ]
-    shape = numpy_helper.from_array(np.array([1 << 40, 1 << 20]), "shape")
-    proto = model(nodes, [value("x", [1])], [value("y", None)], [shape])
-    with pytest.raises(tg.UnsupportedError, match="elements"):
-        tg.onnx.load(proto)
-
-
 def test_no_model(tmp_path: Path) -> None:
     empty = tmp_path / "empty.onnx"
     empty.write_bytes(b"")

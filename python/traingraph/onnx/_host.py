@@ -98,10 +98,10 @@ HOST_OPS = frozenset(
 def evaluated(
     proto: Any, inputs: Mapping[str, Array], opsets: Mapping[str, int]
 ) -> dict[str, Array]:
-    """Result name -> value."""
-    _check_size(proto, [inputs[n] for n in proto.input if n])
+    """Result name -> value. Raises Unmappable, also beyond HOST_BYTES."""
     axes = [tuple(a.ints) for a in proto.attribute if a.name == "axes"]
     try:
+        _check_size(proto, [inputs[n] for n in proto.input if n])
         if axes and proto.op_type in ("Squeeze", "Unsqueeze"):
             # The reference has them as opset 13 does, with an input.
             change = np.squeeze if proto.op_type == "Squeeze" else np.expand_dims
@@ -109,6 +109,8 @@ def evaluated(
         with np.errstate(all="ignore"):
             evaluator = ReferenceEvaluator(proto, opsets=dict(opsets))
             values = evaluator.run(None, dict(inputs))
+    except Unmappable:
+        raise
     except Exception as error:  # whatever NumPy says of such values
         reason = str(error).strip().splitlines() or [type(error).__name__]
         raise Unmappable(f"its constant cannot be computed: {reason[0]}") from error
@@ -139,14 +141,21 @@ def _check_size(proto: Any, inputs: list[Array]) -> None:
     elif proto.op_type == "MatMul":
         count = float(inputs[0].size) * inputs[1].size
         count = 0.0 if count < 1e12 else count
-    else:
-        shapes = [np.asarray(x.shape[::-1], np.float64) for x in inputs]
-        rank = max((len(s) for s in shapes), default=0)
-        padded = [np.pad(s, (0, rank - len(s)), constant_values=1) for s in shapes]
-        is_concat = proto.op_type in ("Concat", "Gather", "GatherND")
-        count = 0.0 if is_concat or not padded else _product(np.max(padded, axis=0))
+    elif proto.op_type == "Concat":
+        count = float(sum(x.size for x in inputs))
+    elif proto.op_type in ("Gather", "GatherND"):
+        rows = max(inputs[0].shape[0], 1) if inputs[0].ndim else 1
+        count = float(inputs[0].size) * inputs[1].size / rows
+    elif inputs:
+        count = _broadcast(inputs)
     if count * 8 > HOST_BYTES:
         raise Unmappable(f"its constant would have {count:.0f} elements")
+
+
+def _broadcast(inputs: list[Array]) -> float:
+    rank = max(x.ndim for x in inputs)
+    shapes = [(1,) * (rank - x.ndim) + x.shape for x in inputs]
+    return _product(np.max(np.asarray(shapes, np.float64), axis=0))
 
 
 def _product(sizes: Any) -> float:

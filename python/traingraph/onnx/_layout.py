@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+MOST_REPEATS = 1024
+"""Each is an input of a concatenation."""
+
+
 @maps("Transpose", attributes="perm")
 def transpose(node: Node) -> Tensor:
     rank = len(node.shape())
@@ -39,7 +43,8 @@ def reshape(node: Node) -> Tensor:
 def flatten(node: Node) -> Tensor:
     shape = node.shape()
     axis = node.attribute("axis", 1)
-    axis = axis + len(shape) if axis < 0 else axis
+    if axis != len(shape):  # which is one row for each element
+        axis = node.axis(axis, len(shape))
     return node.reshaped(node.tensor(), (int(np.prod(shape[:axis])), -1))
 
 
@@ -80,6 +85,8 @@ def expand(node: Node) -> Tensor:
 def tile(node: Node) -> Tensor:
     x = node.tensor()
     for axis, repeats in enumerate(int(n) for n in node.constant(1)):
+        if repeats < 1 or repeats > MOST_REPEATS:
+            raise Unmappable(f"it repeats {repeats} times")
         if repeats > 1:
             x = node.graph.concatenate([x] * repeats, dimension=axis)
     return x if x is not node.tensor() else node.reshaped(x, node.shape())

@@ -9,7 +9,6 @@ recurrent layer) or for a tensor (a transposed weight, which trains).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,16 +31,23 @@ from ._host import HOST_OPS, evaluated
 from ._model import Model
 from ._node import MAPPERS, Node
 from ._problems import Unmappable, bad_file, invalid, unsupported
-from ._read import DATA_TYPES, Sizes, initializers, opset_of, read, type_name
+from ._read import (
+    DATA_TYPES,
+    HOST_BYTES,
+    Sizes,
+    initializers,
+    opset_of,
+    read,
+    type_name,
+)
+from ._trainable import Trainable, Wish
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from .. import layers
 
     Array = np.ndarray[Any, Any]
-
-Trainable = bool | Collection[str] | Callable[[str], bool] | None
 
 FAMILIES = (
     _attention,
@@ -59,13 +65,11 @@ FAMILIES = (
 
 def load_model(
     path_or_model: Any,
-    trainable: Trainable,
+    trainable: Wish,
     batch_size: int | None,
     sizes: Mapping[str, int] | None,
     constants: Mapping[str, Array] | None,
 ) -> Model:
-    if isinstance(trainable, str):
-        trainable = [trainable]
     importer = Importer(read(path_or_model), trainable, constants or {})
     importer.declare_inputs(batch_size, sizes)
     return importer.run()
@@ -75,13 +79,13 @@ class Importer:
     """The state of one load."""
 
     def __init__(
-        self, proto: Any, trainable: Trainable, constants: Mapping[str, Array]
+        self, proto: Any, trainable: Wish, constants: Mapping[str, Array]
     ) -> None:
         self.proto = proto.graph
         self.opset = opset_of(proto)
         self.opsets = {o.domain: o.version for o in proto.opset_import}
         self.graph = Graph()
-        self.trainable = trainable
+        self.trainable = Trainable(trainable)
         self.values = initializers(proto)
         self.initializers = set(self.values)
         self._take_constants(constants)
@@ -91,6 +95,7 @@ class Importer:
         self.scalars: set[int] = set()
         self.deferred: dict[str, Any] = {}
         self.host_values: dict[str, Array] = {}
+        self.evaluated_bytes = 0
         self.broken: set[str] = set()
         self.nodes = with_gelu(self.proto)
         self.read = {n for node in self.nodes for n in node.input}
@@ -142,7 +147,7 @@ class Importer:
                 self.problems.append(("output", value.name, str(error)))
         if self.problems:
             raise unsupported("load", self.problems)
-        self._check_trainable()
+        self.trainable.check(self.parameters)
         return Model(
             graph=self.graph,
             inputs=self.declared,
@@ -157,20 +162,6 @@ class Importer:
         is_given = name in self.inputs or self.is_known(name)
         tensor = self.tensor(name)
         return self.graph.reshape(tensor.shape, tensor) if is_given else tensor
-
-    def _check_trainable(self) -> None:
-        wanted = self.trainable
-        if wanted is None or isinstance(wanted, bool) or callable(wanted):
-            return
-        missing = [name for name in wanted if name not in self.parameters]
-        if missing:
-            raise invalid(
-                "load",
-                "no parameter has this name",
-                expected=f"names of {', '.join(self.parameters) or 'float32 weights'}",
-                got=", ".join(missing),
-                hint="What an op reads as an attribute cannot be trained.",
-            )
 
     # --- Nodes ---
 
@@ -271,10 +262,17 @@ class Importer:
             return
         inputs = {n: self.values[n] for n in proto.input if n}
         try:
-            self.values.update(evaluated(proto, inputs, self.opsets))
+            self.values.update(self._evaluated(proto, inputs))
         except Unmappable as error:
             self.problems.append((proto.op_type, name, str(error)))
             self.broken.update(proto.output)
+
+    def _evaluated(self, proto: Any, inputs: dict[str, Array]) -> dict[str, Array]:
+        values = evaluated(proto, inputs, self.opsets)
+        self.evaluated_bytes += sum(array.nbytes for array in values.values())
+        if self.evaluated_bytes > 4 * HOST_BYTES:
+            raise Unmappable("the constants that are computed are too many")
+        return values
 
     # --- Values ---
 
@@ -287,16 +285,7 @@ class Importer:
             return True
         if name not in self.initializers:
             return False
-        array = self.values[name]
-        if array.dtype != np.float32 or array.size == 0:
-            return False
-        if self.trainable is None:
-            return array.ndim > 0 and bool(np.isfinite(array).all())
-        if isinstance(self.trainable, bool):
-            return self.trainable
-        if callable(self.trainable):
-            return bool(self.trainable(name))
-        return name in self.trainable
+        return self.trainable.wants(name, self.values[name])
 
     def _chain(self, name: str, done: Collection[str]) -> list[Any]:
         """Deferred nodes that `name` needs, in order."""
@@ -321,7 +310,7 @@ class Importer:
                 for n in proto.input
                 if n
             }
-            self.host_values.update(evaluated(proto, inputs, self.opsets))
+            self.host_values.update(self._evaluated(proto, inputs))
         return self.values[name] if name in self.values else self.host_values[name]
 
     def tensor(self, name: str) -> Tensor:

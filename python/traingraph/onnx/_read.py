@@ -24,8 +24,9 @@ OPSETS = (7, 28)
 DATA_TYPES = {1: "float32", 6: "int32", 7: "int64", 9: "boolean"}
 """Of ONNX's numbers; what tensors of a graph can be."""
 
-HOST_BYTES = 1 << 30
-"""The most that one constant may have that the file does not hold."""
+HOST_BYTES = 1 << 28
+"""The most that one constant may have that the file does not hold; of all of them
+it is four times as much."""
 
 
 def read(path_or_model: Any) -> Any:
