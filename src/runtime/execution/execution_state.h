@@ -5,13 +5,13 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/condition_variable.h"
 #include "runtime/device/callback_thread.h"
 #include "runtime/device/device_context.h"
 #include "runtime/execution/batches.h"

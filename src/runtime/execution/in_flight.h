@@ -4,9 +4,10 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <mutex>
+
+#include "base/condition_variable.h"
 
 namespace traingraph {
 
