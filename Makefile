@@ -6,7 +6,7 @@
 #   make test    everything that CI runs on Linux
 #   make demo    trains the small networks of examples/python on real data
 #   make lint    formatting and static checks
-#   make wheel   a wheel in dist/, built in isolation as pip does it for users
+#   make wheel   a wheel in dist/ for every Linux whose C library is new enough
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -24,6 +24,14 @@ AGREEMENT_VENV := $(CURDIR)/.venv-agreement
 export PATH := $(BIN):$(PATH)
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+# The environment's pip, for wheels of $(PYTHON).
+PYTHON_PATH = "$$(command -v $(PYTHON))"
+PIP_FOR = $(BIN)/python -m pip --python $(PYTHON_PATH)
+# auditwheel is for Linux.
+ifeq ($(shell uname),Linux)
+REPAIRED := build/.repaired
+endif
 
 WHEEL_SOURCES := CMakeLists.txt pyproject.toml LICENSE README.md \
   $(shell find cmake include src metal python -type f -not -name '*.pyc')
@@ -43,6 +51,7 @@ cpp-test: $(VENV)/.ready
 	cmake --preset dev -DPython_EXECUTABLE=$(BIN)/python
 	cmake --build --preset dev
 	ctest --preset dev
+	python tests/package/check_relocation.py build/dev
 
 # From another folder, so that only the installed package can be imported.
 python-test: build/.demo build/.test
@@ -64,9 +73,9 @@ agreement-test: build/.agreement
 	  $(CURDIR)/tests/python/agreement/test_torch_*.py
 endif
 
-# C++ programs that find the library in the installed wheel, and the digits
-# network in both languages.
-package-test: build/.demo
+# C++ programs that find the library in the installed wheel, the digits network in
+# both languages, and the wheel as others get it.
+package-test: build/.demo $(REPAIRED)
 	root=$$(cd / && python -m traingraph --cmake-dir); \
 	for project in tests/package examples/cpp; do \
 	  cmake -S $$project -B build/$$project -G Ninja -Dtraingraph_DIR=$$root; \
@@ -75,6 +84,11 @@ package-test: build/.demo
 	done
 	python tests/package/compare_digits.py build/examples/cpp/example_digits
 	python tests/package/check_readme.py
+ifdef REPAIRED
+	python tests/package/check_wheel.py build/repaired/*.whl
+	python tests/package/check_relocation.py build/repaired/*.whl
+	python tools/check_wheel_config.py
+endif
 
 # src/cpu keeps to API that all of oneDNN 3.x has.
 newest-onednn: build/.newest_onednn
@@ -90,8 +104,17 @@ demo: build/.demo
 	  python examples/python/$$example.py; \
 	done
 
-wheel: $(VENV)/.ready
-	pip wheel . --no-deps --wheel-dir dist
+# Built in isolation, as pip does it for users; PYTHON=... for another interpreter.
+wheel: $(VENV)/.release
+	rm -rf build/unrepaired build/release
+	$(PIP_FOR) wheel . --no-deps --wheel-dir build/unrepaired
+ifdef REPAIRED
+	python tools/repair_wheel.py build/unrepaired/*.whl build/release
+	python tests/package/check_wheel.py build/release/*.whl --python $(PYTHON_PATH)
+else
+	cp -r build/unrepaired build/release
+endif
+	mkdir -p dist && cp build/release/*.whl dist
 
 lint: $(VENV)/.lint check
 	git ls-files -co --exclude-standard '*.h' '*.cpp' '*.mm' \
@@ -122,6 +145,15 @@ $(VENV)/.ready: tools/setup_machine.sh tools/requirements.txt
 
 $(VENV)/.lint: $(VENV)/.ready tools/requirements-lint.txt
 	pip install --quiet -r tools/requirements-lint.txt
+	touch $@
+
+$(VENV)/.release: $(VENV)/.ready tools/requirements-release.txt
+	pip install --quiet -r tools/requirements-release.txt
+	touch $@
+
+build/.repaired: build/.installed $(VENV)/.release tools/repair_wheel.py
+	rm -rf build/repaired
+	python tools/repair_wheel.py build/dist/*.whl build/repaired
 	touch $@
 
 # The environment holds all build requirements, so that the build folder stays
