@@ -103,19 +103,25 @@ void run(BoundUnits& work, std::span<double> unit_seconds) {
   }
 }
 
-/// What loops are compiled for, as oneDNN's code is.
-const char* instruction_set_name() {
 #if defined(__x86_64__) && defined(__GNUC__)
-  switch (instruction_set()) {
+const char* name_of(InstructionSet set) {
+  switch (set) {
     case InstructionSet::Avx512:
       return "AVX-512";
     case InstructionSet::Avx2:
       return "AVX2";
     case InstructionSet::Baseline:
-      return "SSE";
+      break;
   }
+  return "SSE";
+}
 #endif
-#if defined(__aarch64__)
+
+/// What loops are compiled for, as oneDNN's code is.
+const char* instruction_set_name() {
+#if defined(__x86_64__) && defined(__GNUC__)
+  return name_of(instruction_set());
+#elif defined(__aarch64__)
   return "NEON";
 #else
   return "baseline";
@@ -215,7 +221,23 @@ class CpuContext final : public HostMemoryContext {
   QueueThread queue_;
 };
 
+/// A library that was built for one machine may be on another.
+void require_instruction_set() {
+#if defined(__x86_64__) && defined(__GNUC__)
+  if (instruction_set() >= kLeastInstructionSet) return;
+  throw DeviceError(
+      ErrorInfo{.op = "device",
+                .node = "cpu",
+                .what = "the library was built for another machine's processor",
+                .expected = name_of(kLeastInstructionSet),
+                .got = name_of(instruction_set()),
+                .hint = "Build it without TRAINGRAPH_QUICK_BUILD, or unset "
+                        "ONEDNN_MAX_CPU_ISA."});
+#endif
+}
+
 std::unique_ptr<CpuContext> make(int num_threads) {
+  require_instruction_set();
   const FloatControl scope;  // threads inherit it
   try {
     return std::make_unique<CpuContext>(num_threads);
