@@ -74,7 +74,6 @@ package-test: build/.demo
 	  ctest --test-dir build/$$project --output-on-failure; \
 	done
 	python tests/package/compare_digits.py build/examples/cpp/example_digits
-	python tests/package/check_readme.py
 
 # src/cpu keeps to API that all of oneDNN 3.x has.
 newest-onednn: build/.newest_onednn
