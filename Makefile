@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 # The commands of daily work. Each sets up what it needs: Debian packages when
-# run as root, and virtual environments in .venv and .venv-agreement. Nothing
-# else is touched.
+# run as root, and virtual environments in .venv, .venv-agreement and .venv-docs.
+# Nothing else is touched.
 #
 #   make test    everything that CI runs on Linux
 #   make demo    trains the small networks of examples/python on real data
 #   make lint    formatting and static checks
 #   make wheel   a wheel in dist/, built in isolation as pip does it for users
+#   make docs    the site, in build/docs/html
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -20,6 +21,7 @@ BIN := $(VENV)/bin
 # leaves the comparison out.
 AGREEMENT ?= 1
 AGREEMENT_VENV := $(CURDIR)/.venv-agreement
+DOCS_VENV := $(CURDIR)/.venv-docs
 # The environment's cmake, ninja and oneDNN before the system's.
 export PATH := $(BIN):$(PATH)
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
@@ -29,7 +31,7 @@ WHEEL_SOURCES := CMakeLists.txt pyproject.toml LICENSE README.md \
   $(shell find cmake include src metal python -type f -not -name '*.pyc')
 
 .PHONY: test cpp-test python-test agreement-test package-test newest-onednn check demo \
-  wheel lint format clean distclean
+  wheel docs lint format clean distclean
 
 test: check cpp-test python-test agreement-test package-test newest-onednn
 
@@ -92,6 +94,20 @@ demo: build/.demo
 wheel: $(VENV)/.ready
 	pip wheel . --no-deps --wheel-dir dist
 
+# Needs neither a compiler nor the library. Warnings (links that lead nowhere,
+# headers on no page) are errors; code blocks run in python-test.
+docs: $(DOCS_VENV)/.ready
+	rm -rf build/docs
+	$(DOCS_VENV)/bin/sphinx-build --quiet --builder html --fail-on-warning \
+	  --keep-going --doctree-dir build/docs/doctrees docs build/docs/html
+	@echo "file://$(CURDIR)/build/docs/html/index.html"
+
+$(DOCS_VENV)/.ready: tools/requirements-docs.txt
+	$(PYTHON) -c 'import sys; sys.exit("Sphinx needs Python 3.11 or newer: make docs PYTHON=..." if sys.version_info < (3, 11) else 0)'
+	test -x $(DOCS_VENV)/bin/python || $(PYTHON) -m venv $(DOCS_VENV)
+	$(DOCS_VENV)/bin/python -m pip install --quiet -r tools/requirements-docs.txt
+	touch $@
+
 lint: $(VENV)/.lint check
 	git ls-files -co --exclude-standard '*.h' '*.cpp' '*.mm' \
 	  | xargs clang-format --dry-run --Werror
@@ -110,7 +126,7 @@ clean:
 	rm -rf build dist
 
 distclean: clean
-	rm -rf $(VENV) $(AGREEMENT_VENV)
+	rm -rf $(VENV) $(AGREEMENT_VENV) $(DOCS_VENV)
 
 $(VENV)/.ready: tools/setup_machine.sh tools/requirements.txt
 	tools/setup_machine.sh $(PYTHON)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
@@ -10,12 +11,16 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import docs_pages
 import pytest
 
 import traingraph as tg
 from traingraph.__main__ import cmake_dir
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 BLOCKS = [block for page in docs_pages.pages() for block in docs_pages.blocks_of(page)]
 # Blocks that are not run, by page: each is a promise that nobody checks.
@@ -111,6 +116,44 @@ def test_few_blocks_are_not_run() -> None:
         if block.marker == "no-run"
     )
     assert not_run == NOT_RUN
+
+
+def test_reference_has_the_package() -> None:
+    """Modules have a page each; what else tg has is named on one."""
+    folder = docs_pages.ROOT / "docs" / "reference"
+    named = "".join(page.read_text() for page in folder.glob("*.rst"))
+    for name in tg.__all__:
+        if name != "__version__" and not hasattr(tg.errors, name):
+            assert re.search(rf":: traingraph.{name}$", named, re.MULTILINE), name
+
+
+def cpp_reference() -> ModuleType:
+    path = docs_pages.ROOT / "docs" / "cpp_reference.py"
+    spec = importlib.util.spec_from_file_location("cpp_reference", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_reference_has_what_headers_say() -> None:
+    """What is public: types have a heading, and no comment is lost."""
+    reference = cpp_reference()
+    type_ = r"^(?:class|struct|enum class) (?:TRAINGRAPH_API )?(\w+)[^;]*$"
+    macro = r"^(?:///.*\n)*#define (?:.*\\\n)*.*\n"
+    for header in sorted((reference.INCLUDE / "traingraph").rglob("*.h")):
+        if header.name in reference.INTERNAL:
+            continue
+        path = header.relative_to(reference.INCLUDE).as_posix()
+        shown = reference.header_as_markdown(path)
+        text = re.sub(macro, "", header.read_text(), flags=re.MULTILINE)
+        for name in re.findall(type_, text, re.MULTILINE):
+            assert f"### {name}\n" in shown, f"{path}: {name}"
+        public = re.sub(r" private:\n.*?\n};", "", text, flags=re.DOTALL)
+        words = re.sub(r"\W", "", shown)
+        for line in re.findall(r"^ *///(.*)$", public, re.MULTILINE):
+            assert re.sub(r"\W", "", line) in words, f"{path}: {line}"
 
 
 @pytest.mark.parametrize("page", pages_with("python", "pycon"))
