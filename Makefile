@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 # The commands of daily work. Each sets up what it needs: Debian packages when
-# run as root, and virtual environments in .venv and .venv-agreement. Nothing
-# else is touched.
+# run as root, and virtual environments in .venv, .venv-agreement and .venv-docs.
+# Nothing else is touched.
 #
 #   make test    everything that CI runs on Linux
 #   make demo    trains the small networks of examples/python on real data
 #   make lint    formatting and static checks
-#   make wheel   a wheel in dist/, built in isolation as pip does it for users
+#   make wheel   a wheel in dist/ for every Linux whose C library is new enough
+#   make docs    the site, in build/docs/html
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -20,16 +21,29 @@ BIN := $(VENV)/bin
 # leaves the comparison out.
 AGREEMENT ?= 1
 AGREEMENT_VENV := $(CURDIR)/.venv-agreement
+DOCS_VENV := $(CURDIR)/.venv-docs
 # The environment's cmake, ninja and oneDNN before the system's.
 export PATH := $(BIN):$(PATH)
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
+# The environment's pip, for wheels of $(PYTHON).
+PYTHON_PATH = "$$(command -v $(PYTHON))"
+PIP_FOR = $(BIN)/python -m pip --python $(PYTHON_PATH)
+# auditwheel is for Linux.
+ifeq ($(shell uname),Linux)
+REPAIRED := build/.repaired
+endif
+
+# Of the extra `demo`.
+DEMO_REQUIREMENTS := $(shell sed -n 's/^demo = \[\(.*\)\]/\1/p' pyproject.toml \
+  | tr -d '",')
+
 WHEEL_SOURCES := CMakeLists.txt pyproject.toml LICENSE README.md \
   $(shell find cmake include src metal python -type f -not -name '*.pyc')
 
 .PHONY: test cpp-test python-test agreement-test package-test newest-onednn check demo \
-  wheel lint format clean distclean
+  wheel docs lint format clean distclean
 
 test: check cpp-test python-test agreement-test package-test newest-onednn
 
@@ -43,6 +57,7 @@ cpp-test: $(VENV)/.ready
 	cmake --preset dev -DPython_EXECUTABLE=$(BIN)/python
 	cmake --build --preset dev
 	ctest --preset dev
+	python tests/package/check_relocation.py build/dev
 
 # From another folder, so that only the installed package can be imported.
 python-test: build/.demo build/.test
@@ -64,17 +79,24 @@ agreement-test: build/.agreement
 	  $(CURDIR)/tests/python/agreement/test_torch_*.py
 endif
 
-# C++ programs that find the library in the installed wheel, and the digits
-# network in both languages.
-package-test: build/.demo
+# C++ programs that find the library in the installed wheel, the digits network in
+# both languages, and the wheel as others get it.
+package-test: build/.demo $(REPAIRED)
 	root=$$(cd / && python -m traingraph --cmake-dir); \
-	for project in tests/package examples/cpp; do \
-	  cmake -S $$project -B build/$$project -G Ninja -Dtraingraph_DIR=$$root; \
+	for project in tests/package tests/interop examples/cpp examples/c \
+	  examples/interop; do \
+	  cmake -S $$project -B build/$$project -G Ninja -Dtraingraph_DIR=$$root \
+	    -DPython_EXECUTABLE=$(BIN)/python; \
 	  cmake --build build/$$project; \
 	  ctest --test-dir build/$$project --output-on-failure; \
 	done
-	python tests/package/compare_digits.py build/examples/cpp/example_digits
-	python tests/package/check_readme.py
+	python tests/package/compare_digits.py build/examples/cpp/example_digits \
+	  build/examples/c/c_digits
+ifdef REPAIRED
+	python tests/package/check_wheel.py build/repaired/*.whl
+	python tests/package/check_relocation.py build/repaired/*.whl
+	python tools/check_wheel_config.py
+endif
 
 # src/cpu keeps to API that all of oneDNN 3.x has.
 newest-onednn: build/.newest_onednn
@@ -84,14 +106,43 @@ build/.newest_onednn: $(VENV)/.ready tools/check_newest_onednn.py \
 	python tools/check_newest_onednn.py
 	mkdir -p build && touch $@
 
+# With the package that tests made, if there is one; else with one for this machine
+# alone, of which there is less to compile.
+ifneq ($(wildcard build/.installed),)
 demo: build/.demo
+else
+demo: build/.quick
+endif
 	set -e; for example in digits vision_transformer characters vector_quantization \
 	  filter_nodes; do \
 	  python examples/python/$$example.py; \
 	done
 
-wheel: $(VENV)/.ready
-	pip wheel . --no-deps --wheel-dir dist
+# Built in isolation, as pip does it for users; PYTHON=... for another interpreter.
+wheel: $(VENV)/.release
+	rm -rf build/unrepaired build/release
+	$(PIP_FOR) wheel . --no-deps --wheel-dir build/unrepaired
+ifdef REPAIRED
+	python tools/repair_wheel.py build/unrepaired/*.whl build/release
+	python tests/package/check_wheel.py build/release/*.whl --python $(PYTHON_PATH)
+else
+	cp -r build/unrepaired build/release
+endif
+	mkdir -p dist && cp build/release/*.whl dist
+
+# Needs neither a compiler nor the library. Warnings (links that lead nowhere,
+# headers on no page) are errors; code blocks run in python-test.
+docs: $(DOCS_VENV)/.ready
+	rm -rf build/docs
+	$(DOCS_VENV)/bin/sphinx-build --quiet --builder html --fail-on-warning \
+	  --keep-going --doctree-dir build/docs/doctrees docs build/docs/html
+	@echo "file://$(CURDIR)/build/docs/html/index.html"
+
+$(DOCS_VENV)/.ready: tools/requirements-docs.txt
+	$(PYTHON) -c 'import sys; sys.exit("Sphinx needs Python 3.11 or newer: make docs PYTHON=..." if sys.version_info < (3, 11) else 0)'
+	test -x $(DOCS_VENV)/bin/python || $(PYTHON) -m venv $(DOCS_VENV)
+	$(DOCS_VENV)/bin/python -m pip install --quiet -r tools/requirements-docs.txt
+	touch $@
 
 lint: $(VENV)/.lint check
 	git ls-files -co --exclude-standard '*.h' '*.cpp' '*.mm' \
@@ -111,7 +162,7 @@ clean:
 	rm -rf build dist
 
 distclean: clean
-	rm -rf $(VENV) $(AGREEMENT_VENV)
+	rm -rf $(VENV) $(AGREEMENT_VENV) $(DOCS_VENV)
 
 $(VENV)/.ready: tools/setup_machine.sh tools/requirements.txt
 	tools/setup_machine.sh $(PYTHON)
@@ -122,6 +173,15 @@ $(VENV)/.ready: tools/setup_machine.sh tools/requirements.txt
 
 $(VENV)/.lint: $(VENV)/.ready tools/requirements-lint.txt
 	pip install --quiet -r tools/requirements-lint.txt
+	touch $@
+
+$(VENV)/.release: $(VENV)/.ready tools/requirements-release.txt
+	pip install --quiet -r tools/requirements-release.txt
+	touch $@
+
+build/.repaired: build/.installed $(VENV)/.release tools/repair_wheel.py
+	rm -rf build/repaired
+	python tools/repair_wheel.py build/dist/*.whl build/repaired
 	touch $@
 
 # The environment holds all build requirements, so that the build folder stays
@@ -147,6 +207,17 @@ $(AGREEMENT_VENV)/.ready: $(VENV)/.ready tools/requirements-agreement.txt
 build/.agreement: build/.installed $(AGREEMENT_VENV)/.ready
 	$(AGREEMENT_VENV)/bin/python -m pip install --quiet --force-reinstall --no-deps \
 	  build/dist/*.whl
+	touch $@
+
+# Not for measuring: only the loops of src/cpu are optimised as ever. Meanwhile
+# pip fetches what the examples import.
+build/.quick: $(VENV)/.ready $(WHEEL_SOURCES)
+	rm -rf build/quick-dist
+	pip install --quiet numpy $(DEMO_REQUIREMENTS) & \
+	pip wheel . --quiet --no-deps --no-build-isolation --wheel-dir build/quick-dist \
+	  -C build-dir=build/quick -C cmake.define.TRAINGRAPH_QUICK_BUILD=ON \
+	  && wait $$!
+	pip install --quiet --force-reinstall --no-deps build/quick-dist/*.whl
 	touch $@
 
 # What only the examples or only the tests import.

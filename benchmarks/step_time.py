@@ -18,6 +18,7 @@ import multiprocessing
 import os
 import statistics
 import sys
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,6 +43,8 @@ SYSTEMS = [
 #: Relative difference of losses that different orders of adding explain; Adam
 #: amplifies it.
 LOSS_TOLERANCE = 5e-3
+#: Of what a system printed, when it ends by itself.
+LOG_SHOWN = 2000
 
 
 @dataclass
@@ -97,18 +100,23 @@ def percentile_99(seconds: list[float]) -> float:
     return sorted(seconds)[int(0.99 * (len(seconds) - 1))]
 
 
-def start(system: str, workload: str) -> Runner | str:
-    """The runner, or why there is none."""
+def start(system: str, workload: str, logs: Path) -> Runner | str:
+    """The runner, or why there is none. What the system prints goes to `logs`."""
     context = multiprocessing.get_context("spawn")
     connection, other = context.Pipe()
-    process = context.Process(target=worker.serve, args=(other, system, workload))
+    log = logs / f"{system}.log"
+    log.touch()
+    process = context.Process(
+        target=worker.serve, args=(other, system, workload, str(log))
+    )
     process.start()
     other.close()
     try:
         ready = connection.recv()
     except EOFError:
         process.join()
-        return f"ended with exit code {process.exitcode}"
+        said = log.read_text(encoding="utf-8", errors="replace")[-LOG_SHOWN:]
+        return f"ended with exit code {process.exitcode}\n{said}".rstrip()
     if isinstance(ready, worker.Ready):
         return Runner(system, process, connection, ready)
     process.join()
@@ -136,13 +144,13 @@ def compare_losses(workload: str, runners: list[Runner]) -> None:
 
 
 def measure(
-    workload: str, systems: list[str], rounds: int, *, busy: bool
+    workload: str, systems: list[str], rounds: int, logs: Path, *, busy: bool
 ) -> list[Runner]:
     runners = []
     for system in systems:
         if not is_worth_it(system, workload):
             continue
-        runner = start(system, workload)
+        runner = start(system, workload, logs)
         if isinstance(runner, str):
             print(f"{workload}: {system}: {runner}", file=sys.stderr)
         else:
@@ -206,9 +214,14 @@ def main() -> None:
     arguments = parser.parse_args()
     results = {}
     for workload in arguments.workloads:
-        runners = measure(
-            workload, arguments.systems, arguments.rounds, busy=arguments.busy
-        )
+        with tempfile.TemporaryDirectory() as logs:
+            runners = measure(
+                workload,
+                arguments.systems,
+                arguments.rounds,
+                Path(logs),
+                busy=arguments.busy,
+            )
         print_table(workload, runners)
         if arguments.busy:
             print_busy_table(workload, runners)

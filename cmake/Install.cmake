@@ -43,6 +43,10 @@ if(onednn_file)
   install(FILES "${onednn_doc}/LICENSE" "${onednn_doc}/THIRD-PARTY-PROGRAMS"
     DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/onednn" OPTIONAL)
 endif()
+if(TRAINGRAPH_ONEDNN_ON_TEAM)
+  install(FILES cmake/onednn_changes.txt
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/onednn" RENAME CHANGES)
+endif()
 if(json_license)
   install(FILES ${json_license}
     DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/nlohmann-json")

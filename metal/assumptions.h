@@ -65,4 +65,9 @@ inline constexpr bool kImagePoolingPicksFirstOfTies = true;
 /// on MPSGraph.
 inline constexpr bool kImageSoftmaxLossIsExact = true;
 
+/// The gradient filter of MPSNN's ForwardLossNode multiplies the derivative of
+/// the losses by the gradient that it is given. Without this, ForwardLossNodes
+/// that are differentiated run on MPSGraph.
+inline constexpr bool kImageLossGradientIsChained = true;
+
 }  // namespace traingraph::metal

@@ -182,6 +182,7 @@ void CommandStream::wait_for_flights(std::uint64_t next) {
 void CommandStream::encode(Submission& submission) {
   // What it depends on must have succeeded before it may change anything.
   if (submission.is_waiting()) wait_for_flights(num_flights_);
+  submission.begin();
   const std::exception_ptr blocked = submission.blocked();
   std::uint64_t number = 0;
   {

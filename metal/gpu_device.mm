@@ -3,6 +3,7 @@
 
 #import "metal/guard.h"
 #include "metal/kernels/dropout.h"
+#include "metal/kernels/statistics.h"
 
 namespace traingraph::metal {
 namespace {
@@ -35,8 +36,9 @@ ObjcPtr<id<MTLDevice>> find_device() {
 /// Empty on success.
 std::string make_kernels(GpuDevice& device) {
   NSError* error = nil;
+  const std::string source = std::string(kDropoutSource) + kStatisticsSource;
   const auto library = adopt<id<MTLLibrary>>([device.metal.get()
-      newLibraryWithSource:to_ns(kDropoutSource)
+      newLibraryWithSource:to_ns(source)
                    options:nil
                      error:&error]);
   if (!library.get()) return describe(error);

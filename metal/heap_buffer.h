@@ -5,10 +5,10 @@
 // as a whole: kernels of one queue see each other's writes.
 #pragma once
 
-#include <map>
 #include <mutex>
 
 #include "metal/gpu_device.h"
+#include "metal/write_versions.h"
 #include "runtime/device/device_context.h"
 
 namespace traingraph::metal {
@@ -54,13 +54,8 @@ class HeapBuffer final : public DeviceBuffer, public StagingBuffer {
   std::byte* host_ = nullptr;
   bool is_contiguous_ = true;
 
-  struct Write {
-    std::size_t bytes;
-    std::uint64_t version;
-  };
-  mutable std::mutex mutex_;             // hosts write on any thread
-  std::map<std::size_t, Write> writes_;  // by offset
-  std::uint64_t num_writes_ = 0;
+  mutable std::mutex mutex_;  // hosts write on any thread
+  WriteVersions writes_;
 };
 
 inline HeapBuffer& heap_of(const Location& location) {

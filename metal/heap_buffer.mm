@@ -33,19 +33,12 @@ ObjcPtr<id<MTLBuffer>> HeapBuffer::part(std::size_t offset,
 
 void HeapBuffer::note_write(std::size_t offset, std::size_t bytes) {
   std::scoped_lock lock(mutex_);
-  Write& write = writes_[offset];
-  write.bytes = std::max(write.bytes, bytes);
-  write.version = ++num_writes_;
+  writes_.note_write(offset, bytes);
 }
 
 std::uint64_t HeapBuffer::version(std::size_t offset, std::size_t bytes) const {
   std::scoped_lock lock(mutex_);
-  std::uint64_t newest = 0;
-  for (const auto& [at, write] : writes_) {
-    const bool overlaps = at < offset + bytes && offset < at + write.bytes;
-    if (overlaps) newest = std::max(newest, write.version);
-  }
-  return newest;
+  return writes_.version(offset, bytes);
 }
 
 bool HeapBuffer::fill(const std::string& label) {

@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: MIT
-// KernelCode: one launch of a compute kernel of our own (metal/kernels).
+// Launches of compute kernels of our own (metal/kernels): KernelCode is one
+// that is a part of a unit.
 #pragma once
 
+#include <span>
+
+#include "metal/kernels/kernels.h"
 #import "metal/unit_code.h"
 
 namespace traingraph::metal {
+
+/// Any of the buffers may be of a heap.
+void encode_kernel(const GpuDevice& device, const KernelLaunch& launch,
+                   std::span<const ObjcPtr<id<MTLBuffer>>> buffers,
+                   MPSCommandBuffer* to);
 
 class KernelCode final : public EngineCode {
  public:
@@ -15,16 +24,18 @@ class KernelCode final : public EngineCode {
   };
 
   KernelCode(const GpuDevice& device, KernelLaunch launch,
-             std::vector<Buffer> buffers);
+             std::vector<Buffer> buffers)
+      : device_(device),
+        launch_(std::move(launch)),
+        buffers_(std::move(buffers)) {}
   std::unique_ptr<BoundCode> bind(const UnitMemory& memory) const override;
 
  private:
   class Bound;
 
-  ObjcPtr<id<MTLComputePipelineState>> pipeline_;
+  const GpuDevice& device_;
   KernelLaunch launch_;
   std::vector<Buffer> buffers_;
-  std::size_t threads_per_group_;
 };
 
 }  // namespace traingraph::metal

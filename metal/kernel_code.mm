@@ -5,6 +5,29 @@
 
 namespace traingraph::metal {
 
+void encode_kernel(const GpuDevice& device, const KernelLaunch& launch,
+                   std::span<const ObjcPtr<id<MTLBuffer>>> buffers,
+                   MPSCommandBuffer* to) {
+  id<MTLComputePipelineState> pipeline =
+      device.kernels[static_cast<int>(launch.kernel)].get();
+  const auto threads =
+      std::min<std::size_t>(device.limits.max_threads_per_group,
+                            [pipeline maxTotalThreadsPerThreadgroup]);
+  id<MTLComputeCommandEncoder> compute = [to computeCommandEncoder];
+  [compute setComputePipelineState:pipeline];
+  NSUInteger index = 0;
+  for (const auto& bound : buffers) {
+    [compute setBuffer:bound.get() offset:0 atIndex:index++];
+  }
+  [compute setBytes:launch.params.data()
+             length:launch.params.size()
+            atIndex:index];
+  const std::size_t groups = (launch.num_threads + threads - 1) / threads;
+  [compute dispatchThreadgroups:MTLSizeMake(groups, 1, 1)
+          threadsPerThreadgroup:MTLSizeMake(threads, 1, 1)];
+  [compute endEncoding];
+}
+
 class KernelCode::Bound final : public BoundCode {
  public:
   explicit Bound(const KernelCode& code) : code_(code) {}
@@ -19,38 +42,13 @@ class KernelCode::Bound final : public BoundCode {
   }
 
   void encode(MPSCommandBuffer* buffer) override {
-    const KernelLaunch& launch = code_.launch_;
-    const std::size_t threads = code_.threads_per_group_;
-    id<MTLComputeCommandEncoder> compute = [buffer computeCommandEncoder];
-    [compute setComputePipelineState:code_.pipeline_.get()];
-    NSUInteger index = 0;
-    for (const auto& bound : buffers_) {
-      [compute setBuffer:bound.get() offset:0 atIndex:index++];
-    }
-    [compute setBytes:launch.params.data()
-               length:launch.params.size()
-              atIndex:index];
-    [compute
-         dispatchThreadgroups:MTLSizeMake(
-                                  (launch.num_threads + threads - 1) / threads,
-                                  1, 1)
-        threadsPerThreadgroup:MTLSizeMake(threads, 1, 1)];
-    [compute endEncoding];
+    encode_kernel(code_.device_, code_.launch_, buffers_, buffer);
   }
 
  private:
   const KernelCode& code_;
   std::vector<ObjcPtr<id<MTLBuffer>>> buffers_;
 };
-
-KernelCode::KernelCode(const GpuDevice& device, KernelLaunch launch,
-                       std::vector<Buffer> buffers)
-    : pipeline_(device.kernels[static_cast<int>(launch.kernel)]),
-      launch_(std::move(launch)),
-      buffers_(std::move(buffers)),
-      threads_per_group_(std::min<std::size_t>(
-          device.limits.max_threads_per_group,
-          [pipeline_.get() maxTotalThreadsPerThreadgroup])) {}
 
 std::unique_ptr<BoundCode> KernelCode::bind(const UnitMemory& memory) const {
   auto bound = std::make_unique<Bound>(*this);

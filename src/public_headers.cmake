@@ -3,6 +3,9 @@
 set(header_dir "${PROJECT_SOURCE_DIR}/include/traingraph")
 target_sources(traingraph PUBLIC
   FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/include" FILES
+    "${header_dir}/artefact.h"
+    "${header_dir}/c.h"
+    "${header_dir}/c_types.h"
     "${header_dir}/checkpoint.h"
     "${header_dir}/device.h"
     "${header_dir}/enum_table.h"
@@ -12,7 +15,9 @@ target_sources(traingraph PUBLIC
     "${header_dir}/execution.h"
     "${header_dir}/export.h"
     "${header_dir}/graph.h"
+    "${header_dir}/graph_listing.h"
     "${header_dir}/insight.h"
+    "${header_dir}/insight_text.h"
     "${header_dir}/interrupt.h"
     "${header_dir}/layer.h"
     "${header_dir}/layers.h"
@@ -25,6 +30,7 @@ target_sources(traingraph PUBLIC
     "${header_dir}/layers/fully_connected.h"
     "${header_dir}/layers/gather.h"
     "${header_dir}/layers/layout.h"
+    "${header_dir}/layers/lora.h"
     "${header_dir}/layers/lstm.h"
     "${header_dir}/layers/matmul.h"
     "${header_dir}/layers/normalization.h"
@@ -58,6 +64,8 @@ target_sources(traingraph PUBLIC
     "${header_dir}/ops.inc"
     "${header_dir}/optimizers.h"
     "${header_dir}/phase.h"
+    "${header_dir}/python.h"
+    "${header_dir}/python_casters.h"
     "${header_dir}/rnn.h"
     "${header_dir}/schedule.h"
     "${header_dir}/tensor.h"

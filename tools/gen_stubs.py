@@ -80,6 +80,13 @@ REPAIRS: list[tuple[str, str | Callable[[re.Match[str]], str]]] = [
         "__hash__: typing.ClassVar[None]  # type: ignore[assignment]",
     ),
     (r"__dlpack__\(self, \*\*kwargs\)", "__dlpack__(self, **kwargs: Any)"),
+    # By its methods; type checkers go by the base.
+    (
+        r"^class Execution:",
+        "class Execution(collections.abc.Coroutine[Any, Any, ExecutionResult]):",
+    ),
+    (r"def throw\(self, \*args\)", "def throw(self, *args: Any)"),
+    (r"def send\(self, value: \w+\)", "def send(self, value: Any, /)"),
     (r"^OP_NAMES: tuple\b.*$", "OP_NAMES: tuple[str, ...]"),
     (r"^__version__: str\b.*$", "__version__: str"),
     # Cases come before methods, and methods are enum's own.

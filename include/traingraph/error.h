@@ -56,6 +56,8 @@ TRAINGRAPH_ERROR(StateError);
 TRAINGRAPH_ERROR(OutOfMemoryError);
 /// The device failed while running, or is not available.
 TRAINGRAPH_ERROR(DeviceError);
+/// The execution was cancelled before it began; see Execution::cancel().
+TRAINGRAPH_ERROR(CancelledError);
 
 #undef TRAINGRAPH_ERROR
 // clang-format on

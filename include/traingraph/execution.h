@@ -25,6 +25,9 @@ struct OutputView {
   TensorDescriptor descriptor;  // of the batch that ran
   std::span<const std::byte> data;
   std::shared_ptr<const void> owner;
+
+  /// The same as numbers. Throws DTypeError when they are not float32.
+  TRAINGRAPH_API std::span<const float> floats() const;
 };
 
 /// Device time of one layer in one execution (per-layer profiling).
@@ -74,6 +77,11 @@ class TRAINGRAPH_API Execution {
   /// False when the time ran out first. Rethrows the error when it did not.
   bool wait_for(std::chrono::duration<double> timeout) const;
   bool done() const;
+  /// Drops the work, and what depends on it, if it has not begun: it ends with
+  /// CancelledError, and neither parameters nor counters of steps change. What
+  /// has begun finishes. True when it was dropped, by this call or before.
+  bool cancel() const;
+  bool cancelled() const;
   /// Null while running and after success; never throws, never blocks.
   std::exception_ptr exception() const;
   /// wait(), then the result.

@@ -35,8 +35,11 @@ struct LayerCost {
   /// What units read and write, each storage once per unit, in the layouts
   /// they are in. A fused unit's are divided by what its ops would move alone.
   double bytes = 0;
-  /// Measured; 0 in a report. A fused unit's are divided by estimated cost.
+  /// Measured, the median of several runs; 0 in a report. A fused unit's are
+  /// divided by estimated cost.
   double seconds = 0;
+  /// Between the first and third quartile of several runs; 0 of one.
+  double spread = 0;
   /// What the units would take at the device's peaks: for each the longer of
   /// flops and bytes. kUnknown in a report, or without peaks.
   double limit_seconds = kUnknown;
@@ -102,11 +105,13 @@ struct Report {
   std::size_t arena_bytes = 0;
 };
 
-/// One measured run. Its units ran back to back, so starts are sums: what the
-/// device does between units is left out.
+/// Measured runs; where there are several, each cost is their median, so that
+/// rows need not add up to the total. Units of a run go back to back, so starts
+/// are sums: what the device does between units is left out.
 struct Profile {
   std::string device;
   std::int64_t batch_size = 0;
+  int runs = 1;
   DevicePeaks peaks;
   std::vector<LayerRow> rows;
   LayerRow total;

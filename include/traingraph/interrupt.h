@@ -6,7 +6,9 @@
 
 namespace traingraph {
 
-/// May throw, which ends the wait with that exception; work goes on.
+/// May throw, which ends the wait with that exception. What has begun goes on;
+/// what the graph that was waited for has enqueued else is dropped, as by
+/// Execution::cancel().
 using InterruptCheck = void (*)();
 
 /// `check` is called several times per second by every thread that waits for a
@@ -14,5 +16,17 @@ using InterruptCheck = void (*)();
 /// notices when the step is over. Null, which is the default: waits end with
 /// the work only.
 TRAINGRAPH_API void set_interrupt_check(InterruptCheck check) noexcept;
+
+/// While one lives, what its thread enqueues can be dropped all at once: by a
+/// host language that ends, say, which has no use for it any more.
+class TRAINGRAPH_API Droppable {
+ public:
+  Droppable() noexcept;
+  ~Droppable();
+  Droppable(const Droppable&) = delete;
+  Droppable& operator=(const Droppable&) = delete;
+  /// Of all threads, and as far as it has not begun.
+  static void drop_waiting() noexcept;
+};
 
 }  // namespace traingraph

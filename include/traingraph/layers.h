@@ -21,6 +21,7 @@
 #include "traingraph/layers/fully_connected.h"       // IWYU pragma: export
 #include "traingraph/layers/gather.h"                // IWYU pragma: export
 #include "traingraph/layers/layout.h"                // IWYU pragma: export
+#include "traingraph/layers/lora.h"                  // IWYU pragma: export
 #include "traingraph/layers/lstm.h"                  // IWYU pragma: export
 #include "traingraph/layers/matmul.h"                // IWYU pragma: export
 #include "traingraph/layers/normalization.h"         // IWYU pragma: export

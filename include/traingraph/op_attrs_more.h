@@ -103,19 +103,20 @@ struct PadAttrs {
 };
 
 /// What every update does to the raw gradient first: clip by value (when the
-/// run-time switch is on), rescale, regularise.
+/// run-time switch is on), rescale, regularise. Rates count lr_scale times.
 #define TRAINGRAPH_UPDATE_MEMBERS                                    \
   float gradient_rescale = 1;                                        \
   bool clips_by_value = false;                                       \
   float gradient_clip_min = -1, gradient_clip_max = 1;               \
   RegularizationType regularization_type = RegularizationType::None; \
-  float regularization_scale = 0;
+  float regularization_scale = 0;                                    \
+  float lr_scale = 1;
 #define TRAINGRAPH_UPDATE_FIELDS                                        \
   TRAINGRAPH_FIELD(gradient_rescale), TRAINGRAPH_FIELD(clips_by_value), \
       TRAINGRAPH_FIELD(gradient_clip_min),                              \
       TRAINGRAPH_FIELD(gradient_clip_max),                              \
       TRAINGRAPH_FIELD(regularization_type),                            \
-      TRAINGRAPH_FIELD(regularization_scale)
+      TRAINGRAPH_FIELD(regularization_scale), TRAINGRAPH_FIELD(lr_scale)
 
 struct SgdUpdateAttrs {
   TRAINGRAPH_UPDATE_MEMBERS

@@ -41,9 +41,7 @@ class TRAINGRAPH_API Optimizer {
   OptimizerDescriptor descriptor() const { return descriptor_; }
 
   /// All take effect at the next update that is enqueued.
-  float learning_rate() const {
-    return is_scheduled_ ? scheduled_rate() : learning_rate_.load();
-  }
+  float learning_rate() const { return learning_rate_at(time_step_); }
   /// Throws StateError while there is a schedule.
   void set_learning_rate(float rate);
   /// The rate of the update with time step t is schedule.rate(t - 1); none:
@@ -64,7 +62,15 @@ class TRAINGRAPH_API Optimizer {
   virtual OpKind op() const = 0;
   virtual Attributes attributes() const = 0;
   /// The rate corrected for the current time step (Adam), else learning_rate.
-  virtual float corrected_rate() const { return learning_rate_; }
+  float corrected_rate() const {
+    return corrected(learning_rate(), time_step());
+  }
+  /// The same for any update: what the rate of one with this time step is, and
+  /// what a rate then becomes.
+  float learning_rate_at(std::uint64_t time_step) const;
+  virtual float corrected(float rate, std::uint64_t /*time_step*/) const {
+    return rate;
+  }
   /// A copy that shares nothing.
   virtual std::unique_ptr<Optimizer> clone() const = 0;
 
@@ -73,12 +79,16 @@ class TRAINGRAPH_API Optimizer {
   Optimizer(const Optimizer& other);
 
  private:
-  float scheduled_rate() const;
+  friend class TimeSteps;  // src/runtime/execution/time_steps.h
+
+  float scheduled_rate(std::uint64_t time_step) const;
 
   OptimizerDescriptor descriptor_;
   std::atomic<float> learning_rate_;
   std::atomic<bool> clips_;
   std::atomic<std::uint64_t> time_step_;
+  std::atomic<std::uint64_t> num_set_ = 0;      // how often it was set
+  std::atomic<std::uint64_t> num_dropped_ = 0;  // updates since
   std::atomic<bool> is_scheduled_ = false;
   mutable std::mutex mutex_;  // of schedule_
   std::optional<Schedule> schedule_;
@@ -128,7 +138,7 @@ class TRAINGRAPH_API Adam : public Optimizer {
   std::vector<std::string_view> slots() const override;
   OpKind op() const override { return OpKind::AdamUpdate; }
   Attributes attributes() const override;
-  float corrected_rate() const override;
+  float corrected(float rate, std::uint64_t time_step) const override;
   std::unique_ptr<Optimizer> clone() const override;
 
  protected:

@@ -2,6 +2,7 @@
 // The whole public API.
 #pragma once
 
+#include "traingraph/artefact.h"
 #include "traingraph/checkpoint.h"
 #include "traingraph/device.h"
 #include "traingraph/enums.h"
@@ -9,6 +10,7 @@
 #include "traingraph/execution.h"
 #include "traingraph/graph.h"
 #include "traingraph/insight.h"
+#include "traingraph/insight_text.h"
 #include "traingraph/layers.h"
 #include "traingraph/losses.h"
 #include "traingraph/memory.h"

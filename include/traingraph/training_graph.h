@@ -21,9 +21,11 @@
 #include <string_view>
 #include <vector>
 
+#include "traingraph/artefact.h"
 #include "traingraph/checkpoint.h"
 #include "traingraph/execution.h"
 #include "traingraph/graph.h"
+#include "traingraph/graph_listing.h"
 #include "traingraph/insight.h"
 #include "traingraph/losses.h"
 #include "traingraph/memory.h"
@@ -71,6 +73,10 @@ struct CompileOptions {
   bool link_graphs = false;
   /// Also the gradients of inputs that only have input tensors as sources.
   bool compute_all_gradients = false;
+  /// Training graphs: execute_gradient() can add gradients up, and has memory
+  /// for that, as many floats as the trained parameters have. So have graphs
+  /// that are linked, without it.
+  bool accumulates_gradients = false;
   /// Off: every buffer of an arena gets its own bytes.
   bool reuses_memory = true;
   /// Fills freed ranges with NaN after each unit (slow; finds planner bugs).
@@ -96,6 +102,20 @@ struct GradientView {
 
 using CompletionHandler = std::function<void(const Execution&)>;
 
+/// What execute_gradient() does with the gradients that wait for the update;
+/// the first pass after an update, or after execute(), always replaces.
+enum class GradientAccumulation : std::uint8_t {
+  /// Replaces them.
+  None,
+  /// As the losses' reduction says, so that the update is that of one batch of
+  /// all samples. InvalidArgument where that is not one of the next two.
+  ByLoss,
+  /// Adds the new ones.
+  Sum,
+  /// Has their mean, each pass counting by its samples.
+  Mean
+};
+
 struct ExecuteOptions {
   /// Samples in this run, 1 to the compiled batch; 0: the compiled batch.
   std::int64_t batch_size = 0;
@@ -109,6 +129,9 @@ struct ExecuteOptions {
   /// labels count when the call is given no data at all.
   bool forward_for_inference = false;
   bool per_layer_profiling = false;
+  /// execute_gradient(), with CompileOptions::accumulates_gradients. A pass
+  /// that fails fails all that add to it, and the update: begin anew.
+  GradientAccumulation accumulate = GradientAccumulation::None;
   CompletionHandler completion_handler = {};
   /// Host buffers that receive declared outputs; alive until completion.
   DataList outputs_data = {};
@@ -123,6 +146,12 @@ class TRAINGRAPH_API CompiledGraph : public Graph {
                   const TensorMap& loss_label_weights = {});
   /// Declares what each execution returns.
   void add_outputs(const TensorMap& outputs);
+
+  /// What was declared.
+  TensorMap inputs() const;
+  TensorMap loss_labels() const;
+  TensorMap loss_label_weights() const;
+  TensorMap outputs() const;
 
   /// Plans memory and creates everything the device needs; allocates nothing.
   /// `constants`: input tensors whose host data never changes. Throws
@@ -171,15 +200,26 @@ class TRAINGRAPH_API CompiledGraph : public Graph {
 
   /// Writes one safetensors file, whole or not at all: whatever happens, `path`
   /// is the old file or the new one. Keys of `metadata` are the user's;
-  /// "traingraph" is taken. Throws StateError before compile, InvalidArgument
-  /// for names that are no names in a file, FileError.
-  void save(const std::filesystem::path& path,
-            const Metadata& metadata = {}) const;
+  /// "traingraph" is taken. `trained_only`: without parameters that no
+  /// optimizer trains, for a file to restore with strict = false over those of
+  /// another one. Throws StateError before compile, InvalidArgument for names
+  /// that are no names in a file and for trained_only of an inference graph,
+  /// FileError.
+  void save(const std::filesystem::path& path, const Metadata& metadata = {},
+            bool trained_only = false) const;
   /// Continues from a file bit for bit; inference graphs take parameters and
   /// statistics alone. Nothing changes unless the whole file is sound and, when
   /// `strict`, fits: InvalidArgument, ShapeError or DTypeError say what does
   /// not. Else what fits is taken. Throws StateError before compile, FileError.
   RestoreReport restore(const std::filesystem::path& path, bool strict = true);
+
+  /// Writes one file with the graph, what it was compiled with and, if asked
+  /// for, its state: load() needs nothing else. Else as save().
+  void export_graph(const std::filesystem::path& path,
+                    const ExportOptions& options = {}) const;
+  /// A tensor by its name ("fc.weights"), as state_tensors() and errors have
+  /// it. Throws InvalidArgument, listing names that are near, StateError.
+  Tensor tensor(std::string_view name) const;
 
   /// Names and descriptors of the state, in the order of a file; optimizer's
   /// buffers on request. Throws StateError before compile.
@@ -191,15 +231,20 @@ class TRAINGRAPH_API CompiledGraph : public Graph {
   /// restore(); buffers of the optimizer may be left out, all together.
   RestoreReport load_state(DataList from, bool strict = true);
 
+  /// The forward ops in inference form, as data; see graph_listing.h. Throws
+  /// StateError before compile.
+  GraphListing listing() const;
   /// Plans as text: units in order with offsets and lifetimes.
   std::string plan_description() const;
   /// What execute() will do, by layer and by unit, and what lies where in its
   /// arena; see insight.h. Runs nothing. Throws StateError before compile.
   Report report() const;
-  /// The last run that had per_layer_profiling: one execution, or a forward
-  /// with the gradient pass and the update that followed it. Waits for it and
-  /// rethrows its error. Throws StateError when there was none since compile.
-  Profile profile() const;
+  /// The last runs that had per_layer_profiling and the batch size of the very
+  /// last, as many as there are of up to 64: each one execution, or a forward
+  /// with the gradient pass and the update that followed it. Waits for the last
+  /// and rethrows its error. Throws StateError when there was none since
+  /// compile.
+  Profile profile(int runs = 1) const;
 
   std::optional<Device> device() const override;
   std::string summarized_dot_description() const override;
@@ -212,11 +257,28 @@ class TRAINGRAPH_API CompiledGraph : public Graph {
 class TRAINGRAPH_API InferenceGraph : public CompiledGraph {
  public:
   explicit InferenceGraph(const std::vector<Graph>& graph_objects);
+  /// From what export_graph() of an inference graph or of a training graph
+  /// wrote, compiled for `device`. Throws FileError, UnsupportedError.
+  static InferenceGraph load(const std::filesystem::path& path,
+                             const Device& device = Device(),
+                             const LoadOptions& options = {});
   void link(const std::vector<InferenceGraph>& graphs);
   Execution execute(DataList inputs_data, const ExecuteOptions& options = {});
   Execution execute(DataList inputs_data, DataList loss_labels_data,
                     DataList loss_label_weights_data,
                     const ExecuteOptions& options = {});
+};
+
+/// What the optimizer does differently for some parameters; see
+/// set_parameter_groups().
+struct ParameterGroup {
+  std::vector<Tensor> parameters;
+  /// Times the optimizer's rate, and AdamW's decay with it; 0 or more.
+  float lr_scale = 1;
+  /// Replaces the optimizer's regularization_scale: of L1 and L2, or AdamW's
+  /// decay; 0 or more. InvalidArgument by compile() when the optimizer has
+  /// none.
+  std::optional<float> weight_decay = std::nullopt;
 };
 
 class TRAINGRAPH_API TrainingGraph : public CompiledGraph {
@@ -226,11 +288,20 @@ class TRAINGRAPH_API TrainingGraph : public CompiledGraph {
   explicit TrainingGraph(const std::vector<Graph>& graph_objects,
                          std::shared_ptr<const losses::Loss> loss = nullptr,
                          OptimizerPtr optimizer = nullptr);
+  /// From what export_graph() of a training graph wrote, compiled for `device`;
+  /// goes on bit for bit. Throws FileError, UnsupportedError.
+  static TrainingGraph load(const std::filesystem::path& path,
+                            const Device& device = Device(),
+                            const LoadOptions& options = {});
 
   OptimizerPtr optimizer() const;
   void stop_gradient(const std::vector<Tensor>& tensors);
   /// Input tensors that the optimizer trains as well.
   void set_training_tensor_parameters(std::vector<TensorParameter> parameters);
+  /// Replaces the groups; of several with one parameter the last one counts.
+  /// Whichever optimizer is compiled has them. Throws InvalidArgument,
+  /// StateError after compile.
+  void set_parameter_groups(std::vector<ParameterGroup> groups);
   /// The gradient of `parameter` is `gradient`, a result of this shape of a
   /// node of the graph, and not what autodiff finds. Throws InvalidArgument,
   /// ShapeError; StateError after compile.

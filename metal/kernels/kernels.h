@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The kernels of our own. Adding one: a case, its name, its source in
-// metal/kernels, and the nodes that use it (metal/partition.h, engine_of).
+// metal/kernels, and who uses it: nodes (metal/partition.h, engine_of), or
+// data sources of MPSNN's filters (metal/mpsnn/bound_parameters.h).
 #pragma once
 
 #include <cstddef>
@@ -9,11 +10,14 @@
 namespace traingraph::metal {
 
 enum class Kernel {
-  DropoutMask,  // buffers: random state, mask
-  Dropout,      // buffers: random state, source, result
+  DropoutMask,     // buffers: random state, mask
+  Dropout,         // buffers: random state, source, result
+  MoveStatistics,  // buffers: before, those of a batch, after
+  SumRows,         // buffers: rows, sums of columns
 };
-inline constexpr const char* kKernelNames[] = {"dropout_mask", "dropout"};
-inline constexpr int kNumKernels = 2;
+inline constexpr const char* kKernelNames[] = {"dropout_mask", "dropout",
+                                               "move_statistics", "sum_rows"};
+inline constexpr int kNumKernels = 4;
 
 /// One launch. The kernel finds `params` behind its buffers.
 struct KernelLaunch {

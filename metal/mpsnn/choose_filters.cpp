@@ -126,7 +126,12 @@ std::string FilterChoice::reason_of_sources(int filter, const Borders& borders,
   for (std::size_t i = 0; i < it.sources.size(); ++i) {
     const ValueId source = it.sources[i];
     const NodeId producer = producer_[source];
-    if (producer < 0 || borders.unit_of(producer) != unit) continue;
+    if (producer < 0) continue;
+    if (borders.unit_of(producer) != unit) {
+      // Of a loss whose gradient runs there as well.
+      if (!std::holds_alternative<InitialGradientFilter>(it.attrs)) continue;
+      return "its source is computed by another unit";
+    }
     if (!is_image(source)) {
       return "its source is an image that MPSNN does not hold";
     }

@@ -178,7 +178,7 @@ class FamilyCheck {
   std::string reason_of_variables() const {
     for (const auto& [role, variable] : forward_.parameters) {
       if (program_.value(variable).role != Role::Variable) {
-        return "its " + role + " are no variable";
+        return "its " + role + " is no variable";
       }
       if (!is_written(variable)) continue;
       const auto num_nodes = static_cast<NodeId>(program_.nodes().size());
@@ -186,7 +186,7 @@ class FamilyCheck {
         const auto& inputs = program_.node(id).inputs;
         const bool reads = std::ranges::find(inputs, variable) != inputs.end();
         if (reads && !is_own(id)) {
-          return "its " + role + " are trained and read by \"" +
+          return "runs change its " + role + ", which is read by \"" +
                  program_.node(id).name + "\" too";
         }
       }
@@ -254,11 +254,19 @@ std::vector<FilterFamily> find_families(const Program& program) {
 
 std::string reason_not_mpsnn(const Program& program, const FilterFamily& family,
                              const GpuLimits& limits) {
-  std::string reason =
-      reason_without_class({.program = program,
-                            .filter = program.filters->filters[family.forward],
-                            .limits = limits,
-                            .has_gradient = !family.gradients.empty()});
+  const auto& filters = program.filters->filters;
+  const bool is_loss =
+      std::holds_alternative<LossFilter>(filters[family.forward].attrs);
+  const auto is_of_labels = [&](int gradient) {
+    return std::get<GradientFilter>(filters[gradient].attrs).source == 1;
+  };
+  std::string reason = reason_without_class(
+      {.program = program,
+       .filter = filters[family.forward],
+       .limits = limits,
+       .has_gradient = !family.gradients.empty(),
+       .has_label_gradient =
+           is_loss && std::ranges::any_of(family.gradients, is_of_labels)});
   if (!reason.empty()) return reason;
   return FamilyCheck(program, family).reason();
 }

@@ -96,7 +96,7 @@ void FilterNodes::make(int index) {
       .parameters = parameters.empty() ? nullptr : parameters_(index),
       .updates = std::ranges::any_of(parameters, [&](const auto& parameter) {
         return plan_.gradient_arg(index, parameter.first) >= 0 ||
-               plan_.updated.contains(parameter.second);
+               plan_.news.contains(parameter.second);
       })};
   MPSNNFilterNode* node =
       is_gradient(filter)
@@ -112,8 +112,8 @@ MPSNNFilterNode* FilterNodes::make_gradient(const GradientFilter& gradient,
                                             MPSNNImageNode* source) {
   MPSNNFilterNode* forward = nodes_.at(gradient.of).get();
   const ImageFilter& of = plan_.filter(gradient.of);
-  if (num_graph_sources(of) == 1 ||
-      std::holds_alternative<LossFilter>(of.attrs)) {
+  const bool is_loss = std::holds_alternative<LossFilter>(of.attrs);
+  if (num_graph_sources(of) == 1 || (is_loss && gradient.source == 0)) {
     MPSNNGradientFilterNode* node = [forward gradientFilterWithSource:source];
     id<MPSNNTrainableNode> trained = (id)forward;
     if ([forward conformsToProtocol:@protocol(MPSNNTrainableNode)] &&

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Losses. A LossNode's labels are states that are handed to the graph.
+// Losses. A LossNode's labels are states that are handed to the graph, those
+// of a ForwardLossNode are images.
 #import "metal/mpsnn/filter_nodes.h"
 #import "metal/mpsnn/image_handle.h"
 
@@ -61,10 +62,13 @@ MPSCNNLossDescriptor* mps_descriptor(const FilterSite& site,
 }  // namespace
 
 MPSNNFilterNode* make_node(const FilterSite& site, const LossFilter& filter) {
-  if (!filter.returns_gradient) refuse_filter(site);
-  MPSCNNLossNode* node =
-      [MPSCNNLossNode nodeWithSource:site.image()
-                      lossDescriptor:mps_descriptor(site, filter.descriptor)];
+  MPSCNNLossDescriptor* descriptor = mps_descriptor(site, filter.descriptor);
+  if (!filter.returns_gradient) {
+    return [MPSNNForwardLossNode nodeWithSources:site.images
+                                  lossDescriptor:descriptor];
+  }
+  MPSCNNLossNode* node = [MPSCNNLossNode nodeWithSource:site.image()
+                                         lossDescriptor:descriptor];
   [[node inputLabels] setHandle:[TGImageHandle handleOfValue:site.filter.loss]];
   return node;
 }

@@ -5,10 +5,14 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #import "metal/apple.h"
 
 namespace traingraph::metal {
+
+/// Gradients of one parameter: of the whole batch, or one for each image.
+using GradientParts = std::vector<id<MTLBuffer>>;
 
 class FilterParameters {
  public:
@@ -24,6 +28,15 @@ class FilterParameters {
       MPSCNNConvolutionDescriptor*) {
     return nil;
   }
+  virtual MPSCNNNormalizationGammaAndBetaState* update_gamma_and_beta(
+      id<MTLCommandBuffer>, const GradientParts& /*gamma*/,
+      const GradientParts& /*beta*/) {
+    return nil;
+  }
+  /// Running statistics, given those of a batch. A filter that computes with
+  /// those of the batch has no use for them.
+  virtual void move_statistics(id<MTLCommandBuffer>, id<MTLBuffer> /*mean*/,
+                               id<MTLBuffer> /*variance*/) {}
 };
 
 }  // namespace traingraph::metal

@@ -30,7 +30,7 @@ class BoundImageGraph final : public BoundCode {
   bool bind(const UnitMemory& memory) {
     for (const int filter : plan_.filters) {
       if (plan_.filter(filter).parameters.empty()) continue;
-      const auto at = parameters_.try_emplace(filter, plan_, filter).first;
+      const auto at = parameters_.try_emplace(filter, code_, filter).first;
       if (!at->second.bind(memory, update_of(filter))) return false;
     }
     for (const auto& source : plan_.sources) {
@@ -63,7 +63,7 @@ class BoundImageGraph final : public BoundCode {
   void encode(MPSCommandBuffer* buffer) override {
     if (!graph_.get() || reads_memory()) load();
     for (auto& [filter, parameters] : parameters_) {
-      parameters.set_buffer(buffer);
+      parameters.begin(buffer);
     }
     for (const auto& [value, tensor] : sources_) {
       copies_.to_images(buffer, tensor.matrix.get(), tensor.images.get());
@@ -75,6 +75,7 @@ class BoundImageGraph final : public BoundCode {
                                     sourceStates:source_states()
                               intermediateImages:others
                                destinationStates:nil];
+    require_updates();
     copy_results(buffer, first, others);
   }
 
@@ -158,6 +159,16 @@ class BoundImageGraph final : public BoundCode {
     [graph.get() setFormat:MPSImageFeatureChannelFormatFloat32];
     first_is_needed_ = are_needed.front();
     graph_ = graph;
+  }
+
+  /// Else variables would get new contents that nobody computed.
+  void require_updates() const {
+    for (const auto& [filter, parameters] : parameters_) {
+      const char* missing = parameters.missing();
+      if (missing == nullptr) continue;
+      fail([NSString stringWithFormat:@"MPSNN handed over no %s of %s", missing,
+                                      plan_.filter(filter).label.c_str()]);
+    }
   }
 
   static ValueId value_of_handle(id<MPSHandle> handle) {

@@ -69,7 +69,7 @@ ImageGraphPlan plan_image_graph(const Program& program, const GpuUnit& unit,
                       .shapes = {},
                       .args = {},
                       .bytes = {},
-                      .updated = {}};
+                      .news = {}};
   const std::vector<ValueId> images = images_of(program, unit);
   for (const ValueId image : images) {
     plan.shapes.emplace(image, program.shape(image));
@@ -86,7 +86,9 @@ ImageGraphPlan plan_image_graph(const Program& program, const GpuUnit& unit,
   for (std::size_t i = 0; i < unit.targets.size(); ++i) {
     add(unit.targets[i], args.targets[i], plan.results);
   }
-  plan.updated.insert(unit.updated.begin(), unit.updated.end());
+  for (std::size_t i = 0; i < unit.updated.size(); ++i) {
+    plan.news.emplace(unit.updated[i], args.news[i]);
+  }
   return plan;
 }
 

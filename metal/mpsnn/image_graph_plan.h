@@ -7,7 +7,6 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "graph/image_filter.h"
@@ -30,8 +29,9 @@ struct ImageGraphPlan {
   /// Of parameters and their gradients: arguments and bytes.
   std::unordered_map<ValueId, int> args;
   std::unordered_map<ValueId, std::size_t> bytes;
-  /// Variables that get new contents.
-  std::unordered_set<ValueId> updated;
+  /// Variables that filters change themselves (running statistics): where
+  /// their new contents go, which the unit copies to the variables at its end.
+  std::unordered_map<ValueId, int> news;
 
   const ImageFilter& filter(int i) const { return all->filters[i]; }
   /// The gradient filters of a filter.

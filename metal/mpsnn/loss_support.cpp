@@ -50,21 +50,43 @@ bool is_known(LossType type) {
   }
 }
 
+/// Of a loss whose gradient is a filter of its own, which is given that of the
+/// loss.
+std::string reason_of_forward(const FilterView& view,
+                              const nodes::LossDescriptor& d) {
+  if (view.has_gradient && !kImageLossGradientIsChained) {
+    return "whether MPSNN's gradient of a separate loss is multiplied by the "
+           "one that it is given is not known";
+  }
+  const bool divides =
+      d.reduction == ReductionType::Mean && d.type != LossType::CosineDistance;
+  if (view.has_gradient && divides) {
+    return "whether MPSNN's gradient of a mean of losses is divided as the "
+           "mean is, is not documented";
+  }
+  if (view.has_label_gradient && !view.limits.trusts_misprinted_filters) {
+    return "the formulas of MPSNN's gradients by labels are not documented";
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string reason_of_loss(const FilterView& view, const LossFilter& loss) {
   const auto& d = loss.descriptor;
   if (!is_known(d.type)) return "MPSNN has no such loss";
-  if (!loss.returns_gradient) {
-    return "what MPSNN's gradient of a separate loss divides by is not "
-           "documented";
-  }
   if (d.reduce_across_batch || d.divides_by_non_zero_weights) {
     return "MPSNN's losses of whole batches and by weights that are not 0 are "
            "images of another form";
   }
   const bool sums = sums_over_channels(d.type);
   const bool is_none = d.reduction == ReductionType::None;
+  if (d.type == LossType::CategoricalCrossEntropy) {
+    if (d.reduction == ReductionType::Mean) {
+      return "MPSNN's mean of this loss divides by channels as well";
+    }
+    if (d.label_smoothing != 0) return "MPSNN does not smooth these labels";
+  }
   if (is_none && sums && d.type != LossType::CosineDistance) {
     return "the size of this loss of MPSNN without a reduction is not "
            "documented";
@@ -75,7 +97,9 @@ std::string reason_of_loss(const FilterView& view, const LossFilter& loss) {
       return "MPSNN's weights have the size of the prediction";
     }
   }
-  return reason_of_formula(view, d.type);
+  std::string reason;
+  if (!loss.returns_gradient) reason = reason_of_forward(view, d);
+  return reason.empty() ? reason_of_formula(view, d.type) : reason;
 }
 
 }  // namespace traingraph::metal

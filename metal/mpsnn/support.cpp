@@ -122,8 +122,12 @@ std::string reason_of(const FilterView& view,
          "edges is not documented";
 }
 
-std::string reason_of(const FilterView&, const NormalizationFilter&) {
-  return "normalizations are operations of MPSGraph";
+/// MPSNN hands over the statistics of a batch when it asks for updates.
+std::string reason_of(const FilterView& view,
+                      const NormalizationFilter& filter) {
+  if (!filter.uses_batch_statistics || view.has_gradient) return {};
+  return "MPSNN's running statistics move where its gradient is computed, and "
+         "nothing needs that";
 }
 std::string reason_of(const FilterView&, const SoftMaxFilter&) { return {}; }
 

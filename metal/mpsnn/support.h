@@ -15,7 +15,8 @@ struct FilterView {
   const Program& program;
   const ImageFilter& filter;
   const GpuLimits& limits;
-  bool has_gradient = false;
+  bool has_gradient = false;  // of any source
+  bool has_label_gradient = false;
 
   const Shape& source(int i = 0) const {
     return program.shape(filter.sources[i]);

@@ -9,13 +9,20 @@ namespace {
 // Entries of the rates tensor.
 enum { kLearningRate, kCorrectedRate, kClips };
 
-/// One entry of the rates tensor, shape (1).
-T rate(GraphBuilder& b, int rates, int entry) {
-  return [b.graph() sliceTensor:b.input(rates)
+/// One entry of a list, shape (1).
+T entry(GraphBuilder& b, int list, int index) {
+  return [b.graph() sliceTensor:b.input(list)
                       dimension:0
-                          start:entry
+                          start:index
                          length:1
                            name:b.name()];
+}
+
+/// A rate for this parameter, shape (1).
+template <class Attrs>
+T rate(GraphBuilder& b, const Attrs& attrs, int rates, int index) {
+  T rate = entry(b, rates, index);
+  return attrs.lr_scale == 1 ? rate : b.mul(rate, attrs.lr_scale);
 }
 
 /// a * x + (1 - a) * y
@@ -44,7 +51,7 @@ T rescaled_gradient(GraphBuilder& b, const Attrs& attrs, int rates) {
   if (attrs.clips_by_value) {
     T clipped =
         b.min(b.max(g, attrs.gradient_clip_min), attrs.gradient_clip_max);
-    g = b.select(b.greater(rate(b, rates, kClips), 0.0), clipped, g);
+    g = b.select(b.greater(entry(b, rates, kClips), 0.0), clipped, g);
   }
   return b.mul(g, attrs.gradient_rescale);
 }
@@ -55,7 +62,7 @@ void lower_sgd_update(GraphBuilder& b) {
   enum { kParameter, kGradient, kMomentum, kRates };
   const auto& attrs = b.attrs<SgdUpdateAttrs>();
   T p = b.input(kParameter);
-  T lr = rate(b, kRates, kLearningRate);
+  T lr = rate(b, attrs, kRates, kLearningRate);
   T g = regularized(b, attrs, rescaled_gradient(b, attrs, kRates), p);
   if (!b.has(kMomentum)) return b.update(kParameter, b.sub(p, b.mul(lr, g)));
 
@@ -88,9 +95,10 @@ void lower_adam_update(GraphBuilder& b) {
     b.update(kMaximum, v);
   }
   T direction = b.div(m, b.add(b.sqrt(v), attrs.epsilon));
-  T step = b.mul(rate(b, kRates, kCorrectedRate), direction);
+  T step = b.mul(rate(b, attrs, kRates, kCorrectedRate), direction);
   if (attrs.decoupled_decay) {
-    T decay = b.mul(rate(b, kRates, kLearningRate), attrs.regularization_scale);
+    T decay = b.mul(rate(b, attrs, kRates, kLearningRate),
+                    attrs.regularization_scale);
     step = b.add(step, b.mul(decay, p));
   }
   b.update(kParameter, b.sub(p, step));
@@ -111,7 +119,7 @@ void lower_rmsprop_update(GraphBuilder& b) {
     variance = b.max(b.sub(variance, b.square(average)), 0.0);
   }
   T direction = b.div(g, b.add(b.sqrt(variance), attrs.epsilon));
-  T step = b.mul(rate(b, kRates, kLearningRate), direction);
+  T step = b.mul(rate(b, attrs, kRates, kLearningRate), direction);
   if (b.has(kMomentum)) {
     T m = b.sub(b.mul(b.input(kMomentum), attrs.momentum_scale), step);
     b.update(kMomentum, m);
@@ -137,18 +145,18 @@ void lower_clip_scale(GraphBuilder& b) {
   // A norm that is NaN is not within, and makes NaN of all that it scales.
   T is_within = b.at_least(b.sub(double{attrs.maximum_norm}, norm), 0.0);
   T clips =
-      b.both(b.greater(rate(b, kRates, kClips), 0.0), b.negate(is_within));
+      b.both(b.greater(entry(b, kRates, kClips), 0.0), b.negate(is_within));
   T scale = b.div(double{attrs.maximum_norm}, norm);
   b.set(b.select(clips, scale, 1.0));
 }
 
 void lower_accumulate_gradient(GraphBuilder& b) {
-  enum { kAccumulator, kGradient, kFactor };
-  T factor = b.input(kFactor);
+  enum { kAccumulator, kGradient, kFactors };
+  T keep = entry(b, kFactors, 0), add = entry(b, kFactors, 1);
   // An accumulator that starts over may hold anything, NaN included.
   T kept =
-      b.select(b.equal(factor, 0.0), 0.0, b.mul(b.input(kAccumulator), factor));
-  b.update(kAccumulator, b.add(kept, b.input(kGradient)));
+      b.select(b.equal(keep, 0.0), 0.0, b.mul(b.input(kAccumulator), keep));
+  b.update(kAccumulator, b.add(kept, b.mul(b.input(kGradient), add)));
 }
 
 }  // namespace traingraph::metal

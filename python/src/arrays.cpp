@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "arrays.h"
 
+#include <pybind11/critical_section.h>
+
 #include "lifetime.h"
 
 namespace traingraph::python {
 namespace {
 
 constexpr const char* kContiguousHint =
-    "Pass numpy.ascontiguousarray(x), that is np.ascontiguousarray: data is "
-    "never copied silently.";
+    "It is written in place: pass numpy.empty(shape, dtype), or an array made "
+    "by np.ascontiguousarray(x).";
 
 [[noreturn]] void fail(const Context& context, std::string what,
                        std::string expected, std::string got,
@@ -71,7 +73,7 @@ TensorDescriptor checked_descriptor(const py::array& array,
   if (!is_native(array.dtype())) {
     fail(context, "array has foreign byte order", "native byte order",
          py::str(array.dtype().attr("str")).cast<std::string>(),
-         "Pass np.ascontiguousarray(x, dtype=x.dtype.newbyteorder(\"=\")).");
+         "It is written in place: pass numpy.empty(shape, dtype).");
   }
   if (!has_flag(array, py::array::c_style)) {
     fail(context, "array is not contiguous", "a C-contiguous array",
@@ -81,31 +83,51 @@ TensorDescriptor checked_descriptor(const py::array& array,
   return descriptor;
 }
 
-/// What `read` makes of `source` by NumPy, which raises errors of its own for
-/// text and ragged lists.
-template <class Read>
-py::array read_by_numpy(Read read, py::handle source, const Context& context,
-                        const std::string& type) {
-  try {
-    return read();
-  } catch (py::error_already_set& error) {
-    if (!error.matches(PyExc_ValueError) && !error.matches(PyExc_TypeError) &&
-        !error.matches(PyExc_OverflowError)) {
-      throw;
-    }
-    fail(context, "NumPy makes no array of this", "numbers of type " + type,
-         type_name(source) + " (" + py::str(error.value()).cast<std::string>() +
-             ")",
-         {});
+/// A function of traingraph/_conversion.py.
+py::object conversion(const char* name) {
+  return py::module_::import("traingraph._conversion").attr(name);
+}
+
+/// Empty unless the library can read the array as it is.
+std::optional<TensorDescriptor> plain_descriptor(const py::array& array) {
+  const py::dtype type = array.dtype();
+  const std::optional<DataType> known = find_data_type(type);
+  if (!known || !has_flag(array, py::array::c_style) || !is_native(type)) {
+    return std::nullopt;
   }
+  TensorDescriptor descriptor;
+  for (py::ssize_t axis = 0; axis < array.ndim(); ++axis) {
+    descriptor.shape.push_back(array.shape(axis));
+  }
+  descriptor.data_type = *known;
+  return descriptor;
+}
+
+/// Valid as long as the string.
+std::string_view to_name(py::handle key, const char* op) {
+  if (!PyUnicode_Check(key.ptr())) {
+    fail({op}, "names are strings", "str", type_name(key),
+         "Use the names that add_inputs and add_outputs were given.");
+  }
+  py::ssize_t size = 0;
+  const char* text = PyUnicode_AsUTF8AndSize(key.ptr(), &size);
+  if (!text) throw py::error_already_set();
+  return {text, static_cast<std::size_t>(size)};
+}
+
+TensorData data_of(const py::array& array, const TensorDescriptor& descriptor) {
+  TensorData data(array.data(), static_cast<std::size_t>(array.nbytes()));
+  data.descriptor = descriptor;
+  return data;
 }
 
 }  // namespace
 
-py::array numbers_of(py::handle source, const Context& context) {
-  return read_by_numpy(
-      [&] { return py::module_::import("numpy").attr("asarray")(source); },
-      source, context, "int64");
+py::dict to_dict(py::handle mapping, const char* op, const char* argument) {
+  if (PyDict_Check(mapping.ptr())) {
+    return py::reinterpret_borrow<py::dict>(mapping);
+  }
+  return conversion("dict_of")(mapping, op, argument);
 }
 
 py::array as_array(py::handle source, const Context& context) {
@@ -120,14 +142,24 @@ py::array as_array(py::handle source, const Context& context) {
     return from_dlpack(source, context);
   }
   fail(context, "this is not an array", "numpy.ndarray or DLPack",
-       type_name(source), "Pass numpy.asarray(x, dtype=numpy.float32).");
+       type_name(source),
+       "It is written in place: pass numpy.empty(shape, dtype).");
+}
+
+py::array as_data(py::handle source, const Context& context) {
+  if (py::isinstance<py::array>(source) || py::hasattr(source, "__dlpack__")) {
+    return as_array(source, context);
+  }
+  return conversion("array_of")(source, context.op, context.node);
+}
+
+py::array readable(py::array array, const Context& context) {
+  if (plain_descriptor(array)) return array;
+  return conversion("converted")(array, py::none(), context.op, context.node);
 }
 
 TensorData read_only_data(const py::array& array, const Context& context) {
-  TensorDescriptor descriptor = checked_descriptor(array, context);
-  TensorData data(array.data(), static_cast<std::size_t>(array.nbytes()));
-  data.descriptor = descriptor;
-  return data;
+  return data_of(array, checked_descriptor(array, context));
 }
 
 TensorData writable_data(const py::array& array, const Context& context) {
@@ -144,31 +176,11 @@ TensorData writable_data(const py::array& array, const Context& context) {
 
 py::array converted(py::handle source, DataType data_type,
                     const Context& context) {
-  const py::module_ numpy = py::module_::import("numpy");
-  const py::object dtype = to_dtype(data_type);
-  const bool is_typed =
-      py::isinstance<py::array>(source) || py::hasattr(source, "__dlpack__");
-  if (!is_typed) {
-    return read_by_numpy(
-        [&] {
-          return numpy.attr("ascontiguousarray")(source, dtype)
-              .attr("reshape")(numpy.attr("shape")(source));
-        },
-        source, context, std::string(to_string(data_type)));
-  }
-  const py::array array = as_array(source, context);
-  const DataType got = to_data_type(array.dtype(), context.op, context.node);
-  if (got != data_type) {
-    throw DTypeError(ErrorInfo{.op = context.op,
-                               .node = context.node,
-                               .what = "data has another type",
-                               .expected = std::string(to_string(data_type)),
-                               .got = std::string(to_string(got)),
-                               .hint = "Convert it, as in x.astype(" +
-                                       std::string(to_string(data_type)) +
-                                       ")."});
-  }
-  return numpy.attr("require")(array, dtype, "C");
+  py::array array = as_data(source, context);
+  const auto plain = plain_descriptor(array);
+  if (plain && plain->data_type == data_type) return array;
+  return conversion("converted")(array, to_dtype(data_type), context.op,
+                                 context.node);
 }
 
 Tensor to_tensor(const std::optional<TensorOrArray>& source, const char* name) {
@@ -199,10 +211,14 @@ std::vector<Tensor> to_tensors(
   return tensors;
 }
 
-ReadList::ReadList(const std::vector<HostArray>& sources,
+ReadList::ReadList(const std::vector<DataLike>& sources,
                    const Context& context) {
-  for (const HostArray& source : sources) {
-    arrays.push_back(as_array(source, context));
+  for (const DataLike& source : sources) {
+    if (py::isinstance<TensorData>(source)) {
+      data.push_back(source.cast<TensorData>());
+      continue;
+    }
+    arrays.push_back(converted(source, DataType::Float32, context));
     data.push_back(read_only_data(arrays.back(), context));
   }
 }
@@ -240,32 +256,75 @@ Array view(std::span<const std::byte> data, const TensorDescriptor& descriptor,
   return py::reinterpret_steal<Array>(array.release());
 }
 
-NamedArrays::NamedArrays(const std::optional<ArrayDict>& arrays, const char* op,
-                         Access access) {
-  if (!arrays) return;
-  alive_.reserve(2 * arrays->size());
-  data_.reserve(arrays->size());
-  for (const auto& [key, value] : *arrays) {
-    if (!PyUnicode_Check(key.ptr())) {
-      fail({op}, "names are strings", "str", type_name(key), {});
-    }
-    // The string outlives the call even if another thread changes the dict.
-    alive_.push_back(py::reinterpret_borrow<py::object>(key));
-    py::ssize_t size = 0;
-    const char* text = PyUnicode_AsUTF8AndSize(key.ptr(), &size);
-    if (!text) throw py::error_already_set();
-    const std::string_view name(text, static_cast<std::size_t>(size));
-    if (py::isinstance<TensorData>(value)) {
+NamedArrays::NamedArrays(py::handle arrays, const char* op,
+                         const char* argument, Access access)
+    : op_(op) {
+  if (!arrays || arrays.is_none()) return;
+  const py::dict dict = to_dict(arrays, op, argument);
+  // All names and values before any is read, for what is read may run code of
+  // the user that changes the dict. The arrays live as long as this object.
+  {
+    const py::scoped_critical_section lock(dict);
+    alive_.reserve(2 * dict.size());
+    for (const auto& [key, value] : dict) {
+      alive_.push_back(py::reinterpret_borrow<py::object>(key));
       alive_.push_back(py::reinterpret_borrow<py::object>(value));
-      data_.push_back({name, value.cast<TensorData>()});
+    }
+  }
+  data_.reserve(alive_.size() / 2);
+  for (std::size_t i = 0; i < alive_.size(); i += 2) {
+    const std::string_view name = to_name(alive_[i], op);
+    data_.push_back({name, to_data(alive_[i + 1], name, access)});
+  }
+}
+
+TensorData NamedArrays::to_data(py::object& value, std::string_view name,
+                                Access access) {
+  if (py::isinstance<TensorData>(value)) return value.cast<TensorData>();
+  const Context context{op_, std::string(name)};
+  if (access == Access::Write) {
+    const py::array array = as_array(value, context);
+    value = array;
+    return writable_data(array, context);
+  }
+  py::array array = as_data(value, context);
+  value = array;
+  if (const auto plain = plain_descriptor(array)) return data_of(array, *plain);
+  converted_.push_back(readable(array, context));
+  return read_only_data(converted_.back(), context);
+}
+
+void NamedArrays::convert(std::size_t item, DataType type) {
+  // From what was given, which may have been converted to another type.
+  const Context context{op_, std::string(data_[item].name)};
+  converted_.push_back(converted(alive_[2 * item + 1], type, context));
+  data_[item].data = read_only_data(converted_.back(), context);
+}
+
+bool NamedArrays::convert_for(const ErrorInfo& error) {
+  for (std::size_t i = 0; i < data_.size(); ++i) {
+    const auto& descriptor = data_[i].data.descriptor;
+    if (data_[i].name != error.node || !descriptor ||
+        py::isinstance<TensorData>(alive_[2 * i + 1]) ||
+        error.got != to_string(descriptor->data_type)) {
       continue;
     }
-    const Context context{op, std::string(name)};
-    py::array array = as_array(value, context);
-    TensorData data = access == Access::Write ? writable_data(array, context)
-                                              : read_only_data(array, context);
-    data_.push_back({name, std::move(data)});
-    alive_.push_back(std::move(array));
+    const std::optional<DataType> type = data_type_named(error.expected);
+    if (!type || *type == DataType::BFloat16) continue;  // NumPy has none
+    convert(i, *type);
+    return true;
+  }
+  return false;
+}
+
+void NamedArrays::convert_to(const TensorMap& tensors) {
+  for (std::size_t i = 0; i < data_.size(); ++i) {
+    const auto found = tensors.find(std::string(data_[i].name));
+    if (found == tensors.end() || !data_[i].data.descriptor) continue;
+    const DataType type = found->second.data_type();
+    if (type == data_[i].data.descriptor->data_type) continue;
+    if (py::isinstance<TensorData>(alive_[2 * i + 1])) continue;
+    convert(i, type);
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// NumPy and DLPack at the border. What an execution reads or writes is checked
-// here and never copied silently.
+// NumPy and DLPack at the border. What the library reads is taken as it is when
+// it is one block of the right type, else converted by the rules of
+// traingraph/_conversion.py; what it writes is checked, and never a copy.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -33,7 +34,17 @@ class Array : public py::array {
   PYBIND11_OBJECT_DEFAULT(Array, py::array, is_anything)
 };
 
-using ArrayDict = py::typing::Dict<py::str, HostArray>;
+/// What an execution reads, and what it writes.
+using ArrayDict = Named<
+    "collections.abc.Mapping[str, numpy.typing.ArrayLike | "
+    "traingraph._core.TensorData | traingraph._typing.SupportsDLPack]">;
+using OutputDict = Named<
+    "collections.abc.Mapping[str, numpy.typing.NDArray[typing.Any] | "
+    "traingraph._core.TensorData | traingraph._typing.SupportsDLPack]">;
+/// One array that is read.
+using DataLike = Named<
+    "numpy.typing.ArrayLike | traingraph._core.TensorData | "
+    "traingraph._typing.SupportsDLPack">;
 
 /// What is checked, for messages: [execute "image"].
 struct Context {
@@ -41,8 +52,17 @@ struct Context {
   std::string node = {};
 };
 
+/// What a mapping holds now; a dict itself. Throws CallError for others.
+py::dict to_dict(py::handle mapping, const char* op, const char* argument);
+
 /// The array itself, or a view by DLPack. Throws InvalidArgument for others.
 py::array as_array(py::handle source, const Context& context);
+/// The same for what is only read: lists, data frames and numbers become new
+/// arrays.
+py::array as_data(py::handle source, const Context& context);
+/// The array itself, or, where the library cannot read it as it is, a copy in
+/// one block, our byte order and a type that traingraph has.
+py::array readable(py::array array, const Context& context);
 
 /// Pointer, size and descriptor of an array. Throws DTypeError for types that
 /// traingraph does not have, InvalidArgument unless it is C-contiguous and in
@@ -51,13 +71,10 @@ TensorData read_only_data(const py::array& array, const Context& context);
 /// The same for an array that the library writes; kept alive until it is done.
 TensorData writable_data(const py::array& array, const Context& context);
 
-/// An array of `data_type` with the elements of `source`. Lists and scalars
-/// are converted; arrays of another type are a DTypeError.
+/// One block of `data_type` with the elements of `source`, itself where it is
+/// that. Throws DTypeError, and InvalidArgument where values do not fit.
 py::array converted(py::handle source, DataType data_type,
                     const Context& context);
-/// A list or a number as NumPy reads it. Throws InvalidArgument for what is
-/// neither.
-py::array numbers_of(py::handle source, const Context& context);
 /// A Tensor is passed on; an array becomes a new one. Empty for None.
 Tensor to_tensor(const std::optional<TensorOrArray>& source, const char* name);
 /// Throws InvalidArgument: a list without elements is not the same as none.
@@ -71,9 +88,9 @@ std::vector<Tensor> to_tensors(
     const std::optional<std::vector<TensorOrArray>>& given, const char* op,
     const char* name);
 
-/// Arrays that a call only reads.
+/// Arrays that a call only reads; all of them float32.
 struct ReadList {
-  ReadList(const std::vector<HostArray>& sources, const Context& context);
+  ReadList(const std::vector<DataLike>& sources, const Context& context);
   std::vector<py::array> arrays;
   std::vector<TensorData> data;
 };
@@ -103,19 +120,53 @@ inline constexpr const char* kBindOptimizerDataDoc =
     "`data` may be empty then, and does not count. Raises InvalidArgument, "
     "ShapeError, DTypeError.";
 
-/// A dict name -> array as the library takes it; valid while this object is.
+/// A mapping name -> array as the library takes it; valid while this object is.
 class NamedArrays {
  public:
   /// Read: the call copies. Write: the library writes later.
   enum class Access { Read, Write };
   NamedArrays(const std::optional<ArrayDict>& arrays, const char* op,
-              Access access = Access::Read);
+              const char* argument)
+      : NamedArrays(arrays ? py::handle(*arrays) : py::handle(), op, argument,
+                    Access::Read) {}
+  /// For messages: the call's name and the argument's.
+  NamedArrays(py::handle arrays, const char* op, const char* argument,
+              Access access);
   DataList list() const { return data_; }
+  /// Converts the data that the error is about to the type that it expects.
+  /// False: it is about something else.
+  bool convert_for(const ErrorInfo& error);
+  /// Converts what is in `tensors` to their types.
+  void convert_to(const TensorMap& tensors);
 
  private:
-  std::vector<py::object> alive_;
+  TensorData to_data(py::object& value, std::string_view name, Access access);
+  void convert(std::size_t item, DataType type);
+
+  const char* op_;
+  std::vector<py::object> alive_;  // name and value in turns
   std::vector<NamedData> data_;
+  std::vector<py::array> converted_;
 };
+
+/// call(); where the graph finds data of another type than it declared, which
+/// it does before anything is enqueued, that is converted and the call made
+/// again.
+template <class Call>
+auto with_conversion(std::initializer_list<NamedArrays*> arrays,
+                     const Call& call) {
+  while (true) {
+    try {
+      return call();
+    } catch (const DTypeError& error) {
+      bool is_converted = false;
+      for (NamedArrays* each : arrays) {
+        is_converted = is_converted || each->convert_for(error.info());
+      }
+      if (!is_converted) throw;
+    }
+  }
+}
 
 }  // namespace traingraph::python
 

@@ -3,6 +3,7 @@
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <charconv>
 #include <type_traits>
 
@@ -62,7 +63,7 @@ void assign(Value& field, py::handle source, const std::string& op,
         ErrorInfo{.op = op,
                   .node = {},
                   .what = std::string("bad value for ") + name,
-                  .expected = type_text<Value>(),
+                  .expected = named(type_text<Value>()),
                   .got = describe(source),
                   .hint = {}});
   }
@@ -82,12 +83,12 @@ void for_each_field(Struct& attrs, const Visitor& visitor) {
 
 void set_attributes(Attributes& attributes, const py::dict& keywords,
                     const std::string& op) {
-  std::string names;
+  std::vector<std::string> known;
   std::size_t num_used = 0;
   std::visit(
       [&](auto& attrs) {
         for_each_field(attrs, [&](const char* name, auto& field) {
-          names += (names.empty() ? "" : ", ") + std::string(name);
+          known.emplace_back(name);
           if (!keywords.contains(name)) return;
           assign(field, keywords[name], op, name);
           ++num_used;
@@ -95,19 +96,38 @@ void set_attributes(Attributes& attributes, const py::dict& keywords,
       },
       attributes);
   if (num_used == keywords.size()) return;
+  std::string names;
+  for (const std::string& name : known) {
+    names += (names.empty() ? "" : ", ") + name;
+  }
   for (const auto& [key, value] : keywords) {
     const auto name = key.cast<std::string>();
-    if ((", " + names + ",").find(", " + name + ",") != std::string::npos) {
-      continue;
-    }
+    if (std::ranges::find(known, name) != known.end()) continue;
     throw InvalidArgument(
         ErrorInfo{.op = op,
                   .node = {},
                   .what = "there is no argument \"" + name + "\"",
                   .expected = names.empty() ? "inputs only" : "one of " + names,
-                  .got = name,
-                  .hint = {}});
+                  .got = name + "=" + describe(value),
+                  .hint = did_you_mean(name, known)});
   }
+}
+
+py::dict attribute_values(const Attributes& attributes) {
+  py::dict values;
+  std::visit(
+      [&](const auto& attrs) {
+        for_each_field(attrs, [&](const char* name, const auto& field) {
+          using Value = std::remove_cvref_t<decltype(field)>;
+          if constexpr (std::is_enum_v<Value>) {
+            values[name] = py::str(std::string(to_string(field)));
+          } else {
+            values[name] = py::cast(field);
+          }
+        });
+      },
+      attributes);
+  return values;
 }
 
 std::string signature_of(const Attributes& attributes) {

@@ -13,6 +13,9 @@ namespace traingraph::python {
 void set_attributes(Attributes& attributes, const py::dict& keywords,
                     const std::string& op);
 
+/// Field -> value; cases of enums by their names.
+py::dict attribute_values(const Attributes& attributes);
+
 /// ", type: ActivationType | str = 'relu', a: float = 0.0", for signatures.
 std::string signature_of(const Attributes& attributes);
 

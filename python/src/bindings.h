@@ -31,8 +31,10 @@ void bind_graph(py::module_& m);
 void bind_ops(py::module_& m);
 void bind_checkpoint_types(py::module_& m);
 void bind_compiled_graph(py::module_& m);
+void bind_parameter_groups(py::module_& m);
 void bind_training(py::module_& m);
 void bind_nodes(py::module_& m);
+void bind_interop(py::module_& m);
 void bind_shutdown(py::module_& m);
 /// Last: goes through everything that is bound.
 void bind_calls(py::module_& m);
@@ -220,6 +222,10 @@ void bind_optimizer_data(Handle<Tensor>& tensor);
 void bind_quantization(Handle<Tensor>& tensor);
 void bind_insight(Handle<CompiledGraph, Graph>& graph);
 void bind_checkpoint(Handle<CompiledGraph, Graph>& graph);
+void bind_listing(Handle<CompiledGraph, Graph>& graph);
+void bind_export(Handle<CompiledGraph, Graph>& graph);
+void bind_load(Handle<TrainingGraph, CompiledGraph>& graph);
+void bind_load(Handle<InferenceGraph, CompiledGraph>& graph);
 /// Descriptors before the methods, whose defaults they are.
 void bind_recurrent_descriptors(py::module_& m);
 void bind_recurrent_ops(Handle<Graph>& graph);

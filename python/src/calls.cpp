@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The TypeError of a call that fits no signature prints all arguments. Here
-// they are printed by describe() instead: all functions and classes are gone
+// The TypeError of a call that fits no signature prints all signatures and all
+// arguments. Here it becomes a CallError that names the argument, what it takes
+// and what came (traingraph/_calls.py): all functions and classes are gone
 // through once, when the module is imported, and each function is replaced by
-// one that calls it and shortens that error.
+// one that calls it and explains that error.
 #include "calls.h"
+
+#include <pybind11/stl.h>
 
 #include <deque>
 
@@ -32,22 +35,6 @@ Dispatch dispatch_of(PyObject* function) {
   return reinterpret_cast<Dispatch>(erased);
 }
 
-std::string describe_arguments(PyObject* const* args, std::size_t num_args,
-                               PyObject* names) {
-  std::string text;
-  const auto append = [&](const std::string& argument) {
-    text += (text.empty() ? "" : ", ") + argument;
-  };
-  for (std::size_t i = 0; i < num_args; ++i) append(describe(args[i]));
-  const py::ssize_t num_names = names ? PyTuple_GET_SIZE(names) : 0;
-  for (py::ssize_t i = 0; i < num_names; ++i) {
-    const py::handle name = PyTuple_GET_ITEM(names, i);
-    append(py::str(name).cast<std::string>() + '=' +
-           describe(args[num_args + static_cast<std::size_t>(i)]));
-  }
-  return text;
-}
-
 /// Integers that fit no signature because they fit no std::int64_t.
 void require_integers_in_range(PyObject* const* args, std::size_t num_args,
                                PyObject* names) {
@@ -56,8 +43,8 @@ void require_integers_in_range(PyObject* const* args, std::size_t num_args,
   for (std::size_t i = 0; i < num_values; ++i) require_in_range(args[i]);
 }
 
-/// Replaces what pybind11 prints of the arguments, in the current TypeError.
-void shorten_error(PyObject* const* args, std::size_t num_args,
+/// Replaces the current TypeError where it is pybind11's of a wrong call.
+void explain_error(PyObject* const* args, std::size_t num_args,
                    PyObject* names) {
   py::error_already_set error;
   std::string message = py::str(error.value()).cast<std::string>();
@@ -65,8 +52,21 @@ void shorten_error(PyObject* const* args, std::size_t num_args,
   if (end == std::string::npos) return error.restore();
   require_integers_in_range(args, num_args, names);
   message.resize(end);
-  message += kArgumentsFollow + describe_arguments(args, num_args, names);
-  py::set_error(PyExc_TypeError, message.c_str());
+  py::list positional;
+  for (std::size_t i = 0; i < num_args; ++i) {
+    positional.append(py::handle(args[i]));
+  }
+  py::dict keywords;
+  const py::ssize_t num_names = names ? PyTuple_GET_SIZE(names) : 0;
+  for (py::ssize_t i = 0; i < num_names; ++i) {
+    keywords[py::handle(PyTuple_GET_ITEM(names, i))] =
+        py::handle(args[num_args + static_cast<std::size_t>(i)]);
+  }
+  const py::object explained =
+      py::module_::import("traingraph._calls")
+          .attr("error_of")(message, positional, keywords);
+  if (explained.is_none()) return error.restore();
+  PyErr_SetObject(py::type::handle_of(explained).ptr(), explained.ptr());
 }
 
 PyObject* dispatch(PyObject* self, PyObject* const* args, Py_ssize_t num_args,
@@ -74,7 +74,7 @@ PyObject* dispatch(PyObject* self, PyObject* const* args, Py_ssize_t num_args,
   PyObject* const result = g_dispatch(self, args, num_args, names);
   if (result || !PyErr_ExceptionMatches(PyExc_TypeError)) return result;
   try {
-    shorten_error(args, static_cast<std::size_t>(num_args), names);
+    explain_error(args, static_cast<std::size_t>(num_args), names);
   } catch (py::error_already_set& error) {
     error.restore();
   } catch (const InvalidArgument&) {
@@ -84,7 +84,7 @@ PyObject* dispatch(PyObject* self, PyObject* const* args, Py_ssize_t num_args,
 }
 
 /// The same function, called by dispatch(); empty when it is not pybind11's.
-py::object with_short_errors(py::handle function) {
+py::object with_clear_errors(py::handle function) {
   // Functions refer to their definition, so it lives as long as the process.
   static auto* const definitions = new std::deque<PyMethodDef>;
   const bool is_method = PyInstanceMethod_Check(function.ptr());
@@ -115,7 +115,7 @@ py::object replacement_of(py::handle attribute) {
                           reinterpret_cast<PyObject*>(&PyProperty_Type))) {
     const auto part = [&](const char* name) -> py::object {
       const py::object function = attribute.attr(name);
-      const py::object replaced = with_short_errors(function);
+      const py::object replaced = with_clear_errors(function);
       return replaced ? replaced : function;
     };
     py::object doc = attribute.attr("__doc__");
@@ -123,13 +123,13 @@ py::object replacement_of(py::handle attribute) {
     return type(part("fget"), part("fset"), part("fdel"), doc);
   }
   if (!type.is(py::handle(reinterpret_cast<PyObject*>(&PyStaticMethod_Type)))) {
-    return with_short_errors(attribute);
+    return with_clear_errors(attribute);
   }
-  const py::object function = with_short_errors(attribute.attr("__func__"));
+  const py::object function = with_clear_errors(attribute.attr("__func__"));
   return function ? type(function) : function;
 }
 
-void shorten_errors_of(py::handle scope) {
+void clarify_errors_of(py::handle scope) {
   const py::dict members = scope.attr("__dict__").attr("copy")();
   for (const auto& [name, member] : members) {
     const py::object replaced = replacement_of(member);
@@ -138,6 +138,19 @@ void shorten_errors_of(py::handle scope) {
 }
 
 }  // namespace
+
+std::string named(const std::string& annotation) {
+  return py::module_::import("traingraph._value_types")
+      .attr("named")(annotation)
+      .cast<std::string>();
+}
+
+std::string did_you_mean(std::string_view name,
+                         const std::vector<std::string>& names) {
+  return py::module_::import("traingraph._names")
+      .attr("did_you_mean")(name, names)
+      .cast<std::string>();
+}
 
 std::string describe(py::handle object) {
   try {
@@ -170,9 +183,9 @@ void require_in_range(py::handle object) {
 void bind_calls(py::module_& m) {
   g_dispatch = dispatch_of(py::cpp_function([] {}).ptr());
   const py::type metaclass = py::type::of(py::type::of<Tensor>());
-  shorten_errors_of(m);
+  clarify_errors_of(m);
   for (const auto& [name, member] : py::dict(m.attr("__dict__"))) {
-    if (py::type::handle_of(member).is(metaclass)) shorten_errors_of(member);
+    if (py::type::handle_of(member).is(metaclass)) clarify_errors_of(member);
   }
 }
 

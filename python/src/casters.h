@@ -4,9 +4,11 @@
 #pragma once
 
 #include <pybind11/native_enum.h>
+#include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +40,10 @@ DataType to_data_type(py::handle source);
 /// Of a numpy.dtype.
 DataType to_data_type(const py::object& dtype, const char* op,
                       std::string_view node);
+/// Empty for a type that traingraph does not have.
+std::optional<DataType> find_data_type(const py::dtype& dtype);
+/// By its name in C++, as messages have it; empty for other words.
+std::optional<DataType> data_type_named(std::string_view name);
 /// Throws DTypeError for bfloat16, which NumPy does not have.
 py::object to_dtype(DataType type);
 

@@ -6,66 +6,28 @@
 #include <pybind11/stl/filesystem.h>
 
 #include "arrays.h"
+#include "calls.h"
+#include "errors.h"
+#include "files.h"
 #include "traingraph/training_graph.h"
 
 namespace traingraph::python {
 namespace {
 
-using Path = Named<"str | os.PathLike[str]">;
-using MetadataMapping = Named<"collections.abc.Mapping[str, str]">;
-using StateMapping = Named<
-    "collections.abc.Mapping[str, numpy.typing.NDArray[typing.Any] | "
-    "traingraph._core.TensorData | traingraph._typing.SupportsDLPack]">;
 using StateDict = py::typing::Dict<py::str, Array>;
 
-std::filesystem::path to_path(const Path& path) {
-  try {
-    return path.cast<std::filesystem::path>();
-  } catch (const py::cast_error&) {
-    throw py::type_error("path is no str, bytes or os.PathLike");
-  }
-}
-
-/// A dict of any mapping.
-py::dict to_dict(const py::object& mapping, const char* what) {
-  if (py::hasattr(mapping, "keys")) return py::dict(mapping);
-  throw py::type_error(std::string(what) + " is no mapping");
-}
-
-Metadata to_metadata(const std::optional<MetadataMapping>& metadata) {
-  Metadata result;
-  if (!metadata) return result;
-  for (const auto& [key, value] : to_dict(*metadata, "metadata")) {
-    const bool is_text =
-        PyUnicode_Check(key.ptr()) && PyUnicode_Check(value.ptr());
-    if (!is_text) {
-      throw InvalidArgument(ErrorInfo{
-          .op = "save",
-          .node = py::str(key).cast<std::string>(),
-          .what = "metadata is text by text",
-          .expected = "str",
-          .got = py::type::of(PyUnicode_Check(key.ptr()) ? value : key)
-                     .attr("__name__")
-                     .cast<std::string>(),
-          .hint = "json.dumps() makes text of most things."});
-    }
-    result.emplace(key.cast<std::string>(), value.cast<std::string>());
-  }
-  return result;
-}
-
 void save(const CompiledGraph& self, const Path& path,
-          const std::optional<MetadataMapping>& metadata) {
-  const auto to = to_path(path);
-  const Metadata text = to_metadata(metadata);
+          const std::optional<MetadataMapping>& metadata, bool trained_only) {
+  const auto to = to_path(path, "save");
+  const Metadata text = to_metadata("save", metadata);
   without_gil([&] {
     self.synchronize();  // holding no lock: signal handlers may use the graph
-    self.save(to, text);
+    self.save(to, text, trained_only);
   });
 }
 
 RestoreReport restore(CompiledGraph& self, const Path& path, bool strict) {
-  const auto from = to_path(path);
+  const auto from = to_path(path, "restore");
   return without_gil([&] {
     self.synchronize();
     return self.restore(from, strict);
@@ -89,10 +51,10 @@ StateDict state_dict(const CompiledGraph& self, bool with_optimizer) {
   return result;
 }
 
-RestoreReport load_state_dict(CompiledGraph& self, const StateMapping& mapping,
+RestoreReport load_state_dict(CompiledGraph& self, const ArrayDict& mapping,
                               bool strict) {
-  const ArrayDict dict = to_dict(mapping, "mapping");
-  const NamedArrays arrays(dict, "load_state_dict");
+  const NamedArrays arrays(mapping, "load_state_dict", "mapping",
+                           NamedArrays::Access::Read);
   return without_gil([&] {
     self.synchronize();
     return self.load_state(arrays.list(), strict);
@@ -100,6 +62,41 @@ RestoreReport load_state_dict(CompiledGraph& self, const StateMapping& mapping,
 }
 
 }  // namespace
+
+std::filesystem::path to_path(const Path& path, const char* call) {
+  try {
+    return path.cast<std::filesystem::path>();
+  } catch (const py::cast_error&) {
+    throw CallError(ErrorInfo{.op = call,
+                              .node = "path",
+                              .what = "this is no path",
+                              .expected = "str, bytes or os.PathLike",
+                              .got = describe(path)});
+  }
+}
+
+Metadata to_metadata(const char* call,
+                     const std::optional<MetadataMapping>& metadata) {
+  Metadata result;
+  if (!metadata) return result;
+  for (const auto& [key, value] : to_dict(*metadata, call, "metadata")) {
+    const bool is_text =
+        PyUnicode_Check(key.ptr()) && PyUnicode_Check(value.ptr());
+    if (!is_text) {
+      throw InvalidArgument(ErrorInfo{
+          .op = call,
+          .node = py::str(key).cast<std::string>(),
+          .what = "metadata is text by text",
+          .expected = "str",
+          .got = py::type::of(PyUnicode_Check(key.ptr()) ? value : key)
+                     .attr("__name__")
+                     .cast<std::string>(),
+          .hint = "json.dumps() makes text of most things."});
+    }
+    result.emplace(key.cast<std::string>(), value.cast<std::string>());
+  }
+  return result;
+}
 
 void bind_checkpoint_types(py::module_& m) {
   using Report = RestoreReport;
@@ -123,7 +120,7 @@ void bind_checkpoint_types(py::module_& m) {
   m.def(
       "read_metadata",
       [](const Path& path) {
-        const auto from = to_path(path);
+        const auto from = to_path(path, "read_metadata");
         return made_without_gil([&] { return read_metadata(from); });
       },
       py::arg("path"),
@@ -133,16 +130,18 @@ void bind_checkpoint_types(py::module_& m) {
 
 void bind_checkpoint(Handle<CompiledGraph, Graph>& graph) {
   graph
-      .def("save", &save, py::arg("path"), py::kw_only(),
-           py::arg("metadata") = py::none(),
-           "Writes the state to one safetensors file: parameters, running "
-           "statistics and, of a training graph, the optimizer's buffers and "
-           "all else that the next step depends on. Between two steps of this "
-           "graph and those linked with it; what separate phases have left for "
-           "the next one is no state. Whatever happens, `path` is the old file "
-           "or the new one. metadata: text of your own, read by restore() and "
-           "read_metadata(). Raises StateError before compile, "
-           "InvalidArgument, FileError.")
+      .def(
+          "save", &save, py::arg("path"), py::kw_only(),
+          py::arg("metadata") = py::none(), py::arg("trained_only") = false,
+          "Writes the state to one safetensors file: parameters, running "
+          "statistics and, of a training graph, the optimizer's buffers and "
+          "all else that the next step depends on. Between two steps of this "
+          "graph and those linked with it; what separate phases have left for "
+          "the next one is no state. Whatever happens, `path` is the old file "
+          "or the new one. metadata: text of your own, read by restore() and "
+          "read_metadata(). trained_only: without parameters that no optimizer "
+          "trains, for restore(strict=False) over those of another file. "
+          "Raises StateError before compile, InvalidArgument, FileError.")
       .def(
           "restore", &restore, py::arg("path"), py::kw_only(),
           py::arg("strict") = true,
@@ -162,7 +161,8 @@ void bind_checkpoint(Handle<CompiledGraph, Graph>& graph) {
            py::kw_only(), py::arg("strict") = true,
            "Gives parameters, statistics and, if any is there, the "
            "optimizer's buffers new values, by name. Steps and rates stay. "
-           "Arrays, or what has __dlpack__. strict and result as in "
+           "Data as execute() takes it; other types than float32 must be "
+           "floats. strict and result as in "
            "restore(). Raises InvalidArgument, ShapeError, DTypeError, "
            "StateError.");
 }

@@ -34,7 +34,8 @@ void bind_memory(py::module_& m) {
       .def_readonly("input_bytes", &Report::input_bytes)
       .def_readonly("constant_bytes", &Report::constant_bytes)
       .def_readonly("accumulator_bytes", &Report::accumulator_bytes,
-                    "Gradient accumulators of linkable graphs.")
+                    "Gradient accumulators: of linkable graphs, and of those "
+                    "compiled with accumulates_gradients.")
       .def_readonly("staging_bytes", &Report::staging_bytes,
                     "Transfer buffers of executions in flight; not part of the "
                     "sums.")
@@ -64,19 +65,21 @@ void bind_memory(py::module_& m) {
 
 void compile(CompiledGraph& self, const DeviceLike& device, bool debug_layers,
              bool disable_layer_fusion, bool link_graphs,
-             bool compute_all_gradients, bool reuses_memory,
-             bool poisons_memory, double max_gpu_ms,
+             bool compute_all_gradients, bool accumulates_gradients,
+             bool reuses_memory, bool poisons_memory, double max_gpu_ms,
              const std::optional<DeviceLike>& verify, double verify_tolerance,
              const OptionalTensors& input_tensors,
              const OptionalArrays& input_tensors_data) {
   const Device target = to_device(device);
-  const NamedArrays constants(input_tensors_data, "compile");
+  NamedArrays constants(input_tensors_data, "compile", "input_tensors_data");
+  if (input_tensors) constants.convert_to(*input_tensors);
   std::optional<Device> reference;
   if (verify) reference = to_device(*verify);
   const CompileOptions options{.debug_layers = debug_layers,
                                .disable_layer_fusion = disable_layer_fusion,
                                .link_graphs = link_graphs,
                                .compute_all_gradients = compute_all_gradients,
+                               .accumulates_gradients = accumulates_gradients,
                                .reuses_memory = reuses_memory,
                                .poisons_memory = poisons_memory,
                                .max_gpu_ms = max_gpu_ms,
@@ -87,6 +90,11 @@ void compile(CompiledGraph& self, const DeviceLike& device, bool debug_layers,
     self.compile(target, options, input_tensors.value_or(TensorMap()),
                  constants.list());
   });
+}
+
+template <TensorMap (CompiledGraph::*kMap)() const>
+TensorMap declared(const CompiledGraph& self) {
+  return without_gil([&] { return (self.*kMap)(); });
 }
 
 void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
@@ -107,32 +115,46 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
           "uses, StateError after compile.")
       .def("add_outputs", &CompiledGraph::add_outputs, py::arg("outputs"),
            "Declares what each execution returns, name -> tensor.")
-      .def("compile", &compile, py::arg("device") = "any", py::kw_only(),
-           py::arg("debug_layers") = false,
-           py::arg("disable_layer_fusion") = false,
-           py::arg("link_graphs") = false,
-           py::arg("compute_all_gradients") = false,
-           py::arg("reuses_memory") = true, py::arg("poisons_memory") = false,
-           py::arg("max_gpu_ms") = 0.0, py::arg("verify") = py::none(),
-           py::arg("verify_tolerance") = 1e-3,
-           py::arg("input_tensors") = py::none(),
-           py::arg("input_tensors_data") = py::none(),
-           "Plans memory and creates everything the device needs; allocates "
-           "nothing.\n\n"
-           "device: \"cpu\", \"gpu\", \"any\" or a Device. debug_layers: "
-           "results and gradients of layers with is_debugging_enabled are "
-           "readable. link_graphs: will be joined by link(). "
-           "compute_all_gradients: also those of inputs. reuses_memory=False: "
-           "every buffer has its own bytes. poisons_memory: freed ranges are "
-           "filled with NaN. max_gpu_ms: cuts GPU work into pieces of about "
-           "that "
-           "length (0: does not). verify: a second device that repeats every "
-           "execution; DeviceError names the first tensor that differs by more "
-           "than verify_tolerance times its largest magnitude. "
-           "input_tensors(_data): inputs that never "
-           "change. "
-           "Raises UnsupportedError naming the layer, StateError, "
-           "InvalidArgument, DeviceError.");
+      .def_property_readonly("inputs", &declared<&CompiledGraph::inputs>,
+                             "What was declared, name -> tensor.")
+      .def_property_readonly("loss_labels",
+                             &declared<&CompiledGraph::loss_labels>,
+                             "What was declared, name -> tensor.")
+      .def_property_readonly("loss_label_weights",
+                             &declared<&CompiledGraph::loss_label_weights>,
+                             "What was declared, name -> tensor.")
+      .def_property_readonly("outputs", &declared<&CompiledGraph::outputs>,
+                             "What was declared, name -> tensor.")
+      .def(
+          "compile", &compile, py::arg("device") = "any", py::kw_only(),
+          py::arg("debug_layers") = false,
+          py::arg("disable_layer_fusion") = false,
+          py::arg("link_graphs") = false,
+          py::arg("compute_all_gradients") = false,
+          py::arg("accumulates_gradients") = false,
+          py::arg("reuses_memory") = true, py::arg("poisons_memory") = false,
+          py::arg("max_gpu_ms") = 0.0, py::arg("verify") = py::none(),
+          py::arg("verify_tolerance") = 1e-3,
+          py::arg("input_tensors") = py::none(),
+          py::arg("input_tensors_data") = py::none(),
+          "Plans memory and creates everything the device needs; allocates "
+          "nothing.\n\n"
+          "device: \"cpu\", \"gpu\", \"any\" or a Device. debug_layers: "
+          "results and gradients of layers with is_debugging_enabled are "
+          "readable. link_graphs: will be joined by link(). "
+          "compute_all_gradients: also those of inputs. "
+          "accumulates_gradients: memory for execute_gradient(accumulate=...), "
+          "as many floats as the trained parameters have. reuses_memory=False: "
+          "every buffer has its own bytes. poisons_memory: freed ranges are "
+          "filled with NaN. max_gpu_ms: cuts GPU work into pieces of about "
+          "that "
+          "length (0: does not). verify: a second device that repeats every "
+          "execution; DeviceError names the first tensor that differs by more "
+          "than verify_tolerance times its largest magnitude. "
+          "input_tensors(_data): inputs that never "
+          "change. "
+          "Raises UnsupportedError naming the layer, StateError, "
+          "InvalidArgument, DeviceError.");
 }
 
 }  // namespace
@@ -144,6 +166,8 @@ void bind_compiled_graph(py::module_& m) {
   bind_declarations(graph);
   bind_insight(graph);
   bind_checkpoint(graph);
+  bind_listing(graph);
+  bind_export(graph);
   graph.def_property_readonly("is_compiled", &CompiledGraph::is_compiled)
       .def_property_readonly("compile_count", &CompiledGraph::compile_count,
                              "1 per compile(), 1 per new batch size.")
@@ -152,11 +176,13 @@ void bind_compiled_graph(py::module_& m) {
           [](CompiledGraph& self, const ArrayDict& inputs_data,
              const OptionalTensors& inputs, std::int64_t batch_size,
              bool synchronous) {
-            const NamedArrays data(inputs_data, "bind_and_write_data");
-            without_gil([&] {
-              self.bind_and_write_data(data.list(),
-                                       inputs.value_or(TensorMap()), batch_size,
-                                       synchronous);
+            NamedArrays data(inputs_data, "bind_and_write_data", "inputs_data");
+            with_conversion({&data}, [&] {
+              without_gil([&] {
+                self.bind_and_write_data(data.list(),
+                                         inputs.value_or(TensorMap()),
+                                         batch_size, synchronous);
+              });
             });
           },
           py::arg("inputs_data"), py::arg("inputs") = py::none(), py::kw_only(),

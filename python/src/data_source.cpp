@@ -269,9 +269,11 @@ class PythonNormalizationSource : public nodes::NormalizationDataSource {
 void require_attribute(py::handle object, const char* name,
                        const char* expected) {
   if (py::hasattr(object, name)) return;
-  throw py::type_error("[data source] this is no data source: it has no \"" +
-                       std::string(name) + "\": expected " + expected +
-                       ", got " + describe(object));
+  throw CallError(ErrorInfo{
+      .op = "data source",
+      .what = "this is no data source: it has no \"" + std::string(name) + '"',
+      .expected = expected,
+      .got = describe(object)});
 }
 
 /// The wrapper of this object that is in use, or a new one.

@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include "calls.h"
+#include "errors.h"
 #include "lifetime.h"
 
 namespace traingraph::python {
@@ -36,10 +37,11 @@ Device to_device(const DeviceLike& source) {
   try {
     return make(source.cast<DeviceType>());
   } catch (const py::cast_error&) {
-    throw py::type_error(
-        "[device] this is not a device: expected Device, DeviceType or str, "
-        "got " +
-        describe(source) + ". Pass \"cpu\", \"gpu\" or \"any\".");
+    throw CallError(ErrorInfo{.op = "device",
+                              .what = "this is not a device",
+                              .expected = "Device, DeviceType or str",
+                              .got = describe(source),
+                              .hint = "Pass \"cpu\", \"gpu\" or \"any\"."});
   }
 }
 

@@ -61,6 +61,8 @@ py::object to_python(const std::exception_ptr& error) {
     return make("ShapeError", e);
   } catch (const DTypeError& e) {
     return make("DTypeError", e);
+  } catch (const CallError& e) {
+    return make("CallError", e);
   } catch (const InvalidArgument& e) {
     return make("InvalidArgument", e);
   } catch (const UnsupportedError& e) {
@@ -69,6 +71,8 @@ py::object to_python(const std::exception_ptr& error) {
     return make("StateError", e);
   } catch (const OutOfMemoryError& e) {
     return make("OutOfMemoryError", e);
+  } catch (const CancelledError& e) {
+    return make("CancelledError", e);
   } catch (const DeviceError& e) {
     return make("DeviceError", e);
   } catch (const FileError& e) {
@@ -108,9 +112,12 @@ void bind_errors(py::module_&) {
     } catch (const std::length_error&) {
       set_python_error(error);
     } catch (const py::cast_error&) {
-      py::set_error(PyExc_TypeError,
-                    "an object has another type than expected, or its "
-                    "__init__() was never called");
+      const CallError bad(
+          ErrorInfo{.op = "call",
+                    .what = "an object has another type than expected, or its "
+                            "__init__() was never called",
+                    .hint = "Call super().__init__() in classes of your own."});
+      set_python_error(std::make_exception_ptr(bad));
     }
   });
 }

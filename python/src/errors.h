@@ -7,6 +7,8 @@
 #include <exception>
 #include <memory>
 
+#include "traingraph/error.h"
+
 namespace traingraph::python {
 
 /// What Python code raised on its way through C++, maybe to another thread. It
@@ -20,6 +22,12 @@ class PythonError : public std::exception {
 
  private:
   std::shared_ptr<void> value_;
+};
+
+/// A call that is wrong in itself: traingraph.errors.CallError.
+class CallError : public InvalidArgument {
+ public:
+  using InvalidArgument::InvalidArgument;
 };
 
 /// None for a null pointer.

@@ -5,6 +5,7 @@
 
 #include "arrays.h"
 #include "lifetime.h"
+#include "traingraph/interrupt.h"
 
 namespace traingraph::python {
 
@@ -19,15 +20,18 @@ struct RunArguments {
   bool forward_for_inference = false;
   bool per_layer_profiling = false;
   const std::optional<CompletionCallback>& completion_handler;
-  const std::optional<ArrayDict>& outputs_data;
+  const std::optional<OutputDict>& outputs_data;
+  GradientAccumulation accumulate = GradientAccumulation::None;
 };
 
-/// `enqueue(options)` makes the call.
+/// `enqueue(options)` makes the call, which reads `data`.
 template <class Enqueue>
 Execution run(const char* op, const RunArguments& arguments,
+              std::initializer_list<NamedArrays*> data,
               const Enqueue& enqueue) {
-  const NamedArrays outputs(arguments.outputs_data, op,
-                            NamedArrays::Access::Write);
+  const auto& out = arguments.outputs_data;
+  const NamedArrays outputs(out ? py::handle(*out) : py::handle(), op,
+                            "outputs_data", NamedArrays::Access::Write);
   ExecuteOptions options{
       .batch_size = arguments.batch_size,
       .skip_writing_input_data_to_device =
@@ -36,11 +40,17 @@ Execution run(const char* op, const RunArguments& arguments,
       .profiling = arguments.profiling,
       .forward_for_inference = arguments.forward_for_inference,
       .per_layer_profiling = arguments.per_layer_profiling,
+      .accumulate = arguments.accumulate,
       .completion_handler = {},
       .outputs_data = outputs.list()};
   const auto& handler = arguments.completion_handler;
   if (handler) options.completion_handler = make_callback(*handler);
-  return without_gil([&] { return enqueue(options); });
+  return with_conversion(data, [&] {
+    return without_gil([&] {
+      const Droppable scope;  // at exit
+      return enqueue(options);
+    });
+  });
 }
 
 }  // namespace traingraph::python

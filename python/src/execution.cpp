@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Execution and ExecutionResult. GIL rules: no thread holds it while it waits;
 // callbacks take it (lifetime.h); Ctrl-C interrupts every wait.
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 
@@ -21,9 +20,6 @@ using Awaitable = Named<
     "traingraph._core.ExecutionResult]">;
 
 using Seconds = std::chrono::duration<double>;
-
-/// How long Ctrl-C may go unnoticed in a wait with a timeout.
-constexpr Seconds kSlice{0.05};
 
 [[noreturn]] void raise_timeout(double timeout) {
   PyErr_Format(
@@ -47,15 +43,7 @@ bool wait(const Execution& self, std::optional<double> timeout) {
                                     .got = "nan",
                                     .hint = {}});
   }
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point start = Clock::now();
-  while (true) {
-    const Seconds left = Seconds(*timeout) - Seconds(Clock::now() - start);
-    const Seconds slice = std::clamp(left, Seconds(0), kSlice);
-    if (without_gil([&] { return self.wait_for(slice); })) return true;
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-    if (left <= slice) return false;
-  }
+  return without_gil([&] { return self.wait_for(Seconds(*timeout)); });
 }
 
 ExecutionResult result_within(const Execution& self,
@@ -150,6 +138,14 @@ void bind_result(py::module_& m) {
 
 using DoneCallback = py::typing::Callable<py::object(Execution)>;
 
+/// A function of traingraph/_awaiting.py. Throws for an object whose __init__()
+/// was never called.
+py::object awaiting(const char* name, const py::object& self,
+                    const py::args& args = {}) {
+  static_cast<void>(self.cast<const Execution&>());
+  return py::module_::import("traingraph._awaiting").attr(name)(self, *args);
+}
+
 void bind_future(py::module_& m) {
   Handle<Execution>(
       m, "Execution",
@@ -157,10 +153,19 @@ void bind_future(py::module_& m) {
       "or called back from. Dropping it is fine, the work runs all the same.")
       .def("wait", &wait, py::arg("timeout") = py::none(),
            "Blocks until the work is over and raises its error. False when "
-           "`timeout` seconds ran out first. Ctrl-C interrupts.")
+           "`timeout` seconds ran out first. Ctrl-C interrupts, and drops what "
+           "its graph has enqueued and not begun, as cancel() does.")
       .def("result", &result_within, py::arg("timeout") = py::none(),
            "wait(), then the result. Raises TimeoutError.")
       .def("done", &Execution::done)
+      .def(
+          "cancel", &Execution::cancel,
+          "Drops the work, and what depends on it, if it has not begun: when "
+          "its turn comes it ends with CancelledError, and neither parameters "
+          "nor counters of steps change. What has begun finishes. True when it "
+          "was dropped, by this call or before.")
+      .def("cancelled", &Execution::cancelled,
+           "Was it dropped, by cancel() or with what it depends on?")
       .def(
           "exception",
           [](const Execution& self) {
@@ -178,10 +183,28 @@ void bind_future(py::module_& m) {
           "Calls callback(execution) once, on the device's callback thread, "
           "or at once when the work is over. What it raises goes to "
           "sys.unraisablehook.")
-      .def("__await__", [](const py::object& self) {
-        return Awaitable(
-            py::module_::import("traingraph._awaiting").attr("wait_for")(self));
-      });
+      .def("__await__",
+           [](const py::object& self) {
+             return Awaitable(awaiting("wait_for", self));
+           })
+      .def(
+          "send",
+          [](const py::object& self, const py::object& value) {
+            return awaiting("send", self, py::make_tuple(value));
+          },
+          py::arg("value"),
+          "For event loops: with throw() and close() an execution is a "
+          "coroutine, which asyncio.create_task() and asyncio.run() take.")
+      .def(
+          "throw",
+          [](const py::object& self, const py::args& error) {
+            return awaiting("throw", self, error);
+          },
+          "For event loops: ends the wait; asyncio.CancelledError cancels the "
+          "execution.")
+      .def(
+          "close", [](const Execution&) {},
+          "For event loops. A wait goes with its task; the work goes on.");
 }
 
 }  // namespace

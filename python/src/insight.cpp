@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Reports and profiles as plain dicts and lists; traingraph/_insight.py makes
-// tables, charts and traces of them.
-#include "traingraph/insight.h"
-
+// Reports and profiles as plain dicts and lists, and what writes them as text;
+// traingraph/_insight.py makes objects of them.
 #include <pybind11/stl.h>
 
 #include <cmath>
+#include <memory>
+#include <optional>
 #include <type_traits>
 
 #include "bindings.h"
 #include "signature.h"
+#include "traingraph/insight_text.h"
 
 namespace traingraph::python {
 namespace {
@@ -69,9 +70,9 @@ class Record {
 
 py::dict to_dict(const LayerCost& cost) {
   static const Record record(
-      {"flops", "bytes", "seconds", "limit_seconds", "share"});
-  return record(cost.flops, cost.bytes, cost.seconds, known(cost.limit_seconds),
-                known(cost.share()));
+      {"flops", "bytes", "seconds", "spread", "limit_seconds", "share"});
+  return record(cost.flops, cost.bytes, cost.seconds, cost.spread,
+                known(cost.limit_seconds), known(cost.share()));
 }
 
 py::dict to_dict(const LayerRow& row) {
@@ -87,11 +88,11 @@ py::dict to_dict(const LayerRow& row) {
 py::dict to_dict(const UnitSpan& unit) {
   static const Record record({"name", "ops", "phase", "rows", "is_reorder",
                               "layout", "image_copies", "flops", "bytes",
-                              "seconds", "share", "start"});
+                              "seconds", "spread", "share", "start"});
   return record(unit.name, unit.ops, unit.phase, unit.rows, unit.is_reorder,
                 unit.layout, unit.image_copies, unit.cost.flops,
-                unit.cost.bytes, unit.cost.seconds, known(unit.cost.share()),
-                unit.start);
+                unit.cost.bytes, unit.cost.seconds, unit.cost.spread,
+                known(unit.cost.share()), unit.start);
 }
 
 py::dict to_dict(const MemorySpan& span) {
@@ -136,19 +137,58 @@ class PausedCollection {
   const bool was_enabled_;
 };
 
-ReportObject report(const CompiledGraph& self) {
-  const Report report = without_gil([&] { return self.report(); });
-  const PausedCollection paused;
-  return ReportObject(python_class("Report")(
-      tables_of(report), to_list(report.memory), py::int_(report.arena_bytes)));
+RowOrder order_of(const std::optional<std::string>& name) {
+  if (!name) return RowOrder::Declared;
+  constexpr std::pair<std::string_view, RowOrder> kOrders[] = {
+      {"seconds", RowOrder::Seconds},
+      {"flops", RowOrder::Flops},
+      {"bytes", RowOrder::Bytes},
+      {"parameters", RowOrder::Parameters}};
+  for (const auto& [known, order] : kOrders) {
+    if (*name == known) return order;
+  }
+  throw InvalidArgument(
+      ErrorInfo{.op = "table",
+                .what = "there is no such order",
+                .expected = "seconds, flops, bytes or parameters",
+                .got = "\"" + *name + "\""});
 }
 
-ProfileObject profile(const CompiledGraph& self) {
-  const Profile profile = without_gil([&] { return self.profile(); });
+/// table(sort_by, groups_blocks) of a Report or Profile, which it keeps.
+template <class Tables>
+py::cpp_function table_of(std::shared_ptr<const Tables> tables) {
+  return py::cpp_function(
+      [tables](const std::optional<std::string>& sort_by, bool groups_blocks) {
+        const TableOptions options{order_of(sort_by), groups_blocks};
+        return without_gil([&] { return table(*tables, options); });
+      });
+}
+
+template <class Tables>
+py::cpp_function text_of(std::shared_ptr<const Tables> tables,
+                         std::string (*write)(const Tables&)) {
+  return py::cpp_function(
+      [=] { return without_gil([&] { return write(*tables); }); });
+}
+
+ReportObject report(const CompiledGraph& self) {
+  const auto report = without_gil(
+      [&] { return std::make_shared<const Report>(self.report()); });
   const PausedCollection paused;
-  return ProfileObject(python_class("Profile")(tables_of(profile),
-                                               known(profile.peaks.flops),
-                                               known(profile.peaks.bandwidth)));
+  return ReportObject(
+      python_class("Report")(tables_of(*report), to_list(report->memory),
+                             py::int_(report->arena_bytes), table_of(report),
+                             text_of(report, &memory_svg)));
+}
+
+ProfileObject profile(const CompiledGraph& self, int runs) {
+  const auto profile = without_gil(
+      [&] { return std::make_shared<const Profile>(self.profile(runs)); });
+  const PausedCollection paused;
+  return ProfileObject(python_class("Profile")(
+      tables_of(*profile), profile->runs, known(profile->peaks.flops),
+      known(profile->peaks.bandwidth), table_of(profile),
+      text_of(profile, &trace_json)));
 }
 
 }  // namespace
@@ -160,15 +200,17 @@ void bind_insight(Handle<CompiledGraph, Graph>& graph) {
            "and reorders by layer, and what lies where in memory. Prints as a "
            "table; report().rows suits pandas, report().svg() is the chart of "
            "memory. Runs nothing. Raises StateError before compile.")
-      .def("profile", &profile,
-           "Times by layer of the last run that had per_layer_profiling: one "
-           "execution, or a forward with the gradient pass and the update "
-           "that followed it. Waits for it and raises its error. Raises "
-           "StateError when there was none since compile.")
+      .def("profile", &profile, py::arg("runs") = 1,
+           "Times by layer of the last runs that had per_layer_profiling, "
+           "median and spread of as many as there are of up to 64 with the "
+           "batch size of the very last: each one execution, or a forward with "
+           "the gradient pass and the update that followed it. Waits for the "
+           "last and raises its error. Raises StateError when there was none "
+           "since compile.")
       .def(
           "save_trace",
           [](const CompiledGraph& self, const Path& path) {
-            profile(self).attr("save_trace")(path);
+            profile(self, 1).attr("save_trace")(path);
           },
           py::arg("path"),
           "profile() as a JSON trace for Perfetto or chrome://tracing.");

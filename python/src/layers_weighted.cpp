@@ -206,6 +206,38 @@ void bind_fully_connected(py::module_& m) {
       .def_property_readonly("descriptor", &Class::descriptor);
 }
 
+void bind_lora(py::module_& m) {
+  using Class = layers::LoRA;
+  BoundClass<Class, Layer, std::shared_ptr<Class>>(
+      m, "LoRA",
+      "y = base(x) + alpha / rank * x down^T up^T: a FullyConnected layer of a "
+      "trained network learns something new by few parameters (Hu et al. "
+      "2021).\n\ndown is (rank, in), uniform within 1 / sqrt(in); up is (out, "
+      "rank), zeros: at first the layer is its base, whose parameters are "
+      "frozen and keep their names. save(path, trained_only=True) writes what "
+      "has changed; merged() is a FullyConnected layer that does the same.")
+      .def(py::init([](const std::shared_ptr<layers::FullyConnected>& base,
+                       std::int64_t rank, float alpha,
+                       const std::string& label) {
+             return make_layer<Class>(label, base, rank, alpha);
+           }),
+           py::arg("base"), whole("rank"), py::arg("alpha"), py::kw_only(),
+           py::arg("label") = "")
+      .def_property_readonly("base", &Class::base)
+      .def_property_readonly("rank", &Class::rank)
+      .def_property_readonly("alpha", &Class::alpha)
+      .def_property_readonly("down",
+                             [](const Class& self) { return self.down(); })
+      .def_property_readonly("up", [](const Class& self) { return self.up(); })
+      .def(
+          "merged",
+          [](const Class& self) {
+            return made_without_gil([&] { return self.merged(); });
+          },
+          "A FullyConnected layer with weights + alpha / rank * up down, of "
+          "what the host has: call synchronize_updates() first.");
+}
+
 void bind_matmul(py::module_& m) {
   using Descriptor = MatMulDescriptor;
   BoundClass<Descriptor>(m, "MatMulDescriptor")
@@ -251,6 +283,7 @@ void bind_weighted_layers(py::module_& m) {
   bind_weighted_base(m);
   bind_convolution(m);
   bind_fully_connected(m);
+  bind_lora(m);
   bind_matmul(m);
 }
 

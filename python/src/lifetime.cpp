@@ -122,17 +122,29 @@ void drain() {
   while (true) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
-/// Handlers of signals run on the main thread only.
+/// Handlers of signals run on the main thread only. At exit Ctrl-C has nobody
+/// to go to: it drops what the exit waits for.
 void raise_signals() {
   if (PyThread_get_thread_ident() != g_main_thread.load()) return;
   const Entry entry;
-  if (!entry || g_is_closing.load()) return;
+  if (!entry) return;
   const py::gil_scoped_acquire gil;
-  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  if (PyErr_CheckSignals() == 0) return;
+  const py::error_already_set error;
+  if (!g_is_closing.load()) throw error;
+  if (error.matches(PyExc_KeyboardInterrupt)) Droppable::drop_waiting();
+}
+
+/// Does the interpreter end because of Ctrl-C?
+bool is_interrupted() {
+  PyObject* const type = PySys_GetObject("last_type");  // borrowed
+  return type && type != Py_None &&
+         PyErr_GivenExceptionMatches(type, PyExc_KeyboardInterrupt) != 0;
 }
 
 void shut_down() {
   if (has_lost_device_threads()) return;
+  if (is_interrupted()) Droppable::drop_waiting();
   const WithoutGil released;
   g_is_closing = true;
   drain();

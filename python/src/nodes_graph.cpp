@@ -28,12 +28,12 @@ Execution execute(Graph& self, const std::optional<ArrayDict>& source_images,
                   std::int64_t batch_size, bool synchronous, bool profiling,
                   bool per_layer,
                   const std::optional<CompletionCallback>& handler,
-                  const std::optional<ArrayDict>& outputs_data) {
-  const NamedArrays images(source_images, "execute");
+                  const std::optional<OutputDict>& outputs_data) {
+  NamedArrays images(source_images, "execute", "source_images");
   return run("execute",
              {batch_size, false, synchronous, profiling, false, per_layer,
               handler, outputs_data},
-             [&](const ExecuteOptions& options) {
+             {&images}, [&](const ExecuteOptions& options) {
                return self.execute(images.list(), options);
              });
 }

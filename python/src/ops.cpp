@@ -7,27 +7,29 @@
 
 #include "attributes.h"
 #include "bindings.h"
+#include "calls.h"
 #include "casters.h"
 
 namespace traingraph::python {
 namespace {
 
 [[noreturn]] void fail(const OpInfo& op, std::string what, std::string expected,
-                       std::string got) {
+                       std::string got, std::string hint) {
   throw InvalidArgument(ErrorInfo{.op = std::string(op.name),
                                   .node = {},
                                   .what = std::move(what),
                                   .expected = std::move(expected),
                                   .got = std::move(got),
-                                  .hint = {}});
+                                  .hint = std::move(hint)});
 }
 
 Tensor to_input(const OpInfo& op, std::string_view name, py::handle source) {
   if (source.is_none()) return {};
   if (py::isinstance<Tensor>(source)) return source.cast<Tensor>();
   fail(op, "input \"" + std::string(name) + "\" is no tensor",
-       "traingraph.Tensor",
-       py::type::handle_of(source).attr("__name__").cast<std::string>());
+       "traingraph.Tensor", describe(source),
+       "Graphs are made of tensors: traingraph.Tensor(x.shape, data=x) is a "
+       "constant.");
 }
 
 /// Inputs by position or by name; the names are taken out of `keywords`.
@@ -37,7 +39,7 @@ std::vector<Tensor> take_inputs(const OpInfo& op, const py::args& args,
   const bool is_variadic = !op.inputs.empty() && op.inputs.back().is_variadic;
   if (args.size() > inputs.size() && !is_variadic) {
     fail(op, "too many inputs", "at most " + std::to_string(inputs.size()),
-         std::to_string(args.size()));
+         std::to_string(args.size()), "Options are passed by their names.");
   }
   inputs.resize(std::max(inputs.size(), args.size()));
   for (std::size_t i = 0; i < args.size(); ++i) {
@@ -48,8 +50,8 @@ std::vector<Tensor> take_inputs(const OpInfo& op, const py::args& args,
     const py::str name(op.inputs[i].name);
     if (!keywords.contains(name)) continue;
     if (i < args.size()) {
-      fail(op, "an input is given twice", "one value",
-           name.cast<std::string>());
+      fail(op, "an input is given twice", "one value", name.cast<std::string>(),
+           "Pass it by its place or by its name.");
     }
     const py::object value = keywords.attr("pop")(name);
     inputs[i] = to_input(op, op.inputs[i].name, value);
@@ -62,7 +64,7 @@ Phase to_phase(const OpInfo& op, const std::string& name) {
   if (name == "gradient") return Phase::Gradient;
   if (name == "update") return Phase::Update;
   fail(op, "there is no such phase", "one of forward, gradient, update",
-       '"' + name + '"');
+       '"' + name + '"', did_you_mean(name, {"forward", "gradient", "update"}));
 }
 
 py::object to_result(const OpInfo& op, std::vector<Tensor> results) {

@@ -52,7 +52,7 @@ void bind_optimizer_data(Handle<Tensor>& tensor) {
            "Device to host for the optimizer's buffers.")
       .def(
           "bind_optimizer_data",
-          [](const Tensor& self, const std::vector<HostArray>& data,
+          [](const Tensor& self, const std::vector<DataLike>& data,
              const DeviceBuffers& device_data) {
             const ReadList list(data, {"bind_optimizer_data", label_of(self)});
             without_gil([&] {

@@ -25,10 +25,7 @@ Tensor to_scale(const Scale& source, const Context& context) {
 /// Integers of any type; those of a list are int64.
 Tensor to_bias(const Bias& source, const Context& context) {
   if (py::isinstance<Tensor>(source)) return source.cast<Tensor>();
-  const bool is_typed =
-      py::isinstance<py::array>(source) || py::hasattr(source, "__dlpack__");
-  const py::array array =
-      is_typed ? as_array(source, context) : numbers_of(source, context);
+  const py::array array = as_data(source, context);
   const std::string kind =
       py::str(array.dtype().attr("kind")).cast<std::string>();
   if (kind != "i" && kind != "u") {

@@ -11,6 +11,9 @@
 namespace traingraph::python {
 namespace {
 
+using DTypeOrNone = Named<"numpy.typing.DTypeLike | None">;
+using ArrayCopy = Named<"bool | None">;
+
 /// What a tensor starts with; at most one of them.
 struct Contents {
   std::optional<ArrayLike> data;
@@ -281,6 +284,14 @@ void bind_tensor_class(py::module_& m) {
       .def("numpy", &to_numpy,
            "A copy of the newest values: the device's, waiting for work in "
            "flight, or the host's. Raises StateError when neither has any.")
+      .def(
+          "__array__",
+          [](const Tensor& self, const DTypeOrNone& dtype, const ArrayCopy& c) {
+            const auto typed = py::module_::import("traingraph._conversion");
+            return Array(typed.attr("typed")(to_numpy(self), dtype, c));
+          },
+          py::arg("dtype") = py::none(), py::arg("copy") = py::none(),
+          "numpy() for np.asarray(tensor); always a copy.")
       .def("__dlpack__", &to_dlpack)
       .def("__dlpack_device__",
            [](const Tensor&) { return std::tuple<int, int>(1, 0); })
@@ -321,7 +332,7 @@ void bind_tensor_class(py::module_& m) {
           py::arg("out"), "Device to `out`.")
       .def(
           "bind_and_write_data",
-          [](const Tensor& self, const HostArray& data,
+          [](const Tensor& self, const DataLike& data,
              const DeviceLike& device) {
             const Context context{"bind_and_write_data", label_of(self)};
             const Device target = to_device(device);
@@ -332,7 +343,7 @@ void bind_tensor_class(py::module_& m) {
               const auto bytes = data.cast<TensorData>();
               return write(bytes);
             }
-            const py::array array = as_array(data, context);
+            const py::array array = converted(data, self.data_type(), context);
             const TensorData bytes = read_only_data(array, context);
             write(bytes);
           },
@@ -364,8 +375,8 @@ void bind_tensor(py::module_& m) {
   Handle<TensorParameter>(m, "TensorParameter",
                           "A tensor that an optimizer may change.")
       .def(py::init([](const Tensor& tensor,
-                       const std::optional<std::vector<HostArray>>& data) {
-             const ReadList list(data.value_or(std::vector<HostArray>()),
+                       const std::optional<std::vector<DataLike>>& data) {
+             const ReadList list(data.value_or(std::vector<DataLike>()),
                                  {"TensorParameter", label_of(tensor)});
              return made_without_gil(
                  [&] { return TensorParameter(tensor, list.data); });

@@ -8,7 +8,9 @@ namespace traingraph::python {
 namespace {
 
 using Arrays = std::optional<ArrayDict>;
+using Outputs = std::optional<OutputDict>;
 using Handler = std::optional<CompletionCallback>;
+using Accumulate = Named<"bool | typing.Literal['sum', 'mean']">;
 using Training = Handle<TrainingGraph, CompiledGraph>;
 using Inference = Handle<InferenceGraph, CompiledGraph>;
 
@@ -17,9 +19,10 @@ using Inference = Handle<InferenceGraph, CompiledGraph>;
 
 constexpr const char* kExecuteDoc =
     "Forward, loss, gradient and, with an optimizer, update.\n\n"
-    "Data is name -> C-contiguous array of the declared type and shape, the "
-    "batch axis being that of batch_size; checked before anything is enqueued. "
-    "It "
+    "Data is name -> array of the declared shape, the batch axis being that of "
+    "batch_size: arrays with any strides and byte order, lists, data frames. "
+    "Other types than the declared one convert as docs/data.md says, or are "
+    "DTypeError. It is copied, and checked before anything is enqueued; it "
     "counts for this call alone; what is not given is what "
     "bind_and_write_data() bound last, or the tensor's host data, else "
     "InvalidArgument. skip_writing_input_data_to_device: ignores the data of "
@@ -33,7 +36,13 @@ constexpr const char* kForwardDoc =
     "given "
     "no data at all. Otherwise as execute().";
 constexpr const char* kGradientDoc =
-    "Gradients of the last forward. Raises StateError without one.";
+    "Gradients of the last forward. Raises StateError without one.\n\n"
+    "accumulate: joins those that wait for the update, with "
+    "compile(accumulates_gradients=True). True: so that the update is that of "
+    "one batch of all samples, as the losses' reduction says; InvalidArgument "
+    "where that is neither of the others. \"sum\": adds them. \"mean\": has "
+    "their mean, each pass counting by its samples. The first pass after an "
+    "update replaces, as each does without.";
 constexpr const char* kUpdateDoc =
     "Applies the gradients. Raises StateError without gradients or optimizer.";
 
@@ -41,17 +50,17 @@ Execution execute(TrainingGraph& self, const Arrays& inputs_data,
                   const Arrays& labels_data, const Arrays& weights_data,
                   std::int64_t batch_size, bool skip_writing, bool synchronous,
                   bool profiling, bool for_inference, bool per_layer,
-                  const Handler& handler, const Arrays& outputs_data) {
+                  const Handler& handler, const Outputs& outputs_data) {
   const auto used = [&](const Arrays& data) {
     return skip_writing ? Arrays() : data;
   };
-  const NamedArrays inputs(used(inputs_data), "execute");
-  const NamedArrays labels(used(labels_data), "execute");
-  const NamedArrays weights(used(weights_data), "execute");
+  NamedArrays inputs(used(inputs_data), "execute", "inputs_data");
+  NamedArrays labels(used(labels_data), "execute", "loss_labels_data");
+  NamedArrays weights(used(weights_data), "execute", "loss_label_weights_data");
   return run("execute",
              {batch_size, skip_writing, synchronous, profiling, for_inference,
               per_layer, handler, outputs_data},
-             [&](const ExecuteOptions& options) {
+             {&inputs, &labels, &weights}, [&](const ExecuteOptions& options) {
                return self.execute(inputs.list(), labels.list(), weights.list(),
                                    options);
              });
@@ -61,39 +70,60 @@ Execution execute_forward(TrainingGraph& self, const Arrays& inputs_data,
                           const Arrays& labels_data, const Arrays& weights_data,
                           std::int64_t batch_size, bool synchronous,
                           bool profiling, bool for_inference, bool per_layer,
-                          const Handler& handler, const Arrays& outputs_data) {
-  const NamedArrays inputs(inputs_data, "execute_forward");
-  const NamedArrays labels(labels_data, "execute_forward");
-  const NamedArrays weights(weights_data, "execute_forward");
+                          const Handler& handler, const Outputs& outputs_data) {
+  NamedArrays inputs(inputs_data, "execute_forward", "inputs_data");
+  NamedArrays labels(labels_data, "execute_forward", "loss_labels_data");
+  NamedArrays weights(weights_data, "execute_forward",
+                      "loss_label_weights_data");
   const bool has_data = inputs_data || labels_data || weights_data;
   return run("execute_forward",
              {batch_size, false, synchronous, profiling, for_inference,
               per_layer, handler, outputs_data},
-             [&](const ExecuteOptions& options) {
+             {&inputs, &labels, &weights}, [&](const ExecuteOptions& options) {
                if (!has_data) return self.execute_forward(options);
                return self.execute_forward(inputs.list(), labels.list(),
                                            weights.list(), options);
              });
 }
 
-Execution execute_gradient(TrainingGraph& self, std::int64_t batch_size,
-                           bool synchronous, bool profiling, bool per_layer,
-                           const Handler& handler, const Arrays& outputs_data) {
+/// True is what the losses say.
+GradientAccumulation to_accumulation(const Accumulate& value) {
+  if (value.is(py::bool_(false))) return GradientAccumulation::None;
+  if (value.is(py::bool_(true))) return GradientAccumulation::ByLoss;
+  if (py::isinstance<py::str>(value)) {
+    const auto name = value.cast<std::string>();
+    if (name == "sum") return GradientAccumulation::Sum;
+    if (name == "mean") return GradientAccumulation::Mean;
+  }
+  throw InvalidArgument(
+      ErrorInfo{.op = "execute_gradient",
+                .node = "accumulate",
+                .what = "no way to add gradients up",
+                .expected = "False, True, \"sum\" or \"mean\"",
+                .got = py::repr(value).cast<std::string>(),
+                .hint = {}});
+}
+
+Execution execute_gradient(TrainingGraph& self, const Accumulate& accumulate,
+                           std::int64_t batch_size, bool synchronous,
+                           bool profiling, bool per_layer,
+                           const Handler& handler,
+                           const Outputs& outputs_data) {
   return run("execute_gradient",
              {batch_size, false, synchronous, profiling, false, per_layer,
-              handler, outputs_data},
-             [&](const ExecuteOptions& options) {
+              handler, outputs_data, to_accumulation(accumulate)},
+             {}, [&](const ExecuteOptions& options) {
                return self.execute_gradient(options);
              });
 }
 
 Execution execute_update(TrainingGraph& self, bool synchronous, bool profiling,
                          bool per_layer, const Handler& handler) {
-  const Arrays no_outputs;
+  const Outputs no_outputs;
   return run(
       "execute_optimizer_update",
       {0, false, synchronous, profiling, false, per_layer, handler, no_outputs},
-      [&](const ExecuteOptions& options) {
+      {}, [&](const ExecuteOptions& options) {
         return self.execute_optimizer_update(options);
       });
 }
@@ -102,18 +132,18 @@ Execution infer(InferenceGraph& self, const Arrays& inputs_data,
                 const Arrays& labels_data, const Arrays& weights_data,
                 std::int64_t batch_size, bool skip_writing, bool synchronous,
                 bool profiling, bool per_layer, const Handler& handler,
-                const Arrays& outputs_data) {
+                const Outputs& outputs_data) {
   const auto used = [&](const Arrays& data) {
     return skip_writing ? Arrays() : data;
   };
-  const NamedArrays inputs(used(inputs_data), "execute");
-  const NamedArrays labels(used(labels_data), "execute");
-  const NamedArrays weights(used(weights_data), "execute");
+  NamedArrays inputs(used(inputs_data), "execute", "inputs_data");
+  NamedArrays labels(used(labels_data), "execute", "loss_labels_data");
+  NamedArrays weights(used(weights_data), "execute", "loss_label_weights_data");
   const bool has_labels = labels_data || weights_data;
   return run("execute",
              {batch_size, skip_writing, synchronous, profiling, false,
               per_layer, handler, outputs_data},
-             [&](const ExecuteOptions& options) {
+             {&inputs, &labels, &weights}, [&](const ExecuteOptions& options) {
                if (!has_labels) return self.execute(inputs.list(), options);
                return self.execute(inputs.list(), labels.list(), weights.list(),
                                    options);
@@ -139,8 +169,9 @@ void bind_execute(Training& graph) {
       .def("execute_forward", &execute_forward, inputs, labels, weights,
            py::kw_only(), batch, synchronous, profiling, inference, per_layer,
            handler, outputs, kForwardDoc)
-      .def("execute_gradient", &execute_gradient, py::kw_only(), batch,
-           synchronous, profiling, per_layer, handler, outputs, kGradientDoc)
+      .def("execute_gradient", &execute_gradient, py::kw_only(),
+           py::arg("accumulate") = false, batch, synchronous, profiling,
+           per_layer, handler, outputs, kGradientDoc)
       .def("execute_optimizer_update", &execute_update, py::kw_only(),
            synchronous, profiling, per_layer, handler, kUpdateDoc);
 }
@@ -265,6 +296,12 @@ void bind_optimizer_methods(Training& graph) {
            &TrainingGraph::set_training_tensor_parameters,
            py::arg("parameters"),
            "Input tensors that the optimizer trains as well.")
+      .def("set_parameter_groups", &TrainingGraph::set_parameter_groups,
+           py::arg("groups"),
+           "What the optimizer does differently for some parameters; replaces "
+           "the groups. Of several groups with one parameter the last one "
+           "counts. Whichever optimizer is compiled has them. Raises "
+           "InvalidArgument, StateError after compile.")
       .def("set_gradient", &TrainingGraph::set_gradient, py::arg("parameter"),
            py::arg("gradient"),
            "The gradient of `parameter` is `gradient`, a result of this shape "
@@ -285,7 +322,7 @@ void bind_optimizer_methods(Training& graph) {
            "that read it; else StateError.")
       .def(
           "bind_optimizer_data",
-          [](TrainingGraph& self, const std::vector<HostArray>& data,
+          [](TrainingGraph& self, const std::vector<DataLike>& data,
              const Tensor& tensor, const DeviceBuffers& device_data) {
             const ReadList list(data,
                                 {"bind_optimizer_data", label_of(tensor)});
@@ -336,8 +373,11 @@ void bind_training(py::module_& m) {
   bind_execute(training);
   bind_gradients(training);
   bind_optimizer_methods(training);
-  Inference(m, "InferenceGraph", "A graph that compiles and runs forward.")
-      .def(py::init<std::vector<Graph>>(), py::arg("graph_objects"))
+  bind_load(training);
+  Inference inference(m, "InferenceGraph",
+                      "A graph that compiles and runs forward.");
+  bind_load(inference);
+  inference.def(py::init<std::vector<Graph>>(), py::arg("graph_objects"))
       .def("link", &link<InferenceGraph>, py::arg("graphs"))
       .def("execute", &infer, py::arg("inputs_data") = py::none(),
            py::arg("loss_labels_data") = py::none(),

@@ -59,7 +59,7 @@ void bind_data_type(py::module_& m) {
 }
 
 [[noreturn]] void fail_data_type(const std::string& got, const char* op,
-                                 std::string_view node) {
+                                 std::string_view node, std::string hint) {
   std::string names;
   for (DataType type : kDataTypes) {
     names += (names.empty() ? "one of " : ", ") + case_name(type);
@@ -69,8 +69,12 @@ void bind_data_type(py::module_& m) {
                              .what = "data type is not supported",
                              .expected = names,
                              .got = got,
-                             .hint = "Convert it, as in "
-                                     "x.astype(numpy.float32)."});
+                             .hint = std::move(hint)});
+}
+
+[[noreturn]] void fail_declared_type(const std::string& got) {
+  fail_data_type(got, "data_type", {},
+                 "Declare float32: data of other types converts.");
 }
 
 void bind_descriptor(py::module_& m) {
@@ -141,11 +145,17 @@ void fail_enum(const char* type, std::string_view got,
                                   .what = "there is no such case",
                                   .expected = expected,
                                   .got = "\"" + std::string(got) + "\"",
-                                  .hint = {}});
+                                  .hint = did_you_mean(got, names)});
 }
 
-DataType to_data_type(const py::object& dtype, const char* op,
-                      std::string_view node) {
+std::optional<DataType> data_type_named(std::string_view name) {
+  for (DataType type : kDataTypes) {
+    if (name == to_string(type)) return type;
+  }
+  return std::nullopt;
+}
+
+std::optional<DataType> find_data_type(const py::dtype& dtype) {
   // Kind and size, whatever the platform calls the type; read from NumPy's
   // structure, since every call of a graph asks for each of its arrays.
   struct Row {
@@ -158,13 +168,20 @@ DataType to_data_type(const py::object& dtype, const char* op,
       {'b', 1, DataType::Boolean}, {'i', 8, DataType::Int64},
       {'i', 4, DataType::Int32},   {'i', 1, DataType::Int8},
       {'u', 1, DataType::UInt8}};
-  const auto type = py::reinterpret_borrow<py::dtype>(dtype);
-  const char kind = type.kind();
-  const py::ssize_t size = type.itemsize();
+  const char kind = dtype.kind();
+  const py::ssize_t size = dtype.itemsize();
   for (const Row& row : kRows) {
     if (row.kind == kind && row.size == size) return row.type;
   }
-  fail_data_type(py::str(dtype).cast<std::string>(), op, node);
+  return std::nullopt;
+}
+
+DataType to_data_type(const py::object& dtype, const char* op,
+                      std::string_view node) {
+  const auto found = find_data_type(py::reinterpret_borrow<py::dtype>(dtype));
+  if (found) return *found;
+  fail_data_type(py::str(dtype).cast<std::string>(), op, node,
+                 "It is written in place: pass numpy.empty(shape, dtype).");
 }
 
 DataType to_data_type(py::handle source) {
@@ -182,9 +199,11 @@ DataType to_data_type(py::handle source) {
   try {
     dtype = py::module_::import("numpy").attr("dtype")(source);
   } catch (py::error_already_set&) {
-    fail_data_type(describe(source), "data_type", {});
+    fail_declared_type(describe(source));
   }
-  return to_data_type(dtype, "data_type", {});
+  const auto found = find_data_type(py::reinterpret_borrow<py::dtype>(dtype));
+  if (!found) fail_declared_type(py::str(dtype).cast<std::string>());
+  return *found;
 }
 
 py::object to_dtype(DataType type) {
@@ -194,7 +213,7 @@ py::object to_dtype(DataType type) {
                                .what = "NumPy has no such data type",
                                .expected = "a type that NumPy has",
                                .got = "bfloat16",
-                               .hint = {}});
+                               .hint = "Cast it to float32 in the graph."});
   }
   return py::dtype(std::string(to_string(type)));
 }

@@ -23,7 +23,7 @@ and optimizer update: in one call, or phase by phase, asynchronously::
 
 from __future__ import annotations
 
-from . import _repr, errors, layers, losses, nodes, optimizers
+from . import _repr, errors, layers, losses, nodes, onnx, optimizers
 from ._core import (
     ActivationType,
     ArithmeticOperation,
@@ -51,6 +51,7 @@ from ._core import (
     PaddingPolicy,
     PaddingRemainder,
     PaddingType,
+    ParameterGroup,
     PlanMemory,
     Platform,
     PoolingType,
@@ -74,8 +75,13 @@ from ._core import (
     read_metadata,
     set_num_threads,
 )
+from ._fit import Epoch, fit
+from ._history import History
 from ._insight import Profile, Report
+from ._prefetch import prefetch
 from .errors import (
+    CallError,
+    CancelledError,
     DeviceError,
     DTypeError,
     Error,
@@ -91,6 +97,8 @@ from .errors import (
 __all__ = [
     "ActivationType",
     "ArithmeticOperation",
+    "CallError",
+    "CancelledError",
     "ComparisonOperation",
     "ConvolutionType",
     "DTypeError",
@@ -98,6 +106,7 @@ __all__ = [
     "Device",
     "DeviceError",
     "DeviceType",
+    "Epoch",
     "Error",
     "Execution",
     "ExecutionResult",
@@ -105,6 +114,7 @@ __all__ = [
     "GRUDescriptor",
     "GradientClippingType",
     "Graph",
+    "History",
     "ImageEdgeMode",
     "ImageReduction",
     "InferenceGraph",
@@ -122,6 +132,7 @@ __all__ = [
     "PaddingPolicy",
     "PaddingRemainder",
     "PaddingType",
+    "ParameterGroup",
     "PlanMemory",
     "Platform",
     "PoolingType",
@@ -147,11 +158,14 @@ __all__ = [
     "UnsupportedError",
     "__version__",
     "errors",
+    "fit",
     "layers",
     "losses",
     "nodes",
     "num_threads",
+    "onnx",
     "optimizers",
+    "prefetch",
     "read_metadata",
     "set_num_threads",
 ]

@@ -106,6 +106,7 @@ __all__: list[str] = [
     "LeakyReLU",
     "Linear",
     "LinearNode",
+    "LoRA",
     "LocalContrastNormalizationNode",
     "Log",
     "LogSigmoid",
@@ -145,6 +146,7 @@ __all__: list[str] = [
     "PaddingPolicy",
     "PaddingRemainder",
     "PaddingType",
+    "ParameterGroup",
     "PlanMemory",
     "Platform",
     "Pooling",
@@ -764,6 +766,12 @@ class Tensor:
         """
         Sequences of these lengths; the longest gives the time. batch_size, if given, is their number.
         """
+    def __array__(
+        self, dtype: DTypeLike | None = None, copy: bool | None = None
+    ) -> NDArray[Any]:
+        """
+        numpy() for np.asarray(tensor); always a copy.
+        """
     def __dlpack__(self, **kwargs: Any) -> Any: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -807,9 +815,10 @@ class Tensor:
     ) -> None: ...
     def __reduce_ex__(self, protocol: Any) -> Any: ...
     def __repr__(self) -> str: ...
+    def _share(self) -> Any: ...
     def bind_and_write_data(
         self,
-        data: NDArray[Any] | TensorData | SupportsDLPack,
+        data: ArrayLike | TensorData | SupportsDLPack,
         device: Device | DeviceType | str,
     ) -> None:
         """
@@ -817,7 +826,7 @@ class Tensor:
         """
     def bind_optimizer_data(
         self,
-        data: collections.abc.Sequence[NDArray[Any] | TensorData | SupportsDLPack],
+        data: collections.abc.Sequence[ArrayLike | TensorData | SupportsDLPack],
         *,
         device_data: collections.abc.Sequence[TensorOptimizerDeviceData] | None = None,
     ) -> None:
@@ -923,7 +932,7 @@ class TensorParameter:
         self,
         tensor: Tensor,
         optimizer_data: collections.abc.Sequence[
-            NDArray[Any] | TensorData | SupportsDLPack
+            ArrayLike | TensorData | SupportsDLPack
         ]
         | None = None,
     ) -> None: ...
@@ -1928,6 +1937,30 @@ class FullyConnected(WeightedLayer):
     ) -> None: ...
     @property
     def descriptor(self) -> ConvolutionDescriptor: ...
+
+class LoRA(Layer):
+    """
+    y = base(x) + alpha / rank * x down^T up^T: a FullyConnected layer of a trained network learns something new by few parameters (Hu et al. 2021).
+
+    down is (rank, in), uniform within 1 / sqrt(in); up is (out, rank), zeros: at first the layer is its base, whose parameters are frozen and keep their names. save(path, trained_only=True) writes what has changed; merged() is a FullyConnected layer that does the same.
+    """
+    def __init__(
+        self, base: FullyConnected, rank: int, alpha: float, *, label: str = ""
+    ) -> None: ...
+    def merged(self) -> FullyConnected:
+        """
+        A FullyConnected layer with weights + alpha / rank * up down, of what the host has: call synchronize_updates() first.
+        """
+    @property
+    def alpha(self) -> float: ...
+    @property
+    def base(self) -> FullyConnected: ...
+    @property
+    def down(self) -> Tensor: ...
+    @property
+    def rank(self) -> int: ...
+    @property
+    def up(self) -> Tensor: ...
 
 class MatMulDescriptor:
     def __copy__(self) -> MatMulDescriptor: ...
@@ -3306,17 +3339,30 @@ class ExecutionResult:
         The loss of a training execution, else the last result; None for gradient and update executions. Of several losses it is the sum, or, when one has no reduction, the last one's elements.
         """
 
-class Execution:
+class Execution(collections.abc.Coroutine[Any, Any, ExecutionResult]):
     """
     One enqueued piece of work: a future that can be waited for, awaited, or called back from. Dropping it is fine, the work runs all the same.
     """
     def __await__(self) -> collections.abc.Generator[Any, None, ExecutionResult]: ...
     def __repr__(self) -> str: ...
+    def _share(self) -> Any: ...
     def add_done_callback(
         self, callback: collections.abc.Callable[[Execution], Any]
     ) -> None:
         """
         Calls callback(execution) once, on the device's callback thread, or at once when the work is over. What it raises goes to sys.unraisablehook.
+        """
+    def cancel(self) -> bool:
+        """
+        Drops the work, and what depends on it, if it has not begun: when its turn comes it ends with CancelledError, and neither parameters nor counters of steps change. What has begun finishes. True when it was dropped, by this call or before.
+        """
+    def cancelled(self) -> bool:
+        """
+        Was it dropped, by cancel() or with what it depends on?
+        """
+    def close(self) -> None:
+        """
+        For event loops. A wait goes with its task; the work goes on.
         """
     def done(self) -> bool: ...
     def exception(self) -> BaseException | None:
@@ -3327,9 +3373,17 @@ class Execution:
         """
         wait(), then the result. Raises TimeoutError.
         """
+    def send(self, value: Any, /) -> Any:
+        """
+        For event loops: with throw() and close() an execution is a coroutine, which asyncio.create_task() and asyncio.run() take.
+        """
+    def throw(self, *args: Any) -> Any:
+        """
+        For event loops: ends the wait; asyncio.CancelledError cancels the execution.
+        """
     def wait(self, timeout: float | None = None) -> bool:
         """
-        Blocks until the work is over and raises its error. False when `timeout` seconds ran out first. Ctrl-C interrupts.
+        Blocks until the work is over and raises its error. False when `timeout` seconds ran out first. Ctrl-C interrupts, and drops what its graph has enqueued and not begun, as cancel() does.
         """
 
 class GRUDescriptor:
@@ -3474,7 +3528,7 @@ class Graph:
         self,
         accumulator: Tensor,
         gradient: Tensor,
-        factor: Tensor,
+        factors: Tensor,
         *,
         name: str = "",
         phase: str = "forward",
@@ -3527,6 +3581,7 @@ class Graph:
         gradient_clip_max: float = 1.0,
         regularization_type: RegularizationType | str = "none",
         regularization_scale: float = 0.0,
+        lr_scale: float = 1.0,
         beta1: float = 0.9,
         beta2: float = 0.999,
         epsilon: float = 1e-08,
@@ -4221,6 +4276,7 @@ class Graph:
         gradient_clip_max: float = 1.0,
         regularization_type: RegularizationType | str = "none",
         regularization_scale: float = 0.0,
+        lr_scale: float = 1.0,
         momentum_scale: float = 0.0,
         alpha: float = 0.99,
         epsilon: float = 1e-08,
@@ -4312,6 +4368,7 @@ class Graph:
         gradient_clip_max: float = 1.0,
         regularization_type: RegularizationType | str = "none",
         regularization_scale: float = 0.0,
+        lr_scale: float = 1.0,
         momentum_scale: float = 0.0,
         uses_nesterov_momentum: bool = False,
         name: str = "",
@@ -4655,7 +4712,7 @@ class MemoryReport:
     @property
     def accumulator_bytes(self) -> int:
         """
-        Gradient accumulators of linkable graphs.
+        Gradient accumulators: of linkable graphs, and of those compiled with accumulates_gradients.
         """
     @property
     def allocated_bytes(self) -> int:
@@ -4718,6 +4775,10 @@ class CompiledGraph(Graph):
     What TrainingGraph and InferenceGraph share.
     """
     def __repr__(self) -> str: ...
+    def _listing(self) -> dict[str, Any]:
+        """
+        The forward ops in inference form, values and declared names. Raises StateError before compile.
+        """
     def _repr_html_(self) -> str: ...
     def add_inputs(
         self,
@@ -4734,7 +4795,9 @@ class CompiledGraph(Graph):
         """
     def bind_and_write_data(
         self,
-        inputs_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack],
+        inputs_data: collections.abc.Mapping[
+            str, ArrayLike | TensorData | SupportsDLPack
+        ],
         inputs: collections.abc.Mapping[str, Tensor] | None = None,
         *,
         batch_size: int = 0,
@@ -4751,19 +4814,32 @@ class CompiledGraph(Graph):
         disable_layer_fusion: bool = False,
         link_graphs: bool = False,
         compute_all_gradients: bool = False,
+        accumulates_gradients: bool = False,
         reuses_memory: bool = True,
         poisons_memory: bool = False,
         max_gpu_ms: float = 0.0,
         verify: Device | DeviceType | str | None = None,
         verify_tolerance: float = 0.001,
         input_tensors: collections.abc.Mapping[str, Tensor] | None = None,
-        input_tensors_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        input_tensors_data: collections.abc.Mapping[
+            str, ArrayLike | TensorData | SupportsDLPack
+        ]
         | None = None,
     ) -> None:
         """
         Plans memory and creates everything the device needs; allocates nothing.
 
-        device: "cpu", "gpu", "any" or a Device. debug_layers: results and gradients of layers with is_debugging_enabled are readable. link_graphs: will be joined by link(). compute_all_gradients: also those of inputs. reuses_memory=False: every buffer has its own bytes. poisons_memory: freed ranges are filled with NaN. max_gpu_ms: cuts GPU work into pieces of about that length (0: does not). verify: a second device that repeats every execution; DeviceError names the first tensor that differs by more than verify_tolerance times its largest magnitude. input_tensors(_data): inputs that never change. Raises UnsupportedError naming the layer, StateError, InvalidArgument, DeviceError.
+        device: "cpu", "gpu", "any" or a Device. debug_layers: results and gradients of layers with is_debugging_enabled are readable. link_graphs: will be joined by link(). compute_all_gradients: also those of inputs. accumulates_gradients: memory for execute_gradient(accumulate=...), as many floats as the trained parameters have. reuses_memory=False: every buffer has its own bytes. poisons_memory: freed ranges are filled with NaN. max_gpu_ms: cuts GPU work into pieces of about that length (0: does not). verify: a second device that repeats every execution; DeviceError names the first tensor that differs by more than verify_tolerance times its largest magnitude. input_tensors(_data): inputs that never change. Raises UnsupportedError naming the layer, StateError, InvalidArgument, DeviceError.
+        """
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        with_state: bool = True,
+        metadata: collections.abc.Mapping[str, str] | None = None,
+    ) -> None:
+        """
+        Writes one safetensors file with the graph, what it was compiled with and its state; load() needs nothing else. with_state=False: the graph alone; what is loaded begins as it was built. Otherwise as save(). Raises StateError before compile, UnsupportedError, InvalidArgument, FileError.
         """
     def fits(self, device_bytes: int, batch_size: int = 0) -> bool:
         """
@@ -4775,22 +4851,20 @@ class CompiledGraph(Graph):
         """
     def load_state_dict(
         self,
-        mapping: collections.abc.Mapping[
-            str, NDArray[Any] | TensorData | SupportsDLPack
-        ],
+        mapping: collections.abc.Mapping[str, ArrayLike | TensorData | SupportsDLPack],
         *,
         strict: bool = True,
     ) -> RestoreReport:
         """
-        Gives parameters, statistics and, if any is there, the optimizer's buffers new values, by name. Steps and rates stay. Arrays, or what has __dlpack__. strict and result as in restore(). Raises InvalidArgument, ShapeError, DTypeError, StateError.
+        Gives parameters, statistics and, if any is there, the optimizer's buffers new values, by name. Steps and rates stay. Data as execute() takes it; other types than float32 must be floats. strict and result as in restore(). Raises InvalidArgument, ShapeError, DTypeError, StateError.
         """
     def plan_description(self) -> str:
         """
         The plans as text: units in order with offsets and lifetimes.
         """
-    def profile(self) -> Profile:
+    def profile(self, runs: int = 1) -> Profile:
         """
-        Times by layer of the last run that had per_layer_profiling: one execution, or a forward with the gradient pass and the update that followed it. Waits for it and raises its error. Raises StateError when there was none since compile.
+        Times by layer of the last runs that had per_layer_profiling, median and spread of as many as there are of up to 64 with the batch size of the very last: each one execution, or a forward with the gradient pass and the update that followed it. Waits for the last and raises its error. Raises StateError when there was none since compile.
         """
     def report(self) -> Report:
         """
@@ -4811,9 +4885,10 @@ class CompiledGraph(Graph):
         path: str | os.PathLike[str],
         *,
         metadata: collections.abc.Mapping[str, str] | None = None,
+        trained_only: bool = False,
     ) -> None:
         """
-        Writes the state to one safetensors file: parameters, running statistics and, of a training graph, the optimizer's buffers and all else that the next step depends on. Between two steps of this graph and those linked with it; what separate phases have left for the next one is no state. Whatever happens, `path` is the old file or the new one. metadata: text of your own, read by restore() and read_metadata(). Raises StateError before compile, InvalidArgument, FileError.
+        Writes the state to one safetensors file: parameters, running statistics and, of a training graph, the optimizer's buffers and all else that the next step depends on. Between two steps of this graph and those linked with it; what separate phases have left for the next one is no state. Whatever happens, `path` is the old file or the new one. metadata: text of your own, read by restore() and read_metadata(). trained_only: without parameters that no optimizer trains, for restore(strict=False) over those of another file. Raises StateError before compile, InvalidArgument, FileError.
         """
     def save_trace(self, path: str | os.PathLike[str]) -> None:
         """
@@ -4831,6 +4906,10 @@ class CompiledGraph(Graph):
         """
         Device to host for all parameters and running statistics.
         """
+    def tensor(self, name: str) -> Tensor:
+        """
+        A tensor by its name ("fc.weights"), as state_dict() has it, or as it was declared. Raises InvalidArgument, listing names that are near, StateError before compile.
+        """
     @property
     def compile_count(self) -> int:
         """
@@ -4842,17 +4921,70 @@ class CompiledGraph(Graph):
         Bytes of intermediate tensors on the device; 0 before compile.
         """
     @property
+    def inputs(self) -> dict[str, Tensor]:
+        """
+        What was declared, name -> tensor.
+        """
+    @property
     def is_compiled(self) -> bool: ...
+    @property
+    def loss_label_weights(self) -> dict[str, Tensor]:
+        """
+        What was declared, name -> tensor.
+        """
+    @property
+    def loss_labels(self) -> dict[str, Tensor]:
+        """
+        What was declared, name -> tensor.
+        """
     @property
     def memory(self) -> MemoryReport:
         """
         Exact bytes. Raises StateError before compile.
         """
+    @property
+    def outputs(self) -> dict[str, Tensor]:
+        """
+        What was declared, name -> tensor.
+        """
+
+class ParameterGroup:
+    """
+    What the optimizer does differently for some parameters; see TrainingGraph.set_parameter_groups().
+
+    lr_scale: times the optimizer's rate, and AdamW's decay with it. weight_decay: replaces the optimizer's regularization_scale, of L1 and L2 or AdamW's decay; None: as all others.
+    """
+    def __init__(
+        self,
+        parameters: collections.abc.Sequence[Tensor],
+        lr_scale: float = 1.0,
+        weight_decay: float | None = None,
+    ) -> None: ...
+    def __repr__(self) -> str: ...
+    @property
+    def lr_scale(self) -> float: ...
+    @property
+    def parameters(self) -> list[Tensor]: ...
+    @property
+    def weight_decay(self) -> float | None: ...
 
 class TrainingGraph(CompiledGraph):
     """
     A graph that compiles for a device and trains.
     """
+    @staticmethod
+    def load(
+        path: str | os.PathLike[str],
+        device: Device | DeviceType | str | None = None,
+        *,
+        with_state: bool = True,
+        batch_size: int = 0,
+        tensors: collections.abc.Mapping[str, Tensor] | None = None,
+        optimizer: Optimizer | None = None,
+    ) -> TrainingGraph:
+        """
+        From what export() wrote, compiled for `device` (any), with nothing of the code that built it: it runs, saves, restores, reports, links (when it was compiled with link_graphs), and is exported again. Tensors are known by name: tensor(). with_state=False: begins as it was built. batch_size: to compile for; 0: as it was exported. tensors: some to have instead of new ones, by name, so that graphs share them. Raises FileError for what is no such file, UnsupportedError for ops that only a later version has.
+        """
     def __init__(
         self,
         graph_objects: collections.abc.Sequence[Graph],
@@ -4862,13 +4994,14 @@ class TrainingGraph(CompiledGraph):
         """
         loss is applied to the last result of the last graph object; without it, losses are nodes or gradients come from the user.
         """
+    def _share(self) -> Any: ...
     def allocate_user_gradient(self, tensor: Tensor) -> Tensor:
         """
         A tensor to write the gradient of a layer's result into; it is added to what the graph itself contributes.
         """
     def bind_optimizer_data(
         self,
-        data: collections.abc.Sequence[NDArray[Any] | TensorData | SupportsDLPack],
+        data: collections.abc.Sequence[ArrayLike | TensorData | SupportsDLPack],
         tensor: Tensor,
         *,
         device_data: collections.abc.Sequence[TensorOptimizerDeviceData] | None = None,
@@ -4882,11 +5015,17 @@ class TrainingGraph(CompiledGraph):
         """
     def execute(
         self,
-        inputs_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        inputs_data: collections.abc.Mapping[
+            str, ArrayLike | TensorData | SupportsDLPack
+        ]
         | None = None,
-        loss_labels_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        loss_labels_data: collections.abc.Mapping[
+            str, ArrayLike | TensorData | SupportsDLPack
+        ]
         | None = None,
-        loss_label_weights_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        loss_label_weights_data: collections.abc.Mapping[
+            str, ArrayLike | TensorData | SupportsDLPack
+        ]
         | None = None,
         *,
         batch_size: int = 0,
@@ -4896,21 +5035,29 @@ class TrainingGraph(CompiledGraph):
         forward_for_inference: bool = False,
         per_layer_profiling: bool = False,
         completion_handler: collections.abc.Callable[[Execution], Any] | None = None,
-        outputs_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        outputs_data: collections.abc.Mapping[
+            str, NDArray[Any] | TensorData | SupportsDLPack
+        ]
         | None = None,
     ) -> Execution:
         """
         Forward, loss, gradient and, with an optimizer, update.
 
-        Data is name -> C-contiguous array of the declared type and shape, the batch axis being that of batch_size; checked before anything is enqueued. It counts for this call alone; what is not given is what bind_and_write_data() bound last, or the tensor's host data, else InvalidArgument. skip_writing_input_data_to_device: ignores the data of this call. batch_size 0 is the compiled batch. outputs_data: writable arrays that receive declared outputs. synchronous: waits and raises the run's error. Raises ShapeError, DTypeError, InvalidArgument, StateError.
+        Data is name -> array of the declared shape, the batch axis being that of batch_size: arrays with any strides and byte order, lists, data frames. Other types than the declared one convert as docs/data.md says, or are DTypeError. It is copied, and checked before anything is enqueued; it counts for this call alone; what is not given is what bind_and_write_data() bound last, or the tensor's host data, else InvalidArgument. skip_writing_input_data_to_device: ignores the data of this call. batch_size 0 is the compiled batch. outputs_data: writable arrays that receive declared outputs. synchronous: waits and raises the run's error. Raises ShapeError, DTypeError, InvalidArgument, StateError.
         """
     def execute_forward(
         self,
-        inputs_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        inputs_data: collections.abc.Mapping[
+            str, ArrayLike | TensorData | SupportsDLPack
+        ]
         | None = None,
-        loss_labels_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        loss_labels_data: collections.abc.Mapping[
+            str, ArrayLike | TensorData | SupportsDLPack
+        ]
         | None = None,
-        loss_label_weights_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        loss_label_weights_data: collections.abc.Mapping[
+            str, ArrayLike | TensorData | SupportsDLPack
+        ]
         | None = None,
         *,
         batch_size: int = 0,
@@ -4919,7 +5066,9 @@ class TrainingGraph(CompiledGraph):
         forward_for_inference: bool = False,
         per_layer_profiling: bool = False,
         completion_handler: collections.abc.Callable[[Execution], Any] | None = None,
-        outputs_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        outputs_data: collections.abc.Mapping[
+            str, NDArray[Any] | TensorData | SupportsDLPack
+        ]
         | None = None,
     ) -> Execution:
         """
@@ -4928,16 +5077,21 @@ class TrainingGraph(CompiledGraph):
     def execute_gradient(
         self,
         *,
+        accumulate: bool | typing.Literal["sum", "mean"] = False,
         batch_size: int = 0,
         synchronous: bool = False,
         profiling: bool = False,
         per_layer_profiling: bool = False,
         completion_handler: collections.abc.Callable[[Execution], Any] | None = None,
-        outputs_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        outputs_data: collections.abc.Mapping[
+            str, NDArray[Any] | TensorData | SupportsDLPack
+        ]
         | None = None,
     ) -> Execution:
         """
         Gradients of the last forward. Raises StateError without one.
+
+        accumulate: joins those that wait for the update, with compile(accumulates_gradients=True). True: so that the update is that of one batch of all samples, as the losses' reduction says; InvalidArgument where that is neither of the others. "sum": adds them. "mean": has their mean, each pass counting by its samples. The first pass after an update replaces, as each does without.
         """
     def execute_optimizer_update(
         self,
@@ -4980,6 +5134,12 @@ class TrainingGraph(CompiledGraph):
         """
         Copies float32 values to the raw gradient of a parameter, on any device: between execute_gradient and execute_optimizer_update.
         """
+    def set_parameter_groups(
+        self, groups: collections.abc.Sequence[ParameterGroup]
+    ) -> None:
+        """
+        What the optimizer does differently for some parameters; replaces the groups. Of several groups with one parameter the last one counts. Whichever optimizer is compiled has them. Raises InvalidArgument, StateError after compile.
+        """
     def set_training_tensor_parameters(
         self, parameters: collections.abc.Sequence[TensorParameter]
     ) -> None:
@@ -5015,14 +5175,33 @@ class InferenceGraph(CompiledGraph):
     """
     A graph that compiles and runs forward.
     """
+    @staticmethod
+    def load(
+        path: str | os.PathLike[str],
+        device: Device | DeviceType | str | None = None,
+        *,
+        with_state: bool = True,
+        batch_size: int = 0,
+        tensors: collections.abc.Mapping[str, Tensor] | None = None,
+    ) -> InferenceGraph:
+        """
+        From what export() wrote, compiled for `device` (any), with nothing of the code that built it: it runs, saves, restores, reports, links (when it was compiled with link_graphs), and is exported again. Tensors are known by name: tensor(). with_state=False: begins as it was built. batch_size: to compile for; 0: as it was exported. tensors: some to have instead of new ones, by name, so that graphs share them. Raises FileError for what is no such file, UnsupportedError for ops that only a later version has.
+        """
     def __init__(self, graph_objects: collections.abc.Sequence[Graph]) -> None: ...
+    def _share(self) -> Any: ...
     def execute(
         self,
-        inputs_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        inputs_data: collections.abc.Mapping[
+            str, ArrayLike | TensorData | SupportsDLPack
+        ]
         | None = None,
-        loss_labels_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        loss_labels_data: collections.abc.Mapping[
+            str, ArrayLike | TensorData | SupportsDLPack
+        ]
         | None = None,
-        loss_label_weights_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        loss_label_weights_data: collections.abc.Mapping[
+            str, ArrayLike | TensorData | SupportsDLPack
+        ]
         | None = None,
         *,
         batch_size: int = 0,
@@ -5031,7 +5210,9 @@ class InferenceGraph(CompiledGraph):
         profiling: bool = False,
         per_layer_profiling: bool = False,
         completion_handler: collections.abc.Callable[[Execution], Any] | None = None,
-        outputs_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        outputs_data: collections.abc.Mapping[
+            str, NDArray[Any] | TensorData | SupportsDLPack
+        ]
         | None = None,
     ) -> Execution:
         """
@@ -5914,7 +6095,9 @@ class NodeGraph:
     def __repr__(self) -> str: ...
     def execute(
         self,
-        source_images: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        source_images: collections.abc.Mapping[
+            str, ArrayLike | TensorData | SupportsDLPack
+        ]
         | None = None,
         *,
         batch_size: int = 0,
@@ -5922,7 +6105,9 @@ class NodeGraph:
         profiling: bool = False,
         per_layer_profiling: bool = False,
         completion_handler: collections.abc.Callable[[Execution], Any] | None = None,
-        outputs_data: dict[str, NDArray[Any] | TensorData | SupportsDLPack]
+        outputs_data: collections.abc.Mapping[
+            str, NDArray[Any] | TensorData | SupportsDLPack
+        ]
         | None = None,
     ) -> Execution:
         """
@@ -5956,6 +6141,7 @@ class NodeGraph:
         Handles of what a run is given, in the order in which nodes were made.
         """
 
+def _adopt(capsule: typing_extensions.CapsuleType) -> Any: ...
 def num_threads() -> int:
     """
     Threads of the device "cpu". At first OMP_NUM_THREADS where that is set, else the processors of the affinity mask, or as many as the CPU quota of the container pays for, whichever is less.
@@ -5980,3 +6166,4 @@ def summarized_dot_description(
 
 OP_NAMES: tuple[str, ...]
 __version__: str
+_set_error: Any

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._calls import checked
+from ._conversion import array_of, converted
 from ._core import NodeConvolutionDescriptor
-from .errors import InvalidArgument, ShapeError
+from ._make_error import make_error
+from .errors import ShapeError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -25,6 +28,7 @@ class ConvolutionData:
     descriptor it is that of the weights' shape, with strides of 1 and one group.
     """
 
+    @checked
     def __init__(
         self,
         weights: ArrayLike,
@@ -44,14 +48,14 @@ class ConvolutionData:
         self.bias_terms = _array_or_none(op, "bias_terms", bias_terms)
         if descriptor is None:
             if self.weights.ndim != 4:
-                expected, got = "(out, height, width, in)", str(self.weights.shape)
-                raise ShapeError(
-                    f'[{op} "weights"] the weights have the wrong rank: '
-                    f"expected {expected}, got {got}.",
+                raise make_error(
+                    ShapeError,
+                    "the weights have the wrong rank",
                     op=op,
                     node="weights",
-                    expected=expected,
-                    got=got,
+                    expected="(out, height, width, in)",
+                    got=str(self.weights.shape),
+                    hint="That is x.transpose(0, 2, 3, 1) of PyTorch's weights.",
                 )
             out, height, width, channels = self.weights.shape
             descriptor = NodeConvolutionDescriptor((height, width), channels, out)
@@ -70,6 +74,7 @@ class NormalizationData:
     1 and 0 and not trained; mean and variance 0 and 1.
     """
 
+    @checked
     def __init__(
         self,
         feature_channels: int,
@@ -111,21 +116,11 @@ def _repr(label: str, what: str, data: ConvolutionData | NormalizationData) -> s
 
 
 def _array(op: str, name: str, values: ArrayLike) -> NDArray[Any]:
-    """Arrays as they are: graphs refuse other types than float32."""
-    if isinstance(values, np.ndarray):
-        return values
-    try:
-        return np.asarray(values, np.float32)
-    except (TypeError, ValueError) as error:
-        got = type(values).__name__
-        raise InvalidArgument(
-            f'[{op} "{name}"] this is no array of numbers: '
-            f"expected float32 values, got {got}.",
-            op=op,
-            node=name,
-            expected="float32 values",
-            got=got,
-        ) from error
+    """float32, by the rules of all data; one that is that already is kept."""
+    array = array_of(values, op, name)
+    if array.dtype == np.float32:
+        return array
+    return converted(array, np.float32, op, name)
 
 
 def _array_or_none(op: str, name: str, values: ArrayLike | None) -> NDArray[Any] | None:

@@ -32,12 +32,6 @@ class Signature:
 
     name: str
     parameters: tuple[Parameter, ...]
-    takes_any: bool
-    """*args or **kwargs: the call itself says what is wrong."""
-
-    def parameter(self, name: str) -> Parameter | None:
-        """The one of this name."""
-        return next((p for p in self.parameters if p.name == name), None)
 
 
 def split_outside(text: str, separator: str) -> list[str]:
@@ -81,21 +75,21 @@ def _arguments(text: str) -> str:
 def _signature(line: str) -> Signature:
     name, _, rest = line.partition("(")
     parameters: list[Parameter] = []
-    is_keyword_only = takes_any = False
+    is_keyword_only = False
     for item in split_outside(_arguments("(" + rest), ","):
         if item == "*":
             is_keyword_only = True
         elif item == "/":
             continue
         elif item.startswith("*"):
-            takes_any = is_keyword_only = True
+            is_keyword_only = True
         else:
             declared, _, default = item.partition(" = ")
             parameter, _, annotation = declared.partition(": ")
             parameters.append(
                 Parameter(parameter, annotation, default or None, is_keyword_only)
             )
-    return Signature(name.rpartition(".")[2], tuple(parameters), takes_any)
+    return Signature(name.rpartition(".")[2], tuple(parameters))
 
 
 def signatures_of(text: str) -> list[Signature]:

@@ -8,6 +8,8 @@ Messages follow one grammar:
 from __future__ import annotations
 
 __all__ = [
+    "CallError",
+    "CancelledError",
     "DTypeError",
     "DeviceError",
     "Error",
@@ -60,6 +62,10 @@ class InvalidArgument(Error, ValueError):
     """A value is out of range, a name unknown, an argument missing."""
 
 
+class CallError(InvalidArgument, TypeError):
+    """A keyword that is not there, a missing argument, an object of another type."""
+
+
 class ShapeError(Error, ValueError):
     """Shapes or sizes disagree."""
 
@@ -82,6 +88,10 @@ class OutOfMemoryError(Error, MemoryError):
 
 class DeviceError(Error, RuntimeError):
     """The device failed while running, or is not available."""
+
+
+class CancelledError(Error, RuntimeError):
+    """The execution was cancelled before it began; see Execution.cancel()."""
 
 
 class FileError(Error, OSError):

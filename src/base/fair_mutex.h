@@ -4,9 +4,10 @@
 // times: compile() would wait for as long as another thread keeps submitting.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <mutex>
+
+#include "base/condition_variable.h"
 
 namespace traingraph {
 

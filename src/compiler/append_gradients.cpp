@@ -9,8 +9,9 @@ namespace {
 
 class GradientAssembler {
  public:
-  GradientAssembler(const MergedGraph& graph, Assembled& a)
+  GradientAssembler(const MergedGraph& graph, bool accumulates, Assembled& a)
       : graph_(graph), a_(a), accumulator_of_(graph.tensors.size(), kNoTensor) {
+    if (!accumulates) return;
     for (const auto& [of, into] : graph.accumulators) {
       accumulator_of_[of] = into;
     }
@@ -81,8 +82,8 @@ class GradientAssembler {
     if (value != kNoValue) request.wanted.push_back(value);
   }
 
-  /// The gradient as the update and the host see it: an accumulator that
-  /// linked graphs share, or a value of its own.
+  /// The gradient as the update and the host see it: an accumulator, which
+  /// linked graphs may share, or a value of its own.
   ValueId finish(TensorIndex tensor, ValueId gradient, int index) {
     Program& program = a_.program;
     program.position = {Phase::Gradient, -1, graph_.tensors[tensor].name};
@@ -95,12 +96,12 @@ class GradientAssembler {
       const TensorIndex hidden = graph_.accumulation;
       factors = add_value(Role::Input, graph_.tensors[hidden].desc, hidden);
     }
-    const ValueId factor = program.append_one(
+    const ValueId own = program.append_one(
         OpKind::Slice,
-        SliceAttrs{.start = {index}, .end = {index + 1}, .stride = {1}},
+        SliceAttrs{.start = {2 * index}, .end = {2 * index + 2}, .stride = {1}},
         {factors});
     program.append(OpKind::AccumulateGradient, NoAttrs{},
-                   {into, gradient, factor});
+                   {into, gradient, own});
     return into;
   }
 
@@ -191,8 +192,9 @@ class GradientAssembler {
 
 }  // namespace
 
-void append_gradients(const MergedGraph& graph, Assembled& assembled) {
-  GradientAssembler(graph, assembled).run();
+void append_gradients(const MergedGraph& graph, bool accumulates,
+                      Assembled& assembled) {
+  GradientAssembler(graph, accumulates, assembled).run();
 }
 
 }  // namespace traingraph

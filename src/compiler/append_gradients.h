@@ -9,6 +9,8 @@ namespace traingraph {
 /// Appends the gradients of all losses and user gradients with respect to what
 /// is trained, asked for or debugged; fills gradient_of, trained,
 /// input_gradients and debugged.
-void append_gradients(const MergedGraph& graph, Assembled& assembled);
+/// `accumulates`: in the graph's accumulators, where it has some.
+void append_gradients(const MergedGraph& graph, bool accumulates,
+                      Assembled& assembled);
 
 }  // namespace traingraph

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "compiler/parameter_rules.h"
 #include "graph/op_def.h"
 
 namespace traingraph {
@@ -16,9 +17,9 @@ class UpdateAssembler {
         program_(a.program),
         a_(a),
         layer_of_(layers_of(a.program)),
-        slots_of_(graph.tensors.size(), nullptr) {
+        place_of_(graph.tensors.size(), 0) {
     for (std::size_t i = 0; i < graph.trainable.size(); ++i) {
-      slots_of_[graph.trainable[i]] = &graph.slots[i];
+      place_of_[graph.trainable[i]] = i;
     }
   }
 
@@ -82,7 +83,8 @@ class UpdateAssembler {
 
   void append_update(const Trained& trained, ValueId scale) {
     const OpDef& op = op_def(rule_.op);
-    const auto& slots = *slots_of_[trained.tensor];
+    const std::size_t place = place_of_[trained.tensor];
+    const auto& slots = graph_.slots[place];
     std::vector<ValueId> inputs{trained.value, trained.gradient};
     for (std::size_t i = 2; i < op.inputs.size(); ++i) {
       const std::string_view input = op.inputs[i].name;
@@ -97,7 +99,8 @@ class UpdateAssembler {
     }
     program_.position.name = graph_.tensors[trained.tensor].name;
     program_.position.layer = layer_of_[trained.value];
-    program_.append(op.kind, rule_.attributes, std::move(inputs));
+    program_.append(op.kind, with_rule(rule_.attributes, graph_.rule(place)),
+                    std::move(inputs));
   }
 
   const MergedGraph& graph_;
@@ -105,7 +108,7 @@ class UpdateAssembler {
   Program& program_;
   Assembled& a_;
   const std::vector<int> layer_of_;
-  std::vector<const std::vector<TensorIndex>*> slots_of_;  // by parameter
+  std::vector<std::size_t> place_of_;  // among what is trained, by tensor
   ValueId rates_ = kNoValue;
 };
 

@@ -58,10 +58,11 @@ std::vector<TensorIndex> debugged_results(const MergedGraph& graph) {
   return results;
 }
 
-Assembled assemble(const MergedGraph& graph, Mode mode, std::int64_t batch) {
+Assembled assemble(const MergedGraph& graph, Mode mode, std::int64_t batch,
+                   bool accumulates) {
   Assembled a = copy_of(graph);
   require_outputs(graph, a);
-  run_passes({graph, mode, batch}, a);
+  run_passes({graph, mode, batch, accumulates}, a);
   return a;
 }
 

@@ -50,8 +50,10 @@ struct Assembled {
 
 /// Runs the passes of passes.h. Throws ShapeError, InvalidArgument, StateError;
 /// UnsupportedError when `batch` differs from the declared one and a node
-/// cannot follow.
-Assembled assemble(const MergedGraph& graph, Mode mode, std::int64_t batch);
+/// cannot follow. `accumulates`: gradients go to accumulators where there are
+/// some.
+Assembled assemble(const MergedGraph& graph, Mode mode, std::int64_t batch,
+                   bool accumulates = true);
 
 /// What the host reads after a run.
 std::vector<ValueId> readable_values(const MergedGraph& graph,

@@ -65,6 +65,11 @@ CompiledProgram compile(const MergedGraph& graph, const Target& target,
   return compiled;
 }
 
+/// What separate phases accumulate and a step does not.
+bool drops_accumulators(const MergedGraph& graph) {
+  return !graph.accumulators.empty() && !graph.accumulates_in_steps();
+}
+
 /// Is a step other than forward, gradient and update in a row? Linked graphs
 /// leave out some updates, but need the gradients.
 bool steps_apart(const MergedGraph& graph, const Target& target,
@@ -105,11 +110,16 @@ Compilation compile_graph(std::shared_ptr<const MergedGraph> merged,
   c.batch = batch;
   if (graph.trains) {
     c.training = compiled(PlanKind::Phases);
-    const Assembled& assembled = c.training->assembled;
-    if (steps_apart(graph, target, options, assembled)) {
-      c.joined = {
-          .assembled = assembled,
-          .lowered = lower(graph, target, options, PlanKind::Step, assembled)};
+    std::optional<Assembled> own;
+    if (drops_accumulators(graph)) {
+      own = assemble(graph, Mode::Training, batch, /*accumulates=*/false);
+    }
+    const Assembled& assembled = own ? *own : c.training->assembled;
+    const bool is_apart = steps_apart(graph, target, options, assembled);
+    if (is_apart || own) {
+      const PlanKind kind = is_apart ? PlanKind::Step : PlanKind::Phases;
+      c.joined = {.assembled = assembled,
+                  .lowered = lower(graph, target, options, kind, assembled)};
     }
     c.step = planned(c.program(PlanKind::Step), PlanKind::Step);
     c.phases = planned(*c.training, PlanKind::Phases);

@@ -30,7 +30,8 @@ struct Compilation {
   std::shared_ptr<const MergedGraph> graph;
   std::int64_t batch = 0;
   std::optional<CompiledProgram> training;  // training graphs only
-  /// The same, lowered for one timeline, where that makes another program.
+  /// The same for one timeline, where that makes another program: rows that
+  /// are updated as they are computed, no accumulators.
   std::optional<CompiledProgram> joined;
   Plan step;    // of `joined`, or of `training`
   Plan phases;  // of `training`

@@ -2,8 +2,10 @@
 #include "compiler/declaration.h"
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_set>
 
+#include "base/format.h"
 #include "graph/op_def.h"
 #include "graph/tensor_state.h"
 #include "traingraph/error.h"
@@ -186,6 +188,37 @@ void Declaration::set_trained_inputs(std::vector<TensorParameter> parameters) {
                     "parameter_" + std::to_string(++number));
   }
   trained_inputs = std::move(parameters);
+}
+
+void Declaration::set_groups(std::vector<ParameterGroup> more) {
+  const auto require = [](bool ok, const std::string& node, const char* what,
+                          const char* expected, std::string got) {
+    if (ok) return;
+    throw InvalidArgument(ErrorInfo{.op = "set_parameter_groups",
+                                    .node = node,
+                                    .what = what,
+                                    .expected = expected,
+                                    .got = std::move(got)});
+  };
+  const auto require_number = [&](const char* name, float value) {
+    require(std::isfinite(value) && value >= 0, name,
+            "not a number that a group can have", "a finite number, at least 0",
+            format_value(value));
+  };
+  for (const ParameterGroup& group : more) {
+    require_number("lr_scale", group.lr_scale);
+    if (group.weight_decay) require_number("weight_decay", *group.weight_decay);
+    std::unordered_set<std::uint64_t> seen;
+    for (const Tensor& tensor : group.parameters) {
+      require(tensor && uses(tensor) && !produces(tensor),
+              tensor ? tensor.label() : "", "not a parameter of this graph",
+              "a parameter that a node reads",
+              tensor ? "\"" + tensor.label() + "\"" : "no tensor");
+      require(seen.insert(tensor.tensor_id()).second, tensor.label(),
+              "the parameter is in one group twice", "once", "again");
+    }
+  }
+  groups = std::move(more);
 }
 
 void Declaration::set_gradient(const Tensor& parameter,

@@ -11,6 +11,7 @@
 #include "layers/graph_state.h"
 #include "traingraph/losses.h"
 #include "traingraph/optimizers.h"
+#include "traingraph/training_graph.h"
 
 namespace traingraph {
 
@@ -27,6 +28,7 @@ struct Declaration {
   Names constants;
   std::vector<Tensor> stopped;
   std::vector<TensorParameter> trained_inputs;
+  std::vector<ParameterGroup> groups;
   struct UserGradient {
     Tensor of, gradient;
     bool is_boundary = false;  // made for linking, not asked for
@@ -38,6 +40,7 @@ struct Declaration {
   std::vector<GivenGradient> given_gradients;
   bool computes_all_gradients = false;
   bool is_linkable = false;
+  bool accumulates_gradients = false;
   bool debugs_layers = false;
   /// For pictures of unfinished graphs: an undeclared source is an input.
   bool allows_undeclared = false;
@@ -50,6 +53,7 @@ struct Declaration {
   void add_outputs(const Names& more);
   void stop_gradient(const std::vector<Tensor>& tensors);
   void set_trained_inputs(std::vector<TensorParameter> parameters);
+  void set_groups(std::vector<ParameterGroup> groups);
   void set_gradient(const Tensor& parameter, const Tensor& gradient);
   Tensor allocate_user_gradient(const Tensor& tensor);
   /// Of linkable graphs: results that no node here reads may be inputs of a

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <unordered_set>
 
+#include "compiler/row_costs.h"
 #include "graph/op_def.h"
 #include "ops/cost.h"
 
@@ -14,22 +15,12 @@ namespace {
 /// Each row of a group names the group, and a group may be a whole network.
 constexpr std::size_t kMostNames = 32;
 
-constexpr std::string_view kPhases[] = {"forward", "gradient", "update"};
-
 std::string_view name_of(Phase phase) {
-  return kPhases[static_cast<int>(phase)];
+  return kPhaseNames[static_cast<std::size_t>(phase)];
 }
 
 LayerCost& cost_in(LayerRow& row, Phase phase) {
-  if (phase == Phase::Forward) return row.forward;
-  return phase == Phase::Gradient ? row.gradient : row.update;
-}
-
-void add_to(LayerCost& sum, const LayerCost& cost) {
-  sum.flops += cost.flops;
-  sum.bytes += cost.bytes;
-  sum.seconds += cost.seconds;
-  sum.limit_seconds += cost.limit_seconds;
+  return row.*kPhaseCosts[static_cast<std::size_t>(phase)];
 }
 
 /// "a + b": adds what is not there yet.

@@ -5,6 +5,7 @@
 
 #include "compiler/batch_size.h"
 #include "compiler/merge_nodes.h"
+#include "compiler/parameter_rules.h"
 #include "graph/op_def.h"
 #include "graph/tensor_state.h"
 
@@ -80,12 +81,15 @@ void take_declared(const Declaration& d, Merged& merged) {
   graph.trains = d.trains;
   graph.computes_all_gradients = d.computes_all_gradients;
   graph.is_linkable = d.is_linkable;
+  graph.accumulates_gradients = d.accumulates_gradients;
   graph.inputs = indices_of(d.inputs, merged);
   graph.labels = indices_of(d.labels, merged);
   graph.label_weights = indices_of(d.label_weights, merged);
   graph.outputs = indices_of(d.outputs, merged);
   graph.stopped = indices_of(d.stopped, merged);
-  graph.trainable = indices_of(trainable_parameters(d), merged);
+  const std::vector<Tensor> trainable = trainable_parameters(d);
+  graph.trainable = indices_of(trainable, merged);
+  graph.rules = rules_of(d.groups, trainable);
   for (const auto& [of, gradient] : d.given_gradients) {
     graph.given_gradients.push_back({merged.add(of), merged.add(gradient)});
   }
@@ -105,11 +109,15 @@ void add_hidden_tensors(Merged& merged) {
   graph.rates = merged.add(Tensor({{4}, DataType::Float32}, "rates"));
   graph.random_state =
       merged.add(Tensor({{4}, DataType::Int32}, "random_state"));
-  if (!graph.is_linkable) return;
+  if (!graph.is_linkable && !graph.accumulates_gradients) return;
   std::vector<TensorIndex> accumulated = graph.trainable;
-  for (const auto& [name, tensor] : graph.inputs) accumulated.push_back(tensor);
+  if (graph.is_linkable) {
+    for (const auto& [name, tensor] : graph.inputs) {
+      accumulated.push_back(tensor);
+    }
+  }
   if (accumulated.empty()) return;
-  const auto count = static_cast<std::int64_t>(accumulated.size());
+  const auto count = static_cast<std::int64_t>(2 * accumulated.size());
   graph.accumulation =
       merged.add(Tensor({{count}, DataType::Float32}, "accumulation"));
   for (TensorIndex of : accumulated) {
@@ -195,7 +203,7 @@ std::vector<TensorIndex> add_slots(const Tensor& parameter,
 
 Merged merge_graphs(const Declaration& declaration) {
   GraphState state;
-  MergedNodes nodes = merge_nodes(declaration, state);
+  const ValueId result = merge_nodes(declaration, state);
   Merged merged;
   MergedGraph& graph = merged.graph;
   for (const Tensor& tensor : state.tensors) merged.add(tensor);
@@ -203,22 +211,46 @@ Merged merge_graphs(const Declaration& declaration) {
     graph.value_of[i] = state.value_of.at(state.tensors[i].tensor_id());
   }
   graph.program = std::move(state.program);
-  graph.result = nodes.result;
+  graph.result = result;
   graph.declares_gradients = std::ranges::any_of(
       graph.program.nodes(),
       [](const Node& node) { return node.phase == Phase::Gradient; });
-  graph.depends_on_labels = std::move(nodes.depends_on_labels);
   take_layers(state, declaration.debugs_layers, merged);
   take_declared(declaration, merged);
+  graph.depends_on_labels = values_of_labels(graph);
   derive_batch(declaration, merged);
+  add_own_tensors(merged, state.random_state, declaration.optimizer,
+                  /*keeps_host_data=*/true);
+  return merged;
+}
+
+void add_own_tensors(Merged& merged, ValueId random_state,
+                     OptimizerPtr optimizer, bool keeps_host_data) {
+  MergedGraph& graph = merged.graph;
   add_hidden_tensors(merged);
-  if (state.random_state != kNoValue) {
-    graph.program.value(state.random_state).tensor = graph.random_state;
-    graph.value_of[graph.random_state] = state.random_state;
+  if (random_state != kNoValue) {
+    graph.program.value(random_state).tensor = graph.random_state;
+    graph.value_of[graph.random_state] = random_state;
   }
   graph.first_slot = static_cast<TensorIndex>(graph.tensors.size());
-  set_optimizer(merged, declaration.optimizer, /*keeps_host_data=*/true);
-  return merged;
+  set_optimizer(merged, std::move(optimizer), keeps_host_data);
+}
+
+std::vector<bool> values_of_labels(const MergedGraph& graph) {
+  std::vector<bool> result(graph.program.values().size(), false);
+  for (const auto* names : {&graph.labels, &graph.label_weights}) {
+    for (const auto& [name, tensor] : *names) {
+      const ValueId value = graph.find(tensor);
+      if (value != kNoValue) result[value] = true;
+    }
+  }
+  for (const Node& node : graph.program.nodes()) {
+    const bool sees = std::ranges::any_of(
+        node.inputs, [&](ValueId v) { return v != kNoValue && result[v]; });
+    if (!sees) continue;
+    for (ValueId v : node.outputs) result[v] = true;
+  }
+  return result;
 }
 
 void set_optimizer(Merged& merged, OptimizerPtr optimizer,
@@ -233,6 +265,7 @@ void set_optimizer(Merged& merged, OptimizerPtr optimizer,
   merged.objects.optimizer = std::move(optimizer);
   if (!merged.objects.optimizer) return;
   graph.update = rule_of(*merged.objects.optimizer);
+  require_rules_fit(graph, graph.update->attributes);
   for (TensorIndex parameter : graph.trainable) {
     require_given_slots_fit(merged.objects.tensors[parameter],
                             graph.update->slots);

@@ -42,6 +42,14 @@ struct Merged {
 /// Throws InvalidArgument, StateError.
 Merged merge_graphs(const Declaration& declaration);
 
+/// The last part of a merge: the graph's own tensors, `random_state` being the
+/// value of one of them (or kNoValue), and the optimizer.
+void add_own_tensors(Merged& merged, ValueId random_state,
+                     OptimizerPtr optimizer, bool keeps_host_data);
+
+/// By value: labels, and what follows from them.
+std::vector<bool> values_of_labels(const MergedGraph& graph);
+
 /// Replaces the optimizer and makes its buffers, zeroed, or with what the
 /// parameters were given when `keeps_host_data`.
 void set_optimizer(Merged& merged, OptimizerPtr optimizer,

@@ -57,13 +57,11 @@ class Merger {
         trained_inputs_(states_of(declaration.trained_inputs)),
         into_(into) {}
 
-  MergedNodes run() {
+  ValueId run() {
     for (const auto& graph : declaration_.graphs) merge(*graph);
-    MergedNodes merged{.result = last_result_, .depends_on_labels = {}};
     if (declaration_.loss) append_loss();
     order_by_phase(program());
-    merged.depends_on_labels = label_dependants();
-    return merged;
+    return last_result_;
   }
 
  private:
@@ -294,25 +292,6 @@ class Merger {
     into_.name_value(loss_value, tensor);
   }
 
-  std::vector<bool> label_dependants() {
-    const auto num_values = program().values().size();
-    std::vector<bool> depends_on_labels(num_values, false);
-    for (std::size_t v = 0; v < num_values; ++v) {
-      const TensorIndex tensor = program().values()[v].tensor;
-      depends_on_labels[v] =
-          tensor != kNoTensor &&
-          labels_.contains(into_.tensors[tensor].state().get());
-    }
-    for (const Node& node : program().nodes()) {
-      const bool sees = std::ranges::any_of(node.inputs, [&](ValueId v) {
-        return v != kNoValue && depends_on_labels[v];
-      });
-      if (!sees) continue;
-      for (ValueId v : node.outputs) depends_on_labels[v] = true;
-    }
-    return depends_on_labels;
-  }
-
   const Declaration& declaration_;
   const States labels_, inputs_, constants_, trained_inputs_;
   GraphState& into_;
@@ -325,7 +304,7 @@ class Merger {
 
 }  // namespace
 
-MergedNodes merge_nodes(const Declaration& declaration, GraphState& into) {
+ValueId merge_nodes(const Declaration& declaration, GraphState& into) {
   return Merger(declaration, into).run();
 }
 

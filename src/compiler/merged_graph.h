@@ -41,6 +41,13 @@ struct UpdateRule {
   float custom_global_norm = 0;
 };
 
+/// What the optimizer does differently for a parameter.
+struct ParameterRule {
+  float lr_scale = 1;
+  std::optional<float> weight_decay = std::nullopt;
+  bool operator==(const ParameterRule&) const = default;
+};
+
 struct MergedGraph {
   using Names = std::map<std::string, TensorIndex, std::less<>>;
 
@@ -72,16 +79,19 @@ struct MergedGraph {
   std::vector<GivenGradient> given_gradients;
   /// Parameters that the optimizer may train, in order.
   std::vector<TensorIndex> trainable;
+  std::vector<ParameterRule> rules;  // by place in `trainable`, or none
   /// Nodes were declared for the gradient phase.
   bool declares_gradients = false;
   bool computes_all_gradients = false;
   bool is_linkable = false;
+  bool accumulates_gradients = false;
 
   // Hidden tensors. Every execution writes the first three.
   TensorIndex rates = kNoTensor;         // float32 (4): see the update ops
   TensorIndex random_state = kNoTensor;  // int32 (4): seed and step
-  TensorIndex accumulation = kNoTensor;  // float32: a factor per accumulated
-  /// Of linkable graphs: whose gradients are added up, and where.
+  TensorIndex accumulation = kNoTensor;  // float32: 2 factors per accumulator
+  /// Whose gradients are added up, and where: first those of `trainable`, then,
+  /// of linkable graphs, those of inputs.
   struct Accumulator {
     TensorIndex of = kNoTensor;
     TensorIndex into = kNoTensor;  // kNoTensor: no gradient
@@ -94,6 +104,13 @@ struct MergedGraph {
   std::vector<std::vector<TensorIndex>> slots;
   TensorIndex first_slot = kNoTensor;
 
+  /// Does a step that runs as one use the accumulators, too? Else each of its
+  /// gradients is used up at once.
+  bool accumulates_in_steps() const { return is_linkable; }
+  /// Of trainable[place].
+  ParameterRule rule(std::size_t place) const {
+    return place < rules.size() ? rules[place] : ParameterRule{};
+  }
   ValueId find(TensorIndex tensor) const {
     return tensor == kNoTensor ? kNoValue : value_of[tensor];
   }

@@ -67,7 +67,8 @@ void pool_first(const PassContext& context, Assembled& a) {
 }
 
 void append_gradient_phase(const PassContext& context, Assembled& a) {
-  if (differentiates(context)) append_gradients(context.graph, a);
+  if (!differentiates(context)) return;
+  append_gradients(context.graph, context.accumulates, a);
 }
 
 void append_update_phase(const PassContext& context, Assembled& a) {

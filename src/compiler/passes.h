@@ -13,6 +13,7 @@ struct PassContext {
   const MergedGraph& graph;
   Mode mode;
   std::int64_t batch;
+  bool accumulates;
 };
 
 /// Throws InternalError naming the pass that broke an invariant.

@@ -11,6 +11,7 @@
 #include "cpu/cpu_target.h"
 #include "cpu/deferred_rows.h"
 #include "cpu/float_control.h"
+#include "cpu/instruction_set.h"
 #include "cpu/lowering.h"
 #include "cpu/peaks.h"
 #include "cpu/primitive_threads.h"
@@ -102,6 +103,31 @@ void run(BoundUnits& work, std::span<double> unit_seconds) {
   }
 }
 
+#if defined(__x86_64__) && defined(__GNUC__)
+const char* name_of(InstructionSet set) {
+  switch (set) {
+    case InstructionSet::Avx512:
+      return "AVX-512";
+    case InstructionSet::Avx2:
+      return "AVX2";
+    case InstructionSet::Baseline:
+      break;
+  }
+  return "SSE";
+}
+#endif
+
+/// What loops are compiled for, as oneDNN's code is.
+const char* instruction_set_name() {
+#if defined(__x86_64__) && defined(__GNUC__)
+  return name_of(instruction_set());
+#elif defined(__aarch64__)
+  return "NEON";
+#else
+  return "baseline";
+#endif
+}
+
 class CpuContext final : public HostMemoryContext {
  public:
   explicit CpuContext(int num_threads)
@@ -120,8 +146,8 @@ class CpuContext final : public HostMemoryContext {
   std::string description() const override {
     const auto* version = dnnl_version();
     return "cpu (oneDNN " + std::to_string(version->major) + '.' +
-           std::to_string(version->minor) + ", " +
-           std::to_string(team_.size()) +
+           std::to_string(version->minor) + ", " + instruction_set_name() +
+           ", " + std::to_string(team_.size()) +
            (team_.size() == 1 ? " thread)" : " threads)");
   }
   const Target& target() const override { return target_; }
@@ -195,7 +221,23 @@ class CpuContext final : public HostMemoryContext {
   QueueThread queue_;
 };
 
+/// A library that was built for one machine may be on another.
+void require_instruction_set() {
+#if defined(__x86_64__) && defined(__GNUC__)
+  if (instruction_set() >= kLeastInstructionSet) return;
+  throw DeviceError(
+      ErrorInfo{.op = "device",
+                .node = "cpu",
+                .what = "the library was built for another machine's processor",
+                .expected = name_of(kLeastInstructionSet),
+                .got = name_of(instruction_set()),
+                .hint = "Build it without TRAINGRAPH_QUICK_BUILD, or unset "
+                        "ONEDNN_MAX_CPU_ISA."});
+#endif
+}
+
 std::unique_ptr<CpuContext> make(int num_threads) {
+  require_instruction_set();
   const FloatControl scope;  // threads inherit it
   try {
     return std::make_unique<CpuContext>(num_threads);

@@ -2,6 +2,9 @@
 // One library for all processors: loops are compiled for several instruction
 // sets, and the widest that the processor has is chosen at run time. It is the
 // one that oneDNN uses, so ONEDNN_MAX_CPU_ISA limits both.
+//
+// A quick build (TRAINGRAPH_QUICK_BUILD) compiles them for the instruction set
+// of the machine that builds, alone.
 #pragma once
 
 #include <type_traits>
@@ -35,43 +38,70 @@ run_avx512(F& f) {
   f();
 }
 
+template <InstructionSet set, class F>
+void run(F& f) {
+  if constexpr (set == InstructionSet::Avx512) {
+    run_avx512(f);
+  } else if constexpr (set == InstructionSet::Avx2) {
+    run_avx2(f);
+  } else {
+    f();
+  }
+}
+
+template <InstructionSet set, class F>
+void run_by_width(F& f) {
+  constexpr bool kIsWide = set == InstructionSet::Avx512;
+  constexpr int kFloats = kIsWide ? 16 : (set == InstructionSet::Avx2 ? 8 : 4);
+  const auto body = [&] { f(VectorWidth<kFloats>()); };
+  run<set>(body);
+}
+
 }  // namespace detail
+
+#ifdef TRAINGRAPH_ONE_INSTRUCTION_SET
+inline constexpr InstructionSet kLeastInstructionSet =
+    InstructionSet::TRAINGRAPH_ONE_INSTRUCTION_SET;
+
+template <class F>
+void vectorized(F&& f) {
+  detail::run<kLeastInstructionSet>(f);
+}
+
+template <class F>
+void vectorized_by_width(F&& f) {
+  detail::run_by_width<kLeastInstructionSet>(f);
+}
+#else
+/// What a processor must have.
+inline constexpr InstructionSet kLeastInstructionSet = InstructionSet::Baseline;
 
 /// f(), compiled for the processor that runs it.
 template <class F>
 void vectorized(F&& f) {
   switch (instruction_set()) {
     case InstructionSet::Avx512:
-      return detail::run_avx512(f);
+      return detail::run<InstructionSet::Avx512>(f);
     case InstructionSet::Avx2:
-      return detail::run_avx2(f);
+      return detail::run<InstructionSet::Avx2>(f);
     case InstructionSet::Baseline:
-      return f();
+      return detail::run<InstructionSet::Baseline>(f);
   }
 }
 
 /// f(VectorWidth<...>()) in the same way, for code that is written in vectors.
 template <class F>
 void vectorized_by_width(F&& f) {
-  const auto run = [&]<int kFloats>(VectorWidth<kFloats> width) {
-    const auto body = [&] { f(width); };
-    if constexpr (kFloats == 16) {
-      detail::run_avx512(body);
-    } else if constexpr (kFloats == 8) {
-      detail::run_avx2(body);
-    } else {
-      body();
-    }
-  };
   switch (instruction_set()) {
     case InstructionSet::Avx512:
-      return run(VectorWidth<16>());
+      return detail::run_by_width<InstructionSet::Avx512>(f);
     case InstructionSet::Avx2:
-      return run(VectorWidth<8>());
+      return detail::run_by_width<InstructionSet::Avx2>(f);
     case InstructionSet::Baseline:
-      return run(VectorWidth<4>());
+      return detail::run_by_width<InstructionSet::Baseline>(f);
   }
 }
+#endif
 #else
 inline bool has_avx2() { return true; }  // nothing to do without
 

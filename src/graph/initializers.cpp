@@ -7,10 +7,12 @@
 #include <numbers>
 #include <vector>
 
+#include "base/convert.h"
 #include "base/format.h"
 #include "base/random.h"
 #include "graph/orthogonal.h"
 #include "graph/platform.h"
+#include "graph/tensor_state.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
@@ -36,11 +38,10 @@ Quad normal_quad(const PhiloxBlock& block) {
   return result;
 }
 
-// values = offset + scale * next numbers of the stream.
+// values = offset + scale * numbers of the stream.
 template <class Generate>
-void fill(std::span<float> values, Generate generate, float scale,
-          float offset) {
-  const RandomRange range = reserve_random_blocks((values.size() + 3) / 4);
+void fill(std::span<float> values, const RandomRange& range, Generate generate,
+          float scale, float offset) {
   for (std::size_t i = 0; i < values.size(); i += 4) {
     const std::uint64_t block = range.first_block + i / 4;
     // Dropout's counters have a fourth word that is not 0 for 2^62 steps.
@@ -56,8 +57,9 @@ void fill(std::span<float> values, Generate generate, float scale,
 }
 
 /// Orthonormal rows of (rows, all else), or columns when they are fewer.
-void fill_orthogonal(std::span<float> values, std::int64_t rows, float gain) {
-  fill(values, normal_quad, 1, 0);
+void fill_orthogonal(std::span<float> values, const RandomRange& range,
+                     std::int64_t rows, float gain) {
+  fill(values, range, normal_quad, 1, 0);
   const auto num_rows = static_cast<std::size_t>(rows);
   const std::size_t columns = values.size() / num_rows;
   const bool by_column = columns < num_rows;
@@ -74,7 +76,40 @@ void fill_orthogonal(std::span<float> values, std::int64_t rows, float gain) {
   }
 }
 
+template <class T>
+void fill_with(const HostData& data, double value) {
+  std::fill_n(reinterpret_cast<T*>(data.bytes), data.size / sizeof(T),
+              convert<T>(value));
+}
+
 }  // namespace
+
+void fill_values(const HostData& data, DataType type, double value) {
+  switch (type) {
+    case DataType::Float32:
+      return fill_with<float>(data, value);
+    case DataType::Boolean:
+      return fill_with<std::uint8_t>(data, value != 0);
+    case DataType::Int64:
+      return fill_with<std::int64_t>(data, value);
+    case DataType::Int32:
+      return fill_with<std::int32_t>(data, value);
+    case DataType::Int8:
+      return fill_with<std::int8_t>(data, value);
+    case DataType::UInt8:
+      return fill_with<std::uint8_t>(data, value);
+    case DataType::Float16:
+    case DataType::BFloat16:
+      if (value == 0) return;  // zeroed by the allocation
+      break;
+  }
+  throw DTypeError({.op = "filled",
+                    .node = {},
+                    .what = "cannot fill this data type",
+                    .expected = "a data type that C++ has",
+                    .got = std::string(to_string(type)),
+                    .hint = "Give the bytes as TensorData."});
+}
 
 Fans fans_of(const Shape& shape) {
   if (shape.empty()) return {};
@@ -120,21 +155,26 @@ void require_random(const RandomValues& of, const std::string& label) {
   }
 }
 
+RandomRange reserve_random(std::size_t num_values) {
+  return reserve_random_blocks((num_values + 3) / 4);
+}
+
 void fill_random(std::span<float> values, RandomInitializerType type,
-                 const Shape& shape, Fans fans, float gain) {
+                 const Shape& shape, Fans fans, float gain,
+                 const RandomRange& range) {
   const double sum =
       static_cast<double>(fans.in) + static_cast<double>(fans.out);
   const auto inputs = static_cast<double>(fans.in);
   const auto fill_uniform = [&](double bound) {
     const auto scaled = static_cast<float>(gain * bound);
-    fill(values, uniform_quad, 2 * scaled, -scaled);
+    fill(values, range, uniform_quad, 2 * scaled, -scaled);
   };
   const auto fill_normal = [&](double deviation) {
-    fill(values, normal_quad, static_cast<float>(gain * deviation), 0);
+    fill(values, range, normal_quad, static_cast<float>(gain * deviation), 0);
   };
   switch (type) {
     case RandomInitializerType::Uniform:
-      return fill(values, uniform_quad, gain, 0);
+      return fill(values, range, uniform_quad, gain, 0);
     case RandomInitializerType::GlorotUniform:
       return fill_uniform(std::sqrt(6 / sum));
     case RandomInitializerType::Xavier:
@@ -144,7 +184,7 @@ void fill_random(std::span<float> values, RandomInitializerType type,
     case RandomInitializerType::HeNormal:
       return fill_normal(std::sqrt(2 / inputs));
     case RandomInitializerType::Orthogonal:
-      return fill_orthogonal(values, shape[0], gain);
+      return fill_orthogonal(values, range, shape[0], gain);
   }
   throw InvalidArgument({.op = "random",
                          .node = {},
@@ -152,6 +192,42 @@ void fill_random(std::span<float> values, RandomInitializerType type,
                          .expected = "a case of RandomInitializerType",
                          .got = std::to_string(static_cast<int>(type)),
                          .hint = {}});
+}
+
+void forget_initializer(TensorState& tensor) {
+  const std::lock_guard lock(tensor.mutex);
+  tensor.initializer.reset();
+}
+
+void initialize_host(TensorState& tensor, const Initializer& initializer) {
+  const std::lock_guard lock(tensor.mutex);
+  const TensorDescriptor& desc = tensor.desc;
+  const std::string& label = tensor.label;
+  if (initializer.type) {
+    require_random({desc.shape, *initializer.type, 0, 0, initializer.gain},
+                   label);
+    const bool fits = desc.data_type == DataType::Float32 &&
+                      initializer.fan_in >= 1 && initializer.fan_out >= 1;
+    if (!fits) {
+      throw InvalidArgument({.op = "random",
+                             .node = label,
+                             .what = "no initializer makes such values",
+                             .expected = "float32, and fans of 1 or more",
+                             .got = desc.to_string()});
+    }
+  }
+  const HostData& data = ensure_host(tensor);
+  if (!initializer.type) {
+    fill_values(data, desc.data_type, initializer.value);
+  } else {
+    fill_random(
+        {reinterpret_cast<float*>(data.bytes), data.size / sizeof(float)},
+        *initializer.type, desc.shape,
+        {.in = initializer.fan_in, .out = initializer.fan_out},
+        initializer.gain, {initializer.seed, initializer.first_block});
+  }
+  tensor.initializer = initializer;
+  ++tensor.version;
 }
 
 }  // namespace traingraph

@@ -6,6 +6,8 @@
 #include <span>
 #include <string>
 
+#include "graph/platform.h"
+#include "graph/tensor_state.h"
 #include "traingraph/enums.h"
 #include "traingraph/types.h"
 
@@ -30,9 +32,15 @@ struct RandomValues {
 /// Throws InvalidArgument or ShapeError on what no initializer makes.
 void require_random(const RandomValues& of, const std::string& label);
 
-/// Values of a tensor of this shape, times `gain`. Takes the next numbers of
-/// the platform's stream.
+/// `value` in every element. Throws DTypeError for types that C++ lacks.
+void fill_values(const HostData& data, DataType type, double value);
+
+/// The numbers of the platform's stream that so many values take.
+RandomRange reserve_random(std::size_t num_values);
+
+/// Values of a tensor of this shape, times `gain`, of the numbers in `range`.
 void fill_random(std::span<float> values, RandomInitializerType type,
-                 const Shape& shape, Fans fans, float gain);
+                 const Shape& shape, Fans fans, float gain,
+                 const RandomRange& range);
 
 }  // namespace traingraph

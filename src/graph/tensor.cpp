@@ -10,7 +10,6 @@
 #include <new>
 #include <utility>
 
-#include "base/convert.h"
 #include "graph/initializers.h"
 #include "graph/tensor_state.h"
 #include "traingraph/error.h"
@@ -91,39 +90,6 @@ void check_data(const TensorData& data, const TensorState& state) {
        .what = "data is too short for " + state.desc.to_string(),
        .expected = std::to_string(state.desc.size_bytes()) + " bytes",
        .got = std::to_string(data.length)});
-}
-
-template <class T>
-void fill_with(const HostData& data, double value) {
-  std::fill_n(reinterpret_cast<T*>(data.bytes), data.size / sizeof(T),
-              convert<T>(value));
-}
-
-void fill_host(const HostData& data, DataType type, double value) {
-  switch (type) {
-    case DataType::Float32:
-      return fill_with<float>(data, value);
-    case DataType::Boolean:
-      return fill_with<std::uint8_t>(data, value != 0);
-    case DataType::Int64:
-      return fill_with<std::int64_t>(data, value);
-    case DataType::Int32:
-      return fill_with<std::int32_t>(data, value);
-    case DataType::Int8:
-      return fill_with<std::int8_t>(data, value);
-    case DataType::UInt8:
-      return fill_with<std::uint8_t>(data, value);
-    case DataType::Float16:
-    case DataType::BFloat16:
-      if (value == 0) return;  // zeroed by the allocation
-      break;
-  }
-  throw DTypeError({.op = "filled",
-                    .node = {},
-                    .what = "cannot fill this data type",
-                    .expected = "a data type that C++ has",
-                    .got = std::string(to_string(type)),
-                    .hint = "Give the bytes as TensorData."});
 }
 
 // Sign, exponent and fraction of the 16-bit types: all exponent bits set means
@@ -209,7 +175,8 @@ Tensor Tensor::filled(TensorDescriptor descriptor, double value,
                       std::string label, std::optional<int> batch_axis) {
   Tensor tensor(descriptor, std::move(label), batch_axis);
   TensorState& state = *tensor.state_;
-  fill_host(ensure_host(state), descriptor.data_type, value);
+  fill_values(ensure_host(state), descriptor.data_type, value);
+  state.initializer = Initializer{.value = value};
   state.version = 1;
   return tensor;
 }
@@ -232,8 +199,15 @@ Tensor Tensor::random(TensorDescriptor descriptor, RandomInitializerType type,
   Fans fans = fans_of(descriptor.shape);
   if (fan_in > 0) fans.in = fan_in;
   if (fan_out > 0) fans.out = fan_out;
+  const RandomRange range = reserve_random(data.size / sizeof(float));
   fill_random({reinterpret_cast<float*>(data.bytes), data.size / sizeof(float)},
-              type, descriptor.shape, fans, gain);
+              type, descriptor.shape, fans, gain, range);
+  tensor.state_->initializer = Initializer{.type = type,
+                                           .fan_in = fans.in,
+                                           .fan_out = fans.out,
+                                           .gain = gain,
+                                           .seed = range.seed,
+                                           .first_block = range.first_block};
   tensor.state_->version = 1;
   return tensor;
 }

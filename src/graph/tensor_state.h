@@ -22,6 +22,19 @@ struct HostData {
   std::shared_ptr<void> owner;
 };
 
+/// How the first value of a tensor came to be, so that another process can make
+/// it again.
+struct Initializer {
+  /// Empty: filled with `value`.
+  std::optional<RandomInitializerType> type = std::nullopt;
+  double value = 0;
+  // Of random values; fan_in and fan_out are set.
+  std::int64_t fan_in = 1, fan_out = 1;
+  float gain = 1;
+  std::uint64_t seed = 0, first_block = 0;  // where their numbers are
+  bool operator==(const Initializer&) const = default;
+};
+
 /// Device memory of one tensor; defined by the runtime
 /// (runtime/memory/arena.h).
 struct DeviceStorage;
@@ -54,6 +67,8 @@ struct TensorState {
   /// The owner has no label of its own and is in no graph yet.
   bool is_label_provisional = false;
   HostData data;
+  /// Empty when the user gave it values.
+  std::optional<Initializer> initializer;
   std::shared_ptr<DeviceStorage> device;
   std::vector<OptimizerSlot> slots;
   /// An optimizer was compiled that trains it, be it without slots.
@@ -70,5 +85,10 @@ HostData allocate_host(std::size_t size);
 HostData& ensure_host(TensorState& tensor);
 /// Checks `data` and copies it into the tensor's host data.
 void set_host(TensorState& tensor, const TensorData& data);
+/// The user gave it values.
+void forget_initializer(TensorState& tensor);
+/// The values that the initializer made, into the tensor's host data. Throws
+/// InvalidArgument for what no initializer makes, OutOfMemoryError.
+void initialize_host(TensorState& tensor, const Initializer& initializer);
 
 }  // namespace traingraph

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "layers/layer_builder.h"
+#include "layers/rows.h"
 #include "layers/validate.h"
 
 namespace traingraph::layers {
@@ -60,12 +60,6 @@ ConvolutionDescriptor checked(const ConvolutionDescriptor& descriptor) {
   return expected;
 }
 
-/// (N, C, 1, 1), which keeps its channels on axis 1.
-bool is_pixel(const Shape& shape, std::int64_t channels) {
-  return shape.rank() == 4 && shape[1] == channels && shape[2] == 1 &&
-         shape[3] == 1;
-}
-
 }  // namespace
 
 FullyConnected::FullyConnected(std::int64_t input_feature_channel_count,
@@ -101,36 +95,15 @@ void FullyConnected::lower(LayerBuilder& builder) const {
   builder.require_sources(1, 1);
   const std::int64_t inputs = descriptor_.input_feature_channel_count;
   const std::int64_t outputs = descriptor_.output_feature_channel_count;
-  const Shape shape = builder.shape(builder.source(0));
-  const bool has_pixels = is_pixel(shape, inputs);
-  if (!has_pixels && (shape.rank() < 2 || shape.back() != inputs)) {
-    const std::string count = std::to_string(inputs);
-    throw ShapeError(
-        {.op = "node",
-         .node = builder.name(),
-         .what = "the source does not fit the layer",
-         .expected = "(..., " + count + ") or (N, " + count + ", 1, 1)",
-         .got = shape.to_string(),
-         .hint = "Reshape images to (N, -1) first."});
-  }
-
-  ValueId x = builder.source(0);
-  if (shape.rank() != 2) {
-    x = builder.append(OpKind::Reshape, ShapeAttrs{{-1, inputs}}, {x});
-  }
+  const Rows rows(builder, inputs);
   std::vector<ValueId> operands{
-      x, builder.variable(weights(), {outputs, inputs}, "weights")};
+      rows.value(), builder.variable(weights(), {outputs, inputs}, "weights")};
   if (biases()) {
     operands.push_back(builder.variable(biases(), {outputs}, "biases"));
   }
-  ValueId y = builder.append(OpKind::MatMul, MatMulAttrs{.transposes_y = true},
-                             std::move(operands));
-  if (shape.rank() != 2) {
-    ShapeAttrs attrs{.shape = shape};
-    attrs.shape[has_pixels ? 1 : shape.rank() - 1] = outputs;
-    y = builder.append(OpKind::Reshape, attrs, {y});
-  }
-  builder.add_result(y);
+  const ValueId y = builder.append(
+      OpKind::MatMul, MatMulAttrs{.transposes_y = true}, std::move(operands));
+  builder.add_result(rows.restore(builder, y, outputs));
 }
 
 }  // namespace traingraph::layers

@@ -76,6 +76,11 @@ void NameTable::require_free(const char* call, const std::string& name,
 
 std::mutex& LayerNames::mutex() { return g_layer_mutex; }
 
+std::string LayerNames::own_label(const Layer& layer) {
+  const std::scoped_lock lock(mutex());
+  return layer.has_own_label_ ? layer.label_ : std::string();
+}
+
 std::string LayerNames::of_class(const std::string& class_name) {
   std::string text = class_name;
   // Words, in spite of their capitals.

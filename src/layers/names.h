@@ -45,6 +45,8 @@ class NameTable {
 struct LayerNames {
   /// Guards labels and graphs of all layers.
   static std::mutex& mutex();
+  /// Empty: its class's.
+  static std::string own_label(const Layer& layer);
   /// "LeakyReLU" -> "leaky_relu"
   static std::string of_class(const std::string& class_name);
 

@@ -166,14 +166,19 @@ void Optimizer::set_schedule(std::optional<Schedule> schedule) {
   is_scheduled_ = schedule_.has_value();
 }
 
-float Optimizer::scheduled_rate() const {
+float Optimizer::learning_rate_at(std::uint64_t time_step) const {
+  return is_scheduled_ ? scheduled_rate(time_step) : learning_rate_.load();
+}
+
+float Optimizer::scheduled_rate(std::uint64_t time_step) const {
   const std::scoped_lock lock(mutex_);
-  return schedule_ ? schedule_->rate(time_step_ - 1) : learning_rate_.load();
+  return schedule_ ? schedule_->rate(time_step - 1) : learning_rate_.load();
 }
 
 void Optimizer::set_time_step(std::uint64_t step) {
   require_step(step);
   time_step_ = step;
+  num_set_.fetch_add(1);
 }
 
 namespace optimizers {
@@ -244,12 +249,12 @@ Attributes Adam::attributes() const {
   return attrs;
 }
 
-float Adam::corrected_rate() const {
-  const auto t = static_cast<double>(time_step());
+float Adam::corrected(float rate, std::uint64_t time_step) const {
+  const auto t = static_cast<double>(time_step);
   const double first = 1 - std::pow(static_cast<double>(beta1_), t);
   const double second = 1 - std::pow(static_cast<double>(beta2_), t);
-  return static_cast<float>(static_cast<double>(learning_rate()) *
-                            std::sqrt(second) / first);
+  return static_cast<float>(static_cast<double>(rate) * std::sqrt(second) /
+                            first);
 }
 
 std::unique_ptr<Optimizer> Adam::clone() const {

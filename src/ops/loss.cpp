@@ -87,10 +87,16 @@ std::string labels_hint(LossType type, const Shape& prediction,
       sums_over_classes(type) &&
       loss_labels_shape(type, prediction, labels, /*are_indices=*/true);
   if (are_indices && labels == prediction) {
-    return "Whole numbers are indices of classes; cast one-hot labels to "
-           "float32.";
+    return "Whole numbers are class indices; cast one-hot labels to float32.";
   }
-  if (fits_indices) return "Indices of classes are Int32 or Int64.";
+  if (are_indices) {
+    return "Class indices are one number per sample, without the axis of "
+           "classes.";
+  }
+  if (fits_indices) {
+    return "One-hot labels have the prediction's shape; class indices are "
+           "int32 or int64.";
+  }
   if (broadcasts_to(labels, prediction)) {
     return "The labels fit both the samples and another axis. For one label "
            "per sample use shape " +
@@ -102,6 +108,9 @@ std::string labels_hint(LossType type, const Shape& prediction,
     return "Labels of fewer axes lack some of size 1 or broadcast from the "
            "last axis, not both: reshape them to " +
            std::to_string(prediction.rank()) + " axes.";
+  }
+  if (sums_over_classes(type)) {
+    return "Give one-hot labels, or class indices of type int32 or int64.";
   }
   return {};
 }

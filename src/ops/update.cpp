@@ -2,7 +2,8 @@
 // The optimizer updates and what surrounds them: clip_scale for clipping by
 // norm, accumulate_gradient for several batches per update. Parameters and
 // slots are variables that the ops write; updates have no results. `rates` is
-// {learning rate, bias-corrected rate, clip switch, 0}, written per step.
+// {learning rate, bias-corrected rate, clip switch, 0}, `factors` is {of what
+// the accumulator holds, of the gradient}, both written per step.
 #include <cmath>
 #include <string>
 
@@ -54,6 +55,7 @@ template <class Attrs>
 void require_update_attrs(const ShapeContext& ctx, const Attrs& attrs) {
   require_finite(ctx, "gradient_rescale", attrs.gradient_rescale);
   require_finite(ctx, "regularization_scale", attrs.regularization_scale);
+  require_not_negative(ctx, "lr_scale", attrs.lr_scale);
   const bool is_range = attrs.gradient_clip_min <= attrs.gradient_clip_max;
   ctx.require_attribute(!attrs.clips_by_value || is_range,
                         "the clipping range is empty",
@@ -114,7 +116,7 @@ void clip_scale_shape(ShapeContext& ctx) {
 
 void accumulate_gradient_shape(ShapeContext& ctx) {
   ctx.require_same_shape(1, 0);
-  ctx.require_shape(2, Shape{1});
+  ctx.require_shape(2, Shape{2});
 }
 
 constexpr InputDef mutated(const char* name) {
@@ -182,7 +184,7 @@ OpDef define_clip_scale() {
 
 OpDef define_accumulate_gradient() {
   return {
-      .inputs = {mutated("accumulator"), {"gradient"}, {"factor", kFloat32}},
+      .inputs = {mutated("accumulator"), {"gradient"}, {"factors", kFloat32}},
       .shape_rule = accumulate_gradient_shape,
       .batch_rule = batch::fixed,
       .no_gradient = NoGradient::Missing};

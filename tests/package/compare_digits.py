@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Trains the digits network from Python and from C++ and compares the bits.
+"""Trains the digits network from Python, C++ and C and compares the bits.
 
-    compare_digits.py path/to/example_digits
+    compare_digits.py path/to/example_digits path/to/c_digits
 
-The C++ program is linked against the installed package and has no Python in
+The C program knows nothing of the network: Python exports it. The C++ program is linked against the installed package and has no Python in
 its process; it goes on from a checkpoint of Python's, sees the same batches, and
 leaves a checkpoint that Python reads.
 """
@@ -33,6 +33,12 @@ def load_example():
     return module
 
 
+def losses_of(program: str, folder: str) -> list[float]:
+    command = [program, folder, str(STEPS)]
+    output = subprocess.run(command, check=True, capture_output=True, text=True)
+    return [float.fromhex(line.split()[-1]) for line in output.stdout.splitlines()]
+
+
 def main() -> int:
     digits = load_example()
     images, _, labels, _ = digits.load_data()
@@ -52,11 +58,16 @@ def main() -> int:
         images.tofile(f"{folder}/images.f32")
         labels.tofile(f"{folder}/labels.f32")
         training.save(f"{folder}/start.safetensors")
-        program = [sys.argv[1], folder, str(STEPS)]
-        output = subprocess.run(program, check=True, capture_output=True, text=True)
-        from_cpp = [float.fromhex(s.split()[-1]) for s in output.stdout.splitlines()]
+        training.export(f"{folder}/net.tg.safetensors")
+        from_cpp = losses_of(sys.argv[1], folder)
+        from_c = losses_of(sys.argv[2], folder)
         from_python = [step(number) for number in range(STEPS)]
         training.save(f"{folder}/python.safetensors")
+        training.export(f"{folder}/python.tg.safetensors")
+        exported = [
+            Path(folder, f"{name}.tg.safetensors").read_bytes()
+            for name in ("end", "python")
+        ]
         ends = [
             Path(folder, f"{name}.safetensors").read_bytes()
             for name in ("end", "python")
@@ -65,12 +76,17 @@ def main() -> int:
         back = [step(number) for number in range(5)]
         training.restore(f"{folder}/python.safetensors")
         stayed = [step(number) for number in range(5)]
-    if from_cpp != from_python:
-        first = next(i for i in range(STEPS) if from_cpp[i] != from_python[i])
-        print(f"step {first}: C++ {from_cpp[first]!r}, Python {from_python[first]!r}")
+    for name, losses in (("C++", from_cpp), ("C", from_c)):
+        if losses == from_python:
+            continue
+        first = next(i for i in range(STEPS) if losses[i] != from_python[i])
+        print(f"step {first}: {name} {losses[first]!r}, Python {from_python[first]!r}")
         return 1
     if ends[0] != ends[1] or back != stayed:
         print("the checkpoints of C++ and Python differ")
+        return 1
+    if exported[0] != exported[1]:
+        print("what C and Python exported differs")
         return 1
     print(f"{STEPS} losses and the checkpoint after them: equal, bit for bit")
     return 0

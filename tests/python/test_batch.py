@@ -63,4 +63,4 @@ def test_gradients_are_set_in_their_shape(classifier: Classifier) -> None:
     with pytest.raises(tg.ShapeError, match="wrong shape"):
         training.set_gradient_data(weights, before.T.copy())
     with pytest.raises(tg.DTypeError):
-        training.set_gradient_data(weights, before.astype(np.float64))
+        training.set_gradient_data(weights, before.astype(np.complex64))

@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 
 BASES = {
     tg.InvalidArgument: ValueError,
+    tg.CallError: TypeError,
     tg.ShapeError: ValueError,
     tg.DTypeError: TypeError,
     tg.UnsupportedError: NotImplementedError,
     tg.StateError: RuntimeError,
     tg.DeviceError: RuntimeError,
+    tg.CancelledError: RuntimeError,
     tg.InternalError: RuntimeError,
     tg.OutOfMemoryError: MemoryError,
     tg.FileError: OSError,
@@ -84,14 +86,14 @@ BUILD_CASES: dict[str, tuple[Callable[[], Any], type[Exception], list[str]]] = {
     ),
     "no data type": (lambda: tg.Tensor((1,), "nonsense"), tg.DTypeError, ["nonsense"]),
     "float64 data": (
-        lambda: tg.Tensor((2,), data=np.zeros(2)),
-        tg.DTypeError,
-        ["float64", "astype"],
+        lambda: tg.Tensor((2,), data=np.full(2, 1e300)),
+        tg.InvalidArgument,
+        ["float64", "round to nearest", "astype"],
     ),
     "int data": (
-        lambda: tg.Tensor((2,), data=np.zeros(2, np.int32)),
-        tg.DTypeError,
-        ["float32", "int32", "astype"],
+        lambda: tg.Tensor((2,), data=np.full(2, 2**24 + 1, np.int32)),
+        tg.InvalidArgument,
+        ["float32", "int32", "exact", "astype"],
     ),
     "data of another shape": (
         lambda: tg.Tensor((2, 3), data=np.zeros((3, 2), np.float32)),
@@ -142,15 +144,15 @@ BUILD_CASES: dict[str, tuple[Callable[[], Any], type[Exception], list[str]]] = {
         tg.ShapeError,
         ["(4, 4)", "weights"],
     ),
-    "float64 weights": (
-        lambda: tg.layers.FullyConnected(4, 3, weights=np.zeros((3, 4))),
+    "complex weights": (
+        lambda: tg.layers.FullyConnected(4, 3, weights=np.zeros((3, 4), "c8")),
         tg.DTypeError,
-        ["weights", "float64"],
+        ["weights", "complex64"],
     ),
     "an option that the loss has not": (
         lambda: tg.losses.MeanSquaredError(delta=2),
-        TypeError,
-        ["incompatible constructor arguments"],
+        tg.CallError,
+        ['there is no argument "delta"', "got delta=2"],
     ),
     "loss reduction": (
         lambda: tg.losses.MeanSquaredError("max"),
@@ -189,13 +191,13 @@ BUILD_CASES: dict[str, tuple[Callable[[], Any], type[Exception], list[str]]] = {
     ),
     "kernel size without axes": (
         lambda: tg.layers.Convolution(2, 3, np.array(0.0)),
-        TypeError,
-        ["incompatible constructor arguments", "ndarray"],
+        tg.CallError,
+        ['"kernel_size"', "sequence of ints", "ndarray"],
     ),
     "shape of a float without axes": (
         lambda: tg.Tensor(np.array(3.0)),
-        TypeError,
-        ["incompatible constructor arguments", "ndarray"],
+        tg.CallError,
+        ["sequence of ints", "ndarray"],
     ),
     "shape that fits no integer": (
         lambda: tg.Tensor((2**80, 2)),
@@ -204,12 +206,12 @@ BUILD_CASES: dict[str, tuple[Callable[[], Any], type[Exception], list[str]]] = {
     ),
     "no device": (
         lambda: tg.TrainingGraph([]).compile(None),
-        TypeError,
+        tg.CallError,
         ["[device]", "DeviceType", "None", '"cpu"'],
     ),
     "device of another type": (
         lambda: tg.TrainingGraph([]).compile(3),
-        TypeError,
+        tg.CallError,
         ["[device]", "DeviceType", "3"],
     ),
     "random step": (
@@ -275,9 +277,9 @@ def test_messages_do_not_hold_arrays() -> None:
 
 def test_type_errors_name_what_came() -> None:
     graph = tg.TrainingGraph([tg.Graph()])
-    with pytest.raises(TypeError, match="batch_size=nan"):
+    with pytest.raises(TypeError, match=r'"batch_size".* got nan'):
         graph.execute({}, batch_size=float("nan"))  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="batch_size="):
+    with pytest.raises(TypeError, match=r'"batch_size".* got a float32'):
         graph.execute({}, batch_size=np.float32(2.7))  # type: ignore[arg-type]
 
 
@@ -303,7 +305,7 @@ def test_integers_are_not_cut_from_floats() -> None:
         with pytest.raises(TypeError):
             call()
     tg.layers.Convolution(np.int64(2), np.int32(2), np.int64(3))  # type: ignore[arg-type]
-    with pytest.raises(tg.InvalidArgument, match="axis: expected int, got float32"):
+    with pytest.raises(tg.InvalidArgument, match="axis: expected an int, got float32"):
         tg.Graph().softmax(tg.Tensor((2, 3)), axis=cut)
 
 

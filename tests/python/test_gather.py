@@ -131,7 +131,7 @@ def test_bad_weights() -> None:
     with pytest.raises(tg.ShapeError, match="weights"):
         tg.layers.Embedding(5, 3, maximum_norm=1, weights=flat)
     with pytest.raises(tg.DTypeError):
-        tg.layers.Embedding(5, 3, weights=np.ones((5, 3)))
+        tg.layers.Embedding(5, 3, weights=np.ones((5, 3), np.complex64))
     with pytest.raises(tg.InvalidArgument, match="embedding_count"):
         tg.layers.Embedding(0, 3)
 

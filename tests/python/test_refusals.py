@@ -132,12 +132,15 @@ CASES: dict[str, tuple[Callable[[], Any], list[str]]] = {
         ["[split", "split_count", "1 to 3", "got 5"],
     ),
     "text as scale": (quantized("a", 0), ["[quantized", "numbers", "'a'"]),
-    "text as bias": (quantized(1.0, "a"), ["[quantized", "bias", "integers"]),
+    "text as bias": (quantized(1.0, "a"), ["[quantized", "numbers", "'a'"]),
     "ragged scales": (quantized([[1.0], [1.0, 2.0]], 0), ["[quantized", "list"]),
-    "text as data": (lambda: tg.Tensor((2,), data="ab"), ["[tensor", "str"]),
+    "text as data": (
+        lambda: tg.Tensor((2,), data="ab"),
+        ["[tensor", "numbers", "'ab'"],
+    ),
     "text as anchors": (
         lambda: tg.losses.YOLOLossDescriptor("ab"),
-        ["[YOLOLoss", "anchor_boxes", "str"],
+        ["[YOLOLoss", "anchor_boxes", "numbers", "'ab'"],
     ),
     "flat anchors": (
         lambda: tg.losses.YOLOLossDescriptor([1, 2]),

@@ -89,12 +89,12 @@ void lower_clip_scale(NodeLowering& lowering) {
 void lower_accumulate_gradient(NodeLowering& lowering) {
   const std::int64_t n = lowering.input_shape(0).num_elements();
   const int sum = lowering.mutate(0), gradient = lowering.read(1);
-  const int factor = lowering.read(2);
+  const int factors = lowering.read(2);
   visit_float_type(lowering, gradient_type(lowering), [&]<class G>(G) {
     lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
       return [=, sum = floats(at[sum]), gradient = typed<G>(at[gradient]),
-              factor = floats(at[factor])] {
-        accumulate(*factor, sum, gradient, n);
+              factors = floats(at[factors])] {
+        accumulate(factors[0], factors[1], sum, gradient, n);
       };
     });
   });

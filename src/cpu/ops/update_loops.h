@@ -59,15 +59,16 @@ void update_all(const Step& step, std::int64_t n, float* p, const G* gradient,
       n, [=](std::int64_t i) { apply(step, gradient[i], p[i], slots, i); });
 }
 
-/// sum = keep * sum + gradient. An accumulator that starts over may hold
+/// sum = keep * sum + add * gradient. An accumulator that starts over may hold
 /// anything, NaN included.
 template <class G>
-void accumulate(float keep, float* sum, const G* gradient, std::int64_t n) {
+void accumulate(float keep, float add, float* sum, const G* gradient,
+                std::int64_t n) {
   if (keep != 0) {
     for_each_parameter(
-        n, [=](std::int64_t i) { sum[i] = keep * sum[i] + gradient[i]; });
+        n, [=](std::int64_t i) { sum[i] = keep * sum[i] + add * gradient[i]; });
   } else {
-    for_each_parameter(n, [=](std::int64_t i) { sum[i] = gradient[i]; });
+    for_each_parameter(n, [=](std::int64_t i) { sum[i] = add * gradient[i]; });
   }
 }
 

@@ -64,7 +64,8 @@ struct SgdStep {
   float rate;
 
   SgdStep(const Attrs& attrs, const float* rates, const float* scale)
-      : prepared(attrs, rates, scale), rate(rates[kLearningRate]) {}
+      : prepared(attrs, rates, scale),
+        rate(rates[kLearningRate] * attrs.lr_scale) {}
   void operator()(float gradient, float& p) const {
     p -= rate * prepared(gradient, p);
   }
@@ -81,7 +82,7 @@ struct MomentumStep {
 
   MomentumStep(const Attrs& attrs, const float* rates, const float* scale)
       : prepared(attrs, rates, scale),
-        rate(rates[kLearningRate]),
+        rate(rates[kLearningRate] * attrs.lr_scale),
         mu(attrs.momentum_scale) {}
   void operator()(float gradient, float& p, float& m) const {
     const float g = prepared(gradient, p);
@@ -112,10 +113,10 @@ struct AdamStep {
 
   AdamStep(const Attrs& attrs, const float* rates, const float* scale)
       : prepared(attrs, rates, scale),
-        rate(rates[kCorrectedRate]),
-        decay(attrs.decoupled_decay
-                  ? rates[kLearningRate] * attrs.regularization_scale
-                  : 0.0f),
+        rate(rates[kCorrectedRate] * attrs.lr_scale),
+        decay(attrs.decoupled_decay ? rates[kLearningRate] * attrs.lr_scale *
+                                          attrs.regularization_scale
+                                    : 0.0f),
         beta1(attrs.beta1),
         beta2(attrs.beta2),
         rest1(1 - beta1),
@@ -155,7 +156,7 @@ struct RmspropStep {
 
   RmspropStep(const Attrs& attrs, const float* rates, const float* scale)
       : prepared(attrs, rates, scale),
-        rate(rates[kLearningRate]),
+        rate(rates[kLearningRate] * attrs.lr_scale),
         mu(attrs.momentum_scale),
         alpha(attrs.alpha),
         rest(1 - alpha),

@@ -90,6 +90,20 @@ TRAINGRAPH_TEAM_API void traingraph_GOMP_parallel_end() {
   if (--t_alone.depth == 0) here = t_alone.before;
 }
 
+/// What GCC 4.9 and later call for the whole region. The flags say where
+/// threads should run.
+TRAINGRAPH_TEAM_API void traingraph_GOMP_parallel(void (*function)(void*),
+                                                  void* data,
+                                                  unsigned num_threads,
+                                                  unsigned /*flags*/) {
+  traingraph_GOMP_parallel_start(function, data, num_threads);
+  function(data);
+  traingraph_GOMP_parallel_end();
+}
+
+/// The number is the device's.
+TRAINGRAPH_TEAM_API void traingraph_omp_set_num_threads(int) {}
+
 TRAINGRAPH_TEAM_API void traingraph_GOMP_barrier() {
   const Team::Position& here = Team::here();
   if (here.count > 1) here.team->barrier();

@@ -10,23 +10,11 @@
 
 #include "runtime/checkpoint/json_text.h"
 #include "runtime/checkpoint/match.h"
+#include "runtime/checkpoint/restore.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
 namespace {
-
-Metadata with_own(const Metadata& metadata, const Session& session) {
-  if (metadata.contains(kOwnMetadata)) {
-    throw InvalidArgument(
-        ErrorInfo{.op = "save",
-                  .node = kOwnMetadata,
-                  .what = "the library has metadata of its own by this key",
-                  .expected = "another key"});
-  }
-  Metadata all = metadata;
-  all[kOwnMetadata] = print_training_state(training_state_of(session));
-  return all;
-}
 
 std::vector<StateTensor> listed(const std::vector<StateEntry>& entries) {
   std::vector<StateTensor> tensors;
@@ -34,20 +22,6 @@ std::vector<StateTensor> listed(const std::vector<StateEntry>& entries) {
     tensors.push_back({entry.name, entry.tensor.descriptor()});
   }
   return tensors;
-}
-
-/// Empty when the file was not written by save(). Throws FileError.
-std::optional<TrainingState> own_state(const InputFile& file, Header& header) {
-  const auto it = header.metadata.find(kOwnMetadata);
-  if (it == header.metadata.end()) return std::nullopt;
-  TrainingState state;
-  const std::string problem = parse_training_state(it->second, state);
-  if (!problem.empty()) {
-    fail_file(file.call(), file.path(),
-              "the file's metadata cannot be used: " + problem);
-  }
-  header.metadata.erase(it);
-  return state;
 }
 
 /// Buffers of an optimizer, which an inference graph does not look at.
@@ -61,6 +35,23 @@ void drop_slots(Header& header, const std::optional<TrainingState>& state) {
   }
   std::erase_if(header.tensors, [&](const StoredTensor& tensor) {
     return slots.contains(tensor.name);
+  });
+}
+
+void drop_frozen(const Session& session, std::vector<StateEntry>& entries) {
+  if (!session.batches->graph().trains) {
+    throw InvalidArgument(ErrorInfo{.op = "save",
+                                    .node = "trained_only",
+                                    .what = "an inference graph trains nothing",
+                                    .hint = "Save the training graph."});
+  }
+  std::erase_if(entries, [](const auto& entry) { return entry.is_frozen; });
+}
+
+/// What a file that holds a graph has besides the state.
+void drop_constants(Header& header, const TrainingState& state) {
+  std::erase_if(header.tensors, [&](const StoredTensor& tensor) {
+    return std::ranges::count(state.constants, tensor.name) > 0;
   });
 }
 
@@ -133,6 +124,32 @@ void require_room(const char* call, const NamedData& item,
 
 }  // namespace
 
+Metadata with_own(const char* call, const Metadata& metadata, std::string own) {
+  if (metadata.contains(kOwnMetadata)) {
+    throw InvalidArgument(
+        ErrorInfo{.op = call,
+                  .node = kOwnMetadata,
+                  .what = "the library has metadata of its own by this key",
+                  .expected = "another key"});
+  }
+  Metadata all = metadata;
+  all[kOwnMetadata] = std::move(own);
+  return all;
+}
+
+std::optional<TrainingState> own_state(const InputFile& file, Header& header) {
+  const auto it = header.metadata.find(kOwnMetadata);
+  if (it == header.metadata.end()) return std::nullopt;
+  TrainingState state;
+  const std::string problem = parse_training_state(it->second, state);
+  if (!problem.empty()) {
+    fail_file(file.call(), file.path(),
+              "the file's metadata cannot be used: " + problem);
+  }
+  header.metadata.erase(it);
+  return state;
+}
+
 Metadata read_metadata(const std::filesystem::path& path) {
   Header header = read_header(InputFile("read_metadata", path));
   header.metadata.erase(kOwnMetadata);
@@ -140,14 +157,17 @@ Metadata read_metadata(const std::filesystem::path& path) {
 }
 
 void CompiledGraph::save(const std::filesystem::path& path,
-                         const Metadata& metadata) const {
+                         const Metadata& metadata, bool trained_only) const {
   constexpr const char* kCall = "save";
   std::optional<NewFile> file;
   {
     const GroupLock lock(kCall, *session_);
-    const auto entries = state_of(kCall, *session_, /*with_optimizer=*/true);
-    const std::string header =
-        header_text(listed(entries), with_own(metadata, *session_));
+    auto entries = state_of(kCall, *session_, /*with_optimizer=*/true);
+    if (trained_only) drop_frozen(*session_, entries);
+    const std::string header = header_text(
+        listed(entries),
+        with_own(kCall, metadata,
+                 print_training_state(training_state_of(*session_))));
     file.emplace(kCall, path);
     file->write(std::as_bytes(std::span(header)));
     for (const StateEntry& entry : entries) {
@@ -158,20 +178,17 @@ void CompiledGraph::save(const std::filesystem::path& path,
   file->commit();  // which may take long, and concerns nobody else
 }
 
-RestoreReport CompiledGraph::restore(const std::filesystem::path& path,
-                                     bool strict) {
-  constexpr const char* kCall = "restore";
-  const InputFile file(kCall, path);
-  Header header = read_header(file);
-  const std::optional<TrainingState> state = own_state(file, header);
-
-  const GroupLock lock(kCall, *session_);
-  Session& session = *session_;
+RestoreReport restore_state(Session& session, const InputFile& file,
+                            Header header,
+                            const std::optional<TrainingState>& state,
+                            bool strict) {
+  const GroupLock lock(file.call(), session);
+  if (state) drop_constants(header, *state);
   if (!session.batches->graph().trains) drop_slots(header, state);
-  const auto entries = state_of(kCall, session, /*with_optimizer=*/true);
+  const auto entries = state_of(file.call(), session, /*with_optimizer=*/true);
   Match found = match(entries, header.tensors, "file");
   compare_training_state(session, state, found.report);
-  if (strict) require_fit(kCall, path.string(), found, "file");
+  if (strict) require_fit(file.call(), file.path().string(), found, "file");
 
   // What may not be there is asked for before anything changes.
   std::uint64_t most = 0;
@@ -189,6 +206,14 @@ RestoreReport CompiledGraph::restore(const std::filesystem::path& path,
   forget_passes(session);
   found.report.metadata = std::move(header.metadata);
   return std::move(found.report);
+}
+
+RestoreReport CompiledGraph::restore(const std::filesystem::path& path,
+                                     bool strict) {
+  const InputFile file("restore", path);
+  Header header = read_header(file);
+  const std::optional<TrainingState> state = own_state(file, header);
+  return restore_state(*session_, file, std::move(header), state, strict);
 }
 
 std::vector<StateTensor> CompiledGraph::state_tensors(
@@ -239,6 +264,9 @@ RestoreReport CompiledGraph::load_state(DataList from, bool strict) {
   for (const auto& [entry, item] : found.pairs) {
     const TensorData& data = from.begin()[item].data;
     write_entry(entries[entry], {data.bytes, data.length});
+    if (!entries[entry].is_slot) {
+      forget_initializer(*entries[entry].tensor.state());
+    }
   }
   forget_passes(*session_);
   return std::move(found.report);

@@ -208,6 +208,11 @@ std::string parse_training_state(const std::string& text,
              std::to_string(kCheckpointFormat);
     }
     state.library_version = object.at("library_version").get<std::string>();
+    state.has_graph = object.contains("graph");
+    if (state.has_graph) {
+      state.constants =
+          object.at("graph").value("constants", std::vector<std::string>());
+    }
     state.trains = object.contains("training");
     if (!state.trains) return {};
     const json& training = object.at("training");

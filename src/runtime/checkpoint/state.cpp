@@ -109,11 +109,16 @@ std::vector<StateEntry> state_of(const char* call, const Session& session,
                                  bool with_optimizer) {
   const MergedGraph& graph = session.batches->graph();
   const auto& tensors = session.objects.tensors;
+  std::vector<TensorIndex> trained = graph.trainable;
+  std::ranges::sort(trained);
   std::vector<StateEntry> entries;
   const auto add = [&](std::string name, TensorIndex index, bool is_slot) {
     const auto& placed = session.placement.of(index);
     if (!placed) return;  // nothing reads it
-    entries.push_back({std::move(name), tensors[index], placed, is_slot});
+    const bool is_frozen = !is_slot && !graph.tensors[index].is_statistic &&
+                           !std::ranges::binary_search(trained, index);
+    entries.push_back(
+        {std::move(name), tensors[index], placed, is_slot, is_frozen});
   };
   const std::vector<TensorIndex> variables = variables_of(session);
   for (const bool statistics : {false, true}) {

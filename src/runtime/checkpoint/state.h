@@ -31,6 +31,7 @@ struct StateEntry {
   Tensor tensor;  // of an optimizer's buffer: the graph's own
   std::shared_ptr<ArenaStorage> placed;
   bool is_slot = false;
+  bool is_frozen = false;  // a parameter that no optimizer trains
 };
 
 /// Parameters, statistics, then the optimizer's buffers. Throws InvalidArgument

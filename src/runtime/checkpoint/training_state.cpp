@@ -2,6 +2,7 @@
 #include "runtime/checkpoint/training_state.h"
 
 #include "base/format.h"
+#include "compiler/parameter_rules.h"
 #include "graph/attributes.h"
 #include "runtime/session/session.h"
 #include "traingraph/version.h"
@@ -19,12 +20,13 @@ std::map<std::string, std::string> settings_of(const Optimizer& optimizer) {
   settings["gradient_clipping_type"] = format_value(d.gradient_clipping_type);
   settings["maximum_clipping_norm"] = format_value(d.maximum_clipping_norm);
   settings["custom_global_norm"] = format_value(d.custom_global_norm);
+  settings.erase("lr_scale");  // of groups
   const auto schedule = optimizer.schedule();
   if (schedule) settings["schedule"] = schedule->to_string();
   return settings;
 }
 
-OptimizerState state_of(const Optimizer& optimizer) {
+OptimizerState state_of(const Optimizer& optimizer, const MergedGraph& graph) {
   OptimizerState state;
   state.name = optimizer.name();
   state.time_step = optimizer.time_step();
@@ -33,6 +35,8 @@ OptimizerState state_of(const Optimizer& optimizer) {
   for (std::string_view slot : optimizer.slots())
     state.slots.emplace_back(slot);
   state.settings = settings_of(optimizer);
+  const std::string groups = describe_rules(graph);
+  if (!groups.empty()) state.settings["parameter_groups"] = groups;
   return state;
 }
 
@@ -53,7 +57,9 @@ void compare(const OptimizerState& stored, const OptimizerState& own,
     return it == state.settings.end() ? "none" : it->second;
   };
   auto names = own.settings;
-  if (stored.settings.contains("schedule")) names["schedule"];
+  for (const char* name : {"parameter_groups", "schedule"}) {
+    if (stored.settings.contains(name)) names[name];
+  }
   for (const auto& [name, unused] : names) {
     const std::string before = value_in(stored, name);
     const std::string now = value_in(own, name);
@@ -72,7 +78,9 @@ TrainingState training_state_of(const Session& session) {
   state.seed = session.executor.seed();
   state.random_step = session.executor.random_step();
   const OptimizerPtr& optimizer = session.objects.optimizer;
-  if (optimizer) state.optimizer = state_of(*optimizer);
+  if (optimizer) {
+    state.optimizer = state_of(*optimizer, session.batches->graph());
+  }
   return state;
 }
 
@@ -90,7 +98,8 @@ void compare_training_state(const Session& session,
     report.missing.emplace_back("the state of an optimizer");
     return;
   }
-  compare(*state->optimizer, state_of(*optimizer), report);
+  compare(*state->optimizer, state_of(*optimizer, session.batches->graph()),
+          report);
 }
 
 void apply_training_state(Session& session, const TrainingState& state) {

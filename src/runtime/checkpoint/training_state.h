@@ -38,6 +38,9 @@ struct TrainingState {
   std::uint64_t seed = 0;
   std::uint64_t random_step = 0;
   std::optional<OptimizerState> optimizer;
+  /// Of files of export_graph(), and names of their tensors that are no state.
+  bool has_graph = false;
+  std::vector<std::string> constants;
 };
 
 /// The graph is locked and idle.

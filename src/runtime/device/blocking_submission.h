@@ -3,9 +3,9 @@
 // finished it. It depends on no other execution.
 #pragma once
 
-#include <condition_variable>
 #include <mutex>
 
+#include "base/condition_variable.h"
 #include "runtime/device/device_context.h"
 
 namespace traingraph {

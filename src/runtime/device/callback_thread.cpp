@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/device/callback_thread.h"
 
-#include <condition_variable>
 #include <cstdio>
 #include <exception>
 #include <mutex>
 
+#include "base/condition_variable.h"
 #include "runtime/device/device_wait.h"
 #include "runtime/device/start_thread.h"
 

@@ -31,7 +31,11 @@ class BoundUnits {
 class Submission {
  public:
   virtual ~Submission() = default;
-  /// On the queue's thread, after `uploads`. A non-null result (an
+  /// Once, on the queue's thread, before `uploads` and when all that this one
+  /// depends on is over. From then on it cannot be dropped; what the host
+  /// supplies may change until then.
+  virtual void begin() noexcept {}
+  /// After begin() and `uploads`. A non-null result (it was dropped, or an
   /// earlier execution that this one depends on failed) skips all else.
   virtual std::exception_ptr blocked() noexcept = 0;
   /// Is an execution that this one depends on not over yet? Only devices that
@@ -93,7 +97,8 @@ class DeviceContext {
   virtual void submit(Submission& submission) = 0;
   /// After submitting what is_awaited: lends the calling thread to a queue
   /// whose own thread has nothing to do, until `submission` is over. May return
-  /// earlier; the submission is then over as soon as without help.
+  /// earlier; the submission is then over as soon as without help. Can be
+  /// interrupted (interrupt.h).
   virtual void help(Submission&) {}
   /// Waits until everything submitted so far is over.
   virtual void drain() = 0;

@@ -4,9 +4,10 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <mutex>
 #include <string>
+
+#include "base/condition_variable.h"
 
 namespace traingraph {
 

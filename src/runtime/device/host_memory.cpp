@@ -53,6 +53,7 @@ HostBuffer::~HostBuffer() { ::operator delete(data_, alignment_of(bytes_)); }
 
 void run_on_host(Submission& submission, RunUnits run) {
   const auto start = std::chrono::steady_clock::now();
+  submission.begin();
   for (const Upload& copy : submission.uploads) {
     std::memcpy(HostMemoryContext::address_of(copy.to), copy.from.data(),
                 copy.bytes);

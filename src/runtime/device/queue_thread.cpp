@@ -52,10 +52,30 @@ void QueueThread::submit(Submission& submission, bool is_helped) {
 
 void QueueThread::help(Submission& submission) {
   std::unique_lock lock(mutex_);
-  while (!is_busy_ && num_finished_ < submission.ticket) process_first(lock);
-  // Left for the worker: what other threads submitted meanwhile, or this
-  // submission when one of theirs is being processed.
-  if (head_) not_empty_.notify_one();
+  const auto leave_rest = [this] {
+    // For the worker: what other threads submitted meanwhile, or this
+    // submission when one of theirs is being processed.
+    if (head_) not_empty_.notify_one();
+  };
+  for (bool is_first = true; !is_busy_ && num_finished_ < submission.ticket;
+       is_first = false) {
+    if (is_first) {
+      process_first(lock);
+      continue;
+    }
+    // Others' work comes before, so this may take long.
+    lock.unlock();
+    try {
+      check_interrupt();
+    } catch (...) {
+      lock.lock();
+      leave_rest();
+      throw;
+    }
+    lock.lock();
+    if (!is_busy_ && num_finished_ < submission.ticket) process_first(lock);
+  }
+  leave_rest();
 }
 
 void QueueThread::drain() {

@@ -5,11 +5,11 @@
 // worker.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <thread>
 
+#include "base/condition_variable.h"
 #include "runtime/device/device_context.h"
 
 namespace traingraph {

@@ -247,6 +247,7 @@ void VerifyingContext::process(Submission& submission) {
 }
 
 double VerifyingContext::run(Submission& submission) {
+  submission.begin();
   BlockingSubmission supply;
   supply.uploads = submission.uploads;
   supply.run(*device_);

@@ -15,11 +15,20 @@ struct CallData {
   DataList inputs, labels, label_weights;
 };
 
+/// How a gradient pass joins the gradients that wait for the update.
+struct GradientPass {
+  GradientAccumulation by = GradientAccumulation::None;  // or Sum, or Mean
+  /// Factors of what waits and of the new ones.
+  float keep = 0, add = 1;
+  std::shared_ptr<ExecutionState> adds_to = nullptr;
+};
+
 struct Call {
   const char* name;
   Segment segment;
   CallData data;
   std::shared_ptr<ExecutionState> depends_on;
+  GradientPass pass = {};
 };
 
 }  // namespace traingraph

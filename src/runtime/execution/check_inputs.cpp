@@ -36,6 +36,22 @@ InvalidArgument given_twice(const char* call, std::string_view name) {
                                    .what = "the name is given twice"});
 }
 
+/// What to do about data of another shape than its tensor was declared with.
+std::string shape_hint(const Tensor& tensor, bool is_label,
+                       const TensorDescriptor& got) {
+  const TensorDescriptor& want = tensor.descriptor();
+  if (is_label && got.shape.rank() + 1 == want.shape.rank()) {
+    return "The labels were declared one-hot: declare class indices as a "
+           "tensor of type int32 or int64 without the axis of classes.";
+  }
+  if (is_label && got.shape.rank() == want.shape.rank() + 1) {
+    return "The labels were declared as class indices: declare one-hot labels "
+           "as a float32 tensor with an axis of classes.";
+  }
+  if (got.shape.rank() != want.shape.rank()) return "Reshape it.";
+  return tensor.batch_axis() ? "For fewer samples pass batch_size." : "";
+}
+
 }  // namespace
 
 void Inputs::check(const Call& call, bool skips_writing, std::int64_t batch) {
@@ -110,7 +126,7 @@ void Inputs::check_input(const char* call, const NamedData& item, Input& input,
                   .node = std::string(item.name),
                   .what = "the tensor is a parameter, which keeps its value "
                           "from call to call",
-                  .hint = "Leave it out; Tensor::set_data() changes it."});
+                  .hint = "Leave it out; its set_data() changes it."});
   }
   if (input.source || input.is_fed) {
     throw InvalidArgument(
@@ -180,19 +196,21 @@ void Inputs::check_data(const char* call, const NamedData& item,
                     .what = "the data has the wrong type",
                     .expected = std::string(to_string(want.data_type)),
                     .got = std::string(to_string(got.data_type)),
-                    .hint = "Convert it first."});
+                    .hint = "Convert it first, or declare the tensor with this "
+                            "type."});
     }
     const Shape smaller = at_batch(tensor, batch, batch_).shape;
     const bool has_rest = may_be_longer && got.shape == want.shape;
     if (got.shape != smaller && !has_rest) {
-      throw ShapeError(ErrorInfo{
-          .op = call,
-          .node = name(),
-          .what = "the data has the wrong shape",
-          .expected = smaller.to_string(),
-          .got = got.shape.to_string(),
-          .hint =
-              tensor.batch_axis() ? "For fewer samples pass batch_size." : ""});
+      const auto declared = declared_.find(item.name);
+      const bool is_label =
+          declared != declared_.end() && declared->second.is_label();
+      throw ShapeError(ErrorInfo{.op = call,
+                                 .node = name(),
+                                 .what = "the data has the wrong shape",
+                                 .expected = smaller.to_string(),
+                                 .got = got.shape.to_string(),
+                                 .hint = shape_hint(tensor, is_label, got)});
     }
   }
   const std::size_t bytes = bytes_of(tensor, batch);

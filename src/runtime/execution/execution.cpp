@@ -58,6 +58,10 @@ bool Execution::wait_for(std::chrono::duration<double> timeout) const {
 
 bool Execution::done() const { return state_->is_done(); }
 
+bool Execution::cancel() const { return state_->cancel(); }
+
+bool Execution::cancelled() const { return state_->is_dropped(); }
+
 std::exception_ptr Execution::exception() const { return state_->error(); }
 
 ExecutionResult Execution::result() const {
@@ -100,6 +104,19 @@ float ExecutionResult::loss() const {
       .hint = "Read result() or losses() instead."});
 }
 
+std::span<const float> OutputView::floats() const {
+  if (descriptor.data_type != DataType::Float32) {
+    throw DTypeError(ErrorInfo{.op = "floats",
+                               .node = std::string(name),
+                               .what = "the output is not float32",
+                               .expected = "float32",
+                               .got = descriptor.to_string(),
+                               .hint = "Read its bytes, data, instead."});
+  }
+  return {reinterpret_cast<const float*>(data.data()),
+          data.size() / sizeof(float)};
+}
+
 std::vector<OutputView> ExecutionResult::losses() const {
   return owned(state_->losses, state_);
 }
@@ -129,7 +146,7 @@ OutputView ExecutionResult::output(std::string_view name) const {
 double ExecutionResult::execution_time() const { return state_->seconds; }
 
 std::vector<LayerTime> ExecutionResult::layer_times() const {
-  if (state_->unit_times.empty()) return {};
+  if (!state_->unit_times) return {};
   const Compilation& compilation = state_->specialization->compilation;
   const CompiledProgram& compiled =
       compilation.program(plan_of(state_->segment));
@@ -141,7 +158,7 @@ std::vector<LayerTime> ExecutionResult::layer_times() const {
   }
   times.back().layer = "other";
   for (std::size_t i = 0; i < units.size(); ++i) {
-    divide(state_->unit_times[i], compiled.lowered.units[units[i]],
+    divide(state_->unit_times->seconds[i], compiled.lowered.units[units[i]],
            compiled.assembled.program, times);
   }
   return times;

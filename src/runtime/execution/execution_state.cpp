@@ -5,18 +5,29 @@
 #include <chrono>
 #include <cstring>
 #include <mutex>
+#include <string>
 
 #include "runtime/device/device_wait.h"
+#include "runtime/execution/droppable.h"
 #include "runtime/execution/in_flight.h"
+#include "traingraph/error.h"
 
 namespace traingraph {
 namespace {
 
 // Rates and random state fit, whichever of them a slot stages.
 constexpr std::size_t kMinStaged = 64;
-constexpr std::size_t kMaxDependencies = 2;  // the last phase, linked graphs
+// The last phase, the gradients that are added to, linked graphs.
+constexpr std::size_t kMaxDependencies = 3;
 // Seconds; the clock counts nanoseconds in 64 bits.
 constexpr double kForever = 1e9;
+
+std::exception_ptr cancelled_error(const char* call) {
+  return std::make_exception_ptr(CancelledError(
+      ErrorInfo{.op = call,
+                .what = "the execution was cancelled before it began",
+                .hint = "What depends on it ends with this error, too."}));
+}
 
 float sum_of(const std::vector<OutputView>& losses) {
   double sum = 0;
@@ -33,7 +44,10 @@ void ExecutionState::reset() {
   user_copies_.clear();
   callbacks_.clear();
   depends_on_.clear();
-  counted_.reset();
+  rates = {};
+  drawn = {};
+  blocked_ = nullptr;
+  stage_.store(Stage::Waiting, std::memory_order_relaxed);
   outputs.clear();
   result.reset();
   losses.clear();
@@ -42,7 +56,7 @@ void ExecutionState::reset() {
   seconds = 0;
   is_awaited = false;
   is_profiled = false;
-  unit_times.clear();
+  unit_times.reset();
   unit_seconds = {};
   work = nullptr;
   specialization.reset();
@@ -133,25 +147,73 @@ void ExecutionState::prepare_like(DeviceContext& context,
   depends_on_.reserve(kMaxDependencies);
 }
 
-void ExecutionState::counts_step_of(OptimizerPtr optimizer) {
-  counted_ = std::move(optimizer);
-}
-
 void ExecutionState::start(std::shared_ptr<ExecutionState> self,
-                           std::shared_ptr<InFlight> in_flight) noexcept {
+                           std::shared_ptr<InFlight> in_flight,
+                           std::uint64_t number) noexcept {
+  number_ = number;
+  droppable_ = next_droppable();
   uploads = to_upload_;
   downloads = to_download_;
-  unit_seconds = unit_times;
+  if (unit_times) unit_seconds = unit_times->seconds;
   self_ = std::move(self);
   in_flight_ = std::move(in_flight);
 }
 
-std::exception_ptr ExecutionState::blocked() noexcept {
-  for (const auto& other : depends_on_) {
-    if (auto error = other->error()) return error;
-  }
-  return nullptr;
+bool ExecutionState::cancel() noexcept {
+  Stage stage = Stage::Waiting;
+  return stage_.compare_exchange_strong(stage, Stage::Dropped) ||
+         stage == Stage::Dropped;
 }
+
+void ExecutionState::drop_waiting() const noexcept {
+  const std::scoped_lock lock(mutex_);
+  if (in_flight_) in_flight_->drop_waiting();
+}
+
+bool ExecutionState::is_to_be_dropped() const noexcept {
+  return in_flight_->is_dropped(number_) || is_dropped_droppable(droppable_);
+}
+
+void ExecutionState::begin() noexcept {
+  Stage next = is_to_be_dropped() ? Stage::Dropped : Stage::Begun;
+  for (const auto& other : depends_on_) {
+    blocked_ = other->error();
+    if (!blocked_) continue;
+    next = other->is_dropped() ? Stage::Dropped : Stage::Skipped;
+    break;
+  }
+  Stage stage = Stage::Waiting;
+  if (!stage_.compare_exchange_strong(stage, next)) next = stage;
+  if (next == Stage::Begun) return take_numbers();
+  if (!blocked_) blocked_ = cancelled_error(call);
+  // Now: on a GPU what follows begins before this is over.
+  give_numbers_back();
+}
+
+void ExecutionState::give_numbers_back() noexcept {
+  if (rates.counts) TimeSteps::drop(*rates.optimizer, rates.number);
+  if (drawn.steps) drawn.steps->drop(drawn.number);
+  rates.counts = false;
+  drawn.steps = nullptr;
+}
+
+/// Steps before this one may have been dropped.
+void ExecutionState::take_numbers() noexcept {
+  if (drawn.at) {
+    const std::uint64_t now = drawn.steps->now(drawn.number);
+    if (now != drawn.number.value) std::memcpy(drawn.at, &now, sizeof(now));
+  }
+  if (!rates.at) return;
+  const Optimizer& optimizer = *rates.optimizer;
+  const std::uint64_t now = TimeSteps::now(optimizer, rates.number);
+  if (now == rates.number.value) return;
+  float& rate = rates.values[0];
+  if (rates.is_scheduled) rate = optimizer.learning_rate_at(now);
+  rates.values[1] = optimizer.corrected(rate, now);
+  std::memcpy(rates.at, rates.values.data(), sizeof(rates.values));
+}
+
+std::exception_ptr ExecutionState::blocked() noexcept { return blocked_; }
 
 bool ExecutionState::is_waiting() noexcept {
   return !std::ranges::all_of(
@@ -168,17 +230,21 @@ void ExecutionState::finished(std::exception_ptr error,
   }
   // Locals are destroyed last, after the slot is no longer touched.
   const std::shared_ptr<ExecutionState> self = std::move(self_);
-  const std::shared_ptr<InFlight> in_flight = std::move(in_flight_);
-  if (error && counted_) move_time_step(*counted_, -1);
-  counted_.reset();
+  std::shared_ptr<InFlight> in_flight;
+  Stage stage = Stage::Waiting;  // a device that was closed begins nothing
+  stage_.compare_exchange_strong(stage, Stage::Skipped);
+  if (stage == Stage::Begun) drawn.steps = nullptr;
+  if (error) give_numbers_back();
   depends_on_.clear();
   if (is_profiled) seconds = elapsed;
+  if (unit_times) unit_times->succeeded = !error;
   // Before a waiter wakes: its next call may then write to the device at once.
-  in_flight->work_finished();
+  in_flight_->work_finished();
   Callbacks callbacks;
   {
     std::scoped_lock lock(mutex_);
     error_ = std::move(error);
+    in_flight = std::move(in_flight_);
     callbacks.swap(callbacks_);
     done_.store(true, std::memory_order_release);
     finished_.notify_all();
@@ -190,19 +256,36 @@ void ExecutionState::finished(std::exception_ptr error,
 void ExecutionState::wait() const {
   if (!is_done()) {
     std::unique_lock lock(mutex_);
-    wait_for_device(finished_, lock, [this] { return is_done(); });
+    try {
+      wait_for_device(finished_, lock, [this] { return is_done(); });
+    } catch (...) {
+      if (in_flight_) in_flight_->drop_waiting();
+      throw;
+    }
   }
   if (error_) std::rethrow_exception(error_);
 }
 
 bool ExecutionState::wait_for(double timeout) const {
-  if (!is_done()) {
-    std::unique_lock lock(mutex_);
-    const std::chrono::duration<double> duration(
-        std::clamp(timeout, 0.0, kForever));
-    if (!finished_.wait_for(lock, duration, [this] { return is_done(); })) {
-      return false;
+  using Clock = std::chrono::steady_clock;
+  using Seconds = std::chrono::duration<double>;
+  const Clock::time_point start = Clock::now();
+  const Seconds all(std::clamp(timeout, 0.0, kForever));
+  while (!is_done()) {
+    const Seconds left = all - Seconds(Clock::now() - start);
+    const Seconds slice =
+        std::clamp(left, Seconds(0), Seconds(kInterruptInterval));
+    {
+      std::unique_lock lock(mutex_);
+      if (finished_.wait_for(lock, slice, [this] { return is_done(); })) break;
     }
+    try {
+      check_interrupt();
+    } catch (...) {
+      drop_waiting();
+      throw;
+    }
+    if (left <= slice) return false;
   }
   if (error_) std::rethrow_exception(error_);
   return true;
@@ -229,13 +312,6 @@ float number(const OutputView& loss) {
   float value = 0;
   std::memcpy(&value, loss.data.data(), sizeof(value));
   return value;
-}
-
-void move_time_step(Optimizer& optimizer, int steps) {
-  static auto* mutex = new std::mutex;  // the queue may outlive statics
-  std::scoped_lock lock(*mutex);
-  const auto step = static_cast<std::int64_t>(optimizer.time_step()) + steps;
-  if (step >= 1) optimizer.set_time_step(static_cast<std::uint64_t>(step));
 }
 
 }  // namespace traingraph

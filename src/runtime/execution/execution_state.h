@@ -4,17 +4,20 @@
 // is free again when only the pool holds it.
 #pragma once
 
+#include <array>
 #include <atomic>
-#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/condition_variable.h"
 #include "runtime/device/callback_thread.h"
 #include "runtime/device/device_context.h"
 #include "runtime/execution/batches.h"
+#include "runtime/execution/time_steps.h"
+#include "runtime/insight/measured_runs.h"
 #include "traingraph/execution.h"
 #include "traingraph/optimizers.h"
 
@@ -45,27 +48,52 @@ class ExecutionState final : public Submission {
   /// Room for outputs like those of `other`, and for the rates of an update
   /// that is enqueued while its gradient pass runs.
   void prepare_like(DeviceContext& context, const ExecutionState& other);
-  /// A failure takes back the step that was counted when this was enqueued.
-  void counts_step_of(OptimizerPtr optimizer);
+  /// Of an update that is enqueued, and where its rates were written, with the
+  /// learning rate first. `optimizer` and `at` outlive the work.
+  struct Rates {
+    Optimizer* optimizer = nullptr;
+    StepNumber number = {};
+    std::byte* at = nullptr;
+    std::array<float, 4> values = {};
+    bool is_scheduled = false;
+    /// A failure gives the number back.
+    bool counts = false;
+  };
+  /// Of a forward pass, and where its number was written, in 64 bits.
+  struct Drawn {
+    RandomSteps* steps = nullptr;
+    StepNumber number = {};
+    std::byte* at = nullptr;
+  };
   /// Submits the work with its staged copies. `self` and the owner of
-  /// `in_flight` stay alive until the work is over.
+  /// `in_flight` stay alive until the work is over; `number` is of the latter.
   void start(std::shared_ptr<ExecutionState> self,
-             std::shared_ptr<InFlight> in_flight) noexcept;
+             std::shared_ptr<InFlight> in_flight,
+             std::uint64_t number) noexcept;
 
   // --- Submission ---
+  void begin() noexcept override;
   std::exception_ptr blocked() noexcept override;
   bool is_waiting() noexcept override;
   void finished(std::exception_ptr error, double seconds) noexcept override;
 
   // --- the user ---
+  bool cancel() noexcept;
+  bool is_dropped() const { return stage_.load() == Stage::Dropped; }
+  /// A wait for this was interrupted: nothing begins any more of what the graph
+  /// has enqueued.
+  void drop_waiting() const noexcept;
   void wait() const;
   bool wait_for(double seconds) const;
   bool is_done() const { return done_.load(std::memory_order_acquire); }
   std::exception_ptr error() const;
   std::size_t staging_bytes() const;
 
+  const char* call = "execute";  // that enqueued this
+  Rates rates;
+  Drawn drawn;
   bool is_profiled = false;
-  std::vector<double> unit_times;
+  std::shared_ptr<UnitTimes> unit_times;  // null: not measured
   Segment segment = Segment::Step;
   double seconds = 0;
   std::vector<OutputView> outputs;
@@ -75,6 +103,14 @@ class ExecutionState final : public Submission {
   std::shared_ptr<const BoundSegment> bound;
 
  private:
+  /// Waiting, and then one of the others: it runs; it was cancelled, or what it
+  /// depends on was; what it depends on failed.
+  enum class Stage : std::uint8_t { Waiting, Begun, Dropped, Skipped };
+
+  bool is_to_be_dropped() const noexcept;
+  void take_numbers() noexcept;
+  void give_numbers_back() noexcept;
+
   struct UserCopy {
     std::byte* to;
     const std::byte* from;
@@ -90,9 +126,12 @@ class ExecutionState final : public Submission {
   float* sum_of_losses_ = nullptr;  // set when there is one to compute
   Callbacks callbacks_;
   std::vector<std::shared_ptr<ExecutionState>> depends_on_;
-  OptimizerPtr counted_;
   std::shared_ptr<ExecutionState> self_;
   std::shared_ptr<InFlight> in_flight_;
+  std::uint64_t number_ = 0;     // of in_flight_
+  std::uint64_t droppable_ = 0;  // see droppable.h; 0: no
+  std::exception_ptr blocked_;
+  std::atomic<Stage> stage_{Stage::Waiting};
   std::exception_ptr error_;
   std::atomic<bool> done_{false};
   mutable std::mutex mutex_;
@@ -102,8 +141,5 @@ class ExecutionState final : public Submission {
 /// A loss that was reduced, and its value.
 bool is_number(const OutputView& loss);
 float number(const OutputView& loss);
-
-/// Atomic among all sessions that use the optimizer; never below 1.
-void move_time_step(Optimizer& optimizer, int steps);
 
 }  // namespace traingraph

@@ -33,12 +33,17 @@ Callbacks callbacks_of(const ExecuteOptions& options,
 /// free, and other threads may call it.
 void wait_for(const std::shared_ptr<ExecutionState>& slot,
               DeviceContext& device, Callbacks callbacks) {
-  device.help(*slot);
-  if (callbacks.empty()) return slot->wait();
   std::exception_ptr error;
   try {
-    check_interrupt();  // help() does not; and it is not for the callbacks
-    slot->wait();
+    device.help(*slot);
+    if (!callbacks.empty()) check_interrupt();  // it is not for the callbacks
+  } catch (...) {
+    error = std::current_exception();
+    slot->drop_waiting();
+  }
+  if (!error && callbacks.empty()) return slot->wait();
+  try {
+    if (!error) slot->wait();
   } catch (...) {
     error = std::current_exception();
   }
@@ -62,14 +67,15 @@ Executor::Turn::~Turn() {
 void Executor::start(Settings settings) {
   forget();
   settings_ = std::move(settings);
+  accumulation_.start(parts_.batches->graph());
 }
 
 void Executor::forget() {
   last_.reset();
   last_phase_.reset();
   last_gradient_.reset();
-  profiled_ = {};
-  phase_ = PhaseState::Clean;
+  measured_.forget();
+  forget_phases();
   pool_.clear();
 }
 
@@ -92,10 +98,11 @@ Execution Executor::enqueue(const Call& call, const ExecuteOptions& options,
     if (link) link_lock = std::unique_lock(link->mutex);
     parts_.link.require_order(call);
     slot->depend_on(call.depends_on);
+    slot->depend_on(call.pass.adds_to);
     slot->depend_on(parts_.link.dependency(call.segment));
-    write_hidden(writer, *slot, call.segment);
+    write_hidden(writer, *slot, call);
     // Nothing fails from here on.
-    if (options.per_layer_profiling) remember_profiled(call, slot);
+    if (options.per_layer_profiling) measured_.add(slot, call.depends_on);
     advance(call, batch, slot);
     if (!options.synchronous) {
       slot->add_callbacks(std::exchange(callbacks, {}));
@@ -111,6 +118,15 @@ Execution Executor::enqueue(const Call& call, const ExecuteOptions& options,
 
 /// Everything but what depends on the plan; returns the batch size.
 std::int64_t Executor::check(const Call& call, const ExecuteOptions& options) {
+  const bool accumulates = options.accumulate != GradientAccumulation::None;
+  if (accumulates && call.segment != Segment::Gradient) {
+    throw InvalidArgument(ErrorInfo{
+        .op = call.name,
+        .node = "accumulate",
+        .what = "only gradient passes of separate phases are added up",
+        .expected = "execute_forward and execute_gradient for each batch, then "
+                    "execute_optimizer_update"});
+  }
   const std::int64_t batch =
       parts_.inputs.check_batch(call.name, options.batch_size);
   parts_.link.require(call, batch);
@@ -131,6 +147,7 @@ std::shared_ptr<ExecutionState> Executor::prepare(const Call& call,
   DeviceContext& context = *parts_.placement.context();
   const auto slot = pool_.acquire();
   slot->segment = call.segment;
+  slot->call = call.name;
   slot->work = segment->work.get();
   slot->bound = segment;
   slot->fetch(context, segment->outputs, specialization);
@@ -143,7 +160,7 @@ std::shared_ptr<ExecutionState> Executor::prepare(const Call& call,
   slot->is_awaited = options.synchronous;
   slot->is_profiled = options.profiling || options.per_layer_profiling;
   if (options.per_layer_profiling) {
-    slot->unit_times.assign(segment->units.size(), 0.0);
+    slot->unit_times = measured_.take(call.segment, specialization, segment);
   }
   pool_.prepare(context);
   return slot;
@@ -163,12 +180,13 @@ std::shared_ptr<Specialization> Executor::specialization_for(
 /// A smaller batch that needs more than the compiled one: rare, but an engine
 /// may choose an algorithm with a larger workspace for it.
 void Executor::grow_arenas(const Compilation& compilation) {
+  const bool has_accumulators = !parts_.batches->graph().accumulators.empty();
   for (PlanKind kind : parts_.placement.outgrown(compilation)) {
     parts_.in_flight.wait_until_idle();
     parts_.batches->forget_bindings();
     phase_ = PhaseState::Clean;
     if (last_ && plan_of(last_->segment) == kind) last_.reset();
-    if (kind == PlanKind::Phases) last_gradient_.reset();
+    if (kind == PlanKind::Phases && !has_accumulators) last_gradient_.reset();
   }
   parts_.placement.size_arenas(compilation);
 }
@@ -187,8 +205,8 @@ std::shared_ptr<const BoundSegment> Executor::bound(
 
 void Executor::submit(const std::shared_ptr<ExecutionState>& slot) {
   const auto owner = owner_.shared_from_this();
-  slot->start(slot, {owner, &parts_.in_flight});
-  parts_.in_flight.start();
+  const std::uint64_t number = parts_.in_flight.start();
+  slot->start(slot, {owner, &parts_.in_flight}, number);
   parts_.placement.context()->submit(*slot);
 }
 
@@ -198,7 +216,7 @@ void Executor::advance(const Call& call, std::int64_t batch,
   const Segment segment = call.segment;
   const bool is_step = segment == Segment::Step;
   parts_.inputs.mark_written(call, parts_.link.link() != nullptr);
-  if (is_step || segment == Segment::Forward) ++random_step_;
+  if (slot->drawn.steps) random_steps_.advance();
   if (differentiates(segment)) parts_.link.count_contributions(slot);
   if (updates(segment)) count_update(*slot);
   if (segment != Segment::Update) last_ = slot;
@@ -206,37 +224,31 @@ void Executor::advance(const Call& call, std::int64_t batch,
   phase_ = PhaseState::Clean;
   last_phase_.reset();
   if (is_step) last_gradient_.reset();
+  if (updates(segment)) accumulation_.forget();
   if (segment != Segment::Forward && segment != Segment::Gradient) return;
   phase_batch_ = batch;
   last_phase_ = slot;
   const bool is_forward = segment == Segment::Forward;
-  // Another batch size has another layout: its forward writes over gradients.
-  if (is_forward && last_gradient_ &&
-      last_gradient_->specialization != slot->specialization) {
-    last_gradient_.reset();
-  }
   phase_ = is_forward ? PhaseState::ForwardDone : PhaseState::GradientDone;
-  if (!is_forward) last_gradient_ = slot;
+  if (!is_forward) {
+    last_gradient_ = slot;
+    accumulation_.count(call.pass, batch, slot);
+    return;
+  }
+  // Another batch size has another layout: its forward writes over gradients
+  // that are in the arena.
+  const bool are_in_arena = parts_.batches->graph().accumulators.empty();
+  const bool is_other =
+      last_gradient_ && last_gradient_->specialization != slot->specialization;
+  if (is_other && are_in_arena) last_gradient_.reset();
 }
 
 /// An optimizer that linked graphs share advances after the last of them.
 void Executor::count_update(ExecutionState& slot) noexcept {
   const OptimizerPtr& optimizer = parts_.objects.optimizer;
   if (!optimizer || !parts_.link.ends_step()) return;
-  move_time_step(*optimizer, +1);
-  slot.counts_step_of(optimizer);
-}
-
-/// A gradient pass and an update go on with the run of the pass before them.
-void Executor::remember_profiled(
-    const Call& call, const std::shared_ptr<ExecutionState>& slot) noexcept {
-  const std::size_t at = call.segment == Segment::Gradient ? 1
-                         : call.segment == Segment::Update ? 2
-                                                           : 0;
-  const bool goes_on =
-      at > 0 && call.depends_on && profiled_[at - 1] == call.depends_on;
-  if (!goes_on) profiled_ = {};
-  profiled_[at] = slot;
+  TimeSteps::advance(*optimizer);
+  slot.rates.counts = true;
 }
 
 }  // namespace traingraph

@@ -5,6 +5,8 @@
 // Failures: data reaches the device even when its execution is skipped; what a
 // failed or skipped execution computes fails each execution that depends on it
 // and each read of it, and its update is not counted in the optimizer's step.
+// One that was cancelled in time is skipped. Steps behind what is skipped have
+// the numbers, and so the bits, that they would have had without it.
 #pragma once
 
 #include <array>
@@ -13,12 +15,14 @@
 #include <mutex>
 
 #include "base/fair_mutex.h"
+#include "runtime/execution/accumulation.h"
 #include "runtime/execution/batches.h"
 #include "runtime/execution/call.h"
 #include "runtime/execution/in_flight.h"
 #include "runtime/execution/inputs.h"
 #include "runtime/execution/settings.h"
 #include "runtime/execution/slot_pool.h"
+#include "runtime/insight/measured_runs.h"
 #include "runtime/link/link.h"
 
 namespace traingraph {
@@ -50,7 +54,10 @@ class Executor {
   /// Nothing that ran before counts any more.
   void forget();
   /// The forward and gradient passes so far do not count any more.
-  void forget_phases() { phase_ = PhaseState::Clean; }
+  void forget_phases() {
+    phase_ = PhaseState::Clean;
+    accumulation_.forget();
+  }
 
   Execution execute(const CallData& data, const ExecuteOptions& options);
   Execution execute_forward(const CallData& data,
@@ -60,8 +67,8 @@ class Executor {
 
   int num_specialized() const { return num_specialized_; }
   std::size_t staging_bytes() const { return pool_.staging_bytes(); }
-  std::uint64_t random_step() const { return random_step_; }
-  void set_random_step(std::uint64_t step) { random_step_ = step; }
+  std::uint64_t random_step() const { return random_steps_.next().value; }
+  void set_random_step(std::uint64_t step) { random_steps_.set(step); }
   /// Of dropout; compile() starts with it.
   std::uint64_t seed() const { return settings_.seed; }
   void set_seed(std::uint64_t seed) { settings_.seed = seed; }
@@ -71,8 +78,8 @@ class Executor {
   const std::shared_ptr<ExecutionState>& last_gradient() const {
     return last_gradient_;
   }
-  /// What profile() shows: a run by itself, or forward, gradient and update.
-  const auto& profiled() const { return profiled_; }
+  /// What profile() shows.
+  const MeasuredRuns& measured() const { return measured_; }
 
  private:
   enum class PhaseState { Clean, ForwardDone, GradientDone };
@@ -108,14 +115,12 @@ class Executor {
   std::shared_ptr<const BoundSegment> bound(Specialization& specialization,
                                             Segment segment);
   void grow_arenas(const Compilation& compilation);
-  void write_hidden(HostWriter& writer, ExecutionState& slot, Segment segment);
+  void write_hidden(HostWriter& writer, ExecutionState& slot, const Call& call);
   void write_rates(HostWriter& writer, ExecutionState& slot);
   void submit(const std::shared_ptr<ExecutionState>& slot);
   void advance(const Call& call, std::int64_t batch,
                const std::shared_ptr<ExecutionState>& slot) noexcept;
   void count_update(ExecutionState& slot) noexcept;
-  void remember_profiled(const Call& call,
-                         const std::shared_ptr<ExecutionState>& slot) noexcept;
 
   std::enable_shared_from_this<Session>& owner_;
   ExecutorParts parts_;
@@ -127,8 +132,9 @@ class Executor {
   PhaseState phase_ = PhaseState::Clean;
   std::int64_t phase_batch_ = 0;
   std::shared_ptr<ExecutionState> last_phase_;
-  std::array<std::shared_ptr<ExecutionState>, 3> profiled_;
-  std::uint64_t random_step_ = 0;
+  Accumulation accumulation_;
+  MeasuredRuns measured_;
+  RandomSteps random_steps_;
 };
 
 }  // namespace traingraph

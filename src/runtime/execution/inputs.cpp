@@ -233,7 +233,8 @@ void Inputs::require_data(const Call& call, bool skips_writing,
                    : "a batch of " + std::to_string(input.bound_batch) +
                          " that is bound",
         .hint = is_gradient || input.is_variable
-                    ? "Call bind_and_write_data() or Tensor::set_data() before."
+                    ? "Call bind_and_write_data(), or the tensor's set_data(), "
+                      "before."
                     : "Pass it in this call, or call bind_and_write_data(). "
                       "Data of an earlier call counted for that one only."});
   });

@@ -60,8 +60,10 @@ Execution Executor::execute_gradient(const ExecuteOptions& options) {
   }
   ExecuteOptions same = options;
   same.batch_size = phase_batch_;
-  return enqueue({"execute_gradient", Segment::Gradient, {}, last_phase_}, same,
-                 turn);
+  Call call{"execute_gradient", Segment::Gradient, {}, last_phase_};
+  call.pass = accumulation_.pass(parts_.batches->graph(), options.accumulate,
+                                 phase_batch_, parts_.link.shares_gradients());
+  return enqueue(call, same, turn);
 }
 
 Execution Executor::execute_update(const ExecuteOptions& options) {
@@ -112,31 +114,40 @@ void Executor::require_seed(const char* call) const {
 }
 
 void Executor::write_hidden(HostWriter& writer, ExecutionState& slot,
-                            Segment segment) {
+                            const Call& call) {
+  const Segment segment = call.segment;
   if (segment == Segment::Step || segment == Segment::Forward) {
-    const std::uint64_t seed = settings_.seed;
-    const std::array<std::uint32_t, 4> words{
-        static_cast<std::uint32_t>(seed),
-        static_cast<std::uint32_t>(seed >> 32),
-        static_cast<std::uint32_t>(random_step_),
-        static_cast<std::uint32_t>(random_step_ >> 32)};
-    writer.write(parts_.batches->graph().random_state, words.data(),
-                 sizeof(words));
+    const StepNumber number = random_steps_.next();
+    const std::array<std::uint64_t, 2> words{settings_.seed, number.value};
+    std::byte* const room =
+        writer.room_for(parts_.batches->graph().random_state, sizeof(words));
+    if (room) std::memcpy(room, words.data(), sizeof(words));
+    slot.drawn = {.steps = &random_steps_,
+                  .number = number,
+                  .at = room ? room + sizeof(std::uint64_t) : nullptr};
   }
-  if (differentiates(segment)) parts_.link.write_factors(writer, slot);
+  if (differentiates(segment)) {
+    parts_.link.write_factors(writer, slot, segment, call.pass);
+  }
   if (updates(segment)) write_rates(writer, slot);
 }
 
 void Executor::write_rates(HostWriter& writer, ExecutionState& slot) {
   if (!parts_.objects.optimizer) return;
-  const Optimizer& optimizer = *parts_.objects.optimizer;
-  std::array<float, 4> rates{};
+  Optimizer& optimizer = *parts_.objects.optimizer;
   std::byte* const room =
-      writer.room_for(parts_.batches->graph().rates, sizeof(rates));
+      writer.room_for(parts_.batches->graph().rates, 4 * sizeof(float));
   parts_.link.start_update(slot);  // nothing fails from here on
-  rates = {optimizer.learning_rate(), optimizer.corrected_rate(),
-           optimizer.applies_gradient_clipping() ? 1.0f : 0.0f, 0.0f};
-  if (room) std::memcpy(room, rates.data(), sizeof(rates));
+  const StepNumber number = TimeSteps::next(optimizer);
+  const float rate = optimizer.learning_rate_at(number.value);
+  slot.rates = {
+      .optimizer = &optimizer,
+      .number = number,
+      .at = room,
+      .values = {rate, optimizer.corrected(rate, number.value),
+                 optimizer.applies_gradient_clipping() ? 1.0f : 0.0f, 0.0f},
+      .is_scheduled = TimeSteps::has_schedule(optimizer)};
+  if (room) std::memcpy(room, slot.rates.values.data(), 4 * sizeof(float));
 }
 
 }  // namespace traingraph

@@ -49,6 +49,24 @@ void require_linkable(const Session& session, const Session& first) {
                 .got = context->description()});
 }
 
+ParameterRule rule_of(const MergedGraph& graph, TensorIndex parameter) {
+  const auto place = std::ranges::find(graph.trainable, parameter);
+  return graph.rule(place - graph.trainable.begin());
+}
+
+/// One graph updates a shared parameter, by its own groups.
+void require_same_rule(const Tensor& parameter, const ParameterRule& updater,
+                       const ParameterRule& other) {
+  if (other == updater || other == ParameterRule{}) return;
+  throw InvalidArgument(ErrorInfo{
+      .op = "link",
+      .node = parameter.label(),
+      .what = "a parameter is in other groups in the graph that updates it",
+      .expected = "the group in the first of the graphs that has an optimizer",
+      .got = {},
+      .hint = "Call set_parameter_groups() of that graph."});
+}
+
 /// Where the separate phases leave a result; fixed while graphs are linked.
 std::shared_ptr<ArenaStorage> result_storage(const Session& session,
                                              PlanKind kind,
@@ -193,7 +211,8 @@ class LinkBuilder {
   void share_accumulators() {
     std::unordered_map<const TensorState*, std::shared_ptr<ArenaStorage>>
         storage;
-    std::unordered_set<const TensorState*> live, updated;
+    std::unordered_set<const TensorState*> live;
+    std::unordered_map<const TensorState*, ParameterRule> updated;
     for (Session* session : group_) {
       const MergedGraph& graph = session->batches->graph();
       if (!graph.trains) return;
@@ -204,6 +223,7 @@ class LinkBuilder {
     }
     for (Session* session : group_) {
       const Compilation& main = session->batches->main()->compilation;
+      const MergedGraph& graph = *main.graph;
       const auto accumulators = accumulators_of(*session);
       for (const Trained& trained : main.training->assembled.trained) {
         const Tensor& tensor = session->objects.tensors[trained.tensor];
@@ -217,9 +237,14 @@ class LinkBuilder {
           link_->contributions[it->second.get()];
         }
         if (!session->objects.optimizer) continue;
-        if (!live.contains(state) || !updated.insert(state).second) {
-          session->link.not_updated_[trained.tensor] = true;
+        const ParameterRule rule = rule_of(graph, trained.tensor);
+        const auto updater = updated.find(state);
+        if (updater != updated.end()) {
+          require_same_rule(tensor, updater->second, rule);
         }
+        const bool is_updated_here =
+            live.contains(state) && updated.emplace(state, rule).second;
+        if (!is_updated_here) session->link.not_updated_[trained.tensor] = true;
       }
     }
   }

@@ -79,14 +79,20 @@ class LinkMember {
     return fed_[user.gradient];
   }
 
+  /// Do gradients of parameters go where those of other graphs go, or start
+  /// with theirs?
+  bool shares_gradients() const;
+
   // An execution, in this order; from the second on under the link's mutex.
   void require(const Call& call, std::int64_t batch) const;
   /// Throws StateError unless linked graphs have computed what this one reads.
   void require_order(const Call& call) const;
   /// The execution that this one has to wait for; null: none.
   std::shared_ptr<ExecutionState> dependency(Segment segment) const;
-  /// Whether gradients are added to what linked graphs have left.
-  void write_factors(HostWriter& writer, ExecutionState& slot);
+  /// Whether gradients are added to what linked graphs have left, and how to
+  /// what waits for the update here.
+  void write_factors(HostWriter& writer, ExecutionState& slot, Segment segment,
+                     const GradientPass& pass);
   /// Before learning rates are read. A graph that updates a second time ends
   /// the optimizer's step without waiting for the other graphs.
   void start_update(ExecutionState& slot);
@@ -127,9 +133,12 @@ class LinkMember {
   /// The factors of MergedGraph::accumulators, and what of the link they and
   /// the end of a gradient pass or update concern; null where nothing is
   /// shared.
-  std::vector<float> factors_;
-  std::vector<Contribution*> added_to_;  // by factor
-  std::vector<bool> adds_;               // by factor: more than zeros
+  struct Factors {
+    float keep, add;
+  };
+  std::vector<Factors> factors_;
+  std::vector<Contribution*> added_to_;  // by accumulator
+  std::vector<bool> adds_;               // by accumulator: more than zeros
   std::vector<Contribution*> used_by_gradient_, used_by_update_;
 };
 

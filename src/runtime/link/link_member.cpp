@@ -174,6 +174,16 @@ std::shared_ptr<ExecutionState> LinkMember::dependency(Segment segment) const {
   return is_first ? nullptr : link_->last;
 }
 
+bool LinkMember::shares_gradients() const {
+  const std::size_t num_trainable =
+      std::min(graph().trainable.size(), added_to_.size());
+  const auto own = std::span(added_to_).first(num_trainable);
+  const bool is_fed = std::ranges::count(fed_, true) > 0;
+  return link_ && (is_fed || std::ranges::any_of(own, [](Contribution* at) {
+                     return at != nullptr;
+                   }));
+}
+
 Contribution* LinkMember::contribution_in(TensorIndex tensor) const {
   const auto& placed = placement_.of(tensor);
   if (!link_ || !placed) return nullptr;
@@ -193,7 +203,7 @@ void LinkMember::index_accumulators() {
     const auto& [of, into] = graph().accumulators[i];
     Contribution* const contribution =
         into == kNoTensor ? nullptr : contribution_in(into);
-    factors_.push_back(0);
+    factors_.push_back({0, 1});
     added_to_.push_back(contribution);
     adds_.push_back(live_[of]);
     // Parameters come first.
@@ -209,20 +219,30 @@ void LinkMember::index_accumulators() {
   }
 }
 
-/// 1 adds to what another linked graph has left, 0 starts afresh: also when
-/// that graph's gradient pass failed.
-void LinkMember::write_factors(HostWriter& writer, ExecutionState& slot) {
+/// What another linked graph has left is kept, unless its gradient pass failed:
+/// then this one starts afresh, or fails when it was told to add.
+void LinkMember::write_factors(HostWriter& writer, ExecutionState& slot,
+                               Segment segment, const GradientPass& pass) {
   if (factors_.empty()) return;
-  std::ranges::fill(factors_, 0.0f);
-  for (std::size_t i = 0; link_ && i < factors_.size(); ++i) {
-    const Contribution* contribution = added_to_[i];
-    if (!contribution || !*contribution || (*contribution)->error()) continue;
-    factors_[i] = 1;
+  const bool is_step = segment == Segment::Step;
+  if (is_step && !graph().accumulates_in_steps()) return;
+  const bool adds = pass.by != GradientAccumulation::None;
+  const std::size_t num_trainable = graph().trainable.size();
+  for (std::size_t i = 0; i < factors_.size(); ++i) {
+    const Contribution* const contribution = added_to_[i];
+    factors_[i] = {0, 1};
+    if (!contribution) {
+      // Gradients of inputs are never added up over passes.
+      if (i < num_trainable) factors_[i] = {pass.keep, pass.add};
+      continue;
+    }
+    if (!*contribution || (!adds && (*contribution)->error())) continue;
+    factors_[i] = {1, 1};
     slot.depend_on(*contribution);
   }
   for (Contribution* used : used_by_gradient_) slot.depend_on(*used);
   writer.write(graph().accumulation, factors_.data(),
-               factors_.size() * sizeof(float));
+               factors_.size() * sizeof(Factors));
 }
 
 void LinkMember::start_update(ExecutionState& slot) {
@@ -232,7 +252,7 @@ void LinkMember::start_update(ExecutionState& slot) {
   auto& updated = link_->optimizers.at(&optimizer).updated;
   if (std::ranges::find(updated, this) == updated.end()) return;
   updated.clear();
-  move_time_step(optimizer, +1);
+  TimeSteps::advance(optimizer);
 }
 
 void LinkMember::count_contributions(const Contribution& slot) noexcept {

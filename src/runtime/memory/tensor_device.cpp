@@ -199,6 +199,7 @@ void Tensor::set_data(const TensorData& data) const {
   }
   // The host's copy first: an arena that is being allocated takes it.
   set_host(*state_, data);
+  forget_initializer(*state_);
   const auto storage = device_of(*state_);
   if (storage && storage->holds_value()) {
     write_device(*storage, {data.bytes, size});

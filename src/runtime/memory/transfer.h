@@ -4,12 +4,12 @@
 // executions, never during one.
 #pragma once
 
-#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
 
+#include "base/condition_variable.h"
 #include "runtime/memory/arena.h"
 
 namespace traingraph {

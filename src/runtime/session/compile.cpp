@@ -49,6 +49,13 @@ void require_compilable(const Declaration& declaration,
                                .what = "the graph has no nodes",
                                .hint = "Add layers with Graph::node."});
   }
+  if (options.accumulates_gradients && !declaration.trains) {
+    throw InvalidArgument(ErrorInfo{.op = "compile",
+                                    .node = "accumulates_gradients",
+                                    .what = "an inference graph has no "
+                                            "gradients",
+                                    .expected = "a TrainingGraph"});
+  }
   require_not_negative("max_gpu_ms", options.max_gpu_ms);
   require_not_negative("verify_tolerance", options.verify_tolerance);
 }
@@ -178,6 +185,13 @@ void compile(Session& session, const Device& device,
   std::scoped_lock lock(session.mutex);
   session.in_flight.wait_until_idle();
   Declaration& declaration = session.declaration;
+  if (session.is_loaded) {
+    throw StateError(
+        ErrorInfo{.op = "compile",
+                  .what = "the graph was loaded and is compiled; it has no "
+                          "layers to be compiled again",
+                  .hint = "Load the file for another device or batch size."});
+  }
   require_compilable(declaration, options);
   declare_constants(declaration, constants, constants_data);
   Freeze freeze(declaration.graphs);
@@ -186,6 +200,7 @@ void compile(Session& session, const Device& device,
   session.device = device;
   declaration.computes_all_gradients = options.compute_all_gradients;
   declaration.is_linkable = options.link_graphs;
+  declaration.accumulates_gradients = options.accumulates_gradients;
   declaration.debugs_layers = options.debug_layers;
   declaration.forget_boundary_gradients();
   const bool takes_gradients = options.link_graphs && declaration.trains;
@@ -200,6 +215,23 @@ void compile(Session& session, const Device& device,
            session.restored_seed ? *session.restored_seed : platform_seed()});
   freeze.keep();
   session.place_layers();
+}
+
+void compile_loaded(Session& session, const Device& device, Merged merged,
+                    const CompilerOptions& options) {
+  std::scoped_lock lock(session.mutex);
+  Declaration& declaration = session.declaration;
+  session.is_loaded = true;
+  session.device = device;
+  declaration.trains = merged.graph.trains;
+  declaration.optimizer = merged.objects.optimizer;
+  declaration.is_linkable = merged.graph.is_linkable;
+  Freeze freeze(declaration.graphs);
+  session.placement.reset(device.context());
+  finish_compile(session, std::move(merged), options);
+  session.executor.start(
+      {.of_layers = {}, .poisons_memory = false, .seed = platform_seed()});
+  freeze.keep();
 }
 
 void compile_optimizer(Session& session, OptimizerPtr optimizer) {

@@ -37,6 +37,18 @@ void collect_variables(const Session& session, const Program& program,
   }
 }
 
+/// A graph that was loaded has no declaration.
+TensorMap declared(Session& session, MergedGraph::Names MergedGraph::* merged,
+                   Declaration::Names Declaration::* declared) {
+  const std::scoped_lock lock(session.mutex);
+  if (!session.batches) return session.declaration.*declared;
+  TensorMap tensors;
+  for (const auto& [name, tensor] : session.batches->graph().*merged) {
+    tensors.emplace(name, session.objects.tensors[tensor]);
+  }
+  return tensors;
+}
+
 }  // namespace
 
 std::vector<TensorIndex> variables_of(const Session& session) {
@@ -68,6 +80,23 @@ void CompiledGraph::add_outputs(const TensorMap& outputs) {
   std::scoped_lock lock(session_->mutex);
   session_->require_not_compiled("add_outputs");
   session_->declaration.add_outputs(outputs);
+}
+
+TensorMap CompiledGraph::inputs() const {
+  return declared(*session_, &MergedGraph::inputs, &Declaration::inputs);
+}
+
+TensorMap CompiledGraph::loss_labels() const {
+  return declared(*session_, &MergedGraph::labels, &Declaration::labels);
+}
+
+TensorMap CompiledGraph::loss_label_weights() const {
+  return declared(*session_, &MergedGraph::label_weights,
+                  &Declaration::label_weights);
+}
+
+TensorMap CompiledGraph::outputs() const {
+  return declared(*session_, &MergedGraph::outputs, &Declaration::outputs);
 }
 
 void CompiledGraph::compile(const Device& device, const CompileOptions& options,
@@ -151,6 +180,13 @@ void CompiledGraph::synchronize_updates() {
 
 std::string CompiledGraph::summarized_dot_description() const {
   std::scoped_lock lock(session_->mutex);
+  if (session_->is_loaded) {
+    throw UnsupportedError(
+        ErrorInfo{.op = "summarized_dot_description",
+                  .what = "the graph was loaded, and pictures are made of "
+                          "layers, which a file does not have",
+                  .hint = "plan_description() and report() show its nodes."});
+  }
   Declaration declaration = session_->declaration;
   declaration.allows_undeclared = true;
   if (declaration.labels.size() != 1) declaration.loss = nullptr;

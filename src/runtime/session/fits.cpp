@@ -35,6 +35,10 @@ class Room {
     MemoryReport report;
     session.placement.report(report);
     other_bytes_ = report.persistent_bytes - report.input_bytes;
+    const MergedGraph& graph = session.batches->graph();
+    if (!graph.accumulates_in_steps()) {
+      other_bytes_ -= report.accumulator_bytes;
+    }
   }
 
   std::size_t needed(std::int64_t batch) const {

@@ -48,13 +48,26 @@ Gradient find_gradient(const Session& session, const Tensor& parameter) {
 std::shared_ptr<void> owner_of_gradients(const Session& session) {
   const MergedGraph& graph = session.batches->graph();
   const Placement& placement = session.placement;
-  if (!graph.is_linkable) return placement.arena(PlanKind::Phases)->buffer();
+  if (graph.accumulators.empty()) {
+    return placement.arena(PlanKind::Phases)->buffer();
+  }
   // Accumulators may be those of linked graphs.
   auto storage = std::make_shared<std::vector<std::shared_ptr<ArenaStorage>>>();
   for (const auto& [of, into] : graph.accumulators) {
     if (const auto& placed = placement.of(into)) storage->push_back(placed);
   }
   return storage;
+}
+
+/// Of all gradients: accumulators are an arena of their own, and in the same
+/// order.
+std::size_t block_bytes(const Session& session, const Compilation& last) {
+  const auto& accumulators = last.graph->accumulators;
+  if (accumulators.empty()) return last.phases.gradient_block.bytes;
+  const auto& trained = last.training->assembled.trained;
+  const auto first = std::ranges::find(accumulators, trained.front().tensor,
+                                       &MergedGraph::Accumulator::of);
+  return session.placement.of(first->into)->arena->size_bytes();
 }
 
 GradientView view_of(const char* call, const Session& session, Location at,
@@ -164,8 +177,7 @@ GradientView TrainingGraph::gradients_view() const {
   const Compilation& last =
       session_->executor.last_gradient()->specialization->compilation;
   const DataType type = first.desc.data_type;
-  const auto bytes =
-      static_cast<std::int64_t>(last.phases.gradient_block.bytes);
+  const auto bytes = static_cast<std::int64_t>(block_bytes(*session_, last));
   const auto size = static_cast<std::int64_t>(size_of(type));
   return view_of("gradients", *session_, first.at, {{bytes / size}, type});
 }

@@ -4,10 +4,35 @@
 
 #include <sstream>
 
+#include "runtime/insight/measured_runs.h"
+#include "runtime/insight/medians.h"
 #include "runtime/session/session.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
+namespace {
+
+Profile profile_of(const MeasuredRun& run, const std::string& device,
+                   const DevicePeaks& peaks) {
+  Profile profile;
+  profile.device = device;
+  profile.peaks = peaks;
+  std::optional<UnitTable> table;
+  for (const auto& part : run) {
+    if (!part) continue;
+    const Compilation& compilation = part->specialization->compilation;
+    profile.batch_size = compilation.batch;
+    if (!table) {
+      table.emplace(*compilation.graph,
+                    compilation.program(plan_of(part->segment)), peaks);
+    }
+    table->add(part->bound->units, part->seconds);
+  }
+  table->finish(profile);
+  return profile;
+}
+
+}  // namespace
 
 Report CompiledGraph::report() const {
   std::scoped_lock lock(session_->mutex);
@@ -27,30 +52,23 @@ Report CompiledGraph::report() const {
   return report;
 }
 
-Profile CompiledGraph::profile() const {
+Profile CompiledGraph::profile(int runs) const {
+  if (runs < 1) {
+    throw InvalidArgument(
+        ErrorInfo{.op = "profile",
+                  .what = "the number of runs is out of range",
+                  .expected = "1 or more",
+                  .got = std::to_string(runs)});
+  }
   std::unique_lock lock(session_->mutex);
   session_->require_compiled("profile");
-  const auto runs = session_->executor.profiled();
+  const MeasuredRuns& measured = session_->executor.measured();
+  const auto last = measured.last();
+  const auto newest = measured.newest(static_cast<std::size_t>(runs));
   const Device device = *session_->device;
-  Profile profile;
-  profile.device = session_->placement.context()->description();
+  const std::string description = session_->placement.context()->description();
   lock.unlock();
-  std::optional<UnitTable> table;
-  for (const auto& run : runs) {
-    if (!run) continue;
-    run->wait();
-    const Compilation& compilation = run->specialization->compilation;
-    if (!table) {
-      profile.batch_size = compilation.batch;
-      // Measured once, and not while the device does something else.
-      device.synchronize();
-      profile.peaks = device.context()->peaks();
-      table.emplace(*compilation.graph,
-                    compilation.program(plan_of(run->segment)), profile.peaks);
-    }
-    table->add(run->bound->units, run->unit_times);
-  }
-  if (!table) {
+  if (!last) {
     throw StateError(ErrorInfo{
         .op = "profile",
         .what = "no execution since compile() measured its layers",
@@ -58,8 +76,16 @@ Profile CompiledGraph::profile() const {
         .hint = "Pass per_layer_profiling to execute(), or to each of the "
                 "three phases."});
   }
-  table->finish(profile);
-  return profile;
+  last->wait();
+  // Measured once, and not while the device does something else.
+  device.synchronize();
+  const DevicePeaks peaks = device.context()->peaks();
+  std::vector<Profile> profiles;
+  for (const MeasuredRun& run : newest) {
+    if (!succeeded(run) || !are_alike(run, newest.front())) continue;
+    profiles.push_back(profile_of(run, description, peaks));
+  }
+  return median_of(std::move(profiles));
 }
 
 std::string CompiledGraph::plan_description() const {

@@ -19,6 +19,7 @@
 
 #include "base/fair_mutex.h"
 #include "compiler/declaration.h"
+#include "compiler/merge.h"
 #include "runtime/execution/executor.h"
 #include "traingraph/training_graph.h"
 
@@ -41,6 +42,8 @@ struct Session : std::enable_shared_from_this<Session> {
 
   std::optional<Device> device;
   int num_compiles = 0;
+  /// From a file: there are no layers.
+  bool is_loaded = false;
   /// What restore() found; else compile() takes the platform's.
   std::optional<std::uint64_t> restored_seed;
   /// The user's tensors and layers; compiled parts know them by index.
@@ -63,6 +66,9 @@ void compile(Session& session, const Device& device,
              const CompileOptions& options, const TensorMap& constants,
              DataList constants_data);
 void compile_optimizer(Session& session, OptimizerPtr optimizer);
+/// What was read from a file, into a session that has declared nothing.
+void compile_loaded(Session& session, const Device& device, Merged merged,
+                    const CompilerOptions& options);
 
 // --- compiled_graph.cpp ---
 /// Parameters and running statistics that live where the graph placed them,

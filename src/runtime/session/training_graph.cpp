@@ -70,6 +70,12 @@ void TrainingGraph::set_training_tensor_parameters(
   session_->declaration.set_trained_inputs(std::move(parameters));
 }
 
+void TrainingGraph::set_parameter_groups(std::vector<ParameterGroup> groups) {
+  std::scoped_lock lock(session_->mutex);
+  session_->require_not_compiled("set_parameter_groups");
+  session_->declaration.set_groups(std::move(groups));
+}
+
 void TrainingGraph::set_gradient(const Tensor& parameter,
                                  const Tensor& gradient) {
   std::scoped_lock lock(session_->mutex);

@@ -275,7 +275,7 @@ std::vector<Row> layout_and_loss_rows() {
       {"accumulate_gradient",
        [](Case& c) {
          c.program.append(AccumulateGradient, NoAttrs{},
-                          {c.variable({6}), c.fixed({6}), c.fixed({1})});
+                          {c.variable({6}), c.fixed({6}), c.fixed({2})});
        },
        kNone},
   };

@@ -237,17 +237,19 @@ TEST(ClipScale, ScalesOnlyWhatIsTooLarge) {
             0.25);
 }
 
-Values accumulated(const Values& sum, const Values& gradient, double factor) {
+Values accumulated(const Values& sum, const Values& gradient,
+                   const Values& factors) {
   OpRun run(OpKind::AccumulateGradient, NoAttrs{});
   const Shape shape{static_cast<std::int64_t>(sum.size())};
-  run.variable(shape, sum).input(shape, gradient).input({1}, {factor}).run();
+  run.variable(shape, sum).input(shape, gradient).input({2}, factors).run();
   return run.after(0);
 }
 
 TEST(AccumulateGradient, AddsOrStartsOver) {
-  expect_near(accumulated({1, 2}, {10, 20}, 1), {11, 22}, 0);
-  expect_near(accumulated({1, 2}, {10, 20}, 0.5), {10.5, 21}, 0);
-  expect_near(accumulated({std::nan(""), 2}, {10, 20}, 0), {10, 20}, 0);
+  expect_near(accumulated({1, 2}, {10, 20}, {1, 1}), {11, 22}, 0);
+  expect_near(accumulated({1, 2}, {10, 20}, {0.5, 1}), {10.5, 21}, 0);
+  expect_near(accumulated({1, 2}, {10, 20}, {0.5, 0.5}), {5.5, 11}, 0);
+  expect_near(accumulated({std::nan(""), 2}, {10, 20}, {0, 1}), {10, 20}, 0);
 }
 
 }  // namespace

@@ -69,15 +69,15 @@ TEST(Variables, AreReadAndWrittenByOneUnit) {
   Program program;
   const ValueId p = program.add_value(Role::Variable, {{3}}, "p");
   const ValueId g = program.add_value(Role::Input, {{3}}, "g");
-  const ValueId factor = program.add_value(Role::Input, {{1}}, "factor");
+  const ValueId factors = program.add_value(Role::Input, {{2}}, "factors");
   for (int i = 0; i < 2; ++i) {
-    program.append(OpKind::AccumulateGradient, NoAttrs{}, {p, g, factor},
+    program.append(OpKind::AccumulateGradient, NoAttrs{}, {p, g, factors},
                    "accumulate");
   }
   ProgramRun run(program, {p}, DeviceType::GPU);
   run.set(p, Floats{1, 2, 3});
   run.set(g, Floats{10, 20, 30});
-  run.set(factor, Floats{2});
+  run.set(factors, Floats{2, 1});
   run.run();
   EXPECT_EQ(run.get(p), (Floats{34, 68, 102}));
 }

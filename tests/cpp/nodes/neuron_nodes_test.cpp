@@ -28,7 +28,7 @@ MakeFilter make(Args... args) {
 double soft_plus(double x) { return std::log1p(std::exp(x)); }
 
 TEST(NeuronNodes, AreTheirFormulas) {
-  const std::vector<NodeCase> cases{
+  std::vector<NodeCase> cases{
       {"absolute", {kSize}, make<AbsoluteNode>(), each([](double x) {
          return std::abs(x);
        })},
@@ -114,6 +114,8 @@ TEST(NeuronNodes, AreTheirFormulas) {
        },
        each([](double x) { return x; })},
   };
+  // Of the last one nothing is left when it is compiled.
+  cases.back().is_mpsnns = false;
   for (const NodeCase& node : cases) check_node(node, 11);
 }
 
@@ -238,31 +240,46 @@ Formula arithmetic(const ArithmeticOptions& o, ImageSize size,
   };
 }
 
+void check_arithmetic(const ArithmeticOptions& options, bool is_mpsnns = true) {
+  const std::vector<ImageSize> sizes{kSize, kSize};
+  std::vector<NodeCase> cases{
+      {"add", sizes, make_binary<AdditionNode>(options),
+       arithmetic(options, kSize, std::plus<>())},
+      {"subtract", sizes, make_binary<SubtractionNode>(options),
+       arithmetic(options, kSize, std::minus<>())},
+      {"multiply", sizes, make_binary<MultiplicationNode>(options),
+       arithmetic(options, kSize, std::multiplies<>())}};
+  unsigned seed = 15;
+  for (NodeCase& node : cases) {
+    node.is_mpsnns = is_mpsnns;
+    check_node(node, seed++);
+  }
+}
+
 TEST(ArithmeticNodes, ScaleAddBiasAndClamp) {
   const ArithmeticOptions options{.primary_scale = 1.5f,
                                   .secondary_scale = -0.5f,
                                   .bias = 0.25f,
                                   .minimum_value = -0.75f,
                                   .maximum_value = 1};
-  const std::vector<ImageSize> sizes{kSize, kSize};
-  check_node({"add", sizes, make_binary<AdditionNode>(options),
-              arithmetic(options, kSize, std::plus<>())},
-             15);
-  check_node({"subtract", sizes, make_binary<SubtractionNode>(options),
-              arithmetic(options, kSize, std::minus<>())},
-             16);
-  check_node({"multiply", sizes, make_binary<MultiplicationNode>(options),
-              arithmetic(options, kSize, std::multiplies<>())},
-             17);
+  check_arithmetic(options, /*is_mpsnns=*/false);
+  check_arithmetic({.primary_scale = 1.5f, .secondary_scale = -0.5f});
 }
 
 TEST(ArithmeticNodes, AStrideOfZeroReadsOneElementAndSumsItsGradient) {
-  const ArithmeticOptions options{.primary_strides = {1, 1, 0},
-                                  .secondary_strides = {0, 0, 1}};
-  check_node({"multiply",
-              {{3, 4, 2}, {1, 1, 5}},
-              make_binary<MultiplicationNode>(options),
-              arithmetic(options, {3, 4, 5}, std::multiplies<>())},
+  const ArithmeticOptions both{.primary_strides = {1, 1, 0},
+                               .secondary_strides = {0, 0, 1}};
+  NodeCase node{"both",
+                {{3, 4, 2}, {1, 1, 5}},
+                make_binary<MultiplicationNode>(both),
+                arithmetic(both, {3, 4, 5}, std::multiplies<>())};
+  node.is_mpsnns = false;
+  check_node(node, 18);
+  const ArithmeticOptions second{.secondary_strides = {0, 0, 1}};
+  check_node({"second",
+              {{3, 4, 5}, {1, 1, 5}},
+              make_binary<MultiplicationNode>(second),
+              arithmetic(second, {3, 4, 5}, std::multiplies<>())},
              18);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "nodes/node_check.h"
 
+#include <algorithm>
 #include <random>
 
 namespace traingraph::testing {
@@ -67,6 +68,12 @@ void expect_near(const OutputView& got, const Images& expected,
 
 }  // namespace
 
+bool runs_on_mpsnn(const nodes::Graph& graph) {
+  const auto units = graph.compiled().report().units;
+  return std::ranges::all_of(
+      units, [](const UnitSpan& unit) { return unit.image_copies > 0; });
+}
+
 void check_node(const NodeCase& node, unsigned seed) {
   SCOPED_TRACE(node.name + ", seed " + std::to_string(seed));
   std::mt19937 engine(seed);
@@ -86,24 +93,30 @@ void check_node(const NodeCase& node, unsigned seed) {
   ASSERT_EQ(gradients.size(),
             node.num_gradients > 0 ? node.num_gradients : sources.size());
   std::vector<ImageNode> results{filter.result_image()};
-  for (std::size_t i = 0; i < gradients.size(); ++i) {
+  const std::size_t count =
+      node.num_asked < 0 ? gradients.size() : std::size_t(node.num_asked);
+  for (std::size_t i = 0; i < count; ++i) {
     ASSERT_EQ(gradients[i].result_image().size(), node.sources[i]);
     ASSERT_EQ(gradients[i].source_index(), static_cast<int>(i));
     gradients[i].result_image().set_handle("d" + std::to_string(i));
     results.push_back(gradients[i].result_image());
   }
   nodes::Graph graph(test_device(), results, {.batch_size = kBatch});
+  if (test_device().type() == DeviceType::GPU) {
+    EXPECT_EQ(runs_on_mpsnn(graph), node.is_mpsnns);
+  }
   const Images g = random_images(expected.size, engine, -1, 1);
   std::vector<Floats> data{rounded(g)};
   for (const Images& source : sources) data.push_back(rounded(source));
-  std::vector<NamedData> named{{"g", view(data[0])}};
+  std::vector<NamedData> named;
+  if (count > 0) named.push_back({"g", view(data[0])});
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     named.push_back({inputs[i].handle(), view(data[i + 1])});
   }
   const ExecutionResult result = graph.execute(DataList(named)).result();
   if (test_device().type() == DeviceType::Null) return;
   expect_near(result.output("y"), expected, node.tolerance);
-  for (std::size_t i = 0; i < gradients.size(); ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     expect_near(result.output("d" + std::to_string(i)),
                 central_differences(node.formula, sources, i, g),
                 node.tolerance + 1e-6);

@@ -75,7 +75,15 @@ struct NodeCase {
   double tolerance = 2e-5;
   /// Of the first sources; 0: of all.
   std::size_t num_gradients = 0;
+  /// Whether MPSNN runs it and its gradients on a GPU; else MPSGraph does, and
+  /// metal/mpsnn/support.cpp says why.
+  bool is_mpsnns = true;
+  /// Gradients that are asked for, of the first sources; -1: all.
+  int num_asked = -1;
 };
+
+/// Do image graphs compute all of a compiled graph? False where there are none.
+bool runs_on_mpsnn(const nodes::Graph& graph);
 
 /// Fails the test with the case's name.
 void check_node(const NodeCase& node, unsigned seed);
@@ -115,15 +123,27 @@ struct GivenNormalization : nodes::NormalizationDataSource {
                      std::int64_t groups = 1);
   std::int64_t feature_channels() const override { return channels; }
   std::int64_t groups() const override { return num_groups; }
-  float epsilon() const override { return 1e-3f; }
+  float epsilon() const override { return given_epsilon; }
   float momentum() const override { return given_momentum; }
+  OptimizerPtr optimizer() const override { return given_optimizer; }
+  bool update(const nodes::NormalizationGradients& gradients) override {
+    gamma_gradients.assign(gradients.gamma.begin(), gradients.gamma.end());
+    beta_gradients.assign(gradients.beta.begin(), gradients.beta.end());
+    for (std::size_t i = 0; i < gamma_values.size(); ++i) {
+      gamma_values[i] -= rate * gamma_gradients[i];
+      beta_values[i] -= rate * beta_gradients[i];
+    }
+    return true;
+  }
   std::span<const float> gamma() override { return gamma_values; }
   std::span<const float> beta() override { return beta_values; }
   std::span<const float> mean() override { return mean_values; }
   std::span<const float> variance() override { return variance_values; }
 
   std::int64_t channels, num_groups;
-  float given_momentum = 1;
+  float given_momentum = 1, given_epsilon = 1e-3f, rate = 0.125f;
+  OptimizerPtr given_optimizer;
+  Floats gamma_gradients, beta_gradients;
   Floats gamma_values, beta_values, mean_values, variance_values;
 };
 

@@ -57,6 +57,11 @@ class RandomChain {
       const Graph::Weights trained = graph.weights(*weights);
       all.insert(all.end(), {trained.weights, trained.biases});
     }
+    for (const auto& source : normalizations_) {
+      const Graph::Parameters trained = graph.parameters(*source);
+      all.insert(all.end(),
+                 {trained.gamma, trained.beta, trained.mean, trained.variance});
+    }
     return all;
   }
   int num_copies() const { return num_copies_; }
@@ -79,7 +84,7 @@ class RandomChain {
 
   void add(unsigned seed) {
     const ImageSize size = last().size();
-    switch (pick(0, 8)) {
+    switch (pick(0, 10)) {
       case 0:
       case 1:
         return keep(convolution(seed));
@@ -98,6 +103,9 @@ class RandomChain {
         return keep(SoftMaxNode(last()));
       case 7:
         return keep(UpsamplingNearestNode(last(), 2, 1));
+      case 8:
+      case 9:
+        return keep(normalization(seed));
       default:
         for (const ImageNode& other : images_) {
           if (other.size() != size) continue;
@@ -125,10 +133,30 @@ class RandomChain {
     return ConvolutionNode(last(), weights_.back());
   }
 
+  FilterNode normalization(unsigned seed) {
+    const std::int64_t channels = last().size().feature_channels;
+    normalizations_.push_back(
+        std::make_shared<GivenNormalization>(channels, seed, pick(1, 2) * 2));
+    const auto& source = normalizations_.back();
+    source->given_optimizer = optimizer_;
+    source->given_momentum = 0.75f;
+    // Of images that are nearly constant, it is large numbers otherwise.
+    source->given_epsilon = 0.25f;
+    switch (pick(0, 2)) {
+      case 0:
+        return BatchNormalizationNode(last(), source);
+      case 1:
+        return InstanceNormalizationNode(last(), source);
+      default:
+        return GroupNormalizationNode(last(), source);
+    }
+  }
+
   std::mt19937 random_;
   OptimizerPtr optimizer_;
   std::vector<ImageNode> images_, ends_;
   std::vector<std::shared_ptr<GivenWeights>> weights_;
+  std::vector<std::shared_ptr<GivenNormalization>> normalizations_;
   std::vector<Floats> inputs_;
   int num_copies_ = 0;
   std::size_t num_results_ = 0;

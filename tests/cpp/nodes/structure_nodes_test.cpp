@@ -8,19 +8,23 @@ namespace {
 using namespace testing;
 
 TEST(StructureNodes, ConcatenationGivesASliceToEachSource) {
-  const std::vector<ImageSize> sizes{{4, 2, 3}, {8, 2, 3}, {3, 2, 3}};
-  check_node({"concatenation", sizes,
-              [](const auto& s) -> FilterNode { return ConcatenationNode(s); },
-              [](const auto& s) {
-                Images y({15, 2, 3});
-                for_each_element(y.size, [&](auto n, auto c, auto i, auto j) {
-                  y.at(n, c, i, j) = c < 4    ? s[0].at(n, c, i, j)
-                                     : c < 12 ? s[1].at(n, c - 4, i, j)
-                                              : s[2].at(n, c - 12, i, j);
-                });
-                return y;
-              }},
-             61);
+  for (const std::int64_t last : {3, 8}) {
+    const std::vector<ImageSize> sizes{{4, 2, 3}, {8, 2, 3}, {last, 2, 3}};
+    NodeCase node{
+        "concatenation", sizes,
+        [](const auto& s) -> FilterNode { return ConcatenationNode(s); },
+        [=](const auto& s) {
+          Images y({12 + last, 2, 3});
+          for_each_element(y.size, [&](auto n, auto c, auto i, auto j) {
+            y.at(n, c, i, j) = c < 4    ? s[0].at(n, c, i, j)
+                               : c < 12 ? s[1].at(n, c - 4, i, j)
+                                        : s[2].at(n, c - 12, i, j);
+          });
+          return y;
+        }};
+    node.is_mpsnns = last % 4 == 0;
+    check_node(node, 61);
+  }
   const ImageNode x("x", {3, 1, 1});
   EXPECT_EQ(error_of<InvalidArgument>([&] { ConcatenationNode({x, x}); }).op,
             "ConcatenationNode");
@@ -165,24 +169,25 @@ double bilinear(const Images& x, std::int64_t n, std::int64_t c, double row,
 
 TEST(StructureNodes, UpsamplingBilinear) {
   for (const bool aligns : {false, true}) {
-    check_node({aligns ? "aligned" : "half pixels",
-                {{2, 3, 4}},
-                [&](const auto& s) -> FilterNode {
-                  return UpsamplingBilinearNode(s[0], 2, 3, aligns);
-                },
-                [&](const auto& s) {
-                  Images y({2, 9, 8});
-                  for_each_element(y.size, [&](auto n, auto c, auto i, auto j) {
-                    const auto at = [&](std::int64_t k, double in, double out) {
-                      return aligns ? double(k) * (in - 1) / (out - 1)
-                                    : (double(k) + 0.5) * in / out - 0.5;
-                    };
-                    y.at(n, c, i, j) =
-                        bilinear(s[0], n, c, at(i, 3, 9), at(j, 4, 8));
-                  });
-                  return y;
-                }},
-               66);
+    NodeCase node{
+        aligns ? "aligned" : "half pixels",
+        {{2, 3, 4}},
+        [&](const auto& s) -> FilterNode {
+          return UpsamplingBilinearNode(s[0], 2, 3, aligns);
+        },
+        [&](const auto& s) {
+          Images y({2, 9, 8});
+          for_each_element(y.size, [&](auto n, auto c, auto i, auto j) {
+            const auto at = [&](std::int64_t k, double in, double out) {
+              return aligns ? double(k) * (in - 1) / (out - 1)
+                            : (double(k) + 0.5) * in / out - 0.5;
+            };
+            y.at(n, c, i, j) = bilinear(s[0], n, c, at(i, 3, 9), at(j, 4, 8));
+          });
+          return y;
+        }};
+    node.is_mpsnns = aligns;
+    check_node(node, 66);
   }
   const BilinearScaleNode scale(ImageNode("x", {1, 4, 4}), {3, 7});
   EXPECT_EQ(scale.result_image().size(), (ImageSize{1, 3, 7}));

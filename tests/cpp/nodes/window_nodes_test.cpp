@@ -25,9 +25,6 @@ Axis valid(std::int64_t n, std::int64_t k, std::int64_t s) {
 constexpr PaddingPolicy kValid{.extent = PaddingExtent::ValidOnly,
                                .alignment = PaddingAlignment::TopLeft};
 
-using Taps = std::function<double(std::int64_t o, std::int64_t u,
-                                  std::int64_t v, std::int64_t c)>;
-
 struct Conv {
   ConvolutionDescriptor d;
   bool is_same = true;
@@ -70,14 +67,17 @@ void check_convolution(const std::string& name, const Conv& conv,
                        const ImageSize& size) {
   const auto weights = std::make_shared<GivenWeights>(
       conv.d, 21, std::make_shared<optimizers::SGD>(0.1f));
-  check_node({name,
-              {size},
-              [&](const auto& s) -> FilterNode {
-                return ConvolutionNode(s[0], weights,
-                                       conv.is_same ? PaddingPolicy{} : kValid);
-              },
-              [&](const auto& s) { return convolve(conv, *weights, s[0]); }},
-             22);
+  NodeCase node{name,
+                {size},
+                [&](const auto& s) -> FilterNode {
+                  return ConvolutionNode(
+                      s[0], weights, conv.is_same ? PaddingPolicy{} : kValid);
+                },
+                [&](const auto& s) { return convolve(conv, *weights, s[0]); }};
+  // MPSNN's groups have a multiple of 4 channels.
+  const std::int64_t per_group = conv.d.input_feature_channels / conv.d.groups;
+  node.is_mpsnns = conv.d.groups == 1 || per_group % 4 == 0;
+  check_node(node, 22);
 }
 
 TEST(ConvolutionNodes, AreTheirFormulas) {
@@ -96,6 +96,8 @@ TEST(ConvolutionNodes, AreTheirFormulas) {
   ConvolutionDescriptor grouped = d;
   grouped.groups = 2;
   check_convolution("groups", {grouped}, {4, 5, 6});
+  grouped.input_feature_channels = grouped.output_feature_channels = 8;
+  check_convolution("groups of 4", {grouped}, {8, 5, 6});
   const ConvolutionDescriptor depthwise{.kernel_sizes = {3, 3},
                                         .input_feature_channels = 4,
                                         .output_feature_channels = 4,
@@ -207,16 +209,16 @@ TEST(ConvolutionNodes, TheTransposeSpreadsTheKernelOut) {
       d, 25, std::make_shared<optimizers::SGD>(0.1f));
   const auto check = [&](const char* name, PaddingExtent extent,
                          Pair cut_before, Pair cut) {
-    check_node({name,
-                {{3, 4, 6}},
-                [&](const auto& s) -> FilterNode {
-                  return ConvolutionTransposeNode(
-                      s[0], weights, PaddingPolicy{.extent = extent});
-                },
-                [&](const auto& s) {
-                  return spread(*weights, s[0], cut_before, cut);
-                }},
-               26);
+    NodeCase node{
+        name,
+        {{3, 4, 6}},
+        [&](const auto& s) -> FilterNode {
+          return ConvolutionTransposeNode(s[0], weights,
+                                          PaddingPolicy{.extent = extent});
+        },
+        [&](const auto& s) { return spread(*weights, s[0], cut_before, cut); }};
+    node.is_mpsnns = false;
+    check_node(node, 26);
   };
   check("full", PaddingExtent::Full, {0, 0}, {0, 0});
   check("same", PaddingExtent::Same, {1, 2}, {3, 4});
@@ -286,12 +288,18 @@ void check_pooling(const char* name, Pool kind, PoolingOptions options,
                : valid(n, span, options.strides[i]);
   };
   const Axis rows = axis(0, size.height), columns = axis(1, size.width);
-  check_node(
-      {name,
-       {size},
-       [&](const auto& s) -> FilterNode { return Node(s[0], options); },
-       [&](const auto& s) { return pool(s[0], kind, options, rows, columns); }},
-      31);
+  NodeCase node{
+      name,
+      {size},
+      [&](const auto& s) -> FilterNode { return Node(s[0], options); },
+      [&](const auto& s) { return pool(s[0], kind, options, rows, columns); }};
+  const auto end = [&](int i, const Axis& windows) {
+    return (windows.count - 1) * options.strides[i] + options.kernel_sizes[i];
+  };
+  const bool is_inside =
+      end(0, rows) <= size.height && end(1, columns) <= size.width;
+  node.is_mpsnns = is_inside || kind == Pool::Max || kind == Pool::Average;
+  check_node(node, 31);
 }
 
 TEST(PoolingNodes, AreTheirFormulas) {

@@ -191,8 +191,8 @@ std::vector<ErrorCase> shape_errors() {
       {RmspropUpdate, RmspropUpdateAttrs{}, {x, x, x, x, other, rates}},
       {ClipScale, ClipScaleAttrs{}, {{{3}}, {{1}}}},
       {ClipScale, ClipScaleAttrs{}, {rates, {{1}}, {{2}}}},
-      {AccumulateGradient, NoAttrs{}, {x, other, {{1}}}},
-      {AccumulateGradient, NoAttrs{}, {x, x, {{2}}}},
+      {AccumulateGradient, NoAttrs{}, {x, other, {{2}}}},
+      {AccumulateGradient, NoAttrs{}, {x, x, {{1}}}},
   };
 }
 
@@ -383,6 +383,7 @@ std::vector<ErrorCase> attribute_errors() {
                                        .gradient_clip_min = 1,
                                        .gradient_clip_max = 0}),
       update(SgdUpdate, SgdUpdateAttrs{.momentum_scale = -1}),
+      update(SgdUpdate, SgdUpdateAttrs{.lr_scale = -1}),
       update(SgdUpdate, SgdUpdateAttrs{.momentum_scale = 0.9f}),
       update(AdamUpdate, AdamUpdateAttrs{.beta1 = 1}),
       update(AdamUpdate, AdamUpdateAttrs{.beta2 = -0.1f}),

@@ -131,7 +131,7 @@ TEST_F(Loss, RefusesIndicesThatAreNone) {
   EXPECT_TRUE(contains(error_with({10}), {"expected (8), got (10)"}));
   EXPECT_TRUE(contains(
       shape_error(attrs, {{8, 10}, {8}}),
-      {"expected (8, 10), got (8)", "Indices of classes are Int32 or Int64"}));
+      {"expected (8, 10), got (8)", "class indices are int32 or int64"}));
   const std::string text =
       error_of<DTypeError>(OpKind::Loss, LossAttrs{},
                            {input({8, 10}), input({8, 10}, DataType::Int32)});

@@ -34,6 +34,7 @@ std::vector<Attrs> prepared(const Attrs& plain) {
       attrs.gradient_clip_max = 0.5f;
       attrs.regularization_type = type;
       attrs.regularization_scale = 0.125f;
+      attrs.lr_scale = clips ? 0.3f : 1;
       all.push_back(attrs);
     }
   }
@@ -143,16 +144,19 @@ void add_clip_scales(OpCases& cases) {
 void add_accumulations(OpCases& cases) {
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   for (const Shape& shape : {Shape{1}, kSmall, kLarge}) {
-    for (double factor : {0.0, 1.0, 0.5}) {
-      cases.push_back({.op = OpKind::AccumulateGradient,
-                       .attrs = NoAttrs{},
-                       .inputs = {{shape}, {shape}, {{1}, values({factor})}}});
+    for (double keep : {0.0, 1.0, 0.75}) {
+      for (double add : {1.0, 0.25}) {
+        cases.push_back(
+            {.op = OpKind::AccumulateGradient,
+             .attrs = NoAttrs{},
+             .inputs = {{shape}, {shape}, {{2}, values({keep, add})}}});
+      }
     }
-    // Factor 0 overwrites whatever was there.
+    // Keeping 0 overwrites whatever was there.
     cases.push_back(
         {.op = OpKind::AccumulateGradient,
          .attrs = NoAttrs{},
-         .inputs = {{shape, values({kNaN})}, {shape}, {{1}, values({0})}}});
+         .inputs = {{shape, values({kNaN})}, {shape}, {{2}, values({0, 1})}}});
   }
 }
 

@@ -114,15 +114,16 @@ TEST_F(Update, ClipScaleTakesAnyNumberOfNorms) {
 }
 
 TEST_F(Update, AccumulationWritesItsAccumulator) {
-  append(OpKind::AccumulateGradient, NoAttrs{}, {slot(), gradient(), scalar()});
+  const ValueId factors = input({2});
+  append(OpKind::AccumulateGradient, NoAttrs{}, {slot(), gradient(), factors});
   EXPECT_TRUE(mutates(program_.nodes().back(), 0));
   EXPECT_TRUE(
       contains(error_of<ShapeError>(OpKind::AccumulateGradient, NoAttrs{},
                                     {slot(), gradient(), rates()}),
-               {"\"factor\"", "expected (1), got (4)"}));
+               {"\"factors\"", "expected (2), got (4)"}));
   EXPECT_TRUE(
       contains(error_of<ShapeError>(OpKind::AccumulateGradient, NoAttrs{},
-                                    {slot(), input({4, 3}), scalar()}),
+                                    {slot(), input({4, 3}), factors}),
                {"\"gradient\" must have the shape of \"accumulator\""}));
 }
 

@@ -46,6 +46,35 @@ TEST_F(Failures, AFailedPhaseFailsTheNextHoweverLateItIs) {
   EXPECT_THROW(t.execute_gradient(), StateError);
 }
 
+TEST_F(Failures, OfAPassFailsWhatAddsToIt) {
+  Named a("a");
+  TrainingGraph t({a.net.graph}, std::make_shared<losses::MeanSquaredError>(),
+                  sgd(0.1f));
+  t.add_inputs({{"x", a.net.x}}, {{"label", a.net.label}});
+  t.compile(Device::null(), {.accumulates_gradients = true});
+  const auto pass = [&] {
+    t.execute_forward(a.net.inputs, a.net.labels);
+    return t.execute_gradient({.accumulate = GradientAccumulation::Sum});
+  };
+  pass().wait();
+  fail_at("activation_gradient", "a relu");
+  EXPECT_THROW(pass().wait(), Broken);
+  set_null_hook(nullptr);
+  EXPECT_THROW(pass().wait(), Broken);  // it would be half a sum
+  EXPECT_THROW(t.execute_optimizer_update().wait(), Broken);
+  EXPECT_EQ(t.optimizer()->time_step(), 1u);
+  pass().wait();
+  pass().wait();
+  t.execute_optimizer_update().wait();
+  EXPECT_EQ(t.optimizer()->time_step(), 2u);
+  fail_at("activation_gradient", "a relu");
+  EXPECT_THROW(pass().wait(), Broken);
+  set_null_hook(nullptr);
+  t.execute_forward(a.net.inputs, a.net.labels);
+  EXPECT_NO_THROW(t.execute_gradient().wait());  // replaces
+  EXPECT_NO_THROW(pass().wait());
+}
+
 TEST_F(Failures, ResultsOfAFailedExecutionAreNotRead) {
   Named a("a");
   TrainingGraph t = a.train();

@@ -375,7 +375,7 @@ TEST(Reference, ClippingAndAccumulation) {
             (Data{0.25}));
   EXPECT_EQ(run(OpKind::ClipScale, attrs, {zeros({4}), {{1}, {99}}}),
             (Data{1}));
-  RefTensors in{{{2}, {NAN, 1}}, {{2}, {3, 4}}, {{1}, {0}}};
+  RefTensors in{{{2}, {NAN, 1}}, {{2}, {3, 4}}, {{2}, {0, 1}}};
   evaluate(OpKind::AccumulateGradient, NoAttrs{}, in);
   EXPECT_EQ(in[0].data, (Data{3, 4}));
 }

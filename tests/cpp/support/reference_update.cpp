@@ -41,7 +41,7 @@ RefTensors reference_sgd_update(const SgdUpdateAttrs& attrs, RefTensors& in) {
   RefTensor& parameter = in[0];
   RefTensor& momentum = in[2];
   const RefTensor& rates = in[3];
-  const double rate = rates.data[0];
+  const double rate = rates.data[0] * attrs.lr_scale;
   const double mu = attrs.momentum_scale;
   const auto gradient =
       prepared_gradient(attrs, parameter, in[1], rates, in[4]);
@@ -84,9 +84,10 @@ RefTensors reference_adam_update(const AdamUpdateAttrs& attrs, RefTensors& in) {
       used = largest;
     }
     double& p = parameter.data[i];
-    p -= rates.data[1] * m / (std::sqrt(used) + attrs.epsilon);
+    const double lr_scale = attrs.lr_scale;
+    p -= rates.data[1] * lr_scale * m / (std::sqrt(used) + attrs.epsilon);
     if (attrs.decoupled_decay) {
-      p -= rates.data[0] * attrs.regularization_scale * old;
+      p -= rates.data[0] * lr_scale * attrs.regularization_scale * old;
     }
   }
   return {};
@@ -97,7 +98,7 @@ RefTensors reference_rmsprop_update(const RmspropUpdateAttrs& attrs,
   RefTensor& parameter = in[0];
   RefTensor& momentum = in[3];
   const RefTensor& rates = in[5];
-  const double rate = rates.data[0];
+  const double rate = rates.data[0] * attrs.lr_scale;
   const double alpha = attrs.alpha;
   const auto gradient =
       prepared_gradient(attrs, parameter, in[1], rates, in[6]);
@@ -135,11 +136,11 @@ RefTensors reference_clip_scale(const ClipScaleAttrs& attrs, RefTensors& in) {
 }
 
 RefTensors reference_accumulate_gradient(const NoAttrs&, RefTensors& in) {
-  const double factor = in[2].data[0];
+  const double keep = in[2].data[0], add = in[2].data[1];
   for (std::size_t i = 0; i < in[0].data.size(); ++i) {
-    // Factor 0 overwrites whatever was there, NaN too.
-    const double old = factor == 0 ? 0 : factor * in[0].data[i];
-    in[0].data[i] = old + in[1].data[i];
+    // Keeping 0 overwrites whatever was there, NaN too.
+    const double old = keep == 0 ? 0 : keep * in[0].data[i];
+    in[0].data[i] = old + add * in[1].data[i];
   }
   return {};
 }

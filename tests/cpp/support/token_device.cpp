@@ -63,6 +63,7 @@ class Translated final : public Submission {
     downloads = to_download_;
     unit_seconds = original.unit_seconds;
   }
+  void begin() noexcept override { original_.begin(); }
   std::exception_ptr blocked() noexcept override { return original_.blocked(); }
   bool is_waiting() noexcept override { return original_.is_waiting(); }
   void finished(std::exception_ptr error, double seconds) noexcept override {

@@ -48,6 +48,7 @@ struct State {
   Machine machine;
   std::map<std::string, long> objects;
   Counters counters;
+  std::map<std::string, long> filters;  // that ran, by class
 };
 
 // Never destroyed: threads may outlive main.
@@ -149,6 +150,10 @@ std::size_t allocated_bytes() { return Memory::total_bytes(); }
 
 Counters counters() {
   return locked([](State& s) { return s.counters; });
+}
+
+std::map<std::string, long> filter_runs() {
+  return locked([](State& s) { return s.filters; });
 }
 
 bool meets_allocation_fault() {
@@ -253,6 +258,10 @@ void count_unread_temporary() {
 
 void count_filter_graph_run() {
   locked([](State& s) { ++s.counters.filter_graph_runs; });
+}
+
+void count_filter_run(const std::string& class_name) {
+  locked([&](State& s) { ++s.filters[class_name]; });
 }
 
 }  // namespace emulator

@@ -41,5 +41,6 @@ void count_operation();
 void count_compile();
 void count_unread_temporary();
 void count_filter_graph_run();
+void count_filter_run(const std::string& class_name);
 
 }  // namespace emulator

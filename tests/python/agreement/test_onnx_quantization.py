@@ -10,7 +10,7 @@ import traingraph as tg
 
 pytest.importorskip("onnx", reason="onnx ships the cases")
 
-from .onnx_import import all_cases
+from .onnx_cases import all_cases
 
 # Those of a scale for the tensor or for each index of an axis, and 8 bits.
 NAMES = (

@@ -12,7 +12,7 @@ import traingraph as tg
 
 onnx = pytest.importorskip("onnx", reason="onnx ships the cases")
 
-from .onnx_import import all_cases, id_of
+from .onnx_cases import all_cases, id_of
 
 if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]

@@ -270,8 +270,14 @@ def test_wrong_answers() -> None:
         def weights(self) -> Array:
             return self.w.astype(np.float64)
 
+    make(Doubles())  # as all data: rounded to float32
+
+    class Complex(Source):
+        def weights(self) -> Array:
+            return self.w.astype(np.complex64)
+
     with pytest.raises(tg.DTypeError):
-        make(Doubles())
+        make(Complex())
 
     class Short(Source):
         def weights(self) -> Array:

@@ -67,5 +67,7 @@ struct Counters {
   long filter_graph_runs = 0;
 };
 Counters counters();
+/// Filters of MPSNNGraphs that ran, by the class of their node.
+std::map<std::string, long> filter_runs();
 
 }  // namespace emulator

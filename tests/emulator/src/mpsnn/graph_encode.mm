@@ -201,7 +201,10 @@ class Encoder {
     run->answer = step.kernel->ask(
         {[first_images objectAtIndex:0], [run->result.get() objectAtIndex:0]});
     if (step.state) make_states(step, *run, sizes);
-    record(step.name.c_str(), buffer(), [run] { return run->run(); });
+    record(step.name.c_str(), buffer(), [run, name = step.name] {
+      count_filter_run(name);
+      return run->run();
+    });
     if (image.synchronizes) {
       MPSImageBatchSynchronize(run->result.get(), buffer());
     }

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: MIT
+# For `make demo`: less to compile. The loops of src/cpu are optimised as ever, for
+# the processor of this machine alone; what runs outside of steps is less so.
+option(TRAINGRAPH_QUICK_BUILD "Compile less, for this machine alone" OFF)
+
+function(traingraph_quick_target target)
+  if(TRAINGRAPH_QUICK_BUILD)
+    target_compile_options(${target} PRIVATE -O1)
+  endif()
+endfunction()

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: MIT
+"""The site that `make docs` builds from this folder, with Sphinx.
+
+Pages are plain Markdown that reads as well in an editor. The reference of
+Python comes from the sources and the stub of the package, that of C++ from the
+comments of its headers; neither needs a compiled library.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from docutils import nodes
+from sphinx.util.nodes import make_refnode
+
+if TYPE_CHECKING:
+    from sphinx.addnodes import pending_xref
+    from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
+
+ROOT = Path(__file__).resolve().parent.parent
+
+project = "traingraph"
+author = "traingraph authors"
+copyright = author
+(release,) = re.findall(
+    r'TRAINGRAPH_VERSION "([^"]+)"',
+    (ROOT / "include" / "traingraph" / "version.h").read_text(),
+)
+
+sys.path.insert(0, str(Path(__file__).parent))
+extensions = [
+    "myst_parser",
+    "autoapi.extension",
+    "sphinx_copybutton",
+    "cpp_reference",
+]
+exclude_patterns = ["mlcompute/*.md"]
+default_role = "code"  # in docstrings
+nitpicky = True
+python_use_unqualified_type_names = True
+# A name of two modules (Graph, PaddingPolicy) in an annotation of the stub.
+suppress_warnings = ["ref.python"]
+# Headings are targets, as on the pages of a repository: page.md#heading.
+myst_heading_anchors = 4
+
+autoapi_dirs = [str(ROOT / "python" / "traingraph")]
+autoapi_generate_api_docs = False
+autoapi_add_toctree_entry = False
+autoapi_options = ["members", "undoc-members", "imported-members", "show-inheritance"]
+autoapi_python_class_content = "both"
+autoapi_member_order = "groupwise"
+
+html_theme = "furo"
+html_title = f"traingraph {release}"
+html_copy_source = False
+html_show_sphinx = False
+copybutton_exclude = ".gp, .go"
+
+
+LINK = re.compile(r"\[([^]]+)\]\(([^)\s#:]+)(#[^)\s]*)?\)")
+
+
+def mend_links(app: Sphinx, page: str, source: list[str]) -> None:
+    """Folders are no pages: what links to them becomes text."""
+    folder = Path(app.env.doc2path(page)).parent
+
+    def mended(link: re.Match[str]) -> str:
+        return link[1] if (folder / link[2]).is_dir() else link[0]
+
+    source[0] = LINK.sub(mended, source[0])
+
+
+def include_root_page(_app: Sphinx, _page: str, source: list[str]) -> None:
+    """Puts README.md and its like in, with links as they are from here."""
+
+    def from_here(link: re.Match[str]) -> str:
+        text, name, heading = link[1], link[2], link[3] or ""
+        if name == "tests/fuzz/README.md":
+            return text  # no page
+        if (ROOT / "docs" / name.lower()).is_file():
+            name = name.lower()  # README.md itself
+        elif name.startswith("docs/"):
+            name = name.removeprefix("docs/")
+        else:
+            name = f"../{name}"
+        return f"[{text}]({name}{heading})"
+
+    stub = re.fullmatch(r"```\{root\} (\S+)\n```\n", source[0])
+    if stub:
+        source[0] = LINK.sub(from_here, (ROOT / stub[1]).read_text())
+
+
+# Other libraries' types, and what a stub calls types of the package's inside.
+FOREIGN = re.compile(r"(collections\.abc|enum|numpy|numpy\.typing|os|typing)\.\w+")
+INSIDE = {"ArrayLike", "Any", "Buffer", "DTypeLike", "NDArray", "Row", "SupportsDLPack"}
+
+
+def public_name(
+    app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nodes.Element
+) -> nodes.Element | None:
+    """Links "_core.Tensor" of the stub to traingraph.Tensor; shortens the rest."""
+    if node.get("refdomain") != "py":
+        return None
+    objects = env.domains.python_domain.objects
+    target = node["reftarget"]
+    short = target.rpartition(".")[2]
+    # The stub calls what is nodes.Graph outside NodeGraph.
+    name = short.removeprefix("Node")
+    found = [
+        key
+        for key, entry in objects.items()
+        if key.rpartition(".")[2] == name and entry.objtype in {"class", "exception"}
+    ]
+    if found:
+        key = min(found, key=lambda key: (key.count("."), key))
+        page, anchor = objects[key].docname, objects[key].node_id
+        return make_refnode(app.builder, node["refdoc"], page, anchor, content, key)
+    if FOREIGN.fullmatch(target) or short in INSIDE:
+        return nodes.inline("", short)
+    return None
+
+
+def plain_text(
+    _app: Sphinx, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]
+) -> None:
+    """Bars and stars of formulas in docstrings are no markup."""
+    for number, line in enumerate(lines):
+        pieces = re.split(r"(`+[^`]*`+|:\w+:`[^`]*`)", line)
+        pieces[::2] = [re.sub(r"[|*]", r"\\\g<0>", piece) for piece in pieces[::2]]
+        lines[number] = "".join(pieces)
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("source-read", include_root_page, priority=400)
+    app.connect("source-read", mend_links)
+    app.connect("autodoc-process-docstring", plain_text)
+    app.connect("missing-reference", public_name)

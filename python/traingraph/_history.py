@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+"""``History``: what ``tg.fit`` returns."""
+
+from __future__ import annotations
+
+import html
+import importlib
+import io
+import math
+from typing import Any
+
+from .errors import InvalidArgument
+
+__all__ = ["History"]
+
+
+class History:
+    """Metrics by name, a number per epoch; ``pandas.DataFrame(history.metrics)``.
+
+    best_epoch: the one with the smallest ``monitor``, from 0; None before there
+    is a finite one.
+    """
+
+    def __init__(self, monitor: str) -> None:
+        self.monitor = monitor
+        self.metrics: dict[str, list[float]] = {}
+        self.best_epoch: int | None = None
+
+    @property
+    def num_epochs(self) -> int:
+        return max(map(len, self.metrics.values()), default=0)
+
+    @property
+    def epochs_since_best(self) -> int:
+        best = -1 if self.best_epoch is None else self.best_epoch
+        return self.num_epochs - 1 - best
+
+    def add(self, metrics: dict[str, float]) -> bool:
+        """Appends an epoch's; returns whether it is the best one so far."""
+        if self.monitor not in metrics:
+            raise InvalidArgument(
+                f"[fit] there is no metric to monitor: expected one of "
+                f'{sorted(metrics)}, got "{self.monitor}". A callback may add it.'
+            )
+        count = self.num_epochs
+        for name, value in metrics.items():
+            values = self.metrics.setdefault(name, [])
+            values += [math.nan] * (count - len(values)) + [float(value)]
+        value = metrics[self.monitor]
+        best = self.best_epoch
+        is_best = math.isfinite(value) and (
+            best is None or value < self.metrics[self.monitor][best]
+        )
+        if is_best:
+            self.best_epoch = count
+        return is_best
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draws all metrics with Matplotlib; returns the axes."""
+        if axes is None:
+            figure = importlib.import_module("matplotlib.figure").Figure
+            axes = figure(figsize=(6, 3.5), layout="constrained").subplots()
+        for name, values in self.metrics.items():
+            axes.plot(range(len(values)), values, label=name, marker=".")
+        if self.best_epoch is not None:
+            axes.axvline(self.best_epoch, color="gray", linestyle=":")
+        axes.set_xlabel("epoch")
+        axes.legend()
+        return axes
+
+    def __repr__(self) -> str:
+        last = ", ".join(f"{k} {v[-1]:.4g}" for k, v in self.metrics.items() if v)
+        best = f", best epoch {self.best_epoch}" if self.best_epoch is not None else ""
+        return f"<History of {self.num_epochs} epochs: {last}{best}>"
+
+    def _repr_html_(self) -> str:
+        try:
+            picture = io.StringIO()
+            self.plot().figure.savefig(picture, format="svg")
+        except ImportError:
+            return f"<pre>{html.escape(repr(self))}</pre>"
+        return picture.getvalue()

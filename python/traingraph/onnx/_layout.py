@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: MIT
+"""Operations that move elements, or look them up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .. import layers
+from .._core import Tensor
+from ._node import Node, maps
+from ._problems import Unmappable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+MOST_REPEATS = 1024
+"""Each is an input of a concatenation."""
+
+
+@maps("Transpose", attributes="perm")
+def transpose(node: Node) -> Tensor:
+    rank = len(node.shape())
+    if rank < 2:
+        return node.reshaped(node.tensor(), node.shape())
+    permutation = node.attribute("perm", list(reversed(range(rank))))
+    return node.graph.transpose(permutation, node.tensor())
+
+
+@maps("Reshape", attributes="allowzero", host=(1,))
+def reshape(node: Node) -> Tensor:
+    shape = node.shape()
+    sizes = [int(n) for n in node.constant(1)]
+    if not node.attribute("allowzero", 0):
+        # 0 copies the size of the source's axis.
+        sizes = [n or shape[i] for i, n in enumerate(sizes)]
+    return node.reshaped(node.tensor(), sizes)
+
+
+@maps("Flatten", attributes="axis")
+def flatten(node: Node) -> Tensor:
+    shape = node.shape()
+    axis = node.attribute("axis", 1)
+    if axis != len(shape):  # which is one row for each element
+        axis = node.axis(axis, len(shape))
+    return node.reshaped(node.tensor(), (int(np.prod(shape[:axis])), -1))
+
+
+@maps("Squeeze", attributes="axes", host=(1,))
+def squeeze(node: Node) -> Tensor:
+    shape = node.shape()
+    axes = node.integers(1, "axes")
+    if axes is None:
+        axes = [i for i, n in enumerate(shape) if n == 1]
+    dropped = {node.axis(axis, len(shape)) for axis in axes}
+    if any(shape[axis] != 1 for axis in dropped):
+        raise Unmappable(f"axes {sorted(dropped)} of {shape} are not all of size 1")
+    kept = [n for i, n in enumerate(shape) if i not in dropped]
+    return node.reshaped(node.tensor(), kept)
+
+
+@maps("Unsqueeze", attributes="axes", host=(1,))
+def unsqueeze(node: Node) -> Tensor:
+    axes = node.integers(1, "axes") or []
+    shape = list(node.shape())
+    rank = len(shape) + len(axes)
+    for axis in sorted(node.axis(axis, rank) for axis in axes):
+        shape.insert(axis, 1)
+    return node.reshaped(node.tensor(), shape)
+
+
+@maps("Expand", host=(1,))
+def expand(node: Node) -> Tensor:
+    # ONNX broadcasts both ways: a wanted 1 keeps the source's size.
+    wanted = tuple(int(n) for n in node.constant(1))
+    shape = np.broadcast_shapes(node.shape(), wanted)
+    if not shape:
+        return node.reshaped(node.tensor(), ())
+    return node.graph.broadcast_to(node.tensor(), shape=shape, name=node.name)
+
+
+@maps("Tile", host=(1,))
+def tile(node: Node) -> Tensor:
+    x = node.tensor()
+    for axis, repeats in enumerate(int(n) for n in node.constant(1)):
+        if repeats < 1 or repeats > MOST_REPEATS:
+            raise Unmappable(f"it repeats {repeats} times")
+        if repeats > 1:
+            x = node.graph.concatenate([x] * repeats, dimension=axis)
+    return x if x is not node.tensor() else node.reshaped(x, node.shape())
+
+
+@maps("Concat", attributes="axis")
+def concat(node: Node) -> Tensor:
+    tensors = node.tensors()
+    axis = node.axis(node.required("axis"), len(tensors[0].shape))
+    return node.graph.concatenate(tensors, axis)
+
+
+@maps("Split", attributes="axis split num_outputs", host=(1,))
+def split(node: Node) -> Sequence[Tensor]:
+    x = node.tensor()
+    axis = node.axis(node.attribute("axis", 0), len(x.shape))
+    lengths = node.integers(1, "split")
+    if lengths is not None:
+        if min(lengths) < 1:
+            raise Unmappable(f"it has parts of {lengths}; a tensor is not empty")
+        return node.graph.split(x, lengths, axis)
+    count = len(node.outputs)
+    if count == 1:
+        return [node.reshaped(x, node.shape())]
+    return node.graph.split(x, count, axis)
+
+
+@maps("Slice", attributes="starts ends axes", host=(1, 2, 3, 4))
+def slice_(node: Node) -> Tensor:
+    x = node.tensor()
+    rank = len(x.shape)
+    start, end, stride = [0] * rank, list(x.shape), [1] * rank
+    starts, ends = node.integers(1, "starts"), node.integers(2, "ends")
+    if starts is None or ends is None:
+        raise Unmappable("it says no starts and ends")
+    axes = node.integers(3, "axes") or range(len(starts))
+    steps = node.integers(4, "") or [1] * len(starts)
+    for given, first, last, step in zip(axes, starts, ends, steps, strict=True):
+        axis = node.axis(given, rank)
+        if step < 1:
+            raise Unmappable(f"its step is {step}; strides are positive")
+        bounds = slice(first, last, step).indices(x.shape[axis])
+        start[axis], end[axis], stride[axis] = bounds
+        if start[axis] >= end[axis]:
+            raise Unmappable("its result is empty")
+    return node.graph.slice(x, start=start, end=end, stride=stride, name=node.name)
+
+
+@maps("Pad", attributes="mode pads value", host=(1, 2, 3))
+def pad(node: Node) -> Tensor:
+    x = node.tensor()
+    rank = len(x.shape)
+    before, after = [0] * rank, [0] * rank
+    axes = [node.axis(axis, rank) for axis in node.integers(3, "") or range(rank)]
+    pads = node.integers(1, "pads") or []
+    for i, axis in enumerate(axes):
+        before[axis], after[axis] = pads[i], pads[i + len(axes)]
+    if min([*before, *after]) < 0:
+        raise Unmappable("it pads by less than nothing")
+    modes = {"constant": "constant", "reflect": "reflect", "edge": "replicate"}
+    mode = node.attribute("mode", "constant")
+    if mode not in modes:
+        raise Unmappable(f"there is no padding {mode}")
+    value = np.asarray(node.constant_or(2, node.attribute("value", 0.0)))
+    return node.graph.pad(
+        x,
+        type=modes[mode],
+        before=before,
+        after=after,
+        value=float(value.reshape(-1)[0]),
+        name=node.name,
+    )
+
+
+@maps("Gather", attributes="axis")
+def gather(node: Node) -> Tensor:
+    shape = node.shape()
+    axis = node.axis(node.attribute("axis", 0), len(shape))
+    if node.is_constant(1):
+        return gather_known(node, axis)
+    indices, named = node.tensor(1), node.shape(1)
+    if axis == 0 and len(shape) == 2 and node.is_constant(0) and named:
+        # The gradient has the rows that were looked up alone.
+        layer = layers.Embedding(weights=node.tensor(0))
+        return node.layer(layer, indices)
+    slices = node.graph.gather(axis, node.tensor(), node.reshaped(indices, (-1,)))
+    return node.reshaped(slices, (*shape[:axis], *named, *shape[axis + 1 :]))
+
+
+def gather_known(node: Node, axis: int) -> Tensor:
+    """Indices from the model: below 0 they count from the end."""
+    x, shape = node.tensor(), node.shape()
+    indices = node.constant(1).astype(np.int64)
+    size = shape[axis]
+    if indices.size == 0 or indices.min() < -size or indices.max() >= size:
+        raise Unmappable(f"its indices are not of {size} elements")
+    indices = indices % size
+    result = (*shape[:axis], *indices.shape, *shape[axis + 1 :])
+    first = int(indices.reshape(-1)[0])
+    if (indices.reshape(-1) == first + np.arange(indices.size)).all():
+        start, end = [0] * len(shape), list(shape)
+        start[axis], end[axis] = first, first + indices.size
+        ones = [1] * len(shape)
+        y = node.graph.slice(x, start=start, end=end, stride=ones, name=node.name)
+        return node.reshaped(y, result)
+    flat = Tensor(
+        (indices.size,),
+        "int32",
+        name=f"{node.name}.indices",
+        data=indices.reshape(-1).astype(np.int32),
+        batch_axis=None,
+    )
+    return node.reshaped(node.graph.gather(axis, x, flat), result)
+
+
+@maps("GatherElements", attributes="axis")
+def gather_elements(node: Node) -> Tensor:
+    x, indices = node.tensors()
+    axis = node.axis(node.attribute("axis", 0), len(x.shape))
+    return node.graph.gather(axis, x, indices)
+
+
+@maps("Scatter", "ScatterElements", attributes="axis reduction")
+def scatter_elements(node: Node) -> Tensor:
+    data, indices, updates = node.tensors()
+    reduction = node.attribute("reduction", "none")
+    if reduction not in ("none", "add"):
+        raise Unmappable(f"sources replace or add up; there is no {reduction}")
+    kind = {"none": "none", "add": "sum"}[reduction]
+    axis = node.axis(node.attribute("axis", 0), len(data.shape))
+    return node.graph.scatter(axis, updates, indices, data, kind)
+
+
+@maps("DepthToSpace", attributes="blocksize mode")
+def depth_to_space(node: Node) -> Tensor:
+    x, block = node.tensor(), int(node.required("blocksize"))
+    samples, channels, height, width = x.shape
+    rest = channels // block**2
+    if node.attribute("mode", "DCR") == "DCR":
+        parts, order = (block, block, rest), (0, 3, 4, 1, 5, 2)
+    else:
+        parts, order = (rest, block, block), (0, 1, 4, 2, 5, 3)
+    split = node.reshaped(x, (samples, *parts, height, width))
+    moved = node.graph.transpose(order, split)
+    return node.reshaped(moved, (samples, rest, height * block, width * block))
+
+
+@maps("SpaceToDepth", attributes="blocksize mode")
+def space_to_depth(node: Node) -> Tensor:
+    x, block = node.tensor(), int(node.required("blocksize"))
+    samples, channels, height, width = x.shape
+    high, wide = height // block, width // block
+    split = node.reshaped(x, (samples, channels, high, block, wide, block))
+    is_outer = node.attribute("mode", "DCR") == "DCR"
+    order = (0, 3, 5, 1, 2, 4) if is_outer else (0, 1, 3, 5, 2, 4)
+    moved = node.graph.transpose(order, split)
+    return node.reshaped(moved, (samples, channels * block**2, high, wide))

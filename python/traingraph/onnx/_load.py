@@ -1,0 +1,381 @@
+# SPDX-License-Identifier: MIT
+"""From a model to a graph, node by node.
+
+A value is known, an array on the host, or a tensor of the graph. What follows
+from known values alone is evaluated by ONNX's reference, unless a parameter is
+among them: then it is left until someone asks, for an array (the gates of a
+recurrent layer) or for a tensor (a transposed weight, which trains).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._core import Graph, Tensor, TensorParameter
+from ..errors import DTypeError, Error, UnsupportedError
+from . import (
+    _attention,
+    _einsum,
+    _elementwise,
+    _layout,
+    _network,
+    _normalization,
+    _recurrent,
+    _reductions,
+    _resize,
+)
+from ._fusion import with_gelu
+from ._host import HOST_OPS, evaluated
+from ._model import Model
+from ._node import MAPPERS, Node
+from ._problems import Unmappable, bad_file, invalid, unsupported
+from ._read import (
+    DATA_TYPES,
+    HOST_BYTES,
+    Sizes,
+    initializers,
+    opset_of,
+    read,
+    type_name,
+)
+from ._trainable import Trainable, Wish
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from .. import layers
+
+    Array = np.ndarray[Any, Any]
+
+FAMILIES = (
+    _attention,
+    _einsum,
+    _elementwise,
+    _layout,
+    _network,
+    _normalization,
+    _recurrent,
+    _reductions,
+    _resize,
+)
+"""Importing one registers its ops."""
+
+
+def load_model(
+    path_or_model: Any,
+    trainable: Wish,
+    batch_size: int | None,
+    sizes: Mapping[str, int] | None,
+    constants: Mapping[str, Array] | None,
+) -> Model:
+    importer = Importer(read(path_or_model), trainable, constants or {})
+    importer.declare_inputs(batch_size, sizes)
+    return importer.run()
+
+
+class Importer:
+    """The state of one load."""
+
+    def __init__(
+        self, proto: Any, trainable: Wish, constants: Mapping[str, Array]
+    ) -> None:
+        self.proto = proto.graph
+        self.opset = opset_of(proto)
+        self.opsets = {o.domain: o.version for o in proto.opset_import}
+        self.graph = Graph()
+        self.trainable = Trainable(trainable)
+        self.values = initializers(proto)
+        self.initializers = set(self.values)
+        self._take_constants(constants)
+        self.inputs: dict[str, tuple[tuple[int, ...], int | None, str]] = {}
+        self.declared: dict[str, Tensor] = {}
+        self.tensors: dict[str, Tensor] = {}
+        self.scalars: set[int] = set()
+        self.deferred: dict[str, Any] = {}
+        self.host_values: dict[str, Array] = {}
+        self.evaluated_bytes = 0
+        self.broken: set[str] = set()
+        self.nodes = with_gelu(self.proto)
+        self.read = {n for node in self.nodes for n in node.input}
+        self.read |= {value.name for value in self.proto.output}
+        self.labels: set[str] = set()
+        self.problems: list[tuple[str, str, str]] = []
+        self.parameters: dict[str, TensorParameter] = {}
+        self.statistics: dict[str, Tensor] = {}
+        self.named: dict[int, tuple[str, bool]] = {}
+
+    def _take_constants(self, constants: Mapping[str, Array]) -> None:
+        names = {value.name for value in self.proto.input}
+        for name, array in constants.items():
+            if name not in names:
+                raise invalid(
+                    "load",
+                    "a constant is no input of the model",
+                    expected=f"one of {', '.join(sorted(names))}",
+                    got=str(name),
+                )
+            self.values[name] = np.asarray(array)
+            self.initializers.discard(name)
+
+    def declare_inputs(
+        self, batch_size: int | None, given: Mapping[str, int] | None
+    ) -> None:
+        protos = [v for v in self.proto.input if v.name not in self.values]
+        sizes = Sizes(protos, batch_size, given)
+        for value in protos:
+            kind = DATA_TYPES.get(value.type.tensor_type.elem_type)
+            if kind is None:
+                self.problems.append(
+                    ("input", value.name, f"{type_name(value)} is no type of a tensor")
+                )
+                self.broken.add(value.name)
+                continue
+            self.inputs[value.name] = (*sizes.of(value), kind)
+
+    def run(self) -> Model:
+        for index, proto in enumerate(self.nodes):
+            self._add(proto, proto.name or next(filter(None, proto.output), str(index)))
+        outputs: dict[str, Tensor] = {}
+        for value in self.proto.output:
+            if value.name in self.broken:
+                continue
+            try:
+                outputs[value.name] = self._output(value.name)
+            except Unmappable as error:
+                self.problems.append(("output", value.name, str(error)))
+        if self.problems:
+            raise unsupported("load", self.problems)
+        self.trainable.check(self.parameters)
+        return Model(
+            graph=self.graph,
+            inputs=self.declared,
+            outputs=outputs,
+            parameters=self.parameters,
+            statistics=self.statistics,
+            opset=self.opset,
+        )
+
+    def _output(self, name: str) -> Tensor:
+        """A result of a node; what is none gets one."""
+        is_given = name in self.inputs or self.is_known(name)
+        tensor = self.tensor(name)
+        return self.graph.reshape(tensor.shape, tensor) if is_given else tensor
+
+    # --- Nodes ---
+
+    def _add(self, proto: Any, name: str) -> None:
+        problem = self._problem(proto)
+        if problem is not None:
+            self.problems.append((proto.op_type, name, problem))
+        if problem is not None or any(n in self.broken for n in proto.input):
+            self.broken.update(proto.output)
+            return
+        if proto.op_type in ("Shape", "Size") and not self.is_known(proto.input[0]):
+            self._take_shape(proto)
+            return
+        if proto.op_type in HOST_OPS and all(
+            map(self.is_known, filter(None, proto.input))
+        ):
+            self._add_known(proto, name)
+            return
+        self._map(proto, name)
+
+    def _problem(self, proto: Any) -> str | None:
+        inputs = [name for name in proto.input if name]
+        if proto.domain not in ("", "ai.onnx"):
+            return f"the domain {proto.domain} is not known"
+        if proto.op_type in ("Shape", "Size"):
+            return None
+        mapper = MAPPERS.get(proto.op_type)
+        if mapper is None:
+            # Of a broken one the reason was told.
+            is_known = all(n in self.broken or self.is_known(n) for n in inputs)
+            if proto.op_type in HOST_OPS and is_known:
+                return None
+            return "there is no such op here"
+        others = [a.name for a in proto.attribute if a.name not in mapper.attributes]
+        is_host = proto.op_type in HOST_OPS and all(map(self.is_known, inputs))
+        if others and not is_host:
+            return f"the attribute {', '.join(others)} is not known"
+        return None
+
+    def _map(self, proto: Any, name: str) -> None:
+        node = Node(self, proto, name)
+        try:
+            results = MAPPERS[proto.op_type].function(node)
+        except (Unmappable, UnsupportedError, DTypeError) as error:
+            self.problems.append((proto.op_type, name, str(error)))
+            self.broken.update(proto.output)
+            return
+        except Error:
+            raise
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            TypeError,
+            ValueError,
+        ) as e:
+            raise bad_file("a node makes no sense", node=name, got=repr(e)) from e
+        if isinstance(results, Tensor):
+            results = [results]
+        for output, result in zip(proto.output, results, strict=False):
+            if result is not None:
+                self.tensors[output] = result
+                self._keep_scalar(node, result)
+            elif output in self.read:
+                reason = f'its result "{output}" has no counterpart'
+                self.problems.append((proto.op_type, name, reason))
+                self.broken.add(output)
+        for output in proto.output[len(results) :]:
+            if output in self.read:
+                self.problems.append((proto.op_type, name, f'no result "{output}"'))
+                self.broken.add(output)
+
+    def _keep_scalar(self, node: Node, result: Tensor) -> None:
+        if node.op_type not in _elementwise.OPS or result.shape != (1,):
+            return
+        sources = [self.tensors[n] for n in node.names if n in self.tensors]
+        if all(self.shape_of(x) == () for x in sources):
+            self.scalars.add(result.tensor_id)
+
+    def _take_shape(self, proto: Any) -> None:
+        shape = self.shape_of(self.tensor(proto.input[0]))
+        attributes = {a.name: a.i for a in proto.attribute}
+        if proto.op_type == "Size":
+            value = np.asarray(int(np.prod(shape)), np.int64)
+        else:
+            part = slice(attributes.get("start", 0), attributes.get("end"))
+            value = np.asarray(shape[part], np.int64)
+        self.values[proto.output[0]] = value
+
+    def _add_known(self, proto: Any, name: str) -> None:
+        if proto.op_type == "Identity" and proto.input[0] in self.initializers:
+            # Exporters join equal initializers in this way; they train apart.
+            self.values[proto.output[0]] = self.values[proto.input[0]]
+            self.initializers.add(proto.output[0])
+            return
+        if any(self.is_trained(n) for n in proto.input if n):
+            self.deferred.update((output, (proto, name)) for output in proto.output)
+            return
+        inputs = {n: self.values[n] for n in proto.input if n}
+        try:
+            self.values.update(self._evaluated(proto, inputs))
+        except Unmappable as error:
+            self.problems.append((proto.op_type, name, str(error)))
+            self.broken.update(proto.output)
+
+    def _evaluated(self, proto: Any, inputs: dict[str, Array]) -> dict[str, Array]:
+        values = evaluated(proto, inputs, self.opsets)
+        self.evaluated_bytes += sum(array.nbytes for array in values.values())
+        if self.evaluated_bytes > 4 * HOST_BYTES:
+            raise Unmappable("the constants that are computed are too many")
+        return values
+
+    # --- Values ---
+
+    def is_known(self, name: str) -> bool:
+        return name in self.values or name in self.deferred
+
+    def is_trained(self, name: str) -> bool:
+        """Is it a parameter, or computed from some?"""
+        if name in self.deferred:
+            return True
+        if name not in self.initializers:
+            return False
+        return self.trainable.wants(name, self.values[name])
+
+    def _chain(self, name: str, done: Collection[str]) -> list[Any]:
+        """Deferred nodes that `name` needs, in order."""
+        needed: set[str] = set()
+        stack = [name]
+        while stack:
+            current = stack.pop()
+            if current in needed or current in done or current not in self.deferred:
+                continue
+            needed.add(current)
+            stack += [n for n in self.deferred[current][0].input if n]
+        nodes: dict[int, Any] = {}
+        for output, (proto, label) in self.deferred.items():
+            if output in needed:
+                nodes[id(proto)] = (proto, label)
+        return list(nodes.values())
+
+    def host_value(self, name: str) -> Array:
+        for proto, _ in self._chain(name, self.host_values):
+            inputs = {
+                n: self.values[n] if n in self.values else self.host_values[n]
+                for n in proto.input
+                if n
+            }
+            self.host_values.update(self._evaluated(proto, inputs))
+        return self.values[name] if name in self.values else self.host_values[name]
+
+    def tensor(self, name: str) -> Tensor:
+        """The tensor of a value; one that is known becomes one."""
+        for proto, label in self._chain(name, self.tensors):
+            if proto.op_type not in MAPPERS:
+                for output in proto.output:
+                    array = self.host_value(output)
+                    self.tensors[output] = self.parameter_tensor(output, array, True)
+                continue
+            before = len(self.problems)
+            self._map(proto, label)
+            if len(self.problems) > before:
+                del self.problems[before + 1 :]
+                raise Unmappable(self.problems.pop()[2])
+        if name in self.tensors:
+            return self.tensors[name]
+        if name in self.inputs:
+            shape, batch_axis, kind = self.inputs[name]
+            tensor = Tensor(shape or (1,), kind, name=name, batch_axis=batch_axis)
+            self.declared[name] = tensor
+            is_scalar = shape == ()
+        else:
+            array = self.values[name]
+            tensor = self.parameter_tensor(name, array, self.is_trained(name))
+            if self.named[tensor.tensor_id][1]:
+                self.parameters[name] = TensorParameter(tensor)
+            is_scalar = array.ndim == 0
+        if is_scalar:
+            self.scalars.add(tensor.tensor_id)
+        self.tensors[name] = tensor
+        return tensor
+
+    def shape_of(self, tensor: Tensor) -> tuple[int, ...]:
+        return () if tensor.tensor_id in self.scalars else tensor.shape
+
+    def parameter_tensor(self, name: str, array: Array, is_trained: bool) -> Tensor:
+        """A tensor that a layer can have as a parameter; see adopt()."""
+        values = np.ascontiguousarray(np.atleast_1d(array))
+        if values.size == 0:
+            raise Unmappable(f'"{name}" is empty; tensors have at least one element')
+        if values.dtype.name not in ("float32", "int32", "int64", "bool"):
+            raise Unmappable(f'"{name}" is {values.dtype.name}, no type of a tensor')
+        kind = "boolean" if values.dtype == np.bool_ else values.dtype.name
+        tensor = Tensor(values.shape, kind, name=name, data=values, batch_axis=None)
+        self.named[tensor.tensor_id] = (name, is_trained)
+        return tensor
+
+    def adopt(self, layer: layers.Layer) -> None:
+        """Parameters of a layer count under the names that their tensors have."""
+        for parameter in layer.parameters:
+            name, is_trained = self.named.get(
+                parameter.tensor.tensor_id, (parameter.tensor.label, True)
+            )
+            parameter.is_updatable = is_trained
+            if is_trained:
+                self.parameters[name] = parameter
+        for tensor in layer.statistics:
+            self.statistics[tensor.label] = tensor
+
+    def free_label(self, name: str) -> str:
+        """Labels of layers are unique; names of nodes need not be."""
+        label, number = name, 1
+        while label in self.labels:
+            number += 1
+            label = f"{name}_{number}"
+        self.labels.add(label)
+        return label

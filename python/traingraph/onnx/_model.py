@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""What :func:`traingraph.onnx.load` returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .._core import Graph, InferenceGraph, TrainingGraph
+from ..errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .._core import Loss, Optimizer, Tensor, TensorParameter
+
+__all__ = ["Model"]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A graph made of an ONNX model; all names are those of the file."""
+
+    graph: Graph
+    """Nodes can be added to it until it is compiled."""
+    inputs: dict[str, Tensor]
+    """Without those that no op reads."""
+    outputs: dict[str, Tensor]
+    parameters: dict[str, TensorParameter]
+    """What an optimizer trains; set is_updatable to leave some out."""
+    statistics: dict[str, Tensor]
+    """Running means and variances, which training moves."""
+    opset: int
+    """Of ai.onnx, in the file."""
+
+    def training_graph(
+        self,
+        loss: Loss | None = None,
+        optimizer: Optimizer | None = None,
+        *,
+        loss_labels: Mapping[str, Tensor] | None = None,
+        output: str | None = None,
+    ) -> TrainingGraph:
+        """A training graph with inputs, outputs and parameters declared.
+
+        loss is that of `output`, which may be left out when there is but one,
+        and takes the one tensor of `loss_labels`. Compile it next.
+        """
+        graphs = [self.graph]
+        if loss is not None:
+            graphs.append(self._with_loss(loss, loss_labels or {}, output))
+        training = TrainingGraph(graphs, None, optimizer)
+        training.add_inputs(self.inputs, loss_labels)
+        training.add_outputs(self.outputs)
+        if self.parameters:
+            training.set_training_tensor_parameters(list(self.parameters.values()))
+        return training
+
+    def inference_graph(self) -> InferenceGraph:
+        """An inference graph with inputs and outputs declared.
+
+        It computes with the values that the parameters have now; those of
+        training that follows reach a new one. Compile it next.
+        """
+        for parameter in self.parameters.values():
+            if parameter.tensor.device is not None:
+                parameter.tensor.synchronize_data()
+        inference = InferenceGraph([self.graph])
+        inference.add_inputs(self.inputs)
+        inference.add_outputs(self.outputs)
+        return inference
+
+    def _with_loss(
+        self, loss: Loss, labels: Mapping[str, Tensor], output: str | None
+    ) -> Graph:
+        """The loss in a graph of its own, so that this one stays as it is."""
+        if output is None and len(self.outputs) == 1:
+            output = next(iter(self.outputs))
+        if output not in self.outputs:
+            raise InvalidArgument(
+                "[onnx.training_graph] which output the loss is of is not known: "
+                f"expected output=, one of {', '.join(self.outputs)}, got {output!r}.",
+                op="onnx.training_graph",
+                expected=", ".join(self.outputs),
+                got=repr(output),
+            )
+        if len(labels) != 1:
+            raise InvalidArgument(
+                "[onnx.training_graph] a loss takes one tensor of labels: expected "
+                f"1 entry in loss_labels, got {len(labels)}.",
+                op="onnx.training_graph",
+                expected="1 entry in loss_labels",
+                got=str(len(labels)),
+            )
+        graph = Graph()
+        graph.node(loss, [self.outputs[output]], loss_labels=list(labels.values()))
+        return graph

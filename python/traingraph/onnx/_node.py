@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: MIT
+"""One ONNX node while it is mapped, and the table of what can be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import onnx
+
+from ._problems import Unmappable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .. import Graph, Tensor, layers
+    from ._load import Importer
+
+    Array = np.ndarray[Any, Any]
+    Function = Callable[["Node"], Tensor | Sequence[Tensor | None]]
+
+Mapping = TypeVar("Mapping", bound="Function")
+
+
+@dataclass(frozen=True)
+class Mapper:
+    function: Function
+    attributes: frozenset[str]
+    """Others are refused."""
+    host: tuple[int, ...]
+    """Inputs whose values are read when the model is loaded."""
+
+
+MAPPERS: dict[str, Mapper] = {}
+
+
+def maps(
+    *op_types: str, attributes: str = "", host: tuple[int, ...] = ()
+) -> Callable[[Mapping], Mapping]:
+    """Registers a function; `attributes` are those that it reads."""
+
+    def register(function: Mapping) -> Mapping:
+        mapper = Mapper(function, frozenset(attributes.split()), host)
+        MAPPERS.update(dict.fromkeys(op_types, mapper))
+        return function
+
+    return register
+
+
+class Node:
+    """Attributes, inputs and results; steps that several mappers share."""
+
+    def __init__(self, model: Importer, proto: Any, name: str) -> None:
+        self.model = model
+        self.graph: Graph = model.graph
+        self.opset = model.opset
+        self.op_type = str(proto.op_type)
+        self.name = name
+        self.names = [str(n) for n in proto.input]
+        self.outputs = [str(n) for n in proto.output]
+        self.attributes = {
+            a.name: onnx.helper.get_attribute_value(a) for a in proto.attribute
+        }
+
+    def attribute(self, name: str, default: Any = None) -> Any:
+        value = self.attributes.get(name, default)
+        return value.decode() if isinstance(value, bytes) else value
+
+    def required(self, name: str) -> Any:
+        value = self.attribute(name)
+        if value is None:
+            raise Unmappable(f"the attribute {name} is missing")
+        return value
+
+    def has(self, index: int) -> bool:
+        return index < len(self.names) and self.names[index] != ""
+
+    def wants(self, index: int) -> bool:
+        """Whether anything reads this result."""
+        return index < len(self.outputs) and self.outputs[index] in self.model.read
+
+    def tensor(self, index: int = 0) -> Tensor:
+        return self.model.tensor(self.names[index])
+
+    def tensors(self) -> list[Tensor]:
+        return [self.model.tensor(name) for name in self.names if name]
+
+    def shape(self, index: int = 0) -> tuple[int, ...]:
+        """As ONNX has it: a tensor here has one axis at least."""
+        return self.model.shape_of(self.tensor(index))
+
+    def is_constant(self, index: int) -> bool:
+        return self.has(index) and self.model.is_known(self.names[index])
+
+    def constant(self, index: int) -> Array:
+        if not self.has(index):
+            raise Unmappable(f"input {index} is missing")
+        if not self.is_constant(index):
+            raise Unmappable(
+                f'input {index}, "{self.names[index]}", is computed from the inputs '
+                "of the model; it has to be known when the model is loaded"
+            )
+        return self.model.host_value(self.names[index])
+
+    def constant_or(self, index: int, default: Any) -> Any:
+        return self.constant(index) if self.has(index) else default
+
+    def integers(self, index: int, attribute: str) -> list[int] | None:
+        """An input, which older opsets have as an attribute."""
+        if self.has(index):
+            return [int(n) for n in np.atleast_1d(self.constant(index))]
+        value = self.attribute(attribute)
+        return None if value is None else [int(n) for n in value]
+
+    # --- Steps ---
+
+    def layer(self, layer: layers.Layer, *sources: Tensor) -> Tensor:
+        layer.label = self.model.free_label(self.name)
+        result = self.graph.node(layer, list(sources))
+        self.model.adopt(layer)
+        return result
+
+    def binary(self, operation: str, x: Tensor, y: Tensor) -> Tensor:
+        return self.graph.binary(x, y, operation=operation, name=self.name)
+
+    def unary(self, operation: str, x: Tensor) -> Tensor:
+        return self.graph.unary(x, operation=operation, name=self.name)
+
+    def scaled(self, x: Tensor, scale: float, bias: float = 0.0) -> Tensor:
+        return self.activation(x, "linear", scale, bias)
+
+    def activation(
+        self, x: Tensor, kind: str, a: float = 0.0, b: float = 0.0, c: float = 0.0
+    ) -> Tensor:
+        return self.graph.activation(x, type=kind, a=a, b=b, c=c, name=self.name)
+
+    def reshaped(self, x: Tensor, shape: Sequence[int]) -> Tensor:
+        sizes = tuple(int(n) for n in shape)
+        y = self.graph.reshape(sizes or (1,), x)
+        if not sizes:
+            self.model.scalars.add(y.tensor_id)
+        return y
+
+    def axis(self, axis: int, rank: int) -> int:
+        if not -rank <= axis < rank:
+            raise Unmappable(f"axis {axis} of {rank} does not exist")
+        return axis % rank
+
+
+def host_inputs(protos: Sequence[Any]) -> set[str]:
+    """Names of what nodes read when a model is loaded."""
+    return {
+        name
+        for proto in protos
+        if proto.op_type in MAPPERS
+        for index, name in enumerate(proto.input)
+        if name and index in MAPPERS[proto.op_type].host
+    }

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+"""What cannot be mapped is collected and raised at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..errors import FileError, InvalidArgument, UnsupportedError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Unmappable(Exception):
+    """Raised by a mapper: why this node has no counterpart."""
+
+
+def unsupported(
+    call: str, problems: Sequence[tuple[str, str, str]]
+) -> UnsupportedError:
+    """Of (op, node, reason), one a line; the first is what the fields say."""
+    lines = [f'[{op} "{node}"] {reason}' for op, node, reason in problems]
+    count = "1 node has" if len(lines) == 1 else f"{len(lines)} nodes have"
+    return UnsupportedError(
+        f"[onnx.{call}] {count} no counterpart:\n  " + "\n  ".join(lines),
+        op=problems[0][0],
+        node=problems[0][1],
+        got=problems[0][2],
+    )
+
+
+def invalid(
+    call: str, what: str, *, expected: str, got: str, node: str = "", hint: str = ""
+) -> InvalidArgument:
+    where = f'[onnx.{call} "{node}"]' if node else f"[onnx.{call}]"
+    return InvalidArgument(
+        f"{where} {what}: expected {expected}, got {got}." + (hint and " " + hint),
+        op=f"onnx.{call}",
+        node=node,
+        expected=expected,
+        got=got,
+        hint=hint,
+    )
+
+
+def bad_file(what: str, *, node: str = "", got: str = "") -> FileError:
+    where = f'[onnx.load "{node}"]' if node else "[onnx.load]"
+    return FileError(
+        f"{where} {what}: expected a sound ONNX model, got {got}.",
+        op="onnx.load",
+        node=node,
+        expected="a sound ONNX model",
+        got=got,
+    )

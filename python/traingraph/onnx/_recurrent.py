@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: MIT
+"""Recurrent operators: their weights become those of a layer, gates reordered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import layers
+from ._node import Node, maps
+from ._problems import Unmappable
+
+if TYPE_CHECKING:
+    from .. import Tensor
+
+    Array = np.ndarray[Any, Any]
+
+ATTRIBUTES = (
+    "direction hidden_size layout clip activations activation_alpha activation_beta"
+)
+
+
+def reordered(array: Array) -> Array:
+    """Gates input, output, forget, cell as input, forget, cell, output."""
+    i, o, f, c = np.split(array, 4)
+    return np.concatenate([i, f, c, o])
+
+
+def all_peepholes(array: Array) -> Array:
+    """Those of input, output and forget gate; the cell's are zero."""
+    i, o, f = np.split(array, 3)
+    return np.concatenate([i, f, np.zeros_like(i), o])
+
+
+def reset_first(array: Array) -> Array:
+    """Gates update, reset, candidate as reset, update, candidate."""
+    z, r, h = np.split(array, 3)
+    return np.concatenate([r, z, h])
+
+
+def backward_half(node: Node, x: Tensor, axis: int, size: int) -> Tensor:
+    start, ones = [0] * len(x.shape), [1] * len(x.shape)
+    start[axis] = size
+    return node.graph.slice(x, start=start, end=x.shape, stride=ones)
+
+
+class Directions:
+    """What a node has for each direction, and its results for ONNX.
+
+    The layer has both directions where the node has the backward one alone.
+    """
+
+    def __init__(self, node: Node, activations: list[str]) -> None:
+        self.node = node
+        self.is_reverse = node.attribute("direction", "forward") == "reverse"
+        self.count = 2 if self.is_reverse else node.constant(1).shape[0]
+        self.hidden = int(node.required("hidden_size"))
+        self.is_batch_first = bool(node.attribute("layout", 0))
+        self._check(activations)
+
+    def _check(self, activations: list[str]) -> None:
+        given = self.node.attribute("activations")
+        if given is not None:
+            names = [n.decode() if isinstance(n, bytes) else n for n in given]
+            directions = len(names) // len(activations) or 1
+            if [n.lower() for n in names] != [
+                *map(str.lower, activations)
+            ] * directions:
+                raise Unmappable(f"its activations are {', '.join(names)}")
+        for name in ("clip", "activation_alpha", "activation_beta"):
+            if self.node.attribute(name) is not None:
+                raise Unmappable(f"there is no {name}")
+
+    def sets(self, index: int) -> Array:
+        repeats = 2 if self.is_reverse else 1
+        return np.repeat(self.node.constant(index), repeats, axis=0)
+
+    def biases(self, gates: int) -> tuple[list[Array], list[Array]]:
+        """Of the source and of the state, for each direction."""
+        both = np.zeros((self.count, 2 * gates * self.hidden), np.float32)
+        if self.node.has(3):
+            both = self.sets(3)
+        pairs = [np.split(b, 2) for b in both]
+        return [w for w, _ in pairs], [r for _, r in pairs]
+
+    def tensors(self, index: int, arrays: list[Array], word: str = "") -> list[Tensor]:
+        """Parameters with the names of an input; by direction, where there are two."""
+        node = self.node
+        given = node.names[index] if node.has(index) else f"{node.name}.bias"
+        is_trained = node.has(index) and node.model.is_trained(given)
+        names = [given + word]
+        if len(arrays) == 2:
+            names = [f"{given}{word}.forward", f"{given}{word}.backward"]
+        result = []
+        for name, array in zip(names, arrays, strict=True):
+            label = node.model.free_label(name)
+            # The forward half of a layer that is read backward alone is no weight.
+            is_read = not (self.is_reverse and name.endswith(".forward"))
+            tensor = node.model.parameter_tensor(label, array, is_trained and is_read)
+            result.append(tensor)
+        return result
+
+    def options(self) -> dict[str, Any]:
+        return {
+            "is_bidirectional": self.count == 2,
+            "batch_first": self.is_batch_first,
+            "result_mode": "output_and_states",
+        }
+
+    def states(self, count: int) -> list[Tensor]:
+        """None where all begin with zeros, which is what a layer does anyway."""
+        node = self.node
+        given = [i for i in (5, 6)[:count] if node.has(i)]
+        if all(node.is_constant(i) and not node.constant(i).any() for i in given):
+            return []
+        if len(given) < count:
+            raise Unmappable("of the initial states one is missing")
+        if self.is_reverse:
+            raise Unmappable("it is read backward from an initial state")
+        return [node.tensor(i) for i in given]
+
+    def run(self, layer: layers.Layer, num_states: int) -> list[Tensor]:
+        node, hidden = self.node, self.hidden
+        lengths = [node.tensor(4)] if node.has(4) else []
+        node.layer(layer, node.tensor(0), *self.states(num_states), *lengths)
+        y, *lasts = node.graph.result_tensors(layer)
+        directions = self.count
+        if self.is_reverse:
+            directions = 1
+            y = backward_half(node, y, axis=2, size=hidden)
+            lasts = [backward_half(node, s, axis=1, size=1) for s in lasts]
+        outer = y.shape[:2]
+        y = node.reshaped(y, (*outer, directions, hidden))
+        samples = outer[0] if self.is_batch_first else outer[1]
+        lasts = [node.reshaped(s, (directions, samples, hidden)) for s in lasts]
+        if self.is_batch_first:
+            lasts = [node.graph.transpose((1, 0, 2), s) for s in lasts]
+        else:
+            y = node.graph.transpose((0, 2, 1, 3), y)
+        return [y, *lasts]
+
+
+HOST = (1, 2, 3, 7)
+
+
+@maps("LSTM", attributes=f"input_forget {ATTRIBUTES}", host=HOST)
+def lstm(node: Node) -> list[Tensor]:
+    if node.attribute("input_forget", 0):
+        raise Unmappable("input and forget gate are two")
+    d = Directions(node, ["Sigmoid", "Tanh", "Tanh"])
+    of_source, of_state = d.biases(4)
+    both = [reordered(w + r) for w, r in zip(of_source, of_state, strict=True)]
+    peepholes = None
+    if node.has(7):
+        peepholes = d.tensors(7, [all_peepholes(p) for p in d.sets(7)])
+    layer = layers.LSTM(
+        node.tensor(0).shape[2],
+        d.hidden,
+        **d.options(),
+        input_weights=d.tensors(1, [reordered(w) for w in d.sets(1)]),
+        hidden_weights=d.tensors(2, [reordered(r) for r in d.sets(2)]),
+        biases=d.tensors(3, both),
+        peephole_weights=peepholes,
+    )
+    return d.run(layer, num_states=2)
+
+
+@maps("GRU", attributes=f"linear_before_reset {ATTRIBUTES}", host=HOST)
+def gru(node: Node) -> list[Tensor]:
+    d = Directions(node, ["Sigmoid", "Tanh"])
+    is_after = bool(node.attribute("linear_before_reset", 0))
+    biases, secondary = [], []
+    for w, r in zip(*d.biases(3), strict=True):
+        candidate = np.split(r, 3)[2]
+        both = w + r
+        if is_after:  # that of the state stays apart
+            both[2 * d.hidden :] -= candidate
+            secondary.append(candidate)
+        biases.append(reset_first(both))
+    layer = layers.GRU(
+        node.tensor(0).shape[2],
+        d.hidden,
+        **d.options(),
+        input_weights=d.tensors(1, [reset_first(w) for w in d.sets(1)]),
+        hidden_weights=d.tensors(2, [reset_first(r) for r in d.sets(2)]),
+        biases=d.tensors(3, biases),
+        secondary_biases=d.tensors(3, secondary, ".state") if secondary else None,
+        reset_after=is_after,
+    )
+    return d.run(layer, num_states=1)
+
+
+@maps("RNN", attributes=ATTRIBUTES, host=HOST)
+def rnn(node: Node) -> list[Tensor]:
+    d = Directions(node, ["Tanh"])
+    layer = layers.RNN(
+        node.tensor(0).shape[2],
+        d.hidden,
+        **d.options(),
+        input_weights=d.tensors(1, list(d.sets(1))),
+        hidden_weights=d.tensors(2, list(d.sets(2))),
+        biases=d.tensors(3, [w + r for w, r in zip(*d.biases(1), strict=True)]),
+    )
+    return d.run(layer, num_states=1)

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: MIT
+"""From a compiled graph to an ONNX model, op by op."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import onnx
+from onnx import helper
+
+from .._core import CompiledGraph, __version__
+from ..errors import FileError, InternalError, UnsupportedError
+from . import (
+    _write_attention,
+    _write_elementwise,
+    _write_layout,
+    _write_network,
+    _write_recurrent,
+)
+from ._problems import Unmappable, invalid, unsupported
+from ._write import EXPORTERS, Step, Writer, proto_type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+FAMILIES = (
+    _write_attention,
+    _write_elementwise,
+    _write_layout,
+    _write_network,
+    _write_recurrent,
+)
+"""Importing one registers its ops."""
+
+FIRST_OPSET = 17
+
+
+def save_model(graph: Any, path: str | os.PathLike[str], external_data: bool) -> None:
+    if not isinstance(graph, CompiledGraph):
+        raise invalid(
+            "save",
+            "there is no compiled graph",
+            expected="an InferenceGraph or TrainingGraph",
+            got=type(graph).__name__,
+        )
+    model = to_model(graph)
+    target = Path(path)
+    try:
+        if external_data or model.ByteSize() >= onnx.checker.MAXIMUM_PROTOBUF:
+            weights = f"{target.name}.data"
+            (target.parent / weights).unlink(missing_ok=True)
+            onnx.save_model(model, target, save_as_external_data=True, location=weights)
+        else:
+            write_whole(target, model.SerializeToString())
+    except OSError as error:
+        raise FileError(
+            f'[onnx.save "{target}"] the file cannot be written: expected a folder '
+            f"with room for it, got {error.strerror or error}.",
+            op="onnx.save",
+            node=str(target),
+            expected="a folder with room for it",
+            got=str(error.strerror or error),
+        ) from error
+
+
+def write_whole(target: Path, data: bytes) -> None:
+    """The old file or the new one, whatever happens."""
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(name).chmod(0o666 & ~umask)
+        Path(name).replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(name).unlink()
+        raise
+
+
+def to_model(graph: CompiledGraph) -> Any:
+    listing = graph._listing()
+    graph.synchronize()
+    problems: list[tuple[str, str, str]] = []
+    # Some ops cannot follow a batch that is not known, and so the graph.
+    for is_symbolic in (True, False) if follows_batch(graph, listing) else (False,):
+        problems = []
+        model = written(listing, is_symbolic, problems)
+        if not problems:
+            return checked(model)
+    raise unsupported("save", problems)
+
+
+def written(
+    listing: dict[str, Any], is_symbolic: bool, problems: list[tuple[str, str, str]]
+) -> Any:
+    """The model, or else what is wrong."""
+    outputs = listing["outputs"] or output_of(listing)
+    nodes = needed(listing, outputs.values())
+    writer = Writer(listing, opset_for(nodes), is_symbolic)
+    inputs = declare(writer, listing, nodes, outputs, problems)
+    _write_recurrent.find_products(writer, nodes, set(outputs.values()))
+    reasons = [(listed, write(writer, listed)) for listed in nodes]
+    problems += [(node["op"], node["name"], why) for node, why in reasons if why]
+    if problems:
+        return None
+    for name, value in outputs.items():
+        if writer.names.get(value) != name:
+            writer.node("Identity", [writer.name(value)], [name], name, {})
+    return assembled(writer, inputs, outputs)
+
+
+def write(writer: Writer, listed: dict[str, Any]) -> str:
+    """Why it cannot be; empty when it is."""
+    try:
+        EXPORTERS.get(listed["op"], refuse)(Step(writer, listed))
+    except Unmappable as error:
+        return str(error)
+    return ""
+
+
+def refuse(step: Step) -> None:
+    raise Unmappable(f"there is no {step.op} in ONNX")
+
+
+def output_of(listing: dict[str, Any]) -> dict[str, int]:
+    """Of a graph that declares none: what its last node gives."""
+    if listing["result"] < 0:
+        raise invalid("save", "the graph has no nodes", expected="a node", got="none")
+    return {"output": listing["result"]}
+
+
+def needed(listing: dict[str, Any], outputs: Iterable[int]) -> list[dict[str, Any]]:
+    """The nodes that the outputs depend on, in order."""
+    wanted = set(outputs)
+    nodes = []
+    for node in reversed(listing["nodes"]):
+        if wanted.isdisjoint(node["outputs"]):
+            continue
+        nodes.append(node)
+        wanted.update(value for value in node["inputs"] if value >= 0)
+    return nodes[::-1]
+
+
+def opset_for(nodes: list[dict[str, Any]]) -> int:
+    opset = FIRST_OPSET
+    for node in nodes:
+        if node["op"] == "upsample":
+            opset = max(opset, 18)  # Resize of some axes
+        if node["op"] == "average_pool_2d":
+            rates = tuple(node["attributes"]["dilation_rates"])
+            opset = max(opset, 17 if rates == (1, 1) else 19)
+    return opset
+
+
+def follows_batch(graph: CompiledGraph, listing: dict[str, Any]) -> bool:
+    """Can the graph run other batch sizes than the compiled one?"""
+    has_batch = any(
+        listing["values"][value]["batch_axis"] >= 0
+        for value in listing["inputs"].values()
+    )
+    try:
+        for size in (2, 3):  # one of them is another
+            graph.required_bytes(size)
+    except UnsupportedError:
+        return False
+    return has_batch
+
+
+def declare(
+    writer: Writer,
+    listing: dict[str, Any],
+    nodes: list[dict[str, Any]],
+    outputs: dict[str, int],
+    problems: list[tuple[str, str, str]],
+) -> dict[str, int]:
+    """Gives inputs and outputs their names; returns the inputs that are read."""
+    read = {value for node in nodes for value in node["inputs"] if value >= 0}
+    read |= set(outputs.values())
+    inputs = {n: value for n, value in writer.inputs.items() if value in read}
+    for name, value in inputs.items():
+        writer.names[value] = name
+        writer.taken.add(name)
+    for name, value in outputs.items():
+        if name in inputs:
+            problems.append(("output", name, "an input has this name"))
+        writer.taken.add(name)
+        if value not in writer.names and listing["values"][value]["role"] == "result":
+            writer.names[value] = name
+    writer.read = read
+    declared = set(inputs.values())
+    for value in sorted(read - declared):
+        listed = listing["values"][value]
+        is_hidden = listed["role"] == "input" and listed["name"] != "random_state"
+        if is_hidden:
+            problems.append(("input", listed["name"], "it is not declared"))
+    return inputs
+
+
+def assembled(writer: Writer, inputs: dict[str, int], outputs: dict[str, int]) -> Any:
+    batch = min(
+        (
+            writer.values[value]["shape"][writer.values[value]["batch_axis"]]
+            for value in inputs.values()
+            if writer.values[value]["batch_axis"] >= 0
+        ),
+        default=1,
+    )
+
+    def info(name: str, value: int) -> Any:
+        listed = writer.values[value]
+        shape: list[int | str] = list(listed["shape"])
+        axis = listed["batch_axis"]
+        if writer.is_symbolic and axis >= 0:
+            factor = listed["shape"][axis] / batch
+            shape[axis] = "batch" if factor == 1 else f"{factor:g}*batch"
+        kind = proto_type(listed["data_type"])
+        return helper.make_tensor_value_info(name, kind, shape)
+
+    graph = helper.make_graph(
+        writer.nodes,
+        "traingraph",
+        [info(*item) for item in inputs.items()],
+        [info(*item) for item in outputs.items()],
+        list(writer.initializers.values()),
+    )
+    opsets = [helper.make_opsetid("", writer.opset)]
+    return helper.make_model(
+        graph,
+        opset_imports=opsets,
+        ir_version=helper.find_min_ir_version_for(opsets),
+        producer_name="traingraph",
+        producer_version=__version__,
+    )
+
+
+def checked(model: Any) -> Any:
+    try:
+        if model.ByteSize() < onnx.checker.MAXIMUM_PROTOBUF:
+            onnx.checker.check_model(model, full_check=True)
+    except Exception as error:
+        raise InternalError(
+            f"[onnx.save] the model that was made is not valid: {error}. This is a "
+            "bug in traingraph; please report it with the graph.",
+            op="onnx.save",
+        ) from error
+    return model

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""Which initializers become parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._problems import invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    Array = np.ndarray[Any, Any]
+
+Wish = bool | Collection[str] | Callable[[str], bool] | None
+
+
+class Trainable:
+    """What load() was told, as a question about each initializer."""
+
+    def __init__(self, wish: Wish) -> None:
+        self.names = [wish] if isinstance(wish, str) else None
+        if isinstance(wish, Collection):
+            self.names = list(self.names or wish)
+        self.wish = wish
+        if self.names is not None or callable(wish) or wish in (None, True, False):
+            return
+        raise invalid(
+            "load",
+            "trainable is no choice of initializers",
+            expected="True, False, names or a function of the name",
+            got=repr(wish),
+        )
+
+    def wants(self, name: str, array: Array) -> bool:
+        if array.dtype != np.float32 or array.size == 0:
+            return False
+        if self.names is not None:
+            return name in self.names
+        if callable(self.wish):
+            return bool(self.wish(name))
+        if self.wish is None:
+            return array.ndim > 0 and bool(np.isfinite(array).all())
+        return bool(self.wish)
+
+    def check(self, parameters: Iterable[str]) -> None:
+        """Raises for names that are no parameters."""
+        known = list(parameters)
+        missing = [name for name in self.names or () if name not in known]
+        if missing:
+            raise invalid(
+                "load",
+                "no parameter has this name",
+                expected=f"names of {', '.join(known) or 'float32 weights'}",
+                got=", ".join(map(str, missing)),
+                hint="What an op reads as an attribute cannot be trained.",
+            )

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/execution/accumulation.h"
+
+#include <string>
+
+#include "traingraph/error.h"
+
+namespace traingraph {
+namespace {
+
+constexpr const char* kCall = "execute_gradient";
+
+const char* name_of(GradientAccumulation by) {
+  return by == GradientAccumulation::Sum ? "sum" : "mean";
+}
+
+void require_accumulators(const MergedGraph& graph) {
+  if (!graph.accumulators.empty()) return;
+  throw StateError(ErrorInfo{
+      .op = kCall,
+      .node = "accumulate",
+      .what = "the graph has no memory to add gradients up in",
+      .expected = "CompileOptions::accumulates_gradients at compile()",
+      .got = {},
+      .hint = "In Python: compile(device, accumulates_gradients=True)."});
+}
+
+}  // namespace
+
+void Accumulation::start(const MergedGraph& graph) {
+  forget();
+  if (graph.trains) losses_ = reduction_of_losses(graph);
+}
+
+GradientAccumulation Accumulation::resolved(GradientAccumulation by) const {
+  if (by != GradientAccumulation::ByLoss) return by;
+  if (losses_.obstacle.empty()) {
+    return losses_.type == ReductionType::Mean ? GradientAccumulation::Mean
+                                               : GradientAccumulation::Sum;
+  }
+  throw InvalidArgument(ErrorInfo{
+      .op = kCall,
+      .node = "accumulate",
+      .what = "the losses do not say how gradients add up: " + losses_.obstacle,
+      .expected = "\"sum\" or \"mean\"",
+      .got = "by the losses",
+      .hint = "\"mean\" counts each pass by its samples."});
+}
+
+GradientPass Accumulation::pass(const MergedGraph& graph,
+                                GradientAccumulation by, std::int64_t batch,
+                                bool is_shared) const {
+  GradientPass pass;
+  if (by == GradientAccumulation::None) return pass;
+  require_accumulators(graph);
+  pass.by = resolved(by);
+  const bool is_mean = pass.by == GradientAccumulation::Mean;
+  if (is_mean && is_shared) {
+    throw InvalidArgument(ErrorInfo{
+        .op = kCall,
+        .node = "accumulate",
+        .what = "passes of several linked graphs make one gradient, which has "
+                "no mean by samples",
+        .expected = "\"sum\"",
+        .got = "\"mean\"",
+        .hint = "Divide by the optimizer's gradient_rescale."});
+  }
+  if (!last_) return pass;
+  if (by_ != GradientAccumulation::None && by_ != pass.by) {
+    throw InvalidArgument(
+        ErrorInfo{.op = kCall,
+                  .node = "accumulate",
+                  .what = "the gradients that wait were added up otherwise",
+                  .expected = std::string("\"") + name_of(by_) + '"',
+                  .got = std::string("\"") + name_of(pass.by) + '"',
+                  .hint = "Update first, or begin anew without accumulate."});
+  }
+  pass.adds_to = last_;
+  pass.keep = 1;
+  if (is_mean) {
+    const auto all = static_cast<double>(samples_ + batch);
+    pass.keep = static_cast<float>(static_cast<double>(samples_) / all);
+    pass.add = static_cast<float>(static_cast<double>(batch) / all);
+  }
+  return pass;
+}
+
+void Accumulation::count(const GradientPass& pass, std::int64_t batch,
+                         const std::shared_ptr<ExecutionState>& slot) noexcept {
+  samples_ = batch + (pass.adds_to ? samples_ : 0);
+  by_ = pass.by;
+  last_ = slot;
+}
+
+}  // namespace traingraph

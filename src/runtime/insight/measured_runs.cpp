@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/insight/measured_runs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/execution/execution_state.h"
+
+namespace traingraph {
+namespace {
+
+std::size_t place_in_run(Segment segment) {
+  if (segment == Segment::Gradient) return 1;
+  return segment == Segment::Update ? 2 : 0;
+}
+
+}  // namespace
+
+std::shared_ptr<UnitTimes> MeasuredRuns::take(
+    Segment segment, std::shared_ptr<const Specialization> specialization,
+    std::shared_ptr<const BoundSegment> bound) {
+  std::shared_ptr<UnitTimes> times;
+  for (auto& spare : spare_) {
+    if (times || spare.use_count() != 1) continue;
+    // Pairs with the release of the last other owner, as in SlotPool.
+    std::shared_ptr<UnitTimes>(spare).reset();
+    times = std::move(spare);
+  }
+  if (!times) times = std::make_shared<UnitTimes>();
+  times->segment = segment;
+  times->specialization = std::move(specialization);
+  times->seconds.assign(bound->units.size(), 0.0);
+  times->bound = std::move(bound);
+  times->succeeded = false;
+  return times;
+}
+
+void MeasuredRuns::add(const std::shared_ptr<ExecutionState>& slot,
+                       const std::shared_ptr<ExecutionState>& after) noexcept {
+  const std::size_t place = place_in_run(slot->segment);
+  const bool goes_on = place > 0 && last_ && last_ == after &&
+                       place_in_run(last_->segment) == place - 1;
+  if (!goes_on) {
+    spare_ = std::exchange(runs_[num_runs_++ % kMost], {});
+  }
+  runs_[(num_runs_ - 1) % kMost][place] = slot->unit_times;
+  last_ = slot;
+}
+
+std::vector<MeasuredRun> MeasuredRuns::newest(std::size_t count) const {
+  count = std::min({count, num_runs_, kMost});
+  std::vector<MeasuredRun> runs;
+  for (std::size_t i = 1; i <= count; ++i) {
+    runs.push_back(runs_[(num_runs_ - i) % kMost]);
+  }
+  return runs;
+}
+
+bool are_alike(const MeasuredRun& a, const MeasuredRun& b) {
+  return std::ranges::equal(a, b, [](const auto& x, const auto& y) {
+    if (!x || !y) return !x && !y;
+    return x->segment == y->segment && x->specialization == y->specialization;
+  });
+}
+
+bool succeeded(const MeasuredRun& run) {
+  return std::ranges::all_of(
+      run, [](const auto& part) { return !part || part->succeeded; });
+}
+
+}  // namespace traingraph

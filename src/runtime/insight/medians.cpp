@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/insight/medians.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "compiler/row_costs.h"
+
+namespace traingraph {
+namespace {
+
+/// Between the two nearest of the sorted numbers.
+double quantile(const std::vector<double>& sorted, double share) {
+  const double at = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  const double part = at - static_cast<double>(below);
+  return sorted[below] * (1 - part) + sorted[above] * part;
+}
+
+class Medians {
+ public:
+  explicit Medians(const std::vector<Profile>& runs) : runs_(runs) {}
+
+  /// `cost` is the same cost in each run.
+  void set(LayerCost& result,
+           const std::function<const LayerCost&(const Profile&)>& cost) {
+    seconds_.clear();
+    for (const Profile& run : runs_) seconds_.push_back(cost(run).seconds);
+    std::ranges::sort(seconds_);
+    result.seconds = quantile(seconds_, 0.5);
+    result.spread = quantile(seconds_, 0.75) - quantile(seconds_, 0.25);
+  }
+
+ private:
+  const std::vector<Profile>& runs_;
+  std::vector<double> seconds_;
+};
+
+}  // namespace
+
+Profile median_of(std::vector<Profile> runs) {
+  Profile result = runs.back();
+  result.runs = static_cast<int>(runs.size());
+  if (runs.size() == 1) return result;
+  Medians medians(runs);
+  for (auto phase : kPhaseCosts) {
+    medians.set(result.total.*phase, [&](const Profile& run) -> const auto& {
+      return run.total.*phase;
+    });
+    for (std::size_t i = 0; i < result.rows.size(); ++i) {
+      medians.set(result.rows[i].*phase,
+                  [&](const Profile& run) -> const auto& {
+                    return run.rows[i].*phase;
+                  });
+    }
+  }
+  double start = 0;
+  for (std::size_t i = 0; i < result.units.size(); ++i) {
+    medians.set(result.units[i].cost, [&](const Profile& run) -> const auto& {
+      return run.units[i].cost;
+    });
+    result.units[i].start =
+        std::exchange(start, start + result.units[i].cost.seconds);
+  }
+  return result;
+}
+
+}  // namespace traingraph

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// Labels are text of the user's: any bytes at all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace traingraph {
+
+/// The same text with "?" for control characters and for what is no UTF-8.
+std::string printable(std::string_view text);
+
+/// Characters of UTF-8 text.
+std::size_t width(std::string_view text);
+
+/// "12,345"
+std::string with_commas(std::uint64_t number);
+
+}  // namespace traingraph

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: MIT
+"""``fit``: the same steps as a loop of one's own, and what it adds to them."""
+
+from __future__ import annotations
+
+import math
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import traingraph as tg
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BATCH, FEATURES, CLASSES = 8, 6, 3
+
+Batch = dict[str, np.ndarray]
+
+
+def make_training(rate: float = 0.1, *, labels: bool = True) -> tg.TrainingGraph:
+    tg.Platform.set_rng_seed(7)
+    x = tg.Tensor((BATCH, FEATURES), name="x")
+    y = tg.Tensor((BATCH, CLASSES), name="y")
+    graph = tg.Graph()
+    graph.node(tg.layers.FullyConnected(FEATURES, CLASSES, label="fc"), x)
+    training = tg.TrainingGraph(
+        [graph], tg.losses.SoftmaxCrossEntropy(), tg.optimizers.SGD(rate)
+    )
+    training.add_inputs({"x": x}, {"y": y} if labels else None)
+    training.compile("cpu")
+    return training
+
+
+def make_batches(count: int, *, seed: int = 0, last: int = BATCH) -> list[Batch]:
+    rng = np.random.default_rng(seed)
+    answer = rng.standard_normal((FEATURES, CLASSES))
+    batches = []
+    for i in range(count):
+        n = last if i == count - 1 else BATCH
+        x = rng.standard_normal((n, FEATURES)).astype(np.float32)
+        y = np.eye(CLASSES, dtype=np.float32)[(x @ answer).argmax(axis=1)]
+        batches.append({"x": x, "y": y})
+    return batches
+
+
+def by_hand(training: tg.TrainingGraph, batches: list[Batch]) -> float:
+    total, count = 0.0, 0
+    for batch in batches:
+        n = len(batch["x"])
+        run = training.execute({"x": batch["x"]}, {"y": batch["y"]}, batch_size=n)
+        total += run.result().loss * n
+        count += n
+    return total / count
+
+
+def test_the_same_steps_as_by_hand() -> None:
+    batches = make_batches(5, last=3)
+    fitted, own = make_training(), make_training()
+    history = tg.fit(fitted, batches, epochs=3, shows_progress=False)
+    assert history.metrics["loss"] == [by_hand(own, batches) for _ in range(3)]
+    assert history.num_epochs == 3
+    assert history.best_epoch == 2
+    ours, theirs = fitted.state_dict(), own.state_dict()
+    for name, values in theirs.items():
+        np.testing.assert_array_equal(ours[name], values)
+
+
+def test_validation_changes_nothing() -> None:
+    batches, held_out = make_batches(4), make_batches(2, seed=9, last=5)
+    fitted, own = make_training(), make_training()
+    history = tg.fit(
+        fitted, batches, epochs=2, validation=held_out, shows_progress=False
+    )
+    for _ in range(2):
+        by_hand(own, batches)
+    for name, values in own.state_dict().items():
+        np.testing.assert_array_equal(fitted.state_dict()[name], values)
+    total = sum(
+        fitted.execute(
+            {"x": b["x"]},
+            {"y": b["y"]},
+            batch_size=len(b["x"]),
+            forward_for_inference=True,
+        )
+        .result()
+        .loss
+        * len(b["x"])
+        for b in held_out
+    )
+    assert history.metrics["validation_loss"][-1] == pytest.approx(total / 13)
+    assert history.monitor == "validation_loss"
+
+
+def test_a_function_makes_each_epochs_batches() -> None:
+    seen: list[int] = []
+
+    def batches(epoch: int) -> Iterator[Batch]:
+        seen.append(epoch)
+        yield from make_batches(2, seed=epoch)
+
+    tg.fit(make_training(), batches, epochs=3, shows_progress=False)
+    assert seen == [0, 1, 2]
+
+
+def test_patience_and_the_best_parameters() -> None:
+    scores = iter([3.0, 1.0, 2.0, math.nan, 2.0, 0.0])
+    kept: list[dict[str, np.ndarray]] = []
+
+    def score(epoch: tg.Epoch) -> None:
+        epoch.metrics["score"] = next(scores)
+        kept.append(epoch.training.state_dict())
+
+    training = make_training()
+    history = tg.fit(
+        training,
+        make_batches(2),
+        epochs=10,
+        callbacks=[score],
+        monitor="score",
+        patience=3,
+        keeps_best=True,
+        shows_progress=False,
+    )
+    assert history.num_epochs == 5
+    assert history.best_epoch == 1
+    for name, values in training.state_dict().items():
+        np.testing.assert_array_equal(values, kept[1][name])
+        assert not np.array_equal(values, kept[4][name])
+    assert "best epoch 1" in repr(history)
+
+
+def test_a_callback_ends_the_training() -> None:
+    history = tg.fit(
+        make_training(),
+        make_batches(2),
+        epochs=9,
+        callbacks=[lambda epoch: epoch.stop() if epoch.number == 1 else None],
+        shows_progress=False,
+    )
+    assert history.num_epochs == 2
+
+
+def test_log_counts_updates() -> None:
+    logged: list[tuple[dict[str, float], int]] = []
+    tg.fit(
+        make_training(),
+        make_batches(5),
+        epochs=2,
+        log=lambda metrics, step: logged.append((dict(metrics), step)),
+        shows_progress=False,
+    )
+    assert [step for _, step in logged] == [5, 10]
+    assert set(logged[0][0]) == {"loss"}
+
+
+def test_what_cannot_be_done_is_said() -> None:
+    training, batches = make_training(), make_batches(2)
+    with pytest.raises(tg.InvalidArgument, match="only once"):
+        tg.fit(training, iter(batches), epochs=2)
+    assert tg.fit(training, iter(batches), shows_progress=False).num_epochs == 1
+    with pytest.raises(tg.InvalidArgument, match="batches is empty"):
+        tg.fit(training, [], shows_progress=False)
+    with pytest.raises(tg.InvalidArgument, match="validation is empty"):
+        tg.fit(training, batches, validation=[], shows_progress=False)
+    with pytest.raises(tg.InvalidArgument, match="1 or more"):
+        tg.fit(training, batches, epochs=0)
+    with pytest.raises(tg.InvalidArgument, match="1 or more"):
+        tg.fit(training, batches, patience=0)
+    with pytest.raises(tg.InvalidArgument, match='got "accuracy"'):
+        tg.fit(training, batches, monitor="accuracy", shows_progress=False)
+    with pytest.raises(tg.InvalidArgument, match="z"):
+        tg.fit(training, [{**batches[0], "z": batches[0]["x"]}], shows_progress=False)
+    x, y = batches[0]["x"], batches[0]["y"]
+    for wrong in ({"x": x[:3], "y": y}, {"x": x, "y": y[:3]}):
+        with pytest.raises(tg.ShapeError, match="different numbers of samples"):
+            tg.fit(training, [wrong], shows_progress=False)
+    for wrong in ({"x": x[:0], "y": y[:0]}, {"x": x.T, "y": y}, {"x": x[0], "y": y}):
+        with pytest.raises((tg.ShapeError, tg.InvalidArgument)):
+            tg.fit(training, [wrong], shows_progress=False)
+
+
+def test_errors_leave_a_graph_that_trains_on() -> None:
+    training = make_training()
+
+    def batches(_: int) -> Iterator[Batch]:
+        yield from make_batches(3)
+        raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        tg.fit(training, batches, shows_progress=False)
+    training.synchronize()
+    assert training.optimizer is not None
+    assert training.optimizer.time_step == 4
+    tg.fit(training, make_batches(1), shows_progress=False)
+
+
+def test_history_is_drawn_when_matplotlib_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    history = tg.fit(make_training(), make_batches(2), epochs=2, shows_progress=False)
+    picture: Any = history._repr_html_()
+    assert "<svg" in picture
+    assert history.plot().lines[0].get_label() == "loss"
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert history._repr_html_().startswith("<pre>&lt;History of 2 epochs")
+
+
+def test_progress_needs_no_tqdm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    assert tg.fit(make_training(), make_batches(1)).num_epochs == 1
+
+
+def test_prefetch_gives_the_same_batches() -> None:
+    batches = make_batches(7)
+    ahead = tg.prefetch(batches, size=3)
+    for _ in range(2):
+        assert all(a is b for a, b in zip(ahead, batches, strict=True))
+    fitted, own = make_training(), make_training()
+    tg.fit(fitted, ahead, epochs=2, shows_progress=False)
+    tg.fit(own, batches, epochs=2, shows_progress=False)
+    for name, values in own.state_dict().items():
+        np.testing.assert_array_equal(fitted.state_dict()[name], values)
+
+
+def test_prefetch_is_ahead_by_its_size() -> None:
+    made: list[int] = []
+
+    def numbers() -> Iterator[int]:
+        for i in range(100):
+            made.append(i)
+            yield i
+
+    iterator = iter(tg.prefetch(numbers(), size=2))
+    assert next(iterator) == 0
+    deadline = time.monotonic() + 10
+    while len(made) < 4 and time.monotonic() < deadline:
+        time.sleep(0.001)
+    time.sleep(0.05)
+    assert made == [0, 1, 2, 3]  # one is out, two are ready, one waits
+
+
+def test_prefetch_passes_errors_on() -> None:
+    def numbers() -> Iterator[int]:
+        yield 1
+        raise KeyError("lost")
+
+    iterator = iter(tg.prefetch(numbers()))
+    assert next(iterator) == 1
+    with pytest.raises(KeyError, match="lost"):
+        next(iterator)
+    with pytest.raises(tg.InvalidArgument, match="size"):
+        tg.prefetch([], size=0)
+
+
+def test_prefetch_that_is_given_up_ends_its_thread() -> None:
+    def count() -> int:
+        return sum(t.name == "traingraph prefetch" for t in threading.enumerate())
+
+    def wait_for(expected: int) -> None:
+        deadline = time.monotonic() + 10
+        while count() != expected and time.monotonic() < deadline:
+            time.sleep(0.001)
+        assert count() == expected
+
+    wait_for(0)
+    iterators = [iter(tg.prefetch(iter(int, 1), size=1)) for _ in range(8)]
+    for iterator in iterators:
+        assert next(iterator) == 0
+    assert count() == 8
+    del iterator, iterators
+    wait_for(0)

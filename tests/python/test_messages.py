@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: MIT
+"""What a wrong call says: the op, the argument or node, what was expected, what
+came, and what to do. The calls are those of message_cases.py."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from message_cases import CASES as BUILD_CASES
+from message_run_cases import CASES as RUN_CASES
+from message_support import tensor, training
+from message_typos import CASE_TYPOS, METHOD_TYPOS, OP_TYPOS, TYPOS
+
+import traingraph as tg
+from traingraph import _core, _names, _signatures
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CASES = {**BUILD_CASES, **RUN_CASES}
+
+GRAMMAR = re.compile(r'\[\w[\w ]*( ".*")?\] [^\n]+', re.DOTALL)
+
+
+def require_clear(error: tg.Error) -> None:
+    text = str(error)
+    assert GRAMMAR.fullmatch(text), text
+    assert error.op, text
+    assert error.hint or error.expected, text
+    for noise in ("incompatible", "Invoked with", "traingraph._core", "::", "typing."):
+        assert noise not in text, text
+    assert len(text) < 900
+
+
+def test_there_are_many() -> None:
+    assert len(CASES) + len(TYPOS) + len(METHOD_TYPOS) + len(OP_TYPOS) >= 160
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_message(name: str) -> None:
+    call, error, parts = CASES[name]
+    with pytest.raises(error) as caught:
+        call()
+    assert type(caught.value) is error
+    require_clear(caught.value)
+    for part in parts:
+        assert part in str(caught.value), str(caught.value)
+
+
+def require_typo_is_named(
+    call: Callable[[], Any], error: type[tg.Error], wrong: str, meant: str
+) -> None:
+    with pytest.raises(error) as caught:
+        call()
+    text = str(caught.value)
+    require_clear(caught.value)
+    assert f'there is no argument "{wrong}"' in text
+    if meant:
+        assert f'Did you mean "{meant}"?' in text
+        assert meant in caught.value.expected
+    else:
+        assert "Did you mean" not in text
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "wrong", "meant"),
+    TYPOS,
+    ids=[f"{t[0].__name__}-{t[2]}" for t in TYPOS],
+)
+def test_keyword_typos(
+    function: Callable[..., Any], args: tuple[Any, ...], wrong: str, meant: str
+) -> None:
+    require_typo_is_named(
+        lambda: function(*args, **{wrong: 1}), tg.CallError, wrong, meant
+    )
+
+
+@pytest.mark.parametrize(("name", "args", "wrong", "meant"), METHOD_TYPOS)
+def test_keyword_typos_of_methods(
+    name: str, args: tuple[Any, ...], wrong: str, meant: str
+) -> None:
+    require_typo_is_named(
+        lambda: getattr(training(), name)(*args, **{wrong: 1}),
+        tg.CallError,
+        wrong,
+        meant,
+    )
+
+
+@pytest.mark.parametrize(("name", "inputs", "wrong", "meant"), OP_TYPOS)
+def test_keyword_typos_of_ops(name: str, inputs: int, wrong: str, meant: str) -> None:
+    require_typo_is_named(
+        lambda: getattr(tg.Graph(), name)(*[tensor(2, 3)] * inputs, **{wrong: 1}),
+        tg.InvalidArgument,
+        wrong,
+        meant,
+    )
+
+
+@pytest.mark.parametrize(("call", "wrong", "meant"), CASE_TYPOS)
+def test_typos_of_cases(call: Callable[[str], Any], wrong: str, meant: str) -> None:
+    with pytest.raises(tg.InvalidArgument) as caught:
+        call(wrong)
+    require_clear(caught.value)
+    assert caught.value.hint == (f'Did you mean "{meant}"?' if meant else "")
+
+
+def public_functions() -> dict[str, Callable[..., Any]]:
+    """Everything that pybind11 bound: constructors, methods, static ones."""
+    functions: dict[str, Callable[..., Any]] = {}
+    for name, cls in vars(_core).items():
+        if not inspect.isclass(cls) or hasattr(cls, "__members__"):
+            continue
+        for member in vars(cls):
+            is_public = not member.startswith("_") or member == "__init__"
+            function = getattr(cls, member)
+            if is_public and callable(function) and function.__doc__:
+                functions[f"{name}.{member}"] = function
+    return functions
+
+
+def test_no_call_prints_a_signature() -> None:
+    """Each function, with a keyword that none has, and with too much of it."""
+    told = 0
+    for name, function in public_functions().items():
+        for args, kwargs in (((), {"no_such": 1}), (("a",) * 40, {})):
+            error = error_of(function, args, kwargs)
+            assert "incompatible" not in str(error), (name, str(error))
+            assert "Invoked with" not in str(error), (name, str(error))
+            if isinstance(error, tg.Error):
+                require_clear(error)
+            told += isinstance(error, tg.CallError)
+    assert told > 300
+
+
+def error_of(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Exception | None:
+    try:
+        function(*args, **kwargs)
+    except (tg.Error, TypeError) as error:
+        return error
+    except RuntimeError:  # of Execution.send() and throw(): there is no loop
+        return None
+    return None
+
+
+def test_call_errors_are_type_errors() -> None:
+    assert issubclass(tg.CallError, TypeError)
+    assert issubclass(tg.CallError, tg.InvalidArgument)
+    with pytest.raises(TypeError) as caught:
+        tg.optimizers.SGD(lr=0.1)  # type: ignore[call-overload]
+    error = caught.value
+    assert isinstance(error, tg.CallError)
+    assert (error.op, error.node, error.got) == ("SGD", "lr", "lr=0.1")
+    assert error.hint == 'Did you mean "learning_rate"?'
+
+
+def test_errors_of_what_is_called_are_its_own(classifier: Any) -> None:
+    """A TypeError that the user's own code raises stays what it is."""
+
+    class Array:
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        classifier.training.execute({"image": Array()}, {"label": classifier.y})
+
+
+def test_nearest() -> None:
+    names = ["learning_rate", "momentum_scale", "label", "batch_size"]
+    assert _names.nearest("lr", names) == "learning_rate"
+    assert _names.nearest("learing_rate", names) == "learning_rate"
+    assert _names.nearest("momentum", names) == "momentum_scale"
+    assert _names.nearest("Label", names) == "label"
+    assert _names.nearest("batch", names) == "batch_size"
+    assert _names.nearest("zzz", names) == ""
+    assert _names.nearest("lr", []) == ""
+
+
+def test_synonyms_are_of_names_that_exist() -> None:
+    known = {"gpu", *_core.OP_NAMES}
+    for function in public_functions().values():
+        text = (function.__doc__ or "").replace("__init__(", "x(")
+        for signature in _signatures.signatures_of(text):
+            known |= {parameter.name for parameter in signature.parameters}
+    python = (tg.nodes.ConvolutionData, tg.nodes.NormalizationData)
+    known |= {name for each in python for name in inspect.signature(each).parameters}
+    for others, meant in _names.SYNONYMS.items():
+        assert set(meant) <= known, (others, set(meant) - known)
+
+
+def test_messages_keep_what_is_in_arrays() -> None:
+    marked = np.full((2, 2), 12345, np.float32)
+    for call in (
+        lambda: tg.layers.FullyConnected(marked, 2),
+        lambda: tg.Tensor([marked]),
+        lambda: training().add_inputs({"x": [marked]}),
+        lambda: tg.optimizers.SGD(lr=marked),
+        lambda: tg.Tensor((2, 2), "int8", data=marked),
+        lambda: tg.Tensor((2, 2), data=[["12345"]]),
+    ):
+        with pytest.raises(tg.Error) as caught:
+            call()
+        assert "12345" not in str(caught.value)

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""Calls that type checkers must accept; test_typing.py gives this file to mypy and
+pyright. It is not run."""
+
+from __future__ import annotations
+
+import asyncio
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import traingraph as tg
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+
+def mappings(training: tg.TrainingGraph, inference: tg.InferenceGraph) -> None:
+    """dict[str, ndarray] is no dict[str, ArrayLike], but a Mapping to it."""
+    plain: dict[str, NDArray[np.float32]] = {"x": np.zeros((4, 3), np.float32)}
+    wide: dict[str, NDArray[np.float64]] = {"x": np.zeros((4, 3))}
+    lists: dict[str, list[list[float]]] = {"x": [[1.0, 2.0]]}
+    counts: dict[str, list[int]] = {"t": [1, 2]}
+    shown: Mapping[str, NDArray[Any]] = MappingProxyType(plain)
+    mixed: dict[str, NDArray[Any] | tg.TensorData] = {}
+    for data in (plain, wide, shown):
+        training.execute(data, data, data)
+        training.execute_forward(data, data)
+        training.bind_and_write_data(data)
+        inference.execute(data)
+    training.execute(lists, counts, outputs_data=plain)
+    training.execute(mixed, {"t": np.int64(3)}, outputs_data=shown)
+    tensors: dict[str, tg.Tensor] = {}
+    training.add_inputs(tensors, MappingProxyType(tensors))
+    training.add_outputs(MappingProxyType(tensors))
+    training.compile("cpu", input_tensors=tensors, input_tensors_data=plain)
+
+
+def arrays(tensor: tg.Tensor) -> NDArray[np.float32]:
+    """A tensor is an ArrayLike."""
+    tensor.set_data(np.zeros(3))
+    tensor.set_data([[1, 2], [3, 4]])
+    tg.Tensor((2, 2), data=tensor)
+    return np.asarray(tensor, np.float32)
+
+
+async def tasks(training: tg.TrainingGraph) -> float:
+    """An execution is an awaitable and a coroutine."""
+    task: asyncio.Task[tg.ExecutionResult] = asyncio.create_task(training.execute())
+    result = await task
+    also = await training.execute()
+    return result.loss + also.loss
+
+
+def errors() -> str:
+    """Fields of errors are text."""
+    try:
+        tg.Tensor((0,))
+    except tg.CallError as error:
+        return error.hint
+    except (tg.InvalidArgument, TypeError) as error:
+        return str(error)
+    return ""
