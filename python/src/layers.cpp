@@ -8,7 +8,7 @@
 namespace traingraph::python {
 namespace {
 
-void bind_base(py::module_& m) {
+void bind_layer(py::module_& m) {
   BoundClass<Layer, std::shared_ptr<Layer>>(
       m, "Layer", "Base of everything that Graph.node() takes.")
       .def_property_readonly("layer_id", &Layer::layer_id,
@@ -318,7 +318,7 @@ void bind_data_types() {
 }  // namespace
 
 void bind_layers(py::module_& m) {
-  bind_base(m);
+  bind_layer(m);
   bind_activation_base(m);
   bind_activations(m);
   bind_elementwise(m);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "bindings.h"
 #include "device.h"
@@ -34,6 +35,10 @@ inline std::optional<Tensor> optional(const Tensor& tensor) {
 inline std::optional<TensorParameter> optional(
     const TensorParameter& parameter) {
   return parameter ? std::optional(parameter) : std::nullopt;
+}
+template <class Value>
+std::optional<std::vector<Value>> optional(std::vector<Value> list) {
+  return list.empty() ? std::nullopt : std::optional(std::move(list));
 }
 
 /// Calls def(the keywords that both window descriptors end with).

@@ -11,18 +11,15 @@
 namespace traingraph::python {
 namespace {
 
-using Descriptor = MultiheadAttentionDescriptor;
 using Class = layers::MultiheadAttention;
-using Given = std::optional<std::vector<TensorOrArray>>;
+using GivenList = std::optional<std::vector<TensorOrArray>>;
 
-Descriptor make_descriptor(std::int64_t model_dimension,
-                           std::int64_t head_count,
-                           std::optional<std::int64_t> key_dimension,
-                           std::optional<std::int64_t> value_dimension,
-                           float dropout, bool has_biases,
-                           bool has_attention_biases,
-                           bool adds_zero_attention) {
-  return Descriptor{
+MultiheadAttentionDescriptor attention_descriptor(
+    std::int64_t model_dimension, std::int64_t head_count,
+    std::optional<std::int64_t> key_dimension,
+    std::optional<std::int64_t> value_dimension, float dropout, bool has_biases,
+    bool has_attention_biases, bool adds_zero_attention) {
+  return MultiheadAttentionDescriptor{
       .model_dimension = model_dimension,
       .head_count = head_count,
       .key_dimension = key_dimension.value_or(model_dimension),
@@ -43,27 +40,33 @@ Descriptor make_descriptor(std::int64_t model_dimension,
       py::arg("has_attention_biases") = false,                \
       py::arg("adds_zero_attention") = false
 
-void bind_descriptor(py::module_& m) {
-  BoundClass<Descriptor> type(
+void bind_attention_descriptor(py::module_& m) {
+  BoundClass<MultiheadAttentionDescriptor> type(
       m, "MultiheadAttentionDescriptor",
       "key_dimension and value_dimension are widths of all heads together, "
       "after the projections; None: model_dimension. Both are multiples of "
       "head_count.");
-  type.def(py::init(&make_descriptor), TRAINGRAPH_DESCRIPTOR_ARGUMENTS)
-      .def_readonly("model_dimension", &Descriptor::model_dimension)
-      .def_readonly("head_count", &Descriptor::head_count)
-      .def_readonly("key_dimension", &Descriptor::key_dimension)
-      .def_readonly("value_dimension", &Descriptor::value_dimension)
-      .def_readonly("dropout", &Descriptor::dropout)
-      .def_readonly("has_biases", &Descriptor::has_biases)
-      .def_readonly("has_attention_biases", &Descriptor::has_attention_biases)
-      .def_readonly("adds_zero_attention", &Descriptor::adds_zero_attention);
+  type.def(py::init(&attention_descriptor), TRAINGRAPH_DESCRIPTOR_ARGUMENTS)
+      .def_readonly("model_dimension",
+                    &MultiheadAttentionDescriptor::model_dimension)
+      .def_readonly("head_count", &MultiheadAttentionDescriptor::head_count)
+      .def_readonly("key_dimension",
+                    &MultiheadAttentionDescriptor::key_dimension)
+      .def_readonly("value_dimension",
+                    &MultiheadAttentionDescriptor::value_dimension)
+      .def_readonly("dropout", &MultiheadAttentionDescriptor::dropout)
+      .def_readonly("has_biases", &MultiheadAttentionDescriptor::has_biases)
+      .def_readonly("has_attention_biases",
+                    &MultiheadAttentionDescriptor::has_attention_biases)
+      .def_readonly("adds_zero_attention",
+                    &MultiheadAttentionDescriptor::adds_zero_attention);
   bind_value(type);
 }
 
 // The tail of both constructors.
 #define TRAINGRAPH_PARAMETERS                                                 \
-  const Given &weights, const Given &biases, const Given &attention_biases,   \
+  const GivenList &weights, const GivenList &biases,                          \
+      const GivenList &attention_biases,                                      \
       std::optional<RandomInitializerType> initializer,                       \
       std::int64_t key_source_dimension, std::int64_t value_source_dimension, \
       std::int64_t seed, const std::string &label
@@ -83,13 +86,7 @@ void bind_descriptor(py::module_& m) {
     .value_source_dimension = value_source_dimension, .seed = seed            \
   }
 
-/// None instead of an empty list.
-template <class List>
-std::optional<List> optional(List list) {
-  return list.empty() ? std::nullopt : std::optional(std::move(list));
-}
-
-void bind_layer(py::module_& m) {
+void bind_attention(py::module_& m) {
   BoundClass<Class, Layer, std::shared_ptr<Class>>(
       m, "MultiheadAttention",
       "Sources query (N, L, E), key (N, S, in), value (N, S, in), then masks; "
@@ -109,7 +106,8 @@ void bind_layer(py::module_& m) {
       "sources of key_source_dimension and value_source_dimension (0: "
       "model_dimension), biases with zeros. Seed 0 is the platform's. Raises "
       "InvalidArgument, ShapeError or DTypeError.")
-      .def(py::init([](const Descriptor& descriptor, TRAINGRAPH_PARAMETERS) {
+      .def(py::init([](const MultiheadAttentionDescriptor& descriptor,
+                       TRAINGRAPH_PARAMETERS) {
              return make_layer<Class>(label, descriptor, TRAINGRAPH_OPTIONS);
            }),
            py::arg("descriptor"), TRAINGRAPH_ARGUMENTS)
@@ -121,9 +119,9 @@ void bind_layer(py::module_& m) {
                       bool adds_zero_attention, TRAINGRAPH_PARAMETERS) {
             return make_layer<Class>(
                 label,
-                make_descriptor(model_dimension, head_count, key_dimension,
-                                value_dimension, dropout, has_biases,
-                                has_attention_biases, adds_zero_attention),
+                attention_descriptor(model_dimension, head_count, key_dimension,
+                                     value_dimension, dropout, has_biases,
+                                     has_attention_biases, adds_zero_attention),
                 TRAINGRAPH_OPTIONS);
           }),
           TRAINGRAPH_DESCRIPTOR_ARGUMENTS, TRAINGRAPH_ARGUMENTS)
@@ -154,8 +152,8 @@ void bind_layer(py::module_& m) {
 }  // namespace
 
 void bind_attention_layers(py::module_& m) {
-  bind_descriptor(m);
-  bind_layer(m);
+  bind_attention_descriptor(m);
+  bind_attention(m);
 }
 
 }  // namespace traingraph::python

@@ -54,10 +54,12 @@ constexpr const char* kEmbeddingDoc =
     "sizes besides. The options are EmbeddingDescriptor's. Raises "
     "InvalidArgument, ShapeError or DTypeError.";
 
-EmbeddingDescriptor make_descriptor(std::int64_t count, std::int64_t dimension,
-                                    OptionalIndex padding_index,
-                                    OptionalFloat maximum_norm, float p_norm,
-                                    bool scales_gradient_by_frequency) {
+EmbeddingDescriptor embedding_descriptor(std::int64_t count,
+                                         std::int64_t dimension,
+                                         OptionalIndex padding_index,
+                                         OptionalFloat maximum_norm,
+                                         float p_norm,
+                                         bool scales_gradient_by_frequency) {
   EmbeddingDescriptor descriptor{
       .embedding_count = count,
       .embedding_dimension = dimension,
@@ -106,11 +108,11 @@ void bind_gather(py::module_& m) {
       .def_property_readonly("reduction_type", &Scatter::reduction_type);
 }
 
-void bind_descriptor(py::module_& m) {
+void bind_embedding_descriptor(py::module_& m) {
   using Descriptor = EmbeddingDescriptor;
   BoundClass<Descriptor> type(m, "EmbeddingDescriptor", kDescriptorDoc);
   with_descriptor_arguments([&](const auto&... arguments) {
-    type.def(py::init(&make_descriptor), whole("embedding_count"),
+    type.def(py::init(&embedding_descriptor), whole("embedding_count"),
              whole("embedding_dimension"), arguments...);
   });
   type.def_readonly("embedding_count", &Descriptor::embedding_count)
@@ -150,8 +152,9 @@ void bind_embedding(py::module_& m) {
           const Shape shape = sizes_of(options.weights, count, dimension);
           return make_layer<Class>(
               label,
-              make_descriptor(shape[0], shape[1], padding_index, maximum_norm,
-                              p_norm, scales_gradient_by_frequency),
+              embedding_descriptor(shape[0], shape[1], padding_index,
+                                   maximum_norm, p_norm,
+                                   scales_gradient_by_frequency),
               options);
         }),
         whole("embedding_count") = py::none(),
@@ -169,7 +172,7 @@ void bind_embedding(py::module_& m) {
 
 void bind_gather_layers(py::module_& m) {
   bind_gather(m);
-  bind_descriptor(m);
+  bind_embedding_descriptor(m);
   bind_embedding(m);
 }
 

@@ -14,7 +14,7 @@ using Given = std::optional<TensorOrArray>;
 template <class Class>
 using BoundNormalization = BoundClass<Class, Base, std::shared_ptr<Class>>;
 
-void bind_base(py::module_& m) {
+void bind_normalization(py::module_& m) {
   BoundClass<Base, Layer, std::shared_ptr<Base>>(
       m, "NormalizationLayer",
       "gamma (x - mean) / sqrt(variance + epsilon) + beta, where each class "
@@ -137,7 +137,7 @@ void bind_group(py::module_& m) {
       .def_property_readonly("group_count", &Class::group_count);
 }
 
-void bind_layer(py::module_& m) {
+void bind_layer_normalization(py::module_& m) {
   using Class = layers::LayerNormalization;
   BoundNormalization<Class>(
       m, "LayerNormalization",
@@ -171,11 +171,11 @@ void bind_layer(py::module_& m) {
 }  // namespace
 
 void bind_normalization_layers(py::module_& m) {
-  bind_base(m);
+  bind_normalization(m);
   bind_batch(m);
   bind_instance(m);
   bind_group(m);
-  bind_layer(m);
+  bind_layer_normalization(m);
 }
 
 }  // namespace traingraph::python

@@ -6,13 +6,13 @@
 namespace traingraph::python {
 namespace {
 
-using Descriptor = PoolingDescriptor;
-
-Descriptor make_descriptor(PoolingType type, Pair kernel_sizes, Pair strides,
-                           Pair dilation_rates, PaddingPolicy policy,
-                           const OptionalPair& padding_sizes,
-                           bool count_includes_padding, bool ceil_mode) {
-  const Descriptor descriptor{
+PoolingDescriptor pooling_descriptor(PoolingType type, Pair kernel_sizes,
+                                     Pair strides, Pair dilation_rates,
+                                     PaddingPolicy policy,
+                                     const OptionalPair& padding_sizes,
+                                     bool count_includes_padding,
+                                     bool ceil_mode) {
+  const PoolingDescriptor descriptor{
       .pooling_type = type,
       .kernel_sizes = kernel_sizes,
       .strides = strides,
@@ -26,22 +26,23 @@ Descriptor make_descriptor(PoolingType type, Pair kernel_sizes, Pair strides,
 }
 
 template <PoolingType kType>
-Descriptor make_of_type(Pair kernel_sizes, Pair strides, Pair dilation_rates,
-                        PaddingPolicy policy, const OptionalPair& padding_sizes,
-                        bool ceil_mode) {
-  return make_descriptor(kType, kernel_sizes, strides, dilation_rates, policy,
-                         padding_sizes, false, ceil_mode);
+PoolingDescriptor make_of_type(Pair kernel_sizes, Pair strides,
+                               Pair dilation_rates, PaddingPolicy policy,
+                               const OptionalPair& padding_sizes,
+                               bool ceil_mode) {
+  return pooling_descriptor(kType, kernel_sizes, strides, dilation_rates,
+                            policy, padding_sizes, false, ceil_mode);
 }
 
-void bind_descriptor(py::module_& m) {
-  BoundClass<Descriptor> type(m, "PoolingDescriptor",
-                              "Pairs are (height, width), or one integer.");
+void bind_pooling_descriptor(py::module_& m) {
+  BoundClass<PoolingDescriptor> type(
+      m, "PoolingDescriptor", "Pairs are (height, width), or one integer.");
   with_window_arguments([&](const auto&... window) {
     const py::arg kernel_sizes("kernel_sizes");
     const auto counts = py::arg("count_includes_padding") = false;
     const auto ceil_mode = py::arg("ceil_mode") = false;
     const py::kw_only named;
-    type.def(py::init(&make_descriptor), py::arg("type"), kernel_sizes,
+    type.def(py::init(&pooling_descriptor), py::arg("type"), kernel_sizes,
              window..., counts, named, ceil_mode);
     type.def_static("max", &make_of_type<PoolingType::Max>, kernel_sizes,
                     window..., named, ceil_mode);
@@ -52,16 +53,16 @@ void bind_descriptor(py::module_& m) {
         [](Pair kernel_sizes, Pair strides, Pair dilation_rates,
            PaddingPolicy policy, const OptionalPair& padding_sizes,
            bool count_includes_padding, bool ceil_mode) {
-          return make_descriptor(PoolingType::Average, kernel_sizes, strides,
-                                 dilation_rates, policy, padding_sizes,
-                                 count_includes_padding, ceil_mode);
+          return pooling_descriptor(PoolingType::Average, kernel_sizes, strides,
+                                    dilation_rates, policy, padding_sizes,
+                                    count_includes_padding, ceil_mode);
         },
         kernel_sizes, window..., counts, named, ceil_mode);
   });
-  type.def_readonly("pooling_type", &Descriptor::pooling_type)
+  type.def_readonly("pooling_type", &PoolingDescriptor::pooling_type)
       .def_readonly("count_includes_padding",
-                    &Descriptor::count_includes_padding)
-      .def_readonly("ceil_mode", &Descriptor::ceil_mode,
+                    &PoolingDescriptor::count_includes_padding)
+      .def_readonly("ceil_mode", &PoolingDescriptor::ceil_mode,
                     "Does a last window count that begins inside the padded "
                     "image and ends behind it?");
   bind_window_fields(type);
@@ -103,13 +104,14 @@ void bind_pooling_of(py::module_& m, const char* name, const char* doc) {
 }  // namespace
 
 void bind_window_layers(py::module_& m) {
-  bind_descriptor(m);
+  bind_pooling_descriptor(m);
   using Class = layers::Pooling;
   BoundClass<Class, Layer, std::shared_ptr<Class>>(
       m, "Pooling",
       "(N, C, H, W) -> (N, C, H', W'), over windows; (N, C, L) is an "
       "image of one row.")
-      .def(py::init([](const Descriptor& descriptor, const std::string& label) {
+      .def(py::init([](const PoolingDescriptor& descriptor,
+                       const std::string& label) {
              return make_layer<Class>(label, descriptor);
            }),
            py::arg("descriptor"), py::kw_only(), py::arg("label") = "")
@@ -119,9 +121,9 @@ void bind_window_layers(py::module_& m) {
                        const std::string& label) {
              return make_layer<Class>(
                  label,
-                 make_descriptor(type, kernel_size, strides, dilation_rates,
-                                 padding.policy, padding.sizes,
-                                 count_includes_padding, ceil_mode));
+                 pooling_descriptor(type, kernel_size, strides, dilation_rates,
+                                    padding.policy, padding.sizes,
+                                    count_includes_padding, ceil_mode));
            }),
            py::arg("pooling_type"), py::arg("kernel_size"),
            py::arg("strides") = kOnes, py::arg("padding") = "same",

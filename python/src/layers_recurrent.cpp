@@ -7,8 +7,7 @@
 namespace traingraph::python {
 namespace {
 
-using Descriptor = LSTMDescriptor;
-using Given = std::optional<std::vector<TensorOrArray>>;
+using GivenList = std::optional<std::vector<TensorOrArray>>;
 
 /// An activation by its type has the type's own parameters.
 using ActivationLike = std::variant<ActivationType, ActivationDescriptor>;
@@ -18,24 +17,26 @@ ActivationDescriptor to_activation(const ActivationLike& activation) {
                     activation);
 }
 
-void bind_descriptor(py::module_& m) {
-  BoundClass<Descriptor> type(m, "LSTMDescriptor",
-                              "Sizes are features: of each step, and of each "
-                              "layer and direction.");
+void bind_lstm_descriptor(py::module_& m) {
+  BoundClass<LSTMDescriptor> type(
+      m, "LSTMDescriptor",
+      "Sizes are features: of each step, and of each "
+      "layer and direction.");
   type.def(py::init([](std::int64_t input_size, std::int64_t hidden_size,
                        std::int64_t layer_count, bool uses_biases,
                        bool batch_first, bool is_bidirectional,
                        bool returns_sequences, float dropout,
                        LSTMResultMode result_mode) {
-             const Descriptor descriptor{.input_size = input_size,
-                                         .hidden_size = hidden_size,
-                                         .layer_count = layer_count,
-                                         .uses_biases = uses_biases,
-                                         .batch_first = batch_first,
-                                         .is_bidirectional = is_bidirectional,
-                                         .returns_sequences = returns_sequences,
-                                         .dropout = dropout,
-                                         .result_mode = result_mode};
+             const LSTMDescriptor descriptor{
+                 .input_size = input_size,
+                 .hidden_size = hidden_size,
+                 .layer_count = layer_count,
+                 .uses_biases = uses_biases,
+                 .batch_first = batch_first,
+                 .is_bidirectional = is_bidirectional,
+                 .returns_sequences = returns_sequences,
+                 .dropout = dropout,
+                 .result_mode = result_mode};
              descriptor.validate();
              return descriptor;
            }),
@@ -44,26 +45,26 @@ void bind_descriptor(py::module_& m) {
            py::arg("is_bidirectional") = false,
            py::arg("returns_sequences") = true, py::arg("dropout") = 0.0,
            py::arg("result_mode") = "output")
-      .def_readonly("input_size", &Descriptor::input_size)
-      .def_readonly("hidden_size", &Descriptor::hidden_size)
-      .def_readonly("layer_count", &Descriptor::layer_count)
-      .def_readonly("uses_biases", &Descriptor::uses_biases)
-      .def_readonly("batch_first", &Descriptor::batch_first,
+      .def_readonly("input_size", &LSTMDescriptor::input_size)
+      .def_readonly("hidden_size", &LSTMDescriptor::hidden_size)
+      .def_readonly("layer_count", &LSTMDescriptor::layer_count)
+      .def_readonly("uses_biases", &LSTMDescriptor::uses_biases)
+      .def_readonly("batch_first", &LSTMDescriptor::batch_first,
                     "Sequences are (batch, time, features), else (time, batch, "
                     "features).")
-      .def_readonly("is_bidirectional", &Descriptor::is_bidirectional)
-      .def_readonly("returns_sequences", &Descriptor::returns_sequences,
+      .def_readonly("is_bidirectional", &LSTMDescriptor::is_bidirectional)
+      .def_readonly("returns_sequences", &LSTMDescriptor::returns_sequences,
                     "False: the output is the last hidden state.")
-      .def_readonly("dropout", &Descriptor::dropout,
+      .def_readonly("dropout", &LSTMDescriptor::dropout,
                     "Of the outputs of all layers but the last, in training.")
-      .def_readonly("result_mode", &Descriptor::result_mode);
+      .def_readonly("result_mode", &LSTMDescriptor::result_mode);
   bind_value(type);
 }
 
 // The tail of both constructors.
 #define TRAINGRAPH_LSTM_PARAMETERS                                       \
-  const Given &input_weights, const Given &hidden_weights,               \
-      const Given &biases, const Given &peephole_weights,                \
+  const GivenList &input_weights, const GivenList &hidden_weights,       \
+      const GivenList &biases, const GivenList &peephole_weights,        \
       const std::optional<std::vector<ActivationLike>>&gate_activations, \
       const std::optional<ActivationLike>&output_result_activation,      \
       std::optional<RandomInitializerType> initializer,                  \
@@ -80,8 +81,8 @@ void bind_descriptor(py::module_& m) {
                gate_activations, output_result_activation, initializer)
 
 LSTMOptions make_options(
-    const Given& input_weights, const Given& hidden_weights,
-    const Given& biases, const Given& peephole_weights,
+    const GivenList& input_weights, const GivenList& hidden_weights,
+    const GivenList& biases, const GivenList& peephole_weights,
     const std::optional<std::vector<ActivationLike>>& gate_activations,
     const std::optional<ActivationLike>& output_result_activation,
     std::optional<RandomInitializerType> initializer) {
@@ -104,13 +105,6 @@ LSTMOptions make_options(
   return options;
 }
 
-/// None instead of an empty list.
-template <class Value>
-std::optional<std::vector<Value>> optional(std::vector<Value> list) {
-  if (list.empty()) return {};
-  return list;
-}
-
 #define TRAINGRAPH_STACK_FIELDS                                                \
   std::int64_t input_size, std::int64_t hidden_size, std::int64_t layer_count, \
       bool uses_biases, bool batch_first, bool is_bidirectional,               \
@@ -122,12 +116,12 @@ std::optional<std::vector<Value>> optional(std::vector<Value> list) {
       py::arg("returns_sequences") = true, py::arg("dropout") = 0.0,          \
       py::arg("result_mode") = "output"
 #define TRAINGRAPH_STACK                                            \
-  Descriptor {                                                      \
+  LSTMDescriptor {                                                  \
     input_size, hidden_size, layer_count, uses_biases, batch_first, \
         is_bidirectional, returns_sequences, dropout, result_mode   \
   }
 
-void bind_base(py::module_& m) {
+void bind_stack(py::module_& m) {
   using Class = layers::Recurrent;
   BoundClass<Class, Layer, std::shared_ptr<Class>>(
       m, "Recurrent", "Base of GRU and RNN: sizes and lists of parameters.")
@@ -180,9 +174,9 @@ void bind_gru_layer(py::module_& m) {
       "ShapeError or DTypeError.";
   BoundClass<Class, layers::Recurrent, std::shared_ptr<Class>>(m, "GRU",
                                                                doc.c_str())
-      .def(py::init([](TRAINGRAPH_STACK_FIELDS, const Given& input_weights,
-                       const Given& hidden_weights, const Given& biases,
-                       const Given& secondary_biases, bool reset_after,
+      .def(py::init([](TRAINGRAPH_STACK_FIELDS, const GivenList& input_weights,
+                       const GivenList& hidden_weights, const GivenList& biases,
+                       const GivenList& secondary_biases, bool reset_after,
                        std::optional<RandomInitializerType> initializer,
                        const std::string& label) {
              return make_layer<Class>(
@@ -217,8 +211,8 @@ void bind_rnn_layer(py::module_& m) {
       "InvalidArgument, ShapeError or DTypeError.";
   BoundClass<Class, layers::Recurrent, std::shared_ptr<Class>>(m, "RNN",
                                                                doc.c_str())
-      .def(py::init([](TRAINGRAPH_STACK_FIELDS, const Given& input_weights,
-                       const Given& hidden_weights, const Given& biases,
+      .def(py::init([](TRAINGRAPH_STACK_FIELDS, const GivenList& input_weights,
+                       const GivenList& hidden_weights, const GivenList& biases,
                        const std::optional<ActivationLike>& activation,
                        std::optional<RandomInitializerType> initializer,
                        const std::string& label) {
@@ -242,8 +236,8 @@ void bind_rnn_layer(py::module_& m) {
 }  // namespace
 
 void bind_recurrent_layers(py::module_& m) {
-  bind_descriptor(m);
-  bind_base(m);
+  bind_lstm_descriptor(m);
+  bind_stack(m);
   bind_gru_layer(m);
   bind_rnn_layer(m);
   using Class = layers::LSTM;
@@ -267,26 +261,27 @@ void bind_recurrent_layers(py::module_& m) {
       "uniform) and zeros; peepholes are not. Activations are of the four "
       "gates, and of the cell. Raises InvalidArgument, ShapeError or "
       "DTypeError.")
-      .def(py::init(
-               [](const Descriptor& descriptor, TRAINGRAPH_LSTM_PARAMETERS) {
-                 return make_layer<Class>(label, descriptor,
-                                          TRAINGRAPH_LSTM_OPTIONS);
-               }),
+      .def(py::init([](const LSTMDescriptor& descriptor,
+                       TRAINGRAPH_LSTM_PARAMETERS) {
+             return make_layer<Class>(label, descriptor,
+                                      TRAINGRAPH_LSTM_OPTIONS);
+           }),
            py::arg("descriptor"), TRAINGRAPH_LSTM_ARGUMENTS)
       .def(py::init([](std::int64_t input_size, std::int64_t hidden_size,
                        std::int64_t layer_count, bool uses_biases,
                        bool batch_first, bool is_bidirectional,
                        bool returns_sequences, float dropout,
                        LSTMResultMode result_mode, TRAINGRAPH_LSTM_PARAMETERS) {
-             const Descriptor descriptor{.input_size = input_size,
-                                         .hidden_size = hidden_size,
-                                         .layer_count = layer_count,
-                                         .uses_biases = uses_biases,
-                                         .batch_first = batch_first,
-                                         .is_bidirectional = is_bidirectional,
-                                         .returns_sequences = returns_sequences,
-                                         .dropout = dropout,
-                                         .result_mode = result_mode};
+             const LSTMDescriptor descriptor{
+                 .input_size = input_size,
+                 .hidden_size = hidden_size,
+                 .layer_count = layer_count,
+                 .uses_biases = uses_biases,
+                 .batch_first = batch_first,
+                 .is_bidirectional = is_bidirectional,
+                 .returns_sequences = returns_sequences,
+                 .dropout = dropout,
+                 .result_mode = result_mode};
              return make_layer<Class>(label, descriptor,
                                       TRAINGRAPH_LSTM_OPTIONS);
            }),

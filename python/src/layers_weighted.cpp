@@ -7,7 +7,6 @@
 namespace traingraph::python {
 namespace {
 
-using Descriptor = ConvolutionDescriptor;
 using Given = std::optional<TensorOrArray>;
 
 WeightOptions weight_options(const Given& weights, const Given& biases,
@@ -19,10 +18,10 @@ WeightOptions weight_options(const Given& weights, const Given& biases,
           .uses_biases = uses_biases};
 }
 
-Descriptor make_descriptor(Pair kernel_sizes, std::int64_t in, std::int64_t out,
-                           std::int64_t group_count, Pair strides,
-                           Pair dilation_rates, PaddingPolicy policy,
-                           const OptionalPair& padding_sizes) {
+ConvolutionDescriptor convolution_descriptor(
+    Pair kernel_sizes, std::int64_t in, std::int64_t out,
+    std::int64_t group_count, Pair strides, Pair dilation_rates,
+    PaddingPolicy policy, const OptionalPair& padding_sizes) {
   return {
       .kernel_sizes = kernel_sizes,
       .input_feature_channel_count = in,
@@ -34,23 +33,25 @@ Descriptor make_descriptor(Pair kernel_sizes, std::int64_t in, std::int64_t out,
       .padding_sizes = padding_sizes_of("Convolution", policy, padding_sizes)};
 }
 
-void bind_descriptor_fields(BoundClass<Descriptor>& type) {
-  type.def_readonly("convolution_type", &Descriptor::convolution_type)
+void bind_descriptor_fields(BoundClass<ConvolutionDescriptor>& type) {
+  type.def_readonly("convolution_type",
+                    &ConvolutionDescriptor::convolution_type)
       .def_readonly("input_feature_channel_count",
-                    &Descriptor::input_feature_channel_count)
+                    &ConvolutionDescriptor::input_feature_channel_count)
       .def_readonly("output_feature_channel_count",
-                    &Descriptor::output_feature_channel_count)
-      .def_readonly("group_count", &Descriptor::group_count)
+                    &ConvolutionDescriptor::output_feature_channel_count)
+      .def_readonly("group_count", &ConvolutionDescriptor::group_count)
       .def_property_readonly("is_convolution_transpose",
-                             &Descriptor::is_convolution_transpose)
-      .def_property_readonly("uses_depthwise_convolution",
-                             &Descriptor::uses_depthwise_convolution);
+                             &ConvolutionDescriptor::is_convolution_transpose)
+      .def_property_readonly(
+          "uses_depthwise_convolution",
+          &ConvolutionDescriptor::uses_depthwise_convolution);
   bind_window_fields(type);
 }
 
-void bind_descriptor(py::module_& m) {
-  BoundClass<Descriptor> type(m, "ConvolutionDescriptor",
-                              "Pairs are (height, width), or one integer.");
+void bind_convolution_descriptor(py::module_& m) {
+  BoundClass<ConvolutionDescriptor> type(
+      m, "ConvolutionDescriptor", "Pairs are (height, width), or one integer.");
   const py::arg kernel("kernel_sizes");
   const py::arg in = whole("input_feature_channel_count");
   const py::arg out = whole("output_feature_channel_count");
@@ -60,9 +61,9 @@ void bind_descriptor(py::module_& m) {
                     ConvolutionType type, std::int64_t group_count,
                     Pair strides, Pair dilation_rates, PaddingPolicy policy,
                     const OptionalPair& padding_sizes) {
-          Descriptor descriptor =
-              make_descriptor(kernel_sizes, in, out, group_count, strides,
-                              dilation_rates, policy, padding_sizes);
+          ConvolutionDescriptor descriptor = convolution_descriptor(
+              kernel_sizes, in, out, group_count, strides, dilation_rates,
+              policy, padding_sizes);
           descriptor.convolution_type = type;
           descriptor.validate();
           return descriptor;
@@ -74,9 +75,9 @@ void bind_descriptor(py::module_& m) {
         [](Pair kernel_sizes, std::int64_t in, std::int64_t out,
            std::int64_t group_count, Pair strides, Pair dilation_rates,
            PaddingPolicy policy, const OptionalPair& padding_sizes) {
-          return Descriptor::transposed(
-              make_descriptor(kernel_sizes, in, out, group_count, strides,
-                              dilation_rates, policy, padding_sizes));
+          return ConvolutionDescriptor::transposed(convolution_descriptor(
+              kernel_sizes, in, out, group_count, strides, dilation_rates,
+              policy, padding_sizes));
         },
         kernel, in, out, py::kw_only(), whole("group_count") = 1, window...);
     type.def_static(
@@ -84,9 +85,10 @@ void bind_descriptor(py::module_& m) {
         [](Pair kernel_sizes, std::int64_t in, std::int64_t channel_multiplier,
            Pair strides, Pair dilation_rates, PaddingPolicy policy,
            const OptionalPair& padding_sizes) {
-          return Descriptor::depthwise(
-              make_descriptor(kernel_sizes, in, /*out=*/0, /*group_count=*/1,
-                              strides, dilation_rates, policy, padding_sizes),
+          return ConvolutionDescriptor::depthwise(
+              convolution_descriptor(kernel_sizes, in, /*out=*/0,
+                                     /*group_count=*/1, strides, dilation_rates,
+                                     policy, padding_sizes),
               channel_multiplier);
         },
         kernel, in, whole("channel_multiplier") = 1, py::kw_only(), window...,
@@ -133,11 +135,11 @@ void bind_convolution(py::module_& m) {
       "zeros. The kernel size is required. padding: \"same\", \"valid\", one "
       "integer "
       "or (y, x). Raises InvalidArgument, ShapeError or DTypeError.")
-      .def(py::init(
-               [](const Descriptor& descriptor, TRAINGRAPH_WEIGHT_PARAMETERS) {
-                 return make_layer<Class>(label, descriptor,
-                                          TRAINGRAPH_WEIGHT_OPTIONS);
-               }),
+      .def(py::init([](const ConvolutionDescriptor& descriptor,
+                       TRAINGRAPH_WEIGHT_PARAMETERS) {
+             return make_layer<Class>(label, descriptor,
+                                      TRAINGRAPH_WEIGHT_OPTIONS);
+           }),
            py::arg("descriptor"), py::kw_only(), TRAINGRAPH_WEIGHT_ARGUMENTS)
       .def(py::init([](std::int64_t in, std::int64_t out,
                        const OptionalPair& kernel_size,
@@ -146,7 +148,7 @@ void bind_convolution(py::module_& m) {
                        ConvolutionType type, const OptionalPair& kernel_sizes,
                        const OptionalPair& stride,
                        TRAINGRAPH_WEIGHT_PARAMETERS) {
-             const Descriptor descriptor{
+             const ConvolutionDescriptor descriptor{
                  .convolution_type = type,
                  .kernel_sizes =
                      one_of("Convolution", "kernel_size", kernel_size,
@@ -182,11 +184,11 @@ void bind_fully_connected(py::module_& m) {
       "biases (out) or (1, out, 1, 1). Those not given are created, with "
       "`initializer` (Glorot uniform) and zeros. A descriptor is that of a 1 x "
       "1 convolution.")
-      .def(py::init(
-               [](const Descriptor& descriptor, TRAINGRAPH_WEIGHT_PARAMETERS) {
-                 return make_layer<Class>(label, descriptor,
-                                          TRAINGRAPH_WEIGHT_OPTIONS);
-               }),
+      .def(py::init([](const ConvolutionDescriptor& descriptor,
+                       TRAINGRAPH_WEIGHT_PARAMETERS) {
+             return make_layer<Class>(label, descriptor,
+                                      TRAINGRAPH_WEIGHT_OPTIONS);
+           }),
            py::arg("descriptor"), py::kw_only(), TRAINGRAPH_WEIGHT_ARGUMENTS)
       .def(py::init([](std::int64_t in, std::int64_t out,
                        TRAINGRAPH_WEIGHT_PARAMETERS) {
@@ -239,30 +241,31 @@ void bind_lora(py::module_& m) {
 }
 
 void bind_matmul(py::module_& m) {
-  using Descriptor = MatMulDescriptor;
-  BoundClass<Descriptor>(m, "MatMulDescriptor")
+  BoundClass<MatMulDescriptor>(m, "MatMulDescriptor")
       .def(py::init([](float alpha, bool transposes_x, bool transposes_y) {
-             return Descriptor{alpha, transposes_x, transposes_y};
+             return MatMulDescriptor{alpha, transposes_x, transposes_y};
            }),
            py::arg("alpha") = 1.0, py::arg("transposes_x") = false,
            py::arg("transposes_y") = false)
-      .def_readonly("alpha", &Descriptor::alpha)
-      .def_readonly("transposes_x", &Descriptor::transposes_x)
-      .def_readonly("transposes_y", &Descriptor::transposes_y)
-      .def("__copy__", [](const Descriptor& self) { return Descriptor(self); });
+      .def_readonly("alpha", &MatMulDescriptor::alpha)
+      .def_readonly("transposes_x", &MatMulDescriptor::transposes_x)
+      .def_readonly("transposes_y", &MatMulDescriptor::transposes_y)
+      .def("__copy__",
+           [](const MatMulDescriptor& self) { return MatMulDescriptor(self); });
   using Class = layers::MatMul;
   BoundClass<Class, Layer, std::shared_ptr<Class>>(
       m, "MatMul",
       "alpha * op(X) * op(Y) over the last two axes of sources X and Y; "
       "leading axes broadcast.")
-      .def(py::init([](const Descriptor& descriptor, const std::string& label) {
+      .def(py::init([](const MatMulDescriptor& descriptor,
+                       const std::string& label) {
              return make_layer<Class>(label, descriptor);
            }),
            py::arg("descriptor"), py::kw_only(), py::arg("label") = "")
       .def(py::init([](float alpha, bool transposes_x, bool transposes_y,
                        const std::string& label) {
              return make_layer<Class>(
-                 label, Descriptor{alpha, transposes_x, transposes_y});
+                 label, MatMulDescriptor{alpha, transposes_x, transposes_y});
            }),
            py::arg("alpha") = 1.0, py::arg("transposes_x") = false,
            py::arg("transposes_y") = false, py::kw_only(),
@@ -279,7 +282,7 @@ void bind_matmul(py::module_& m) {
 }  // namespace
 
 void bind_weighted_layers(py::module_& m) {
-  bind_descriptor(m);
+  bind_convolution_descriptor(m);
   bind_weighted_base(m);
   bind_convolution(m);
   bind_fully_connected(m);

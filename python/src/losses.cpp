@@ -9,23 +9,22 @@
 namespace traingraph::python {
 namespace {
 
-using Descriptor = LossDescriptor;
 using Given = std::optional<TensorOrArray>;
 using losses::Loss;
 
-void bind_descriptor(py::module_& m) {
-  BoundClass<Descriptor>(m, "LossDescriptor")
+void bind_loss_descriptor(py::module_& m) {
+  BoundClass<LossDescriptor>(m, "LossDescriptor")
       .def(py::init([](LossType type, ReductionType reduction, float weight,
                        float label_smoothing, std::int64_t class_count,
                        float epsilon, float delta, std::int64_t ignore_index) {
-             const Descriptor descriptor{.loss_type = type,
-                                         .reduction_type = reduction,
-                                         .weight = weight,
-                                         .label_smoothing = label_smoothing,
-                                         .class_count = class_count,
-                                         .epsilon = epsilon,
-                                         .delta = delta,
-                                         .ignore_index = ignore_index};
+             const LossDescriptor descriptor{.loss_type = type,
+                                             .reduction_type = reduction,
+                                             .weight = weight,
+                                             .label_smoothing = label_smoothing,
+                                             .class_count = class_count,
+                                             .epsilon = epsilon,
+                                             .delta = delta,
+                                             .ignore_index = ignore_index};
              descriptor.validate();
              return descriptor;
            }),
@@ -33,21 +32,22 @@ void bind_descriptor(py::module_& m) {
            py::arg("weight") = 1.0, py::arg("label_smoothing") = 0.0,
            whole("class_count") = 1, py::arg("epsilon") = 1e-7,
            py::arg("delta") = 1.0, whole("ignore_index") = -100)
-      .def_readonly("loss_type", &Descriptor::loss_type)
-      .def_readonly("reduction_type", &Descriptor::reduction_type)
-      .def_readonly("weight", &Descriptor::weight)
-      .def_readonly("label_smoothing", &Descriptor::label_smoothing)
-      .def_readonly("class_count", &Descriptor::class_count)
-      .def_readonly("epsilon", &Descriptor::epsilon)
-      .def_readonly("delta", &Descriptor::delta)
-      .def_readonly("ignore_index", &Descriptor::ignore_index)
-      .def("__copy__", [](const Descriptor& self) { return Descriptor(self); });
+      .def_readonly("loss_type", &LossDescriptor::loss_type)
+      .def_readonly("reduction_type", &LossDescriptor::reduction_type)
+      .def_readonly("weight", &LossDescriptor::weight)
+      .def_readonly("label_smoothing", &LossDescriptor::label_smoothing)
+      .def_readonly("class_count", &LossDescriptor::class_count)
+      .def_readonly("epsilon", &LossDescriptor::epsilon)
+      .def_readonly("delta", &LossDescriptor::delta)
+      .def_readonly("ignore_index", &LossDescriptor::ignore_index)
+      .def("__copy__",
+           [](const LossDescriptor& self) { return LossDescriptor(self); });
 }
 
 /// A loss of one type, of a descriptor that names the same.
 template <class Class, class... Weights>
 std::shared_ptr<Class> make_from(const std::string& label,
-                                 const Descriptor& descriptor,
+                                 const LossDescriptor& descriptor,
                                  const Weights&... weights) {
   auto loss = make_layer<Class>(label, descriptor, weights...);
   const LossType type = loss->descriptor().loss_type;
@@ -66,13 +66,14 @@ template <class Class, auto... kFields>
 struct LossOf {
   template <auto kField>
   using FieldOf =
-      std::remove_reference_t<decltype(std::declval<Descriptor&>().*kField)>;
+      std::remove_reference_t<decltype(std::declval<LossDescriptor&>().*
+                                       kField)>;
 
   template <class... Extra>
   static void bind(py::module_& m, const char* name, const char* doc,
                    const Extra&... fields) {
     BoundClass<Class, Loss, std::shared_ptr<Class>>(m, name, doc)
-        .def(py::init([](const Descriptor& descriptor, const Given& weights,
+        .def(py::init([](const LossDescriptor& descriptor, const Given& weights,
                          const std::string& label) {
                return make_from<Class>(label, descriptor,
                                        to_tensor(weights, "weights"));
@@ -82,8 +83,8 @@ struct LossOf {
         .def(py::init([](ReductionType reduction, FieldOf<kFields>... values,
                          float weight, const Given& weights,
                          const std::string& label) {
-               Descriptor options{.reduction_type = reduction,
-                                  .weight = weight};
+               LossDescriptor options{.reduction_type = reduction,
+                                      .weight = weight};
                ((options.*kFields = values), ...);
                return make_layer<Class>(label, options,
                                         to_tensor(weights, "weights"));
@@ -98,7 +99,7 @@ struct LossOf {
 template <class Class>
 void bind_class_loss(py::module_& m, const char* name, const char* doc) {
   BoundClass<Class, Loss, std::shared_ptr<Class>>(m, name, doc)
-      .def(py::init([](const Descriptor& descriptor, const Given& weights,
+      .def(py::init([](const LossDescriptor& descriptor, const Given& weights,
                        const Given& class_weights, const std::string& label) {
              return make_from<Class>(label, descriptor,
                                      to_tensor(weights, "weights"),
@@ -111,11 +112,11 @@ void bind_class_loss(py::module_& m, const char* name, const char* doc) {
                        std::int64_t class_count, std::int64_t ignore_index,
                        float weight, const Given& weights,
                        const Given& class_weights, const std::string& label) {
-             const Descriptor options{.reduction_type = reduction,
-                                      .weight = weight,
-                                      .label_smoothing = label_smoothing,
-                                      .class_count = class_count,
-                                      .ignore_index = ignore_index};
+             const LossDescriptor options{.reduction_type = reduction,
+                                          .weight = weight,
+                                          .label_smoothing = label_smoothing,
+                                          .class_count = class_count,
+                                          .ignore_index = ignore_index};
              return make_layer<Class>(
                  label, options, to_tensor(weights, "weights"),
                  to_tensor(class_weights, "class_weights"));
@@ -130,7 +131,7 @@ void bind_class_loss(py::module_& m, const char* name, const char* doc) {
 }  // namespace
 
 void bind_losses(py::module_& m) {
-  bind_descriptor(m);
+  bind_loss_descriptor(m);
   BoundClass<Loss, Layer, std::shared_ptr<Loss>>(
       m, "Loss",
       "A layer with sources prediction, labels and optionally weights. Labels "
@@ -139,7 +140,7 @@ void bind_losses(py::module_& m) {
       "those of the class losses may be int32 or int64 indices of classes, "
       "(N, H, W) for (N, K, H, W). weight: one factor; weights: broadcast to "
       "the element losses; class_weights: one for each class.")
-      .def(py::init([](const Descriptor& descriptor, const Given& weights,
+      .def(py::init([](const LossDescriptor& descriptor, const Given& weights,
                        const Given& class_weights, const std::string& label) {
              return make_layer<Loss>(label, descriptor,
                                      to_tensor(weights, "weights"),
@@ -166,7 +167,7 @@ void bind_losses(py::module_& m) {
         return self.class_weights() ? std::optional(self.class_weights())
                                     : std::nullopt;
       });
-  using D = Descriptor;
+  using D = LossDescriptor;
   const auto label_smoothing = [] { return py::arg("label_smoothing"); };
   LossOf<losses::MeanAbsoluteError>::bind(m, "MeanAbsoluteError", "|y - t|");
   LossOf<losses::MeanSquaredError>::bind(m, "MeanSquaredError", "(y - t)^2");

@@ -10,13 +10,12 @@ namespace {
 using nodes::FilterNode;
 using nodes::ImageNode;
 using nodes::TrainableNode;
-using Descriptor = nodes::ConvolutionDescriptor;
 using OptionalPair = std::optional<Pair>;
 
 constexpr Pair kOnes{1, 1};
 
-void bind_convolution_descriptor(py::module_& m) {
-  BoundClass<Descriptor> type(
+void bind_node_convolution_descriptor(py::module_& m) {
+  BoundClass<nodes::ConvolutionDescriptor> type(
       m, "NodeConvolutionDescriptor",
       "Weights are (out, height, width, in / groups). Pairs are (height, "
       "width), or one integer. is_depthwise: a kernel for each channel; as "
@@ -24,27 +23,30 @@ void bind_convolution_descriptor(py::module_& m) {
   type.def(py::init([](Pair kernel_sizes, std::int64_t in, std::int64_t out,
                        Pair strides, Pair dilation_rates, std::int64_t groups,
                        bool is_depthwise) {
-             return Descriptor{.kernel_sizes = kernel_sizes,
-                               .input_feature_channels = in,
-                               .output_feature_channels = out,
-                               .strides = strides,
-                               .dilation_rates = dilation_rates,
-                               .groups = groups,
-                               .is_depthwise = is_depthwise};
+             return nodes::ConvolutionDescriptor{
+                 .kernel_sizes = kernel_sizes,
+                 .input_feature_channels = in,
+                 .output_feature_channels = out,
+                 .strides = strides,
+                 .dilation_rates = dilation_rates,
+                 .groups = groups,
+                 .is_depthwise = is_depthwise};
            }),
            py::arg("kernel_sizes"), whole("input_feature_channels"),
            whole("output_feature_channels"), py::kw_only(),
            py::arg("strides") = kOnes, py::arg("dilation_rates") = kOnes,
            whole("groups") = 1, py::arg("is_depthwise") = false)
-      .def_readonly("kernel_sizes", &Descriptor::kernel_sizes)
+      .def_readonly("kernel_sizes", &nodes::ConvolutionDescriptor::kernel_sizes)
       .def_readonly("input_feature_channels",
-                    &Descriptor::input_feature_channels)
+                    &nodes::ConvolutionDescriptor::input_feature_channels)
       .def_readonly("output_feature_channels",
-                    &Descriptor::output_feature_channels)
-      .def_readonly("strides", &Descriptor::strides)
-      .def_readonly("dilation_rates", &Descriptor::dilation_rates)
-      .def_readonly("groups", &Descriptor::groups)
-      .def_readonly("is_depthwise", &Descriptor::is_depthwise);
+                    &nodes::ConvolutionDescriptor::output_feature_channels)
+      .def_readonly("strides", &nodes::ConvolutionDescriptor::strides)
+      .def_readonly("dilation_rates",
+                    &nodes::ConvolutionDescriptor::dilation_rates)
+      .def_readonly("groups", &nodes::ConvolutionDescriptor::groups)
+      .def_readonly("is_depthwise",
+                    &nodes::ConvolutionDescriptor::is_depthwise);
   bind_value(type);
 }
 
@@ -171,7 +173,7 @@ void bind_pooling(py::module_& m, const char* name, const char* doc,
 }  // namespace
 
 void bind_node_weights(py::module_& m) {
-  bind_convolution_descriptor(m);
+  bind_node_convolution_descriptor(m);
   bind_convolutions(m);
   bind_normalization<nodes::BatchNormalizationNode>(
       m, "BatchNormalizationNode",

@@ -9,22 +9,23 @@ namespace traingraph::python {
 namespace {
 
 using nodes::ImageNode;
-using Graph = nodes::Graph;
 using ArraysByName = py::typing::Dict<py::str, Array>;
 
-Graph make_graph(const DeviceLike& device, const std::vector<ImageNode>& images,
-                 std::int64_t batch_size,
-                 const std::optional<std::vector<bool>>& needed,
-                 bool uses_mpsnn) {
+nodes::Graph make_graph(const DeviceLike& device,
+                        const std::vector<ImageNode>& images,
+                        std::int64_t batch_size,
+                        const std::optional<std::vector<bool>>& needed,
+                        bool uses_mpsnn) {
   const Device on = to_device(device);
   const nodes::GraphOptions options{
       .batch_size = batch_size,
       .results_are_needed = needed.value_or(std::vector<bool>()),
       .uses_mpsnn = uses_mpsnn};
-  return without_gil([&] { return Graph(on, images, options); });
+  return without_gil([&] { return nodes::Graph(on, images, options); });
 }
 
-Execution execute(Graph& self, const std::optional<ArrayDict>& source_images,
+Execution execute(nodes::Graph& self,
+                  const std::optional<ArrayDict>& source_images,
                   std::int64_t batch_size, bool synchronous, bool profiling,
                   bool per_layer,
                   const std::optional<CompletionCallback>& handler,
@@ -56,7 +57,8 @@ void add(ArraysByName& arrays, const char* name,
                 .hint = {}});
 }
 
-ArraysByName weights(const Graph& self, const SourceObject& data_source) {
+ArraysByName weights(const nodes::Graph& self,
+                     const SourceObject& data_source) {
   const auto source = to_convolution_source(data_source);
   const auto values = without_gil([&] { return self.weights(*source); });
   if (values.weights.empty()) fail_source("weights", source->label());
@@ -71,7 +73,8 @@ ArraysByName weights(const Graph& self, const SourceObject& data_source) {
   return arrays;
 }
 
-ArraysByName parameters(const Graph& self, const SourceObject& data_source) {
+ArraysByName parameters(const nodes::Graph& self,
+                        const SourceObject& data_source) {
   const auto source = to_normalization_source(data_source);
   const auto values = without_gil([&] { return self.parameters(*source); });
   const Shape shape{source->feature_channels()};
@@ -86,7 +89,7 @@ ArraysByName parameters(const Graph& self, const SourceObject& data_source) {
 }  // namespace
 
 void bind_node_graph(py::module_& m) {
-  Handle<Graph>(
+  Handle<nodes::Graph>(
       m, "NodeGraph",
       "Everything that `result_images` depend on, as it is now, compiled for a "
       "device; nodes may change or go afterwards. Weights are read from the "
@@ -109,11 +112,11 @@ void bind_node_graph(py::module_& m) {
            py::arg("results_are_needed") = py::none(),
            py::arg("uses_mpsnn") = true)
       .def_property_readonly("source_image_handles",
-                             never_waits(&Graph::source_image_handles),
+                             never_waits(&nodes::Graph::source_image_handles),
                              "Handles of what a run is given, in the order in "
                              "which nodes were made.")
       .def_property_readonly(
-          "result_handles", never_waits(&Graph::result_handles),
+          "result_handles", never_waits(&nodes::Graph::result_handles),
           "Names of what a run returns: result images first, then exported "
           "images and states. An image has its handle, else the label of its "
           "filter; a state's are \"label.weights\" and \"label.biases\", or "
@@ -130,7 +133,7 @@ void bind_node_graph(py::module_& m) {
            "the run and the updates, raises their errors, and then calls the "
            "completion handler. Raises InvalidArgument, ShapeError, DTypeError "
            "for data that do not fit.")
-      .def("reload_from_data_sources", &Graph::reload_from_data_sources,
+      .def("reload_from_data_sources", &nodes::Graph::reload_from_data_sources,
            "Reads all data sources again; waits for the runs in flight.")
       .def("weights", &weights, py::arg("data_source"),
            "Copies of \"weights\" (out, height, width, in / groups) and, where "
@@ -143,7 +146,7 @@ void bind_node_graph(py::module_& m) {
            "Empty when the graph does not have the data source.")
       .def_property_readonly(
           "compiled",
-          [](const Graph& self) {
+          [](const nodes::Graph& self) {
             return without_gil([&] { return TrainingGraph(self.compiled()); });
           },
           "The graph as the device sees it: memory, reports, profiles, "

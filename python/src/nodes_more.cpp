@@ -105,18 +105,17 @@ void bind_dropout(py::module_& m) {
            py::arg("label") = "");
 }
 
-using Loss = nodes::LossDescriptor;
-
-void bind_loss_descriptor(py::module_& m) {
-  BoundClass<Loss>(m, "NodeLossDescriptor",
-                   "Formulas are those of traingraph.losses; classes are "
-                   "channels. reduction: \"none\", \"sum\" or \"mean\" of the "
-                   "loss of each image.")
+void bind_node_loss_descriptor(py::module_& m) {
+  BoundClass<nodes::LossDescriptor>(
+      m, "NodeLossDescriptor",
+      "Formulas are those of traingraph.losses; classes are "
+      "channels. reduction: \"none\", \"sum\" or \"mean\" of the "
+      "loss of each image.")
       .def(py::init([](LossType type, ReductionType reduction, float weight,
                        float label_smoothing, float epsilon, float delta,
                        std::int64_t number_of_classes, bool reduce_across_batch,
                        bool divides_by_non_zero_weights) {
-             return Loss{
+             return nodes::LossDescriptor{
                  .type = type,
                  .reduction = reduction,
                  .weight = weight,
@@ -133,21 +132,25 @@ void bind_loss_descriptor(py::module_& m) {
            whole("number_of_classes") = 1,
            py::arg("reduce_across_batch") = false,
            py::arg("divides_by_non_zero_weights") = false)
-      .def_readonly("type", &Loss::type)
-      .def_readonly("reduction", &Loss::reduction)
-      .def_readonly("weight", &Loss::weight)
-      .def_readonly("label_smoothing", &Loss::label_smoothing)
-      .def_readonly("epsilon", &Loss::epsilon)
-      .def_readonly("delta", &Loss::delta)
-      .def_readonly("number_of_classes", &Loss::number_of_classes)
-      .def_readonly("reduce_across_batch", &Loss::reduce_across_batch,
+      .def_readonly("type", &nodes::LossDescriptor::type)
+      .def_readonly("reduction", &nodes::LossDescriptor::reduction)
+      .def_readonly("weight", &nodes::LossDescriptor::weight)
+      .def_readonly("label_smoothing", &nodes::LossDescriptor::label_smoothing)
+      .def_readonly("epsilon", &nodes::LossDescriptor::epsilon)
+      .def_readonly("delta", &nodes::LossDescriptor::delta)
+      .def_readonly("number_of_classes",
+                    &nodes::LossDescriptor::number_of_classes)
+      .def_readonly("reduce_across_batch",
+                    &nodes::LossDescriptor::reduce_across_batch,
                     "The loss is one image for the whole batch; with mean it "
                     "is divided by the number of images, too.")
       .def_readonly("divides_by_non_zero_weights",
-                    &Loss::divides_by_non_zero_weights,
+                    &nodes::LossDescriptor::divides_by_non_zero_weights,
                     "With sum: divided by the number of losses whose weight is "
                     "not 0; 0 when there is none.")
-      .def("__copy__", [](const Loss& self) { return Loss(self); });
+      .def("__copy__", [](const nodes::LossDescriptor& self) {
+        return nodes::LossDescriptor(self);
+      });
 }
 
 template <class Node>
@@ -155,7 +158,7 @@ BoundClass<Node, FilterNode> bind_loss(py::module_& m, const char* name,
                                        const char* doc) {
   BoundClass<Node, FilterNode> type(m, name, doc);
   type.def(py::init([](const ImageNode& source, const ImageNode& labels,
-                       const Loss& descriptor,
+                       const nodes::LossDescriptor& descriptor,
                        const std::optional<ImageNode>& weights,
                        const std::string& label) {
              return make_node<Node>(label, source, labels, descriptor,
@@ -258,7 +261,7 @@ void bind_node_structure(py::module_& m) {
 }
 
 void bind_node_losses(py::module_& m) {
-  bind_loss_descriptor(m);
+  bind_node_loss_descriptor(m);
   bind_loss<nodes::LossNode>(
       m, "LossNode",
       "The result is the gradient of the loss by `source`, element by element, "

@@ -7,7 +7,6 @@ namespace {
 
 using nodes::ImageNode;
 using nodes::NeuronNode;
-using Descriptor = nodes::NeuronDescriptor;
 
 std::vector<float> to_floats(const std::optional<ArrayLike>& given) {
   if (!given) return {};
@@ -17,8 +16,8 @@ std::vector<float> to_floats(const std::optional<ArrayLike>& given) {
   return {first, first + array.size()};
 }
 
-Descriptor descriptor(NeuronType type, float a, float b, float c,
-                      const std::optional<ArrayLike>& prelu_data) {
+nodes::NeuronDescriptor descriptor(NeuronType type, float a, float b, float c,
+                                   const std::optional<ArrayLike>& prelu_data) {
   return {.type = type,
           .a = a,
           .b = b,
@@ -26,19 +25,22 @@ Descriptor descriptor(NeuronType type, float a, float b, float c,
           .prelu_data = to_floats(prelu_data)};
 }
 
-void bind_descriptor(py::module_& m) {
-  BoundClass<Descriptor>(m, "NeuronDescriptor",
-                         "A function of one element; its formula is "
-                         "NeuronType's. prelu_data: one number per channel.")
+void bind_neuron_descriptor(py::module_& m) {
+  BoundClass<nodes::NeuronDescriptor>(
+      m, "NeuronDescriptor",
+      "A function of one element; its formula is "
+      "NeuronType's. prelu_data: one number per channel.")
       .def(py::init(&descriptor), py::arg("type"), py::arg("a") = 0.0,
            py::arg("b") = 0.0, py::arg("c") = 0.0,
            py::arg("prelu_data") = py::none())
-      .def_readonly("type", &Descriptor::type)
-      .def_readonly("a", &Descriptor::a)
-      .def_readonly("b", &Descriptor::b)
-      .def_readonly("c", &Descriptor::c)
-      .def_readonly("prelu_data", &Descriptor::prelu_data)
-      .def("__copy__", [](const Descriptor& self) { return Descriptor(self); });
+      .def_readonly("type", &nodes::NeuronDescriptor::type)
+      .def_readonly("a", &nodes::NeuronDescriptor::a)
+      .def_readonly("b", &nodes::NeuronDescriptor::b)
+      .def_readonly("c", &nodes::NeuronDescriptor::c)
+      .def_readonly("prelu_data", &nodes::NeuronDescriptor::prelu_data)
+      .def("__copy__", [](const nodes::NeuronDescriptor& self) {
+        return nodes::NeuronDescriptor(self);
+      });
 }
 
 template <class Node, class... Extra>
@@ -59,12 +61,13 @@ void bind_neuron(py::module_& m, const char* name, const char* doc,
 }  // namespace
 
 void bind_node_neurons(py::module_& m) {
-  bind_descriptor(m);
+  bind_neuron_descriptor(m);
   BoundClass<NeuronNode, nodes::FilterNode>(
       m, "NeuronNode",
       "A function of one element. Raises InvalidArgument for parameters that "
       "it does not take.")
-      .def(py::init([](const ImageNode& source, const Descriptor& descriptor,
+      .def(py::init([](const ImageNode& source,
+                       const nodes::NeuronDescriptor& descriptor,
                        const std::string& label) {
              return make_node<NeuronNode>(label, source, descriptor);
            }),

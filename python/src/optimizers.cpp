@@ -22,8 +22,6 @@ void set_time_step(Optimizer& self, std::int64_t step) {
   self.set_time_step(static_cast<std::uint64_t>(step));
 }
 
-using Descriptor = OptimizerDescriptor;
-
 // Parameters and arguments of a descriptor but for the learning rate.
 #define TRAINGRAPH_DESCRIPTOR_PARAMETERS                                  \
   float gradient_rescale, bool applies_gradient_clipping,                 \
@@ -39,14 +37,14 @@ using Descriptor = OptimizerDescriptor;
   py::arg("regularization_type") = "none",                                     \
   py::arg("regularization_scale") = 0.0
 #define TRAINGRAPH_DESCRIPTOR                                                  \
-  Descriptor {                                                                 \
+  OptimizerDescriptor {                                                        \
     learning_rate, gradient_rescale, applies_gradient_clipping, clipping_type, \
         clip_max, clip_min, maximum_norm, custom_norm, regularization_type,    \
         regularization_scale                                                   \
   }
 
-void bind_descriptor(py::module_& m) {
-  BoundClass<Descriptor>(
+void bind_optimizer_descriptor(py::module_& m) {
+  BoundClass<OptimizerDescriptor>(
       m, "OptimizerDescriptor",
       "A raw gradient, summed over the batch, is clipped when that is on, "
       "multiplied by gradient_rescale, and gets the derivative of the "
@@ -55,22 +53,30 @@ void bind_descriptor(py::module_& m) {
              return TRAINGRAPH_DESCRIPTOR;
            }),
            py::arg("learning_rate") = 1e-3, TRAINGRAPH_DESCRIPTOR_ARGUMENTS)
-      .def_readonly("learning_rate", &Descriptor::learning_rate)
-      .def_readonly("gradient_rescale", &Descriptor::gradient_rescale)
+      .def_readonly("learning_rate", &OptimizerDescriptor::learning_rate)
+      .def_readonly("gradient_rescale", &OptimizerDescriptor::gradient_rescale)
       .def_readonly("applies_gradient_clipping",
-                    &Descriptor::applies_gradient_clipping)
+                    &OptimizerDescriptor::applies_gradient_clipping)
       .def_readonly("gradient_clipping_type",
-                    &Descriptor::gradient_clipping_type)
-      .def_readonly("gradient_clip_max", &Descriptor::gradient_clip_max)
-      .def_readonly("gradient_clip_min", &Descriptor::gradient_clip_min)
-      .def_readonly("maximum_clipping_norm", &Descriptor::maximum_clipping_norm)
-      .def_readonly("custom_global_norm", &Descriptor::custom_global_norm)
-      .def_readonly("regularization_type", &Descriptor::regularization_type)
-      .def_readonly("regularization_scale", &Descriptor::regularization_scale)
-      .def("__copy__", [](const Descriptor& self) { return Descriptor(self); });
+                    &OptimizerDescriptor::gradient_clipping_type)
+      .def_readonly("gradient_clip_max",
+                    &OptimizerDescriptor::gradient_clip_max)
+      .def_readonly("gradient_clip_min",
+                    &OptimizerDescriptor::gradient_clip_min)
+      .def_readonly("maximum_clipping_norm",
+                    &OptimizerDescriptor::maximum_clipping_norm)
+      .def_readonly("custom_global_norm",
+                    &OptimizerDescriptor::custom_global_norm)
+      .def_readonly("regularization_type",
+                    &OptimizerDescriptor::regularization_type)
+      .def_readonly("regularization_scale",
+                    &OptimizerDescriptor::regularization_scale)
+      .def("__copy__", [](const OptimizerDescriptor& self) {
+        return OptimizerDescriptor(self);
+      });
 }
 
-void bind_base(py::module_& m) {
+void bind_optimizer(py::module_& m) {
   BoundClass<Optimizer, std::shared_ptr<Optimizer>> optimizer(
       m, "Optimizer", "Hyper-parameters and the update rule they become.");
   optimizer.def_property_readonly("descriptor", &Optimizer::descriptor)
@@ -121,7 +127,8 @@ struct OptimizerOf {
   static Type bind(py::module_& m, const char* name, const char* doc,
                    const Rate& rate, const Extra&... arguments) {
     Type type(m, name, doc);
-    type.def(py::init([](const Descriptor& descriptor, Parameters... values) {
+    type.def(py::init([](const OptimizerDescriptor& descriptor,
+                         Parameters... values) {
                return std::make_shared<Class>(descriptor, values...);
              }),
              py::arg("descriptor"), arguments...)
@@ -152,8 +159,8 @@ bind_adam(py::module_& m, const char* name, const char* doc) {
 
 void bind_optimizers(py::module_& m) {
   using namespace optimizers;
-  bind_descriptor(m);
-  bind_base(m);
+  bind_optimizer_descriptor(m);
+  bind_optimizer(m);
   OptimizerOf<SGD, Optimizer, float, bool>::bind(
       m, "SGD", "p -= lr g, with momentum or Nesterov's.",
       py::arg("learning_rate"), py::arg("momentum_scale") = 0.0,

@@ -9,13 +9,13 @@ namespace {
 using Lengths = std::vector<std::int64_t>;
 using AnyDescriptor = Named<"traingraph._core.TensorDescriptor">;
 
-struct Contents {
+struct SequenceContents {
   std::optional<ArrayLike> data;
   std::optional<RandomInitializerType> random_initializer;
 };
 
 Tensor make(const SequenceDescriptor& descriptor, const std::string& label,
-            const Contents& contents) {
+            const SequenceContents& contents) {
   if (contents.data && contents.random_initializer) {
     throw InvalidArgument(
         ErrorInfo{.op = "tensor",

@@ -77,7 +77,7 @@ void bind_data_type(py::module_& m) {
                  "Declare float32: data of other types converts.");
 }
 
-void bind_descriptor(py::module_& m) {
+void bind_tensor_descriptor(py::module_& m) {
   using Self = TensorDescriptor;
   BoundClass<Self> descriptor(
       m, "TensorDescriptor",
@@ -267,7 +267,7 @@ void bind_types(py::module_& m) {
 #define TRAINGRAPH_CASE(Case, number, name, doc)
 #define TRAINGRAPH_END_ENUM
 #include "traingraph/enums.inc"
-  bind_descriptor(m);
+  bind_tensor_descriptor(m);
 }
 
 }  // namespace traingraph::python

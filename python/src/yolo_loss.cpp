@@ -11,13 +11,12 @@
 namespace traingraph::python {
 namespace {
 
-using Descriptor = YOLOLossDescriptor;
 using losses::Loss;
 using losses::YOLOLoss;
 
 /// (A, 2), width and height of each; with a count also 2 A numbers, as ML
 /// Compute has them.
-std::vector<Descriptor::AnchorBox> anchor_boxes(
+std::vector<YOLOLossDescriptor::AnchorBox> anchor_boxes(
     const ArrayLike& boxes, std::optional<std::int64_t> count) {
   const Context context{"YOLOLoss", "anchor_boxes"};
   const py::array array = converted(boxes, DataType::Float32, context);
@@ -35,12 +34,13 @@ std::vector<Descriptor::AnchorBox> anchor_boxes(
                   .hint = {}});
   }
   const TensorData data = read_only_data(array, context);
-  std::vector<Descriptor::AnchorBox> result(size);
-  std::memcpy(result.data(), data.bytes, size * sizeof(Descriptor::AnchorBox));
+  std::vector<YOLOLossDescriptor::AnchorBox> result(size);
+  std::memcpy(result.data(), data.bytes,
+              size * sizeof(YOLOLossDescriptor::AnchorBox));
   return result;
 }
 
-Array array_of(const std::vector<Descriptor::AnchorBox>& boxes) {
+Array array_of(const std::vector<YOLOLossDescriptor::AnchorBox>& boxes) {
   const auto count = static_cast<std::int64_t>(boxes.size());
   Array array = new_array({.shape = {count, 2}});
   const std::span<std::byte> out = bytes_of(array);
@@ -48,8 +48,8 @@ Array array_of(const std::vector<Descriptor::AnchorBox>& boxes) {
   return array;
 }
 
-void bind_descriptor(py::module_& m) {
-  using D = Descriptor;
+void bind_yolo_descriptor(py::module_& m) {
+  using D = YOLOLossDescriptor;
   const D unset;
   BoundClass<D>(
       m, "YOLOLossDescriptor",
@@ -104,7 +104,7 @@ void bind_descriptor(py::module_& m) {
 }  // namespace
 
 void bind_yolo_loss(py::module_& m) {
-  bind_descriptor(m);
+  bind_yolo_descriptor(m);
   BoundClass<YOLOLoss, Loss, std::shared_ptr<YOLOLoss>>(
       m, "YOLOLoss",
       "One loss for each sample of a detector. Prediction and labels are "
@@ -113,7 +113,8 @@ void bind_yolo_loss(py::module_& m) {
       "in the cell from 0 to 1, ln(size / anchor), 1 for an object, one-hot "
       "classes; yolo_loss.h has the formula. Takes no weights. It has a "
       "yolo_loss_descriptor; descriptor raises InvalidArgument.")
-      .def(py::init([](const Descriptor& descriptor, const std::string& label) {
+      .def(py::init([](const YOLOLossDescriptor& descriptor,
+                       const std::string& label) {
              return make_layer<YOLOLoss>(label, descriptor);
            }),
            py::arg("descriptor"), py::kw_only(), py::arg("label") = "")

@@ -10,7 +10,7 @@
 namespace traingraph {
 namespace {
 
-constexpr const char* kOp = "Activation";
+constexpr const char* kActivation = "Activation";
 
 float default_a(ActivationType type) {
   switch (type) {
@@ -52,23 +52,23 @@ ActivationDescriptor::ActivationDescriptor(ActivationType type, float a,
 ActivationDescriptor::ActivationDescriptor(ActivationType type, float a,
                                            float b, float c)
     : activation_type(type), a(a), b(b), c(c) {
-  require_option(to_string(type) != "?", kOp, "activation_type",
+  require_option(to_string(type) != "?", kActivation, "activation_type",
                  "a case of ActivationType",
                  std::to_string(static_cast<int>(type)));
-  require_finite(kOp, "a", a);
-  require_finite(kOp, "b", b);
-  require_finite(kOp, "c", c);
+  require_finite(kActivation, "a", a);
+  require_finite(kActivation, "b", b);
+  require_finite(kActivation, "c", c);
   const ActivationAttrs attrs{.type = type, .a = a, .b = b, .c = c};
   if (auto bad = find_bad_parameter(attrs, /*unused=*/1)) {
-    require_option(false, kOp, bad->name.c_str(), bad->expected, bad->got,
-                   bad->hint);
+    require_option(false, kActivation, bad->name.c_str(), bad->expected,
+                   bad->got, bad->hint);
   }
 }
 
 namespace layers {
 
 Activation::Activation(ActivationDescriptor descriptor)
-    : Activation(descriptor, kOp) {}
+    : Activation(descriptor, kActivation) {}
 
 Activation::Activation(ActivationDescriptor descriptor, const char* label)
     : Layer(label),

@@ -11,11 +11,11 @@
 namespace traingraph {
 namespace {
 
-constexpr const char* kOp = "MultiheadAttention";
+constexpr const char* kMultiheadAttention = "MultiheadAttention";
 
 void require_heads_divide(std::int64_t head_count, std::int64_t dimension,
                           const char* field) {
-  require_option(dimension % head_count == 0, kOp, field,
+  require_option(dimension % head_count == 0, kMultiheadAttention, field,
                  "a multiple of head_count " + std::to_string(head_count),
                  std::to_string(dimension));
 }
@@ -24,16 +24,17 @@ void require_heads_divide(std::int64_t head_count, std::int64_t dimension,
 
 MultiheadAttentionDescriptor MultiheadAttentionDescriptor::resolved() const {
   MultiheadAttentionDescriptor result = *this;
-  require_positive(kOp, "model_dimension", model_dimension);
-  require_positive(kOp, "head_count", head_count);
+  require_positive(kMultiheadAttention, "model_dimension", model_dimension);
+  require_positive(kMultiheadAttention, "head_count", head_count);
   if (result.key_dimension == 0) result.key_dimension = model_dimension;
   if (result.value_dimension == 0) result.value_dimension = model_dimension;
-  require_positive(kOp, "key_dimension", result.key_dimension);
-  require_positive(kOp, "value_dimension", result.value_dimension);
+  require_positive(kMultiheadAttention, "key_dimension", result.key_dimension);
+  require_positive(kMultiheadAttention, "value_dimension",
+                   result.value_dimension);
   require_heads_divide(head_count, result.key_dimension, "key_dimension");
   require_heads_divide(head_count, result.value_dimension, "value_dimension");
-  require_option(dropout >= 0 && dropout < 1, kOp, "dropout", "in [0, 1)",
-                 format_value(dropout));
+  require_option(dropout >= 0 && dropout < 1, kMultiheadAttention, "dropout",
+                 "in [0, 1)", format_value(dropout));
   return result;
 }
 
@@ -52,9 +53,9 @@ constexpr std::array kAttentionBiasNames{"key_attention_biases",
 /// None of a list, or all.
 void require_count(const char* field, std::size_t count, std::size_t full,
                    bool is_off, const char* flag) {
-  require_option(count == 0 || !is_off, kOp, flag,
+  require_option(count == 0 || !is_off, kMultiheadAttention, flag,
                  std::string("on: ") + field + " are given", "off");
-  require_option(count == 0 || count == full, kOp, field,
+  require_option(count == 0 || count == full, kMultiheadAttention, field,
                  std::to_string(full) + " tensors, or none",
                  std::to_string(count));
 }
@@ -62,16 +63,17 @@ void require_count(const char* field, std::size_t count, std::size_t full,
 /// Any shape of so many elements will do.
 void require_vector(const char* what, const Tensor& tensor,
                     std::int64_t count) {
-  require_option(static_cast<bool>(tensor), kOp, what, "a tensor", "none");
+  require_option(static_cast<bool>(tensor), kMultiheadAttention, what,
+                 "a tensor", "none");
   const Shape& shape = tensor.shape();
-  require_parameter(kOp, what, tensor,
+  require_parameter(kMultiheadAttention, what, tensor,
                     {shape.num_elements() == count ? shape : Shape{count}});
 }
 
 /// Weights from `in` to `out` of all heads, in both forms.
 void require_weights(const char* what, const Tensor& tensor, std::int64_t out,
                      std::int64_t in, std::int64_t heads) {
-  require_parameter(kOp, what, tensor,
+  require_parameter(kMultiheadAttention, what, tensor,
                     {Shape{out, in}, Shape{1, heads, out / heads, in}});
 }
 
@@ -174,9 +176,12 @@ ValueId add_unmasked(LayerBuilder& builder, ValueId mask, int axis,
 
 MultiheadAttention::MultiheadAttention(MultiheadAttentionDescriptor descriptor,
                                        const MultiheadAttentionOptions& options)
-    : Layer(kOp), descriptor_(descriptor.resolved()), seed_(options.seed) {
+    : Layer(kMultiheadAttention),
+      descriptor_(descriptor.resolved()),
+      seed_(options.seed) {
   if (descriptor_.dropout == 0) {
-    require_unused(kOp, "seed", seed_, std::int64_t{0}, "dropout 0");
+    require_unused(kMultiheadAttention, "seed", seed_, std::int64_t{0},
+                   "dropout 0");
   }
   set_weights(options);
   set_biases(options);
@@ -186,8 +191,8 @@ void MultiheadAttention::set_weights(const MultiheadAttentionOptions& options) {
   const auto& d = descriptor_;
   const auto& given = options.weights;
   require_count("weights", given.size(), kNumWeights, /*is_off=*/false, "");
-  require_option(given.empty() || !options.initializer, kOp, "initializer",
-                 "none: the weights are given",
+  require_option(given.empty() || !options.initializer, kMultiheadAttention,
+                 "initializer", "none: the weights are given",
                  std::string(to_string(options.initializer.value_or(
                      RandomInitializerType::GlorotUniform))));
   const std::array dimensions{options.key_source_dimension,
@@ -195,16 +200,17 @@ void MultiheadAttention::set_weights(const MultiheadAttentionOptions& options) {
   static constexpr std::array kFields{"key_source_dimension",
                                       "value_source_dimension"};
   for (std::size_t i = 0; i < dimensions.size(); ++i) {
-    require_option(dimensions[i] >= 0, kOp, kFields[i], "at least 1, or 0",
+    require_option(dimensions[i] >= 0, kMultiheadAttention, kFields[i],
+                   "at least 1, or 0", std::to_string(dimensions[i]));
+    require_option(given.empty() || dimensions[i] == 0, kMultiheadAttention,
+                   kFields[i], "0: the weights are given",
                    std::to_string(dimensions[i]));
-    require_option(given.empty() || dimensions[i] == 0, kOp, kFields[i],
-                   "0: the weights are given", std::to_string(dimensions[i]));
   }
   const auto source_width = [&](int i) {
     if (i == kQuery) return d.model_dimension;
     if (!given.empty()) {
-      require_option(static_cast<bool>(given[i]), kOp, kWeightNames[i],
-                     "a tensor", "none");
+      require_option(static_cast<bool>(given[i]), kMultiheadAttention,
+                     kWeightNames[i], "a tensor", "none");
       return given[i].shape().back();
     }
     const std::int64_t width = dimensions[i - kKey];
@@ -217,7 +223,7 @@ void MultiheadAttention::set_weights(const MultiheadAttentionOptions& options) {
   for (int i = 0; i < kNumWeights; ++i) {
     Tensor tensor;
     if (given.empty()) {
-      tensor = created(kOp, kWeightNames[i], [&] {
+      tensor = created(kMultiheadAttention, kWeightNames[i], [&] {
         return Tensor::random(
             TensorDescriptor{shapes[i]},
             options.initializer.value_or(RandomInitializerType::GlorotUniform));
@@ -244,7 +250,7 @@ void MultiheadAttention::set_biases(const MultiheadAttentionOptions& options) {
     for (std::size_t i = 0; i < counts.size(); ++i) {
       Tensor tensor;
       if (given.empty()) {
-        tensor = created(kOp, names[i], [&] {
+        tensor = created(kMultiheadAttention, names[i], [&] {
           return Tensor::filled(TensorDescriptor{{counts[i]}}, 0);
         });
       } else {

@@ -11,18 +11,18 @@
 namespace traingraph {
 namespace {
 
-constexpr const char* kOp = "Convolution";
+constexpr const char* kConvolution = "Convolution";
 
 /// A factory's own value of a field, or what the field is by default.
 void require_own(bool ok, const char* field, std::string expected,
                  std::string got) {
-  require_option(ok, kOp, field, std::move(expected), std::move(got),
+  require_option(ok, kConvolution, field, std::move(expected), std::move(got),
                  "The factory sets it.");
 }
 
 void require_divides(std::int64_t count, std::int64_t groups,
                      const char* field) {
-  require_option(count % groups == 0, kOp, field,
+  require_option(count % groups == 0, kConvolution, field,
                  "a multiple of " + std::to_string(groups),
                  std::to_string(count));
 }
@@ -42,7 +42,7 @@ ConvolutionDescriptor ConvolutionDescriptor::transposed(
 
 ConvolutionDescriptor ConvolutionDescriptor::depthwise(
     ConvolutionDescriptor options, std::int64_t channel_multiplier) {
-  require_positive(kOp, "channel_multiplier", channel_multiplier);
+  require_positive(kConvolution, "channel_multiplier", channel_multiplier);
   require_own(options.convolution_type == ConvolutionType::Standard ||
                   options.uses_depthwise_convolution(),
               "convolution_type", "depthwise",
@@ -61,25 +61,26 @@ ConvolutionDescriptor ConvolutionDescriptor::depthwise(
 }
 
 void ConvolutionDescriptor::validate() const {
-  require_option(to_string(convolution_type) != "?", kOp, "convolution_type",
-                 "a case of ConvolutionType",
+  require_option(to_string(convolution_type) != "?", kConvolution,
+                 "convolution_type", "a case of ConvolutionType",
                  std::to_string(static_cast<int>(convolution_type)));
-  require_kernel(kOp, kernel_sizes);
-  require_positive(kOp, "input_feature_channel_count",
+  require_kernel(kConvolution, kernel_sizes);
+  require_positive(kConvolution, "input_feature_channel_count",
                    input_feature_channel_count);
-  require_positive(kOp, "output_feature_channel_count",
+  require_positive(kConvolution, "output_feature_channel_count",
                    output_feature_channel_count);
-  require_positive(kOp, "group_count", group_count);
-  require_positive(kOp, "strides", strides);
-  require_positive(kOp, "dilation_rates", dilation_rates);
-  require_option(to_string(padding_policy) != "?", kOp, "padding_policy",
-                 "a case of PaddingPolicy",
+  require_positive(kConvolution, "group_count", group_count);
+  require_positive(kConvolution, "strides", strides);
+  require_positive(kConvolution, "dilation_rates", dilation_rates);
+  require_option(to_string(padding_policy) != "?", kConvolution,
+                 "padding_policy", "a case of PaddingPolicy",
                  std::to_string(static_cast<int>(padding_policy)));
-  require_padding_sizes(kOp, padding_policy, padding_sizes);
+  require_padding_sizes(kConvolution, padding_policy, padding_sizes);
   if (uses_depthwise_convolution()) {
     require_option(
-        group_count == 1 || group_count == input_feature_channel_count, kOp,
-        "group_count", "1 (not used) or the input channels for depthwise",
+        group_count == 1 || group_count == input_feature_channel_count,
+        kConvolution, "group_count",
+        "1 (not used) or the input channels for depthwise",
         std::to_string(group_count));
     return require_divides(output_feature_channel_count,
                            input_feature_channel_count,
@@ -221,11 +222,11 @@ ValueId transposed(LayerBuilder& builder, const Convolution& layer,
 
 Convolution::Convolution(ConvolutionDescriptor descriptor,
                          const WeightOptions& options)
-    : WeightedLayer(kOp), descriptor_(descriptor) {
+    : WeightedLayer(kConvolution), descriptor_(descriptor) {
   descriptor_.validate();
   const Shape shape = weights_shape(descriptor_);
   const std::int64_t maps = Shape{shape[0], shape[1]}.num_elements();
-  set_weights(kOp, options, shape, Shape{1, maps, shape[2], shape[3]});
+  set_weights(kConvolution, options, shape, Shape{1, maps, shape[2], shape[3]});
 }
 
 Convolution::Convolution(std::int64_t input_feature_channel_count,
@@ -253,11 +254,11 @@ void Convolution::lower(LayerBuilder& builder) const {
   if (builder.shape(x).rank() == 4) {
     return builder.add_result(convolved(descriptor_, x));
   }
-  require_option(descriptor_.kernel_height() == 1, kOp, "kernel_sizes",
+  require_option(descriptor_.kernel_height() == 1, kConvolution, "kernel_sizes",
                  "(1, width) for a source (N, C, L)",
                  Shape(descriptor_.kernel_sizes).to_string());
   const ValueId y =
-      convolved(of_one_row(kOp, descriptor_), as_image(builder, x));
+      convolved(of_one_row(kConvolution, descriptor_), as_image(builder, x));
   builder.add_result(as_sequence(builder, y));
 }
 

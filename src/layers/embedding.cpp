@@ -11,7 +11,7 @@
 namespace traingraph {
 namespace {
 
-constexpr const char* kOp = "Embedding";
+constexpr const char* kEmbedding = "Embedding";
 
 Shape shape_of(const EmbeddingDescriptor& descriptor) {
   return {descriptor.embedding_count, descriptor.embedding_dimension};
@@ -23,13 +23,13 @@ bool has_rows(const Tensor& weights, const EmbeddingDescriptor& descriptor) {
   return shape.rank() >= 2 && shape.back() == descriptor.embedding_dimension;
 }
 
-void require_weights(const Tensor& weights,
-                     const EmbeddingDescriptor& descriptor) {
+void require_table(const Tensor& weights,
+                   const EmbeddingDescriptor& descriptor) {
   const Shape shape = shape_of(descriptor);
   const Shape other{1, shape[0], 1, shape[1]};
   const bool fits = weights.shape().num_elements() == shape.num_elements() &&
                     (has_rows(weights, descriptor) || !descriptor.maximum_norm);
-  require_parameter(kOp, "weights", weights,
+  require_parameter(kEmbedding, "weights", weights,
                     {shape, fits ? weights.shape() : other});
 }
 
@@ -60,21 +60,21 @@ EmbeddingDescriptor EmbeddingDescriptor::of_weights(const Tensor& weights) {
 }
 
 void EmbeddingDescriptor::validate() const {
-  require_positive(kOp, "embedding_count", embedding_count);
-  require_positive(kOp, "embedding_dimension", embedding_dimension);
+  require_positive(kEmbedding, "embedding_count", embedding_count);
+  require_positive(kEmbedding, "embedding_dimension", embedding_dimension);
   require_option(!padding_index ||
                      (*padding_index >= 0 && *padding_index < embedding_count),
-                 kOp, "padding_index",
+                 kEmbedding, "padding_index",
                  "0 to " + std::to_string(embedding_count - 1),
                  std::to_string(padding_index.value_or(0)));
   require_option(
-      !maximum_norm || (std::isfinite(*maximum_norm) && *maximum_norm > 0), kOp,
-      "maximum_norm", "a finite number above 0",
+      !maximum_norm || (std::isfinite(*maximum_norm) && *maximum_norm > 0),
+      kEmbedding, "maximum_norm", "a finite number above 0",
       format_value(maximum_norm.value_or(0)));
-  require_option(p_norm > 0, kOp, "p_norm", "a number above 0, or infinity",
-                 format_value(p_norm));
+  require_option(p_norm > 0, kEmbedding, "p_norm",
+                 "a number above 0, or infinity", format_value(p_norm));
   if (!maximum_norm) {
-    require_unused(kOp, "p_norm", p_norm, 2.0f,
+    require_unused(kEmbedding, "p_norm", p_norm, 2.0f,
                    "an embedding without maximum_norm");
   }
 }
@@ -83,17 +83,18 @@ namespace layers {
 
 Embedding::Embedding(const EmbeddingDescriptor& descriptor,
                      const EmbeddingOptions& options)
-    : Layer(kOp), descriptor_(descriptor) {
+    : Layer(kEmbedding), descriptor_(descriptor) {
   descriptor_.validate();
   const auto& [weights, initializer] = options;
-  require_option(!weights || !initializer, kOp, "initializer",
+  require_option(!weights || !initializer, kEmbedding, "initializer",
                  "none: the weights are given",
                  std::string(to_string(initializer.value_or(
                      RandomInitializerType::GlorotUniform))));
-  if (weights) require_weights(weights, descriptor_);
-  weights_ = TensorParameter(weights ? weights : created(kOp, "weights", [&] {
-    return make_weights(descriptor_, initializer);
-  }));
+  if (weights) require_table(weights, descriptor_);
+  weights_ =
+      TensorParameter(weights ? weights : created(kEmbedding, "weights", [&] {
+        return make_weights(descriptor_, initializer);
+      }));
   name_tensor(weights_.tensor(), "weights");
 }
 

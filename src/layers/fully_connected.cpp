@@ -9,7 +9,7 @@
 namespace traingraph::layers {
 namespace {
 
-constexpr const char* kOp = "FullyConnected";
+constexpr const char* kFullyConnected = "FullyConnected";
 
 ConvolutionDescriptor descriptor_of(std::int64_t inputs, std::int64_t outputs) {
   return {.kernel_sizes = {1, 1},
@@ -18,11 +18,11 @@ ConvolutionDescriptor descriptor_of(std::int64_t inputs, std::int64_t outputs) {
 }
 
 ConvolutionDescriptor descriptor_of(const Tensor& weights) {
-  require_option(static_cast<bool>(weights), kOp, "weights", "a tensor",
-                 "none");
+  require_option(static_cast<bool>(weights), kFullyConnected, "weights",
+                 "a tensor", "none");
   const Shape& shape = weights.shape();
   if (shape.rank() == 2) return descriptor_of(shape[1], shape[0]);
-  throw ShapeError({.op = kOp,
+  throw ShapeError({.op = kFullyConnected,
                     .node = weights.label(),
                     .what = "channel counts come from the weights",
                     .expected = "(out, in)",
@@ -34,16 +34,16 @@ ConvolutionDescriptor descriptor_of(const Tensor& weights) {
 ConvolutionDescriptor checked(const ConvolutionDescriptor& descriptor) {
   const std::int64_t inputs = descriptor.input_feature_channel_count;
   const std::int64_t outputs = descriptor.output_feature_channel_count;
-  require_positive(kOp, "input_feature_channel_count", inputs);
-  require_positive(kOp, "output_feature_channel_count", outputs);
+  require_positive(kFullyConnected, "input_feature_channel_count", inputs);
+  require_positive(kFullyConnected, "output_feature_channel_count", outputs);
   const ConvolutionDescriptor expected = descriptor_of(inputs, outputs);
   const auto require_same = [](const char* field, const auto& value,
                                const auto& only) {
-    require_option(value == only, kOp, field, format_value(only),
+    require_option(value == only, kFullyConnected, field, format_value(only),
                    format_value(value), "Use a convolution.");
   };
-  require_option(descriptor.convolution_type == expected.convolution_type, kOp,
-                 "convolution_type",
+  require_option(descriptor.convolution_type == expected.convolution_type,
+                 kFullyConnected, "convolution_type",
                  std::string(to_string(expected.convolution_type)),
                  std::string(to_string(descriptor.convolution_type)),
                  "Use a convolution.");
@@ -71,7 +71,7 @@ FullyConnected::FullyConnected(std::int64_t input_feature_channel_count,
 
 FullyConnected::FullyConnected(const ConvolutionDescriptor& descriptor,
                                const WeightOptions& options)
-    : WeightedLayer(kOp), descriptor_(checked(descriptor)) {
+    : WeightedLayer(kFullyConnected), descriptor_(checked(descriptor)) {
   const std::int64_t inputs = descriptor_.input_feature_channel_count;
   const std::int64_t outputs = descriptor_.output_feature_channel_count;
   // (out, in, 1, 1) is the same to the layer, and what a 1 x 1 convolution has.
@@ -80,7 +80,7 @@ FullyConnected::FullyConnected(const ConvolutionDescriptor& descriptor,
       options.weights.shape() == Shape{outputs, inputs, 1, 1};
   const std::int64_t count = Shape{outputs, inputs}.num_elements();
   set_weights(
-      kOp, options, {outputs, inputs},
+      kFullyConnected, options, {outputs, inputs},
       is_convolution ? Shape{outputs, inputs, 1, 1} : Shape{1, count, 1, 1});
 }
 

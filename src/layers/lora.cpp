@@ -12,7 +12,7 @@
 namespace traingraph::layers {
 namespace {
 
-constexpr const char* kOp = "LoRA";
+constexpr const char* kLoRA = "LoRA";
 
 /// A matrix product that adds nothing.
 ValueId product(LayerBuilder& builder, ValueId x, ValueId weights,
@@ -26,22 +26,22 @@ ValueId product(LayerBuilder& builder, ValueId x, ValueId weights,
 
 LoRA::LoRA(std::shared_ptr<FullyConnected> base, std::int64_t rank, float alpha)
     : Layer("Lora"), base_(std::move(base)), alpha_(alpha) {
-  require_option(base_ != nullptr, kOp, "base", "a FullyConnected layer",
+  require_option(base_ != nullptr, kLoRA, "base", "a FullyConnected layer",
                  "none");
   const ConvolutionDescriptor sizes = base_->descriptor();
   const std::int64_t in = sizes.input_feature_channel_count;
   const std::int64_t out = sizes.output_feature_channel_count;
-  require_option(rank >= 1 && rank <= std::min(in, out), kOp, "rank",
+  require_option(rank >= 1 && rank <= std::min(in, out), kLoRA, "rank",
                  "1 to " + std::to_string(std::min(in, out)),
                  std::to_string(rank));
-  require_finite(kOp, "alpha", alpha);
+  require_finite(kLoRA, "alpha", alpha);
   set_label(LayerNames::own_label(*base_));
-  down_ = TensorParameter(created(kOp, "down", [&] {
+  down_ = TensorParameter(created(kLoRA, "down", [&] {
     return Tensor::random(TensorDescriptor{{rank, in}},
                           RandomInitializerType::HeUniform, in, 0, {}, 0,
                           1 / std::sqrt(6.0F));
   }));
-  up_ = TensorParameter(created(kOp, "up", [&] {
+  up_ = TensorParameter(created(kLoRA, "up", [&] {
     return Tensor::filled(TensorDescriptor{{out, rank}}, 0);
   }));
   name_tensor(down_.tensor(), "down");

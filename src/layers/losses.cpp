@@ -13,12 +13,12 @@
 namespace traingraph {
 namespace {
 
-constexpr const char* kOp = "Loss";
+constexpr const char* kLoss = "Loss";
 
 LossDescriptor with_type(LossDescriptor descriptor, LossType type) {
   require_option(descriptor.loss_type == LossDescriptor{}.loss_type ||
                      descriptor.loss_type == type,
-                 kOp, "loss_type", std::string(to_string(type)),
+                 kLoss, "loss_type", std::string(to_string(type)),
                  std::string(to_string(descriptor.loss_type)),
                  "The class has its own.");
   descriptor.loss_type = type;
@@ -38,11 +38,11 @@ LossAttrs attrs_of(const LossDescriptor& descriptor) {
 
 /// As far as they are on the host.
 void require_class_weights(const Tensor& weights) {
-  require_parameter(kOp, "class_weights", weights, {weights.shape()});
+  require_parameter(kLoss, "class_weights", weights, {weights.shape()});
   if (!weights.has_data()) return;
   const auto owner = weights.data_owner();
   for (const float weight : weights.floats()) {
-    require_option(std::isfinite(weight) && weight >= 0, kOp, "class_weights",
+    require_option(std::isfinite(weight) && weight >= 0, kLoss, "class_weights",
                    "finite numbers, at least 0", format_value(weight));
   }
 }
@@ -50,29 +50,29 @@ void require_class_weights(const Tensor& weights) {
 }  // namespace
 
 void LossDescriptor::validate() const {
-  require_option(to_string(loss_type) != "?", kOp, "loss_type",
+  require_option(to_string(loss_type) != "?", kLoss, "loss_type",
                  "a case of LossType",
                  std::to_string(static_cast<int>(loss_type)));
   require_option(reduction_type == ReductionType::None ||
                      reduction_type == ReductionType::Sum ||
                      reduction_type == ReductionType::Mean,
-                 kOp, "reduction_type", "none, sum or mean",
+                 kLoss, "reduction_type", "none, sum or mean",
                  std::string(to_string(reduction_type)));
-  require_finite(kOp, "weight", weight);
-  require_within(kOp, "label_smoothing", label_smoothing, 0, 1);
-  require_positive(kOp, "class_count", class_count);
-  require_finite(kOp, "epsilon", epsilon);
-  require_option(epsilon >= 0, kOp, "epsilon", "at least 0",
+  require_finite(kLoss, "weight", weight);
+  require_within(kLoss, "label_smoothing", label_smoothing, 0, 1);
+  require_positive(kLoss, "class_count", class_count);
+  require_finite(kLoss, "epsilon", epsilon);
+  require_option(epsilon >= 0, kLoss, "epsilon", "at least 0",
                  format_value(epsilon));
-  require_finite(kOp, "delta", delta);
-  require_option(delta > 0, kOp, "delta", "above 0", format_value(delta));
+  require_finite(kLoss, "delta", delta);
+  require_option(delta > 0, kLoss, "delta", "above 0", format_value(delta));
   using Limits = std::numeric_limits<std::int32_t>;
   require_option(ignore_index >= Limits::min() && ignore_index <= Limits::max(),
-                 kOp, "ignore_index", "a number that fits into 32 bits",
+                 kLoss, "ignore_index", "a number that fits into 32 bits",
                  std::to_string(ignore_index));
 
   if (const auto unused = find_unused_option(attrs_of(*this))) {
-    require_option(false, kOp, unused->name.c_str(), unused->expected,
+    require_option(false, kLoss, unused->name.c_str(), unused->expected,
                    unused->got);
   }
 }
@@ -81,7 +81,7 @@ namespace losses {
 
 Loss::Loss(LossDescriptor descriptor, Tensor weights, Tensor class_weights)
     : Loss(descriptor.loss_type, descriptor, std::move(weights),
-           std::move(class_weights), kOp) {}
+           std::move(class_weights), kLoss) {}
 
 Loss::Loss(LossType type, LossDescriptor options, Tensor weights,
            Tensor class_weights, const char* label)
@@ -91,7 +91,7 @@ Loss::Loss(LossType type, LossDescriptor options, Tensor weights,
       class_weights_(std::move(class_weights)) {
   descriptor_.validate();
   require_option(
-      sums_over_classes(type) || !class_weights_, kOp, "class_weights",
+      sums_over_classes(type) || !class_weights_, kLoss, "class_weights",
       "none: " + std::string(to_string(type)) + " has no classes", "a tensor");
   if (class_weights_) require_class_weights(class_weights_);
 }

@@ -35,15 +35,16 @@ void validate(const LSTMDescriptor& d, const char* op) {
 
 namespace {
 
-constexpr const char* kOp = "LSTM";
+constexpr const char* kLSTM = "LSTM";
 
 void require_tensor(const Kind& kind, const Tensor& tensor,
                     const Shape& shape) {
-  require_option(static_cast<bool>(tensor), kOp, kind.name, "tensors", "none");
+  require_option(static_cast<bool>(tensor), kLSTM, kind.name, "tensors",
+                 "none");
   if (tensor.shape().num_elements() == shape.num_elements()) {
-    return require_parameter(kOp, kind.name, tensor, {tensor.shape()});
+    return require_parameter(kLSTM, kind.name, tensor, {tensor.shape()});
   }
-  require_parameter(kOp, kind.name, tensor, {shape});  // throws
+  require_parameter(kLSTM, kind.name, tensor, {shape});  // throws
 }
 
 /// One tensor per gate of each set, or one per set.
@@ -51,7 +52,7 @@ void require_tensors(const Kind& kind, const LSTMDescriptor& d,
                      const std::vector<Tensor>& tensors) {
   const auto count = static_cast<std::int64_t>(tensors.size());
   const std::int64_t sets = num_sets(d), all = kNumLstmGates * sets;
-  require_option(count == sets || count == all, kOp, kind.name,
+  require_option(count == sets || count == all, kLSTM, kind.name,
                  std::to_string(all) + " tensors, one per gate, or " +
                      std::to_string(sets) + ", all gates in one",
                  std::to_string(count));
@@ -68,20 +69,12 @@ std::vector<Tensor> create(const Kind& kind, const LSTMDescriptor& d,
                            std::optional<RandomInitializerType> type) {
   std::vector<Tensor> tensors;
   for (std::int64_t set = 0; set < num_sets(d); ++set) {
-    tensors.push_back(created(kOp, kind.name, [&] {
+    tensors.push_back(created(kLSTM, kind.name, [&] {
       const TensorDescriptor desc{shape_of(kind, d, set, kNumLstmGates)};
       if (!type) return Tensor::filled(desc, 0);
       return Tensor::random(desc, *type, /*fan_in=*/desc.shape.back(),
                             /*fan_out=*/d.hidden_size);
     }));
-  }
-  return tensors;
-}
-
-std::vector<Tensor> tensors_of(const std::vector<TensorParameter>& list) {
-  std::vector<Tensor> tensors;
-  for (const TensorParameter& parameter : list) {
-    tensors.push_back(parameter.tensor());
   }
   return tensors;
 }
@@ -100,23 +93,23 @@ LSTM::LSTM(std::int64_t input_size, std::int64_t hidden_size,
                           .layer_count = layer_count}) {}
 
 LSTM::LSTM(LSTMDescriptor descriptor, LSTMOptions options)
-    : Layer(kOp),
+    : Layer(kLSTM),
       descriptor_(descriptor),
       gate_activations_(std::move(options.gate_activations)),
       output_result_activation_(options.output_result_activation.value_or(
           ActivationDescriptor(ActivationType::Tanh))) {
-  validate(descriptor_, kOp);
+  validate(descriptor_, kLSTM);
   if (gate_activations_.empty()) gate_activations_ = default_activations();
-  require_option(gate_activations_.size() == kNumLstmGates, kOp,
+  require_option(gate_activations_.size() == kNumLstmGates, kLSTM,
                  "gate_activations", "four: input, forget, cell, output",
                  std::to_string(gate_activations_.size()));
   const bool has_weights =
       !options.input_weights.empty() && !options.hidden_weights.empty();
-  require_option(!has_weights || !options.initializer, kOp, "initializer",
+  require_option(!has_weights || !options.initializer, kLSTM, "initializer",
                  "none: the weights are given",
                  std::string(to_string(options.initializer.value_or(
                      RandomInitializerType::GlorotUniform))));
-  require_option(options.biases.empty() || descriptor_.uses_biases, kOp,
+  require_option(options.biases.empty() || descriptor_.uses_biases, kLSTM,
                  "uses_biases", "on: biases are given", "off");
   const auto type =
       options.initializer.value_or(RandomInitializerType::GlorotUniform);

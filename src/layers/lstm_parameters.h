@@ -3,6 +3,8 @@
 // in one direction; all sets of the forward direction come first.
 #pragma once
 
+#include <vector>
+
 #include "base/checked.h"
 #include "traingraph/layers/lstm.h"
 
@@ -43,6 +45,15 @@ inline Shape shape_of(const Kind& kind, const LSTMDescriptor& d,
       checked_multiply(gates, d.hidden_size, "hidden_size");
   if (columns == 0) return {rows};
   return {rows, columns};
+}
+
+inline std::vector<Tensor> tensors_of(
+    const std::vector<TensorParameter>& list) {
+  std::vector<Tensor> tensors;
+  for (const TensorParameter& parameter : list) {
+    tensors.push_back(parameter.tensor());
+  }
+  return tensors;
 }
 
 }  // namespace traingraph::layers

@@ -9,12 +9,12 @@
 namespace traingraph {
 namespace {
 
-constexpr const char* kOp = "Pooling";
+constexpr const char* kPooling = "Pooling";
 
 PoolingDescriptor of_type(PoolingDescriptor options, PoolingType type) {
   require_option(options.pooling_type == PoolingDescriptor{}.pooling_type ||
                      options.pooling_type == type,
-                 kOp, "pooling_type", std::string(to_string(type)),
+                 kPooling, "pooling_type", std::string(to_string(type)),
                  std::string(to_string(options.pooling_type)),
                  "The factory sets it.");
   options.pooling_type = type;
@@ -37,18 +37,18 @@ PoolingDescriptor PoolingDescriptor::l2_norm(PoolingDescriptor options) {
 }
 
 void PoolingDescriptor::validate() const {
-  require_option(to_string(pooling_type) != "?", kOp, "pooling_type",
+  require_option(to_string(pooling_type) != "?", kPooling, "pooling_type",
                  "a case of PoolingType",
                  std::to_string(static_cast<int>(pooling_type)));
-  require_kernel(kOp, kernel_sizes);
-  require_positive(kOp, "strides", strides);
-  require_positive(kOp, "dilation_rates", dilation_rates);
-  require_option(to_string(padding_policy) != "?", kOp, "padding_policy",
+  require_kernel(kPooling, kernel_sizes);
+  require_positive(kPooling, "strides", strides);
+  require_positive(kPooling, "dilation_rates", dilation_rates);
+  require_option(to_string(padding_policy) != "?", kPooling, "padding_policy",
                  "a case of PaddingPolicy",
                  std::to_string(static_cast<int>(padding_policy)));
-  require_padding_sizes(kOp, padding_policy, padding_sizes);
+  require_padding_sizes(kPooling, padding_policy, padding_sizes);
   require_option(
-      !count_includes_padding || pooling_type == PoolingType::Average, kOp,
+      !count_includes_padding || pooling_type == PoolingType::Average, kPooling,
       "count_includes_padding", "off: only average pooling counts", "on");
 }
 
@@ -57,7 +57,7 @@ namespace {
 
 /// What the descriptor says, and with what a last window has to have behind it.
 struct PoolPadding {
-  Padding given{}, extended{};
+  traingraph::Padding given{}, extended{};
 };
 
 PoolPadding padding_of(const PoolingDescriptor& descriptor,
@@ -82,7 +82,7 @@ PoolPadding padding_of(const PoolingDescriptor& descriptor,
 }
 
 AveragePool2dAttrs average_attrs(const PoolingDescriptor& descriptor,
-                                 const Padding& padding,
+                                 const traingraph::Padding& padding,
                                  bool count_includes_padding) {
   return {.kernel_sizes = descriptor.kernel_sizes,
           .strides = descriptor.strides,
@@ -103,8 +103,8 @@ ValueId average_of_padded(LayerBuilder& builder,
                               .before = {0, 0, top, left},
                               .after = {0, 0, bottom, right}},
                      {x});
-  const Padding beyond{0, padding.extended[1] - bottom, 0,
-                       padding.extended[3] - right};
+  const traingraph::Padding beyond{0, padding.extended[1] - bottom, 0,
+                                   padding.extended[3] - right};
   return builder.append(OpKind::AveragePool2d,
                         average_attrs(descriptor, beyond,
                                       /*count_includes_padding=*/false),
@@ -143,7 +143,7 @@ ValueId named(Append append) {
 /// The root of the sum of squares. sqrt has no derivative at 0, so zeros go
 /// through it as ones and are put back, which makes their gradient 0.
 ValueId l2_norm(LayerBuilder& builder, const PoolingDescriptor& descriptor,
-                const Padding& padding, ValueId x) {
+                const traingraph::Padding& padding, ValueId x) {
   const auto constant = [&](float value) {
     return builder.append(
         OpKind::Fill, FillAttrs{{1, 1, 1, 1}, value, builder.desc(x).data_type},
@@ -211,7 +211,8 @@ PoolingDescriptor describe(PoolingType type, Pair kernel_sizes, Pair strides,
 
 }  // namespace
 
-Pooling::Pooling(PoolingDescriptor descriptor) : Pooling(descriptor, kOp) {}
+Pooling::Pooling(PoolingDescriptor descriptor)
+    : Pooling(descriptor, kPooling) {}
 
 Pooling::Pooling(PoolingDescriptor descriptor, const char* label)
     : Layer(label), descriptor_(descriptor) {
@@ -224,8 +225,8 @@ void Pooling::lower(LayerBuilder& builder) const {
   const int rank = builder.shape(x).rank();
   if (rank == 4) return builder.add_result(pooled(builder, descriptor_, x));
   if (rank == 3) {
-    const ValueId y =
-        pooled(builder, of_one_row(kOp, descriptor_), as_image(builder, x));
+    const ValueId y = pooled(builder, of_one_row(kPooling, descriptor_),
+                             as_image(builder, x));
     return builder.add_result(as_sequence(builder, y));
   }
   throw ShapeError({.op = "node",

@@ -60,14 +60,6 @@ std::vector<Tensor> create(const char* op, const List& list,
   return tensors;
 }
 
-std::vector<Tensor> tensors_of(const std::vector<TensorParameter>& list) {
-  std::vector<Tensor> tensors;
-  for (const TensorParameter& parameter : list) {
-    tensors.push_back(parameter.tensor());
-  }
-  return tensors;
-}
-
 std::string numbered(const char* name, std::size_t i, std::size_t count) {
   return count == 1 ? std::string(name)
                     : std::string(name) + "_" + std::to_string(i + 1);

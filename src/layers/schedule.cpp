@@ -10,15 +10,15 @@
 namespace traingraph {
 namespace {
 
-constexpr const char* kOp = "Schedule";
+constexpr const char* kSchedule = "Schedule";
 
 void require_rate(const char* field, float rate) {
-  require_finite(kOp, field, rate);
-  require_option(rate >= 0, kOp, field, "at least 0", format_value(rate));
+  require_finite(kSchedule, field, rate);
+  require_option(rate >= 0, kSchedule, field, "at least 0", format_value(rate));
 }
 
 void require_steps(std::uint64_t steps) {
-  require_option(steps >= 1, kOp, "steps", "at least 1", "0");
+  require_option(steps >= 1, kSchedule, "steps", "at least 1", "0");
 }
 
 /// How much of the steps is over, 0 to 1.
@@ -94,9 +94,10 @@ Schedule Schedule::cosine(float from, std::uint64_t steps, float to) {
 Schedule Schedule::exponential(float from, float factor, std::uint64_t steps,
                                bool is_staircase) {
   require_rate("from", from);
-  require_finite(kOp, "factor", factor);
-  require_option(factor > 0 && factor <= 1, kOp, "factor", "above 0, at most 1",
-                 format_value(factor), "Rates that grow are linear.");
+  require_finite(kSchedule, "factor", factor);
+  require_option(factor > 0 && factor <= 1, kSchedule, "factor",
+                 "above 0, at most 1", format_value(factor),
+                 "Rates that grow are linear.");
   require_steps(steps);
   return Schedule({{.type = ScheduleType::Exponential,
                     .steps = steps,
@@ -112,9 +113,10 @@ Schedule Schedule::warm_up(const Schedule& then, std::uint64_t steps,
 
 Schedule Schedule::join(const std::vector<Schedule>& schedules,
                         const std::vector<std::uint64_t>& boundaries) {
-  require_option(!schedules.empty(), kOp, "schedules", "at least one", "none");
+  require_option(!schedules.empty(), kSchedule, "schedules", "at least one",
+                 "none");
   require_option(
-      boundaries.size() + 1 == schedules.size(), kOp, "boundaries",
+      boundaries.size() + 1 == schedules.size(), kSchedule, "boundaries",
       std::to_string(schedules.size() - 1) + ", one between two schedules each",
       std::to_string(boundaries.size()));
   std::vector<Piece> pieces;
@@ -122,7 +124,7 @@ Schedule Schedule::join(const std::vector<Schedule>& schedules,
   for (std::size_t i = 0; i < schedules.size(); ++i) {
     const bool is_last = i == boundaries.size();
     if (!is_last) {
-      require_option(boundaries[i] > begin, kOp, "boundaries",
+      require_option(boundaries[i] > begin, kSchedule, "boundaries",
                      "increasing, and above 0", std::to_string(boundaries[i]));
     }
     const std::uint64_t end = is_last ? UINT64_MAX : boundaries[i];

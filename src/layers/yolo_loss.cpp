@@ -9,11 +9,12 @@
 namespace traingraph {
 namespace {
 
-constexpr const char* kOp = "YOLOLoss";
+constexpr const char* kYOLOLoss = "YOLOLoss";
 
 void require_scale(const char* field, float scale) {
-  require_finite(kOp, field, scale);
-  require_option(scale >= 0, kOp, field, "at least 0", format_value(scale));
+  require_finite(kYOLOLoss, field, scale);
+  require_option(scale >= 0, kYOLOLoss, field, "at least 0",
+                 format_value(scale));
 }
 
 Tensor anchors_of(const YOLOLossDescriptor& descriptor) {
@@ -31,12 +32,12 @@ Tensor anchors_of(const YOLOLossDescriptor& descriptor) {
 }  // namespace
 
 void YOLOLossDescriptor::validate() const {
-  require_option(!anchor_boxes.empty(), kOp, "anchor_boxes", "at least one",
-                 "none");
+  require_option(!anchor_boxes.empty(), kYOLOLoss, "anchor_boxes",
+                 "at least one", "none");
   for (const AnchorBox& box : anchor_boxes) {
     for (const float size : box) {
-      require_finite(kOp, "anchor_boxes", size);
-      require_option(size > 0, kOp, "anchor_boxes", "sizes above 0",
+      require_finite(kYOLOLoss, "anchor_boxes", size);
+      require_option(size > 0, kYOLOLoss, "anchor_boxes", "sizes above 0",
                      format_value(size));
     }
   }
@@ -46,13 +47,13 @@ void YOLOLossDescriptor::validate() const {
                 scale_no_object_confidence_loss);
   require_scale("scale_object_confidence_loss", scale_object_confidence_loss);
   require_scale("scale_class_loss", scale_class_loss);
-  require_within(kOp, "minimum_iou_for_object_presence",
+  require_within(kYOLOLoss, "minimum_iou_for_object_presence",
                  minimum_iou_for_object_presence, 0, 1);
-  require_within(kOp, "maximum_iou_for_object_absence",
+  require_within(kYOLOLoss, "maximum_iou_for_object_absence",
                  maximum_iou_for_object_absence, 0, 1);
   require_option(
-      maximum_iou_for_object_absence <= minimum_iou_for_object_presence, kOp,
-      "maximum_iou_for_object_absence",
+      maximum_iou_for_object_absence <= minimum_iou_for_object_presence,
+      kYOLOLoss, "maximum_iou_for_object_absence",
       "at most minimum_iou_for_object_presence",
       format_value(maximum_iou_for_object_absence) + " > " +
           format_value(minimum_iou_for_object_presence));
@@ -62,7 +63,7 @@ namespace losses {
 
 YOLOLoss::YOLOLoss(YOLOLossDescriptor descriptor)
     : Loss(LossType::MeanSquaredError, {.reduction_type = ReductionType::None},
-           {}, {}, kOp),
+           {}, {}, kYOLOLoss),
       yolo_(std::move(descriptor)),
       anchors_(anchors_of(yolo_)) {
   name_tensor(anchors_, "anchor_boxes");

@@ -35,7 +35,7 @@ enum {
   kLogSumRest = 10
 };
 
-void require_attrs(const ShapeContext& ctx) {
+void require_attention_attrs(const ShapeContext& ctx) {
   const auto& attrs = ctx.attrs<AttentionAttrs>();
   ctx.require_positive("head_count", attrs.head_count);
   ctx.require_attribute(std::isfinite(attrs.scale) && attrs.scale >= 0,
@@ -100,7 +100,7 @@ Shape output_of(const ShapeContext& ctx, const Inputs& in) {
 }
 
 void require_sources(const ShapeContext& ctx, const Inputs& in) {
-  require_attrs(ctx);
+  require_attention_attrs(ctx);
   for (int input : {in.query, in.key, in.value}) ctx.require_rank(input, 3);
   const Shape &query = ctx.shape(in.query), &key = ctx.shape(in.key);
   ctx.require_shape(in.key, Shape{query[0], key[1], query[2]});

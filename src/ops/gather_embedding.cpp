@@ -14,7 +14,7 @@
 namespace traingraph {
 namespace {
 
-constexpr int kIndices = 1;
+constexpr int kEmbeddingIndices = 1;
 
 std::int64_t num_rows(const Shape& weights) {
   return weights.num_elements() / weights.back();
@@ -42,7 +42,7 @@ void embedding_shape(ShapeContext& ctx) {
   ctx.require_attribute(
       attrs.maximum_norm > 0 || attrs.p_norm == 2, "p_norm is out of range",
       "2: without a maximum_norm nothing uses it", format_value(attrs.p_norm));
-  Shape result = ctx.shape(kIndices);
+  Shape result = ctx.shape(kEmbeddingIndices);
   result.push_back(ctx.shape(0).back());
   ctx.add_result(result, ctx.data_type(0));
 }
@@ -51,7 +51,7 @@ void embedding_batch(BatchContext& ctx) {
   if (ctx.axis(0)) {
     ctx.refuse(ctx.describe(0) + " must not vary with the batch");
   }
-  ctx.set(0, ctx.axis(kIndices));
+  ctx.set(0, ctx.axis(kEmbeddingIndices));
 }
 
 std::int64_t embedding_positions(const Program& program, const Node& node) {
@@ -66,7 +66,7 @@ void embedding_rule(GradContext& ctx) {
       .scales_gradient_by_frequency = attrs.scales_gradient_by_frequency,
       .shape = grad::shape_of(ctx, ctx.input(0))};
   ctx.set(0, ctx.append(OpKind::EmbeddingGradient, backward,
-                        {ctx.result_gradient(), ctx.input(kIndices)}));
+                        {ctx.result_gradient(), ctx.input(kEmbeddingIndices)}));
 }
 
 void embedding_gradient_shape(ShapeContext& ctx) {
@@ -75,7 +75,7 @@ void embedding_gradient_shape(ShapeContext& ctx) {
   ctx.require_attribute(attrs.shape.rank() >= 2, "shape is not that of weights",
                         "(count, dimension)", attrs.shape.to_string());
   require_padding_index(ctx, attrs.padding_index, num_rows(attrs.shape));
-  Shape expected = ctx.shape(kIndices);
+  Shape expected = ctx.shape(kEmbeddingIndices);
   expected.push_back(attrs.shape.back());
   ctx.require_shape(0, expected);
   ctx.add_result(attrs.shape, ctx.data_type(0));
@@ -85,8 +85,9 @@ void embedding_gradient_shape(ShapeContext& ctx) {
 void embedding_gradient_batch(BatchContext& ctx) {
   const int last = ctx.shape(0).rank() - 1;
   if (ctx.axis(0).axis == last) batch::refuse_axis(ctx, last);
-  batch::join(ctx, {{.input = 0, .axes = batch::axes_in_order(last + 1)},
-                    {.input = kIndices, .axes = batch::axes_in_order(last)}});
+  batch::join(
+      ctx, {{.input = 0, .axes = batch::axes_in_order(last + 1)},
+            {.input = kEmbeddingIndices, .axes = batch::axes_in_order(last)}});
 }
 
 std::int64_t embedding_gradient_positions(const Program&, const Node& node) {

@@ -29,7 +29,7 @@ void require_share(const ShapeContext& ctx, const char* attribute,
                         format_value(value));
 }
 
-void require_attrs(const ShapeContext& ctx) {
+void require_yolo_attrs(const ShapeContext& ctx) {
   const auto& a = ctx.attrs<YoloLossAttrs>();
   require_scale(ctx, "scale_spatial_position_loss",
                 a.scale_spatial_position_loss);
@@ -52,7 +52,7 @@ void require_attrs(const ShapeContext& ctx) {
 
 /// Checks prediction, labels and anchors, which start at input `first`.
 Shape yolo_result_shape(const ShapeContext& ctx, int first) {
-  require_attrs(ctx);
+  require_yolo_attrs(ctx);
   ctx.require_rank(first, 4);
   ctx.require_same_shape(first + 1, first);
   ctx.require_rank(first + 2, 2);

@@ -10,18 +10,18 @@ namespace traingraph {
 namespace {
 
 // Of each kind, in a message.
-constexpr std::size_t kMostNames = 4;
+constexpr std::size_t kMostNamed = 4;
 
 void append(std::string& text, const char* title,
             const std::vector<std::string>& names, bool quotes) {
   if (names.empty()) return;
   text += std::string(text.empty() ? "" : "; ") + title;
-  for (std::size_t i = 0; i < std::min(names.size(), kMostNames); ++i) {
+  for (std::size_t i = 0; i < std::min(names.size(), kMostNamed); ++i) {
     text +=
         (i == 0 ? " " : ", ") + (quotes ? "\"" + names[i] + "\"" : names[i]);
   }
-  if (names.size() <= kMostNames) return;
-  text += " and " + std::to_string(names.size() - kMostNames) + " more";
+  if (names.size() <= kMostNamed) return;
+  text += " and " + std::to_string(names.size() - kMostNamed) + " more";
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The life of a plan's memory as SVG: units across, bytes of the arena up.
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <initializer_list>
 #include <utility>
 #include <variant>
@@ -13,11 +11,11 @@
 namespace traingraph {
 namespace {
 
-struct Role {
+struct MemoryRole {
   std::string_view name, legend, color;
 };
 
-constexpr Role kRoles[] = {
+constexpr MemoryRole kRoles[] = {
     {"forward", "forward", "#9ecae1"},
     {"saved", "saved for gradient", "#3182bd"},
     {"gradient", "gradient", "#fdae6b"},
@@ -33,16 +31,9 @@ constexpr int kNumTicks = 5;
 /// Of units, below the arena.
 constexpr std::size_t kMostLabels = 12;
 
-const Role& role_of(std::string_view name) {
-  const auto* at = std::ranges::find(kRoles, name, &Role::name);
+const MemoryRole& role_of(std::string_view name) {
+  const auto* at = std::ranges::find(kRoles, name, &MemoryRole::name);
   return at == std::end(kRoles) ? kRoles[0] : *at;
-}
-
-template <class... Numbers>
-std::string format(const char* pattern, Numbers... numbers) {
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), pattern, numbers...);
-  return text.data();
 }
 
 std::string number(double value) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <functional>
 #include <set>
 #include <utility>
@@ -25,13 +23,6 @@ struct Column {
 };
 
 using Rows = std::vector<LayerRow>;
-
-template <class... Numbers>
-std::string format(const char* pattern, Numbers... numbers) {
-  std::array<char, 400> text{};
-  std::snprintf(text.data(), text.size(), pattern, numbers...);
-  return text.data();
-}
 
 Column text_column(std::string title, const Rows& rows,
                    std::string LayerRow::* text) {
