@@ -96,7 +96,10 @@ def include_root_page(_app: Sphinx, _page: str, source: list[str]) -> None:
 
 # Other libraries' types, and what a stub calls types of the package's inside.
 FOREIGN = re.compile(r"(collections\.abc|enum|numpy|numpy\.typing|os|typing)\.\w+")
-INSIDE = {"ArrayLike", "Any", "Buffer", "DTypeLike", "NDArray", "Row", "SupportsDLPack"}
+INSIDE = {
+    "ArrayLike", "Any", "Batches", "Buffer", "DTypeLike", "Item", "NDArray", "Row",
+    "SupportsDLPack", "Table",
+}  # fmt: skip
 
 
 def public_name(

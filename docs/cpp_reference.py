@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The reference of C++: what the public headers say, as Markdown.
+"""The reference of C++ and C: what the public headers say, as Markdown.
 
 A line "```{header} traingraph/graph.h" on a page becomes the header's opening
 comment, then a section for each class and enum, and a paragraph for each function
@@ -44,6 +44,8 @@ def header_as_markdown(path: str) -> str:
     text = (INCLUDE / path).read_text()
     if path.endswith(".inc"):
         return enums_as_markdown(text)
+    if text.startswith("/*"):  # C reads as it stands
+        return f"```c\n{text.partition('*/')[2].lstrip()}```"
     lines = without_macros(text).lstrip().splitlines()[1:]  # without the licence
     intro = []
     while not lines[0] or lines[0].startswith("//"):
