@@ -78,6 +78,7 @@ Borders::Borders(const Program& program, const LowerOptions& options,
     : program_(program),
       is_kept_(program.values().size(), false),
       unit_of_(program.nodes().size(), -1),
+      is_in_place_(program.nodes().size(), false),
       producer_(producers_of(program)) {
   for (ValueId value : options.kept) is_kept_[value] = true;
   for (std::size_t u = 0; u < units.size(); ++u) {
@@ -86,8 +87,13 @@ Borders::Borders(const Program& program, const LowerOptions& options,
       for (NodeId id : update.nodes) unit_of_[id] = static_cast<int>(u);
     }
   }
+  for (const GpuUnit& unit : units) {
+    for (const InPlaceUpdate& update : unit.in_place) keep_for(update);
+  }
   const auto num_nodes = static_cast<NodeId>(program.nodes().size());
-  for (NodeId id = 0; id < num_nodes; ++id) keep_what_crosses(id);
+  for (NodeId id = 0; id < num_nodes; ++id) {
+    if (!is_in_place_[id]) keep_what_crosses(id);
+  }
 }
 
 void Borders::keep_what_crosses(NodeId reader) {
@@ -100,12 +106,22 @@ void Borders::keep_what_crosses(NodeId reader) {
   }
 }
 
+/// A kernel reads what the executable has stored, also of its own unit.
+void Borders::keep_for(const InPlaceUpdate& update) {
+  is_in_place_[update.node] = true;
+  for (const InPlaceUpdate::Input& input : update.inputs) {
+    const ValueId value = input.value;
+    if (value != kNoValue && producer_[value] >= 0) is_kept_[value] = true;
+  }
+}
+
 void Borders::find(std::vector<GpuUnit>& units) {
   for (GpuUnit& unit : units) {
     unit.engine == Engine::ImageGraph ? find_images(unit) : find(unit);
   }
   std::erase_if(units, [](const GpuUnit& unit) {
-    return unit.targets.empty() && unit.updated.empty() && unit.updates.empty();
+    return unit.targets.empty() && unit.updated.empty() &&
+           unit.updates.empty() && unit.in_place.empty();
   });
 }
 
@@ -113,6 +129,7 @@ void Borders::find(GpuUnit& unit) const {
   // Values that have a tensor in the executable by now.
   std::vector<bool> is_inside(program_.values().size(), false);
   for (NodeId id : unit.nodes) {
+    if (is_in_place_[id]) continue;
     const Node& node = program_.node(id);
     // A graph knows the mask, not the numbers that it is made of.
     const int random_state =

@@ -21,13 +21,15 @@ class Borders {
 
  private:
   void keep_what_crosses(NodeId reader);
+  void keep_for(const InPlaceUpdate& update);
   void find(GpuUnit& unit) const;
   void find_images(GpuUnit& unit) const;
 
   const Program& program_;
-  std::vector<bool> is_kept_;     // by value
-  std::vector<int> unit_of_;      // by node
-  std::vector<NodeId> producer_;  // by value
+  std::vector<bool> is_kept_;      // by value
+  std::vector<int> unit_of_;       // by node
+  std::vector<bool> is_in_place_;  // by node
+  std::vector<NodeId> producer_;   // by value
 };
 
 }  // namespace traingraph::metal

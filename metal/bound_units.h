@@ -30,6 +30,7 @@ struct BoundUnit {
   const MetalUnitCode* code = nullptr;
   std::vector<std::unique_ptr<BoundCode>> parts;
   std::vector<BufferCopy> write_backs;
+  std::unique_ptr<BoundCode> in_place;  // may be null
   std::vector<Fill> poison;
 };
 

@@ -29,7 +29,9 @@ bool bind(const UnitMemory& memory, BoundUnit& unit) {
   for (const auto& write : unit.code->write_backs) {
     unit.write_backs.push_back(buffer_copy(memory, write));
   }
-  return true;
+  if (!unit.code->in_place) return true;
+  unit.in_place = unit.code->in_place->bind(memory);
+  return unit.in_place != nullptr;
 }
 
 BoundUnit::Fill fill_of(const PoisonRange& range) {

@@ -41,7 +41,7 @@ class Encoder {
       encode(unit);
       // What MPSGraph committed early may fail, what follows it runs even so.
       if (updates && is_split() && !go_on(updates)) return;
-      encode_blits(unit);
+      encode_ends(unit);
     }
     encode_copies(submission_.downloads);
     commit();
@@ -89,10 +89,23 @@ class Encoder {
     for (const auto& part : unit.parts) part->encode(buffer_.get());
   }
 
-  void encode_blits(const BoundUnit& unit) {
-    if (unit.write_backs.empty() && unit.poison.empty()) return;
+  /// What changes variables, and poison.
+  void encode_ends(const BoundUnit& unit) {
+    encode_write_backs(unit);
+    if (unit.in_place) unit.in_place->encode(buffer_.get());
+    encode_poison(unit);
+  }
+
+  void encode_write_backs(const BoundUnit& unit) {
+    if (unit.write_backs.empty()) return;
     id<MTLBlitCommandEncoder> blit = [buffer_.get() blitCommandEncoder];
     for (const BufferCopy& copy : unit.write_backs) encode_copy(blit, copy);
+    [blit endEncoding];
+  }
+
+  void encode_poison(const BoundUnit& unit) {
+    if (unit.poison.empty()) return;
+    id<MTLBlitCommandEncoder> blit = [buffer_.get() blitCommandEncoder];
     for (const BoundUnit::Fill& fill : unit.poison) {
       [blit fillBuffer:fill.buffer.get()
                  range:NSMakeRange(fill.offset, fill.bytes)

@@ -47,7 +47,10 @@ class GraphCompiler {
     [code_->graph.get() setOptions:MPSGraphOptionsNone];
     GraphBuilder builder(program_, device_.limits, code_->graph.get());
     add_feeds(builder);
+    std::vector<NodeId> others;  // in their order, as the nodes are
+    for (const auto& update : unit_.in_place) others.push_back(update.node);
     for (NodeId id : unit_.nodes) {
+      if (std::ranges::binary_search(others, id)) continue;
       current_ = id;
       builder.begin(id);
       lower_function(program_.node(id).op->kind)(builder);

@@ -17,6 +17,8 @@ struct UnitArgs {
   std::vector<int> variables;       // each of GpuUnit::updated
   std::vector<int> news;            // where their new contents go first
   std::vector<UnitArgs> updates;    // of GpuUnit::updates
+  /// Of each of GpuUnit::in_place, by its inputs; -1: none.
+  std::vector<std::vector<int>> in_place;
 };
 
 /// Throws UnsupportedError naming the node that its engine refused, DeviceError

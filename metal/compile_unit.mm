@@ -7,6 +7,7 @@
 #import "metal/kernel_code.h"
 #include "metal/kernels/dropout.h"
 #import "metal/mpsnn/compile_image_graph.h"
+#import "metal/update_code.h"
 
 namespace traingraph::metal {
 namespace {
@@ -20,11 +21,13 @@ class UnitCompiler {
 
   std::unique_ptr<UnitCode> run() {
     code_->label = label_of(program_, unit_);
-    code_->updates_variables = !unit_.updated.empty();
+    code_->updates_variables =
+        !unit_.updated.empty() || !unit_.in_place.empty();
     switch (unit_.engine) {
       case Engine::Graph:
         for (std::size_t i = 0; i < unit_.masks.size(); ++i) add_mask(i);
-        add(compile_graph(device_, program_, unit_, args_));
+        if (has_graph()) add(compile_graph(device_, program_, unit_, args_));
+        add_in_place();
         break;
       case Engine::Kernel:
         add_dropout(program_.node(unit_.nodes.front()));
@@ -39,6 +42,17 @@ class UnitCompiler {
   }
 
  private:
+  /// Is there anything that MPSGraph computes?
+  bool has_graph() const {
+    return !unit_.targets.empty() || !unit_.updated.empty();
+  }
+
+  void add_in_place() {
+    if (unit_.in_place.empty()) return;
+    code_->in_place =
+        std::make_unique<UpdateCode>(device_, program_, unit_, args_);
+  }
+
   void add(std::unique_ptr<EngineCode> part) {
     code_->parts.push_back(std::move(part));
   }

@@ -20,6 +20,9 @@ struct GpuDevice {
   ObjcPtr<id<MTLCommandQueue>> queue;
   ObjcPtr<id<MTLComputePipelineState>> kernels[kNumKernels];
   GpuLimits limits;
+  /// Why Metal did not compile the update kernels, which are then left out of
+  /// `kernels` (GpuLimits::uses_update_kernels is off); empty: it did.
+  std::string update_kernel_problem;
   /// Of all heaps that are alive, as Metal counts them.
   mutable std::atomic<std::size_t> heap_bytes{0};
   /// Of submissions: after one nobody knows what weights MPSNN's filters hold.

@@ -4,6 +4,7 @@
 #import "metal/guard.h"
 #include "metal/kernels/dropout.h"
 #include "metal/kernels/statistics.h"
+#include "metal/kernels/update.h"
 
 namespace traingraph::metal {
 namespace {
@@ -33,16 +34,27 @@ ObjcPtr<id<MTLDevice>> find_device() {
   return retain<id<MTLDevice>>([all.get() objectAtIndex:0]);
 }
 
-/// Empty on success.
-std::string make_kernels(GpuDevice& device) {
+/// Fast math takes it that there is no NaN, and rounds quotients and roots as
+/// it likes; kernels are to give what the CPU gives.
+ObjcPtr<MTLCompileOptions*> exact_math() {
+  auto options = adopt([[MTLCompileOptions alloc] init]);
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wdeprecated-declarations"  // from 15.0 on
+  [options.get() setFastMathEnabled:NO];
+#pragma clang diagnostic pop
+  return options;
+}
+
+/// Kernels [first, last) from their source. Empty on success.
+std::string make_kernels(GpuDevice& device, const std::string& source,
+                         int first, int last) {
   NSError* error = nil;
-  const std::string source = std::string(kDropoutSource) + kStatisticsSource;
   const auto library = adopt<id<MTLLibrary>>([device.metal.get()
       newLibraryWithSource:to_ns(source)
-                   options:nil
+                   options:exact_math().get()
                      error:&error]);
   if (!library.get()) return describe(error);
-  for (int i = 0; i < kNumKernels; ++i) {
+  for (int i = first; i < last; ++i) {
     const std::string name = kKernelNames[i];
     const auto function =
         adopt<id<MTLFunction>>([library.get() newFunctionWithName:to_ns(name)]);
@@ -87,8 +99,15 @@ std::string fill(GpuDevice& device) {
   if (!device.queue.get()) return "the GPU gives no command queue";
   [device.queue.get() setLabel:@"traingraph"];
   device.limits = limits_of(system_of(metal));
-  const std::string problem = make_kernels(device);
-  return problem.empty() ? problem : "compiling a kernel failed: " + problem;
+  constexpr int kFirstUpdate = static_cast<int>(kFirstUpdateKernel);
+  const std::string problem = make_kernels(
+      device, std::string(kDropoutSource) + kStatisticsSource, 0, kFirstUpdate);
+  if (!problem.empty()) return "compiling a kernel failed: " + problem;
+  // MPSGraph can do without these.
+  device.update_kernel_problem =
+      make_kernels(device, kUpdateSource, kFirstUpdate, kNumKernels);
+  device.limits.uses_update_kernels = device.update_kernel_problem.empty();
+  return {};
 }
 
 }  // namespace
@@ -117,7 +136,11 @@ std::string name_of(const GpuDevice& device) {
 std::string describe(const GpuDevice& device) {
   const auto gigabytes =
       [device.metal.get() recommendedMaxWorkingSetSize] / 1000000000;
-  return "gpu (" + name_of(device) + ", " + std::to_string(gigabytes) + " GB)";
+  const std::string text =
+      "gpu (" + name_of(device) + ", " + std::to_string(gigabytes) + " GB";
+  if (device.update_kernel_problem.empty()) return text + ')';
+  return text + "; updates by MPSGraph, since Metal did not compile kernels: " +
+         device.update_kernel_problem + ')';
 }
 
 }  // namespace traingraph::metal

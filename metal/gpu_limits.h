@@ -76,6 +76,11 @@ struct GpuLimits {
   double flops_per_second = 0.5e12;
   double bytes_per_second = 30e9;
 
+  // --- optimizers ---
+  /// Off: updates are operations of MPSGraph, whose results go to scratch and
+  /// are copied to the variables (docs/decisions/2026-11-metal-updates.md).
+  bool uses_update_kernels = true;
+
   /// Time of so much work, at least.
   double estimated_ms(double flops, double bytes) const;
 

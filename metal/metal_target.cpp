@@ -2,6 +2,8 @@
 #include "metal/metal_target.h"
 
 #include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "graph/op_def.h"
 #include "metal/assumptions.h"
@@ -140,7 +142,41 @@ class Lowering {
       args.targets.push_back(add_arg(unit, unit.writes, storage_of(value)));
     }
     for (ValueId value : gpu_unit.updated) add_updated(unit, args, value);
+    if (!gpu_unit.in_place.empty()) add_in_place(gpu_unit, unit, args);
     return args;
+  }
+
+  /// Variables are read and written; what the executable has stored before is
+  /// read again.
+  void add_in_place(const GpuUnit& gpu_unit, Unit& unit, UnitArgs& args) {
+    std::unordered_map<StorageId, int> arg_of;
+    for (std::size_t i = 0; i < unit.args.size(); ++i) {
+      arg_of.emplace(unit.args[i], static_cast<int>(i));
+    }
+    std::unordered_set<StorageId> reads(unit.reads.begin(), unit.reads.end());
+    std::unordered_set<StorageId> writes(unit.writes.begin(),
+                                         unit.writes.end());
+    const auto add = [&](ValueId value, bool is_mutated) {
+      const StorageId storage = storage_of(value);
+      if (!writes.contains(storage) && reads.insert(storage).second) {
+        unit.reads.push_back(storage);
+      }
+      if (is_mutated && writes.insert(storage).second) {
+        unit.writes.push_back(storage);
+      }
+      const int next = static_cast<int>(unit.args.size());
+      const auto [arg, is_new] = arg_of.emplace(storage, next);
+      if (is_new) unit.args.push_back(storage);
+      return arg->second;
+    };
+    for (const InPlaceUpdate& update : gpu_unit.in_place) {
+      const Node& node = program_.node(update.node);
+      std::vector<int>& inputs = args.in_place.emplace_back();
+      for (int i = 0; i < static_cast<int>(update.inputs.size()); ++i) {
+        const ValueId value = update.inputs[i].value;
+        inputs.push_back(value == kNoValue ? -1 : add(value, mutates(node, i)));
+      }
+    }
   }
 
   /// Of an update inside an image graph, which has some of its feeds already.

@@ -6,7 +6,9 @@
 
 #include "graph/op_def.h"
 #include "metal/borders.h"
+#include "metal/in_place.h"
 #include "metal/mpsnn/choose_filters.h"
+#include "metal/mpsnn/filter_family.h"
 #include "ops/cost.h"
 
 namespace traingraph::metal {
@@ -107,10 +109,14 @@ const std::string& layer_name(const Program& program, const Node& node) {
 std::vector<GpuUnit> partition(const Program& program,
                                const LowerOptions& options,
                                const GpuLimits& limits, FilterChoice& filters) {
+  const std::vector<NodeId> producers = producers_of(program);
   for (;;) {
     std::vector<GpuUnit> units =
         Cutter(program, options, limits, filters).run();
     filters.add_updates(units);
+    for (GpuUnit& unit : units) {
+      unit.in_place = find_in_place(program, producers, limits, unit);
+    }
     Borders borders(program, options, units);
     if (filters.drop_misfits(borders)) continue;
     borders.find(units);

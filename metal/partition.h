@@ -34,14 +34,26 @@ struct Mask {
   std::vector<NodeId> nodes;
 };
 
+/// A node that changes its variables in place, by a kernel of ours.
+struct InPlaceUpdate {
+  struct Input {
+    ValueId value = kNoValue;
+    std::int64_t first = 0;  // element of it that the kernel reads
+  };
+  NodeId node = -1;
+  std::vector<Input> inputs;  // the node's
+};
+
 struct GpuUnit {
   Engine engine = Engine::Graph;
   Phase phase = Phase::Forward;
   std::vector<NodeId> nodes;     // in program order
   std::vector<ValueId> feeds;    // read from outside
   std::vector<ValueId> targets;  // results that are read outside
-  std::vector<ValueId> updated;  // variables that get new contents
+  std::vector<ValueId> updated;  // variables that MPSGraph has new contents of
   std::vector<Mask> masks;       // made first
+  /// Among the nodes; they run last, when `updated` has its new contents.
+  std::vector<InPlaceUpdate> in_place;
 
   // Of image graphs.
   /// Indices of the filters, which are in their order. Feeds are images and

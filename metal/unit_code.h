@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What compile_unit() makes of a unit: parts that engines run one after the
-// other, as one command buffer, and copies to variables that end it. A part is
-// bound to memory once and encoded at every execution.
+// other, as one command buffer, then copies to variables and updates in place,
+// which end it. A part is bound to memory once and encoded at every execution.
 //
 // An engine is a pair of classes: EngineCode (compiled, knows no memory) and
 // BoundCode (with memory, knows how to encode itself).
@@ -61,6 +61,9 @@ struct MetalUnitCode final : UnitCode {
   bool updates_variables = false;
   std::vector<std::unique_ptr<EngineCode>> parts;
   std::vector<WriteBack> write_backs;
+  /// After the copies; may be null. Variables change here and in the copies
+  /// only, so that they stay as they are when a part fails.
+  std::unique_ptr<EngineCode> in_place;
 };
 
 }  // namespace traingraph::metal

@@ -86,7 +86,7 @@ TEST_F(ChooseFilters, WhatIsRefusedSplitsAndTheRestStays) {
   EXPECT_EQ(units[1].updates.size(), 1u);
   EXPECT_EQ(units[2].engine, Engine::Graph);
   // The convolution's update is where it would be without MPSNN.
-  EXPECT_EQ(units[2].updated.size(), 2u);
+  EXPECT_EQ(units[2].in_place.size(), 2u);
 }
 
 TEST_F(ChooseFilters, UpdatesThatNeedOtherGradientsStayOutside) {

@@ -24,7 +24,7 @@ class Fault {
 };
 
 struct Faults {
-  Fault allocation, compile, command_buffer, encode;
+  Fault allocation, compile, command_buffer, encode, library;
   std::map<std::string, Fault> operations;
   std::map<std::string, std::function<void(std::vector<std::vector<double>>&)>>
       corruptions;
@@ -72,6 +72,10 @@ void fail_allocation(int after) {
 
 void fail_compile(int after) {
   locked([&](State& s) { s.faults.compile.arm(after); });
+}
+
+void fail_library(int after) {
+  locked([&](State& s) { s.faults.library.arm(after); });
 }
 
 void delay_compile(double seconds) {
@@ -162,6 +166,10 @@ bool meets_allocation_fault() {
 
 bool meets_compile_fault() {
   return locked([](State& s) { return s.faults.compile.meets(); });
+}
+
+bool meets_library_fault() {
+  return locked([](State& s) { return s.faults.library.meets(); });
 }
 
 bool meets_operation_fault(const std::string& op) {
@@ -258,6 +266,14 @@ void count_unread_temporary() {
 
 void count_filter_graph_run() {
   locked([](State& s) { ++s.counters.filter_graph_runs; });
+}
+
+void count_dispatch() {
+  locked([](State& s) { ++s.counters.dispatches; });
+}
+
+void count_copy() {
+  locked([](State& s) { ++s.counters.copies; });
 }
 
 void count_filter_run(const std::string& class_name) {

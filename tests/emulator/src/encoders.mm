@@ -3,6 +3,7 @@
 #include <cstring>
 #include <map>
 
+#include "faults.h"
 #import "libraries.h"
 #import "objects.h"
 #import "retained.h"
@@ -107,6 +108,7 @@ void require_range(const char* what, id<MTLBuffer> buffer, NSUInteger offset,
   if (from < to + size && to < from + size) {
     refuse(what, @"source and destination overlap");
   }
+  emulator::count_copy();
   Retained<id<MTLBuffer>> kept_source(source);
   Retained<id<MTLBuffer>> kept_destination(destination);
   [self record:what
@@ -261,6 +263,7 @@ Command dispatch_command(const ComputeKernel* kernel,
     refuse(what, @"%lu threads per threadgroup: at most %lu",
            (unsigned long)per_group, (unsigned long)limit);
   }
+  emulator::count_dispatch();
   [self record:what
        command:emulator::dispatch_command(_pipeline->_kernel, *_arguments,
                                           threads)];

@@ -13,6 +13,7 @@ namespace emulator {
 // Each uses up a failure that is armed.
 bool meets_allocation_fault();
 bool meets_compile_fault();
+bool meets_library_fault();
 bool meets_operation_fault(const std::string& op);
 bool meets_encode_fault();
 /// The MTLCommandBufferError code to end with; 0 to succeed.
@@ -41,6 +42,8 @@ void count_operation();
 void count_compile();
 void count_unread_temporary();
 void count_filter_graph_run();
+void count_dispatch();
+void count_copy();
 void count_filter_run(const std::string& class_name);
 
 }  // namespace emulator

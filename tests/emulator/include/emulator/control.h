@@ -16,6 +16,7 @@ namespace emulator {
 void fail_allocation(int after = 0);  // newBuffer..., newHeap... return nil
 void fail_compile(int after = 0);     // compileWithDevice... raises
 void delay_compile(double seconds);   // it takes that long
+void fail_library(int after = 0);     // newLibraryWithSource... returns nil
 void raise_in_operation(const std::string& op, int after = 0);  // at creation
 /// The command buffer ends in MTLCommandBufferStatusError with this
 /// MTLCommandBufferError code; its work is not done.
@@ -65,6 +66,9 @@ struct Counters {
   long unread_temporaries = 0;
   /// Encodings of MPSNNGraph that ran.
   long filter_graph_runs = 0;
+  /// Launches of compute kernels, and copies by blit encoders, that were
+  /// encoded.
+  long dispatches = 0, copies = 0;
 };
 Counters counters();
 /// Filters of MPSNNGraphs that ran, by the class of their node.
