@@ -3,12 +3,10 @@
 #pragma once
 
 #include "graph/image_filter.h"
-#import "metal/mpsnn/filter_parameters.h"
+#import "metal/mpsnn/filter_data.h"
 
-@interface TGConvolutionData : NSObject <MPSCNNConvolutionDataSource> {
-  traingraph::metal::FilterParameters* _parameters;
+@interface TGConvolutionData : TGFilterData <MPSCNNConvolutionDataSource> {
   MPSCNNConvolutionDescriptor* _descriptor;
-  NSString* _label;
 }
 /// `parameters` outlive everything that MPSNN makes of this.
 + (instancetype)dataWithDescriptor:

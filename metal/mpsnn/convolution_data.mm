@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #import "metal/mpsnn/convolution_data.h"
 
-#import "metal/guard.h"
 #import "metal/mpsnn/read_counts.h"
 
 using traingraph::metal::count_read;
@@ -32,40 +31,22 @@ MPSCNNConvolutionDescriptor* mps_descriptor(
 + (instancetype)dataWithDescriptor:
                     (const traingraph::nodes::ConvolutionDescriptor&)descriptor
                         parameters:(FilterParameters*)parameters {
-  TGConvolutionData* data = [[[self alloc] init] autorelease];
-  data->_parameters = parameters;
+  TGConvolutionData* data = [self dataWithParameters:parameters];
   data->_descriptor = [mps_descriptor(descriptor) retain];
-  data->_label = [traingraph::metal::to_ns(parameters->label()) retain];
   return data;
 }
 
 - (void)dealloc {
   [_descriptor release];
-  [_label release];
   [super dealloc];
 }
 
 - (id)copyWithZone:(NSZone*)zone {
-  TGConvolutionData* copy = [[[self class] allocWithZone:zone] init];
-  copy->_parameters = _parameters;
+  TGConvolutionData* copy = [super copyWithZone:zone];
   copy->_descriptor = [_descriptor retain];
-  copy->_label = [_label retain];
   return copy;
 }
-- (instancetype)copyWithZone:(NSZone*)zone device:(id<MTLDevice>)device {
-  (void)device;
-  return [self copyWithZone:zone];
-}
 
-// The variables are where the host sees them all the time.
-- (BOOL)load {
-  return YES;
-}
-- (void)purge {
-}
-- (NSString*)label {
-  return _label;
-}
 - (MPSDataType)dataType {
   return MPSDataTypeFloat32;
 }

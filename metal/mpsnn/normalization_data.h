@@ -4,17 +4,15 @@
 #pragma once
 
 #include "graph/image_filter.h"
-#import "metal/mpsnn/filter_parameters.h"
+#import "metal/mpsnn/filter_data.h"
 
 @interface TGNormalizationData
-    : NSObject <MPSCNNBatchNormalizationDataSource,
-                MPSCNNInstanceNormalizationDataSource,
-                MPSCNNGroupNormalizationDataSource> {
-  traingraph::metal::FilterParameters* _parameters;
+    : TGFilterData <MPSCNNBatchNormalizationDataSource,
+                    MPSCNNInstanceNormalizationDataSource,
+                    MPSCNNGroupNormalizationDataSource> {
   NSUInteger _channels;
   NSUInteger _numberOfGroups;
   float _epsilon;
-  NSString* _label;
 }
 /// `parameters` outlive everything that MPSNN makes of this.
 + (instancetype)dataWithFilter:(const traingraph::NormalizationFilter&)filter

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #import "metal/mpsnn/normalization_data.h"
 
-#import "metal/guard.h"
 #import "metal/mpsnn/read_counts.h"
 
 using traingraph::metal::count_read;
@@ -40,43 +39,21 @@ MPSCNNNormalizationGammaAndBetaState* update(FilterParameters* parameters,
 
 + (instancetype)dataWithFilter:(const traingraph::NormalizationFilter&)filter
                     parameters:(FilterParameters*)parameters {
-  TGNormalizationData* data = [[[self alloc] init] autorelease];
-  data->_parameters = parameters;
+  TGNormalizationData* data = [self dataWithParameters:parameters];
   data->_channels = static_cast<NSUInteger>(filter.channels);
   data->_numberOfGroups = static_cast<NSUInteger>(filter.groups);
   data->_epsilon = filter.epsilon;
-  data->_label = [traingraph::metal::to_ns(parameters->label()) retain];
   return data;
 }
 
-- (void)dealloc {
-  [_label release];
-  [super dealloc];
-}
-
 - (id)copyWithZone:(NSZone*)zone {
-  TGNormalizationData* copy = [[[self class] allocWithZone:zone] init];
-  copy->_parameters = _parameters;
+  TGNormalizationData* copy = [super copyWithZone:zone];
   copy->_channels = _channels;
   copy->_numberOfGroups = _numberOfGroups;
   copy->_epsilon = _epsilon;
-  copy->_label = [_label retain];
   return copy;
 }
-- (instancetype)copyWithZone:(NSZone*)zone device:(id<MTLDevice>)device {
-  (void)device;
-  return [self copyWithZone:zone];
-}
 
-// The variables are where the host sees them all the time.
-- (BOOL)load {
-  return YES;
-}
-- (void)purge {
-}
-- (NSString*)label {
-  return _label;
-}
 - (NSUInteger)numberOfFeatureChannels {
   return _channels;
 }

@@ -85,6 +85,22 @@ std::string placeholder_as_target() {
   return got.front() == 3 ? "copied" : "accepted, but gives " + text(got);
 }
 
+std::string constant_as_target() {
+  Lab lab;
+  T square = [lab.graph() squareWithTensor:lab.input({3}) name:@"square"];
+  T five = lab.constant(5);
+  const auto executable = lab.compile({square, five});
+  MPSCommandBuffer* commands =
+      [MPSCommandBuffer commandBufferFromCommandQueue:machine().queue.get()];
+  const auto results = lab.encode(executable.get(), commands);
+  commit_and_wait(commands);
+  const NSUInteger position =
+      [[executable.get() targetTensors] indexOfObjectIdenticalTo:five];
+  if (position == NSNotFound) return "not in targetTensors";
+  const Numbers got = numbers_in(results[position].get(), 1);
+  return got.front() == 5 ? "written" : "accepted, but gives " + text(got);
+}
+
 std::string target_twice() {
   Lab lab;
   T square = [lab.graph() squareWithTensor:lab.input({3}) name:@"square"];
@@ -133,24 +149,48 @@ std::string runs_without_graph() {
 }  // namespace
 
 std::vector<Probe> executable_probes() {
+  const Beginnings same_tensors = {"the order given", "another order"};
   return {
       {.name = "feed_order",
        .question = "feedTensors come in (compared with creation)",
-       .answer = feed_order},
+       .answer = feed_order,
+       .weight = Weight::Reliance,
+       .expected = same_tensors,
+       .remedy = {.text = "graph_code.mm has to know feeds by their names"}},
       {.name = "target_order",
        .question = "targetTensors come in (compared with the argument)",
-       .answer = target_order},
+       .answer = target_order,
+       .weight = Weight::Reliance,
+       .expected = same_tensors,
+       .remedy = {.text = "graph_code.mm has to know targets by their names"}},
       {.name = "unused_feed",
        .question = "feedTensors, where one of two feeds is not needed",
        .answer = unused_feed,
+       .weight = Weight::Reliance,
+       .expected = same_tensors,
+       .remedy = {.text = "compile_graph.mm has to leave feeds out that no "
+                          "target needs"},
        .may_abort = true},
       {.name = "placeholder_as_target",
        .question = "a placeholder as target",
        .answer = placeholder_as_target,
+       .weight = Weight::Chance,
+       .expected = {"raised", "aborted", "not in targetTensors", "accepted"},
+       .remedy = {.text = "compile_graph.mm need not put an identity between"},
+       .may_abort = true},
+      {.name = "constant_as_target",
+       .question = "a constant as target",
+       .answer = constant_as_target,
+       .weight = Weight::Chance,
+       .expected = {"raised", "aborted", "not in targetTensors", "accepted"},
+       .remedy = {.text = "compile_graph.mm need not put an identity between"},
        .may_abort = true},
       {.name = "target_twice",
        .question = "one tensor targeted twice gives",
        .answer = target_twice,
+       .weight = Weight::Chance,
+       .expected = {"raised", "aborted", "1 results"},
+       .remedy = {.text = "compile_graph.mm need not put an identity between"},
        .may_abort = true},
       {.name = "graph_retained",
        .question = "an executable retains its graph",
@@ -158,6 +198,9 @@ std::vector<Probe> executable_probes() {
       {.name = "runs_without_graph",
        .question = "an executable runs after its graph was released",
        .answer = runs_without_graph,
+       .weight = Weight::Chance,
+       .expected = {"raised", "aborted", "wrong"},
+       .remedy = {.text = "graph_code.mm may let the MPSGraph go"},
        .may_abort = true},
   };
 }

@@ -3,6 +3,7 @@
 // composes these itself; agreement would allow the shorter form.
 #include <cmath>
 
+#include "metal/assumptions.h"
 #import "tests/metal_probes/lab.h"
 #include "tests/metal_probes/probe.h"
 
@@ -183,36 +184,111 @@ std::string adam_fed_scalars() {
   return "accepted, epsilon is added " + explain_adam(result);
 }
 
+/// Three steps, values and both moments where they lie.
+std::string adam_in_place() {
+  constexpr int kCount = 100000, kSteps = 3;
+  const AdamTerms terms;
+  Lab lab;
+  NSArray<MPSGraphTensor*>* updated = [lab.graph()
+      adamWithLearningRateTensor:lab.constant(terms.rate)
+                     beta1Tensor:lab.constant(terms.beta1)
+                     beta2Tensor:lab.constant(terms.beta2)
+                   epsilonTensor:lab.constant(terms.epsilon)
+                beta1PowerTensor:lab.constant(0)
+                beta2PowerTensor:lab.constant(0)
+                    valuesTensor:lab.input(Numbers(kCount, 1))
+                  momentumTensor:lab.input(Numbers(kCount, 0))
+                  velocityTensor:lab.input(Numbers(kCount, 0))
+           maximumVelocityTensor:nil
+                  gradientTensor:lab.input(Numbers(kCount, terms.gradient))
+                            name:@"adam"];
+  const std::vector<T> targets = {[updated objectAtIndex:0],
+                                  [updated objectAtIndex:1],
+                                  [updated objectAtIndex:2]};
+  const auto executable = lab.compile(targets);
+  NSArray<MPSGraphTensorData*>* inputs = lab.inputs_of(executable.get());
+  NSMutableArray<MPSGraphTensorData*>* results = [NSMutableArray array];
+  for (T target in [executable.get() targetTensors]) {
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      if (targets[i] != target) continue;
+      const NSUInteger place = [[executable.get() feedTensors]
+          indexOfObjectIdenticalTo:lab.inputs()[i].get()];
+      [results addObject:[inputs objectAtIndex:place]];
+    }
+  }
+  for (int step = 0; step < kSteps; ++step) {
+    MPSCommandBuffer* commands =
+        [MPSCommandBuffer commandBufferFromCommandQueue:machine().queue.get()];
+    [executable.get() encodeToCommandBuffer:commands
+                                inputsArray:inputs
+                               resultsArray:results
+                        executionDescriptor:nil];
+    commit_and_wait(commands);
+  }
+  float value = 1, m = 0, v = 0;
+  for (int step = 0; step < kSteps; ++step) {
+    m = terms.beta1 * m + (1 - terms.beta1) * terms.gradient;
+    v = terms.beta2 * v + (1 - terms.beta2) * terms.gradient * terms.gradient;
+    value -= terms.rate * m / (std::sqrt(v) + terms.epsilon);
+  }
+  const Numbers got = lab.contents_of_input(0);
+  return are_near(got, Numbers(kCount, value))
+             ? "right, as far as this can tell"
+             : "wrong: " + text(got.front()) + " instead of " + text(value);
+}
+
 }  // namespace
 
 std::vector<Probe> gradient_op_probes() {
+  // Composed of plain ops by metal/ops: the answers allow shorter forms.
   return {
       {.name = "sigmoid_gradient",
        .question = "sourceTensor of sigmoidGradient is",
-       .answer = sigmoid_gradient_source},
+       .answer = sigmoid_gradient_source,
+       .expected = {"the forward input"}},
       {.name = "softmax_gradient",
        .question = "sourceTensor of softMaxGradient is",
-       .answer = softmax_gradient_source},
+       .answer = softmax_gradient_source,
+       .expected = {"the forward input"}},
       {.name = "loss_mean",
        .question = "softMaxCrossEntropy Mean divides by the number of",
-       .answer = loss_mean_divisor},
+       .answer = loss_mean_divisor,
+       .expected = {"rows"}},
       {.name = "loss_gradient",
        .question = "softMaxCrossEntropyGradient Mean is divided",
-       .answer = loss_gradient_divisor},
+       .answer = loss_gradient_divisor,
+       .expected = {"times the incoming gradient, by rows"}},
       {.name = "loss_axis",
        .question = "softMaxCrossEntropy Axis of (2, 3) along axis 1",
-       .answer = loss_along_axis},
+       .answer = loss_along_axis,
+       .expected = {"(2, 1) [1.09861, 1.09861]"}},
       {.name = "adam_epsilon",
        .question = "adam adds epsilon",
        .answer = adam_epsilon,
+       .expected = {"to the uncorrected root"},
        .may_abort = true},
       {.name = "adam_rank_0",
        .question = "adam with scalars of constantWithScalar:dataType:",
        .answer = adam_rank_0,
+       .expected = {"accepted"},
        .may_abort = true},
       {.name = "adam_fed_scalars",
        .question = "adam with fed scalars of shape (1)",
        .answer = adam_fed_scalars,
+       .expected = {"accepted"},
+       .may_abort = true},
+      {.name = "adam_in_place",
+       .question = "adam that reads and writes the same buffers gives results "
+                   "that are",
+       .answer = adam_in_place,
+       .weight = Weight::Chance,
+       .expected = kFeedAndTargetMayAlias
+                       ? Beginnings{"right"}
+                       : Beginnings{"wrong", "raised", "aborted"},
+       .remedy = {.constant = "kFeedAndTargetMayAlias",
+                  .value = "true",
+                  .text = "where every supported system says so; saves the "
+                          "copies of variables"},
        .may_abort = true},
   };
 }

@@ -54,6 +54,7 @@ class Lab {
   /// returned buffers are, in the executable's order.
   std::vector<ObjcPtr<id<MTLBuffer>>> encode(MPSGraphExecutable* executable,
                                              MPSCommandBuffer* buffer) const;
+  Numbers contents_of_input(std::size_t i) const;
   /// In the order of creation.
   const std::vector<ObjcPtr<T>>& inputs() const { return tensors_; }
 
@@ -65,6 +66,7 @@ class Lab {
   ObjcPtr<MPSGraph*> graph_ = adopt([[MPSGraph alloc] init]);
   std::vector<ObjcPtr<T>> tensors_;
   std::vector<ObjcPtr<MPSGraphTensorData*>> data_;  // by input
+  std::vector<ObjcPtr<id<MTLBuffer>>> buffers_;     // by input
 };
 
 std::size_t count_of(T tensor);

@@ -68,6 +68,7 @@ T Lab::add_input(const void* bytes, std::size_t count, const Extents& shape,
                                        dataType:type
                                            name:nil];
   tensors_.push_back(retain(tensor));
+  buffers_.push_back(buffer);
   data_.push_back(
       adopt([[MPSGraphTensorData alloc] initWithMTLBuffer:buffer.get()
                                                     shape:list(shape)
@@ -179,6 +180,10 @@ std::vector<std::int32_t> Lab::run_ints(T target) {
   const auto* ints =
       static_cast<const std::int32_t*>([buffers.front().get() contents]);
   return {ints, ints + count_of(target)};
+}
+
+Numbers Lab::contents_of_input(std::size_t i) const {
+  return numbers_in(buffers_[i].get(), count_of(tensors_[i].get()));
 }
 
 std::size_t count_of(T tensor) {

@@ -24,62 +24,112 @@ Numbers filled(std::int64_t count, float (*value)(std::int64_t)) {
 }
 
 /// (matrices, rows, inner) times (matrices, inner, columns).
-bool is_product_right(std::int64_t matrices, std::int64_t inner) {
-  constexpr std::int64_t kSide = 3;
-  const Numbers x = filled(matrices * kSide * inner, left);
-  const Numbers y = filled(matrices * inner * kSide, right);
+struct Product {
+  std::int64_t matrices = 1, rows = 3, inner = 3, columns = 3;
+};
+
+bool is_product_right(const Product& p) {
+  const Numbers x = filled(p.matrices * p.rows * p.inner, left);
+  const Numbers y = filled(p.matrices * p.inner * p.columns, right);
   Numbers expected;
-  for (std::int64_t m = 0; m < matrices; ++m) {
-    for (std::int64_t row = 0; row < kSide; ++row) {
-      for (std::int64_t column = 0; column < kSide; ++column) {
+  for (std::int64_t m = 0; m < p.matrices; ++m) {
+    for (std::int64_t row = 0; row < p.rows; ++row) {
+      for (std::int64_t column = 0; column < p.columns; ++column) {
         float sum = 0;
-        for (std::int64_t k = 0; k < inner; ++k) {
-          sum += x[(m * kSide + row) * inner + k] *
-                 y[(m * inner + k) * kSide + column];
+        for (std::int64_t k = 0; k < p.inner; ++k) {
+          sum += x[(m * p.rows + row) * p.inner + k] *
+                 y[(m * p.inner + k) * p.columns + column];
         }
         expected.push_back(sum);
       }
     }
   }
   Lab lab;
-  T product = [lab.graph()
-      matrixMultiplicationWithPrimaryTensor:lab.input(x,
-                                                      {matrices, kSide, inner})
-                            secondaryTensor:lab.input(y,
-                                                      {matrices, inner, kSide})
-                                       name:@"product"];
+  T primary = lab.input(x, {p.matrices, p.rows, p.inner});
+  T secondary = lab.input(y, {p.matrices, p.inner, p.columns});
+  T product = [lab.graph() matrixMultiplicationWithPrimaryTensor:primary
+                                                 secondaryTensor:secondary
+                                                            name:@"product"];
   return are_near(lab.run(product), expected);
 }
 
-std::string explain_extents(bool (*is_right)(std::int64_t extent)) {
-  std::string answer = is_right(kFirstWrong - 1) ? "right" : "wrong";
+std::string explain_extents(Product (*of)(std::int64_t extent)) {
+  std::string answer =
+      is_product_right(of(kFirstWrong - 1)) ? "right" : "wrong";
   answer += " below " + std::to_string(kFirstWrong);
   for (std::int64_t more : {0, 1, 7000, 32768, 32769, 40000}) {
     const std::int64_t extent = kFirstWrong + more;
-    answer += std::string(", ") + (is_right(extent) ? "right" : "wrong") +
-              " at " + std::to_string(extent);
+    const bool is_right = is_product_right(of(extent));
+    answer += std::string(", ") + (is_right ? "right" : "wrong") + " at " +
+              std::to_string(extent);
   }
   return answer;
 }
 
 std::string inner_extents() {
   return explain_extents(
-      [](std::int64_t extent) { return is_product_right(1, extent); });
+      [](std::int64_t extent) { return Product{.inner = extent}; });
 }
 
 std::string matrix_counts() {
+  return explain_extents([](std::int64_t extent) {
+    return Product{.matrices = extent, .inner = 2};
+  });
+}
+
+std::string row_counts() {
   return explain_extents(
-      [](std::int64_t extent) { return is_product_right(extent, 2); });
+      [](std::int64_t extent) { return Product{.rows = extent}; });
+}
+
+std::string column_counts() {
+  return explain_extents(
+      [](std::int64_t extent) { return Product{.columns = extent}; });
 }
 
 /// The executable of one size must not be confused by another's.
 std::string changing_sizes() {
   for (std::int64_t inner : {7, 64, 3, 1000, 5, 33}) {
-    if (!is_product_right(4, inner)) {
+    if (!is_product_right({.matrices = 4, .inner = inner})) {
       return "wrong at inner extent " + std::to_string(inner);
     }
   }
   return "right";
+}
+
+/// One row stands for all of them: its row stride is 0.
+std::string broadcast_rows() {
+  constexpr std::int64_t kRows = 37, kInner = 29, kColumns = 5;
+  const Numbers row = filled(kInner, left),
+                y = filled(kInner * kColumns, right);
+  Lab lab;
+  T one = lab.input(row, {1, kInner});
+  T many = [lab.graph() broadcastTensor:one
+                                toShape:list({kRows, kInner})
+                                   name:@"rows"];
+  T product = [lab.graph()
+      matrixMultiplicationWithPrimaryTensor:many
+                            secondaryTensor:lab.input(y, {kInner, kColumns})
+                                       name:@"product"];
+  T doubled = [lab.graph() additionWithPrimaryTensor:many
+                                     secondaryTensor:one
+                                                name:@"sum"];
+  const auto results = lab.run_all({product, doubled});
+  Numbers products, sums;
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    for (std::int64_t column = 0; column < kColumns; ++column) {
+      float sum = 0;
+      for (std::int64_t k = 0; k < kInner; ++k) {
+        sum += row[k] * y[k * kColumns + column];
+      }
+      products.push_back(sum);
+    }
+    for (float value : row) sums.push_back(2 * value);
+  }
+  std::string wrong;
+  if (!are_near(results[0], products)) wrong += " product";
+  if (!are_near(results[1], sums)) wrong += " sum";
+  return wrong.empty() ? "right" : "wrong:" + wrong;
 }
 
 struct Tensor {
@@ -185,28 +235,70 @@ std::string reductions_of_higher_rank() {
 
 std::vector<Probe> limit_probes() {
   const std::string right_below = "right below " + std::to_string(kFirstWrong);
+  const Remedy lower = {.constant = "max_matmul_extent",
+                        .value = "the last number that is right",
+                        .text = "by limits_of(), for this system"};
   return {
       {.name = "inner_extents",
        .question = "matrix products by inner extent",
        .answer = inner_extents,
-       .constant = "max_matmul_extent",
-       .expected = right_below},
+       .weight = Weight::Reliance,
+       .expected = {right_below},
+       .remedy = lower},
       {.name = "matrix_counts",
        .question = "matrix products by number of matrices",
        .answer = matrix_counts,
-       .constant = "max_matmul_extent",
-       .expected = right_below},
+       .weight = Weight::Reliance,
+       .expected = {right_below},
+       .remedy = lower},
+      {.name = "row_counts",
+       .question = "matrix products by rows",
+       .answer = row_counts,
+       .weight = Weight::Reliance,
+       .expected = {right_below},
+       .remedy = {.constant = "max_matmul_extent",
+                  .value = "the last number that is right",
+                  .text = "and tiles of rows (tiles.h)"}},
+      {.name = "column_counts",
+       .question = "matrix products by columns",
+       .answer = column_counts,
+       .weight = Weight::Reliance,
+       .expected = {right_below},
+       .remedy = {.constant = "max_matmul_extent",
+                  .value = "the last number that is right",
+                  .text = "and tiles of columns (tiles.h)"}},
+      {.name = "broadcast_rows",
+       .question = "an operand that is one row for all, of a product and a sum",
+       .answer = broadcast_rows,
+       .weight = Weight::Reliance,
+       .expected = {"right"},
+       .remedy = {.text =
+                      "graph_builder.mm has to write broadcast operands out "
+                      "before products and sums"}},
       {.name = "changing_sizes",
        .question = "matrix products of changing sizes in one process",
-       .answer = changing_sizes},
+       .answer = changing_sizes,
+       .weight = Weight::Reliance,
+       .expected = {"right"},
+       .remedy = {.text = "matmul_product.mm has to pad extents to a multiple "
+                          "of 8"}},
       {.name = "reliable_reductions",
        .question = "reductions up to reliable_rank",
        .answer = reductions_of_reliable_rank,
-       .constant = "reliable_rank",
-       .expected = "right"},
+       .weight = Weight::Reliance,
+       .expected = {"right"},
+       .remedy = {.constant = "reliable_rank",
+                  .value = "the last rank that is right"}},
       {.name = "higher_reductions",
        .question = "reductions beyond reliable_rank",
        .answer = reductions_of_higher_rank,
+       .weight = Weight::Chance,
+       .expected = {"rank " + std::to_string(kLimits.reliable_rank + 1) +
+                        " wrong",
+                    "raised", "aborted"},
+       .remedy = {.constant = "reliable_rank",
+                  .value = "the last rank that is right",
+                  .text = "by limits_of(), for this system"},
        .may_abort = true},
   };
 }

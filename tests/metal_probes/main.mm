@@ -1,138 +1,166 @@
 // SPDX-License-Identifier: MIT
-// metal_probes         asks all questions, prints "question: answer" lines and
-//                      what contradicts metal/assumptions.h and gpu_limits.h.
-// metal_probes <name>  asks one; what the above runs as child processes.
-#include <spawn.h>
-#include <sys/wait.h>
+// metal_probes: prints "question: answer" lines and what of it contradicts the
+// code, with what to change; options.cpp has the arguments.
 #include <unistd.h>
 
-#include <csignal>
+#include <algorithm>
 #include <cstdio>
-#include <cstring>
+#include <fstream>
 
 #import "metal/guard.h"
+#include "tests/metal_probes/children.h"
 #import "tests/metal_probes/lab.h"
-#include "tests/metal_probes/probe.h"
-
-extern char** environ;
+#include "tests/metal_probes/options.h"
 
 namespace traingraph::metal::probes {
 namespace {
 
-constexpr unsigned kTimeLimit = 120;  // seconds per probe
-
-std::vector<Probe> all_probes() {
-  std::vector<Probe> all;
-  for (const auto& topic :
-       {memory_probes(), stream_probes(), executable_probes(), numeric_probes(),
-        limit_probes(), gradient_op_probes(), window_probes(), random_probes(),
-        autodiff_probes(), gru_probes(), lstm_probes(), speed_probes()}) {
-    all.insert(all.end(), topic.begin(), topic.end());
-  }
-  return all;
+const Probe* find(const std::vector<Probe>& probes, const std::string& name) {
+  const auto found = std::ranges::find(probes, name, &Probe::name);
+  return found == probes.end() ? nullptr : &*found;
 }
 
-int answer_one(const char* name) {
-  for (const Probe& probe : all_probes()) {
-    if (std::strcmp(probe.name, name) != 0) continue;
-    alarm(kTimeLimit);
-    std::string answer;
-    std::string* to_fill = &answer;
-    const auto ask = probe.answer;
-    const auto exception = run_guarded(^{
-      *to_fill = ask();
-    });
-    std::puts(exception ? ("raised " + *exception).c_str() : answer.c_str());
-    std::fflush(stdout);
-    _exit(0);  // what Metal does at exit is no question of ours
-  }
-  std::fprintf(stderr, "there is no probe \"%s\"\n", name);
-  return 2;
-}
-
-struct Outcome {
+/// In this process; an exception is an answer.
+int answer_one(const Probe& probe) {
+  alarm(time_limit(probe));
   std::string answer;
-  bool has_ended_well = false;
-};
-
-Outcome outcome_of(int status, std::string output) {
-  while (!output.empty() && output.back() == '\n') output.pop_back();
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {output, true};
-  if (!WIFSIGNALED(status)) return {"could not be asked"};
-  const int signal = WTERMSIG(status);
-  if (signal == SIGALRM) return {"did not end"};
-  return {"aborted (signal " + std::to_string(signal) + ")"};
+  std::string* to_fill = &answer;
+  const auto ask = probe.answer;
+  const auto exception = run_guarded(^{
+    *to_fill = ask();
+  });
+  std::puts(exception ? ("raised " + *exception).c_str() : answer.c_str());
+  std::fflush(stdout);
+  _exit(0);  // what Metal does at exit is no question of ours
 }
 
-Outcome ask(const char* program, const Probe& probe) {
-  int ends[2];
-  if (pipe(ends) != 0) return {"could not be asked"};
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_addclose(&actions, ends[0]);
-  posix_spawn_file_actions_addclose(&actions, ends[1]);
-  char* arguments[] = {const_cast<char*>(program),
-                       const_cast<char*>(probe.name), nullptr};
-  pid_t child = 0;
-  const int failure =
-      posix_spawnp(&child, program, &actions, nullptr, arguments, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  std::string output;
-  char piece[512];
-  for (ssize_t n = 0; (n = read(ends[0], piece, sizeof(piece))) > 0;) {
-    output.append(piece, static_cast<std::size_t>(n));
-  }
-  close(ends[0]);
-  int status = 0;
-  if (failure != 0 || waitpid(child, &status, 0) != child) {
-    return {"could not be asked"};
-  }
-  return outcome_of(status, std::move(output));
-}
+/// The SDK of macOS 13 has no name for it.
+constexpr auto kApple9 = static_cast<MTLGPUFamily>(1009);
 
-int ask_all(const char* program) {
-  int num_crashes = 0;
-  std::vector<std::string> contradictions;
-  for (const Probe& probe : all_probes()) {
-    const Outcome outcome = ask(program, probe);
-    std::printf("%s: %s\n", probe.question, outcome.answer.c_str());
-    std::fflush(stdout);
-    if (!outcome.has_ended_well && !probe.may_abort) ++num_crashes;
-    if (probe.expected.empty() || outcome.answer.starts_with(probe.expected)) {
-      continue;
+/// Apple's generations: 7 is M1.
+int family_of(id<MTLDevice> device) {
+  int family = 0;
+  for (const auto candidate :
+       {MTLGPUFamilyApple7, MTLGPUFamilyApple8, kApple9}) {
+    if ([device supportsFamily:candidate]) {
+      family = static_cast<int>(candidate - MTLGPUFamilyApple7) + 7;
     }
-    contradictions.push_back(
-        std::string(probe.constant) + " (" + probe.question + "): expected \"" +
-        probe.expected + "\", got \"" + outcome.answer + '"');
   }
-  std::printf("\nmetal/assumptions.h and gpu_limits.h: %zu contradicted\n",
-              contradictions.size());
-  for (const auto& line : contradictions) std::printf("%s\n", line.c_str());
-  if (num_crashes > 0) std::printf("%d probes crashed\n", num_crashes);
-  return num_crashes > 0 ? 1 : 0;
+  return family;
 }
 
-void print_machine() {
-  NSString* system = [[NSProcessInfo processInfo] operatingSystemVersionString];
-  id<MTLDevice> device = machine().metal.get();
-  std::printf("system: %s\n", to_string(system).c_str());
-  std::printf("device: %s\n",
-              device ? to_string([device name]).c_str() : "none");
+std::size_t memory_of_machine() {
+  return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
+         static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+/// What a probe may take: half of a Mac. The emulator computes in doubles, on
+/// machines that do something else meanwhile.
+std::size_t default_budget(std::size_t memory) {
+#ifdef __APPLE__
+  return memory / 2;
+#else
+  return std::min(memory / 8, std::size_t{64} << 20);
+#endif
+}
+
+MachineText describe_machine(const Options& options) {
+  MachineText text;
+  text.memory = memory_of_machine();
+  text.budget = options.memory ? options.memory : default_budget(text.memory);
+  MachineText* to_fill = &text;
+  run_guarded(^{
+    to_fill->system = metal::to_string(
+        [[NSProcessInfo processInfo] operatingSystemVersionString]);
+    id<MTLDevice> device = machine().metal.get();
+    if (!device) return;
+    to_fill->device = metal::to_string([device name]);
+    to_fill->apple_family = family_of(device);
+  });
+  return text;
+}
+
+/// Empty: it is.
+std::string reason_not_asked(const Probe& probe, const Options& options,
+                             std::size_t budget) {
+  if (options.lists_only) return "only listed";
+  if (probe.bytes > budget) {
+    return "takes " + std::to_string(probe.bytes >> 20) + " MB of " +
+           std::to_string(budget >> 20) + " (--memory)";
+  }
+  const bool is_named = options.names.contains(probe.name);
+  if (probe.is_slow && !options.asks_slow && !is_named) return "slow (--slow)";
+  return {};
+}
+
+Outcome outcome_of(const char* program, const Probe& probe,
+                   const Options& options, std::size_t budget) {
+  const auto given = options.answers.find(probe.name);
+  if (given != options.answers.end()) return {.answer = given->second};
+  std::string reason = reason_not_asked(probe, options, budget);
+  if (!reason.empty()) {
+    return {.state = Outcome::State::NotAsked, .answer = std::move(reason)};
+  }
+  return ask_child(program, probe);
+}
+
+void require_known(const std::vector<Probe>& probes, const Options& options) {
+  std::vector<std::string> names(options.names.begin(), options.names.end());
+  for (const auto& [name, answer] : options.answers) names.push_back(name);
+  for (const auto& name : names) {
+    if (find(probes, name)) continue;
+    std::fprintf(stderr, "there is no probe \"%s\" (see --list)\n",
+                 name.c_str());
+    std::exit(64);
+  }
+}
+
+Report ask_all(const char* program, const Options& options) {
+  Report report;
+  report.machine = describe_machine(options);
+  std::printf("system: %s\ndevice: %s\n", report.machine.system.c_str(),
+              report.machine.device.c_str());
+  const bool has_device = !report.machine.device.empty();
+  if (!has_device) std::puts("Without a Metal device there is nothing to ask.");
+  std::fflush(stdout);
+  for (const Probe& probe : all_probes()) {
+    if (!options.names.empty() && !options.names.contains(probe.name)) continue;
+    report.probes.push_back(probe);
+    report.outcomes.push_back(
+        has_device || options.lists_only
+            ? outcome_of(program, probe, options, report.machine.budget)
+            : Outcome{Outcome::State::NotAsked, "no device"});
+    const Outcome& outcome = report.outcomes.back();
+    if (!has_device && !options.lists_only) continue;
+    std::printf("%s: %s%s\n", probe.question,
+                outcome.state == Outcome::State::NotAsked ? "not asked: " : "",
+                outcome.answer.c_str());
+    std::fflush(stdout);
+  }
+  return report;
 }
 
 int run(int argc, char** argv) {
-  if (argc > 1) return answer_one(argv[1]);
-  run_guarded(^{
-    print_machine();
-  });
-  if (!machine().metal.get()) {
-    std::puts("Without a Metal device there is nothing to ask.");
-    return 0;
+  const Options options = parse_options(argc, argv);
+  const std::vector<Probe> probes = all_probes();
+  require_known(probes, options);
+  if (!options.child.empty()) {
+    const Probe* probe = find(probes, options.child);
+    return probe ? answer_one(*probe) : 64;
   }
-  std::fflush(stdout);
-  return ask_all(argv[0]);
+  const Report report = ask_all(argv[0], options);
+  if (!options.lists_only) std::fputs(report.summary().c_str(), stdout);
+  if (!options.json.empty()) {
+    std::ofstream file(options.json);
+    file << report.json();
+    if (!file.flush()) {
+      std::fprintf(stderr, "cannot write %s\n", options.json.c_str());
+      return 74;
+    }
+  }
+  if (options.lists_only) return 0;
+  const int code = report.exit_code();
+  return options.is_tolerant && code != 1 ? 0 : code;
 }
 
 }  // namespace

@@ -211,11 +211,19 @@ std::vector<Probe> memory_probes() {
        .question = "buffers of a placement heap lie at base + offset for the "
                    "host",
        .answer = contiguous,
-       .constant = "kHeapIsContiguousForHost",
-       .expected = kHeapIsContiguousForHost ? "yes" : ""},
+       .weight = Weight::Reliance,
+       .expected = when(kHeapIsContiguousForHost, {"yes"}),
+       .remedy = {.constant = "kHeapIsContiguousForHost",
+                  .value = "false",
+                  .text = "and heap_buffer.mm has to ask every buffer for its "
+                          "contents"}},
       {.name = "tracked",
        .question = "a tracked heap orders overlapping buffers",
-       .answer = tracked},
+       .answer = tracked,
+       .weight = Weight::Reliance,
+       .expected = {"yes"},
+       .remedy = {.text = "heap_buffer.mm has to make the kernels of one heap "
+                          "wait for each other by fences"}},
       {.name = "empty_buffer",
        .question = "a buffer of 0 bytes is",
        .answer = empty_buffer,
@@ -223,9 +231,15 @@ std::vector<Probe> memory_probes() {
       {.name = "fed_and_targeted",
        .question = "one buffer fed and targeted gives results that are",
        .answer = fed_and_targeted,
-       .may_abort = true,
-       .constant = "kFeedAndTargetMayAlias",
-       .expected = kFeedAndTargetMayAlias ? "right" : ""},
+       .weight = Weight::Chance,
+       .expected = kFeedAndTargetMayAlias
+                       ? Beginnings{"right"}
+                       : Beginnings{"wrong", "raised", "aborted"},
+       .remedy = {.constant = "kFeedAndTargetMayAlias",
+                  .value = "true",
+                  .text = "where every supported system says so; saves the "
+                          "copies of variables"},
+       .may_abort = true},
       {.name = "first_run",
        .question = "MPSGraph allocates for itself",
        .answer = first_run},

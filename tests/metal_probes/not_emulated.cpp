@@ -5,8 +5,6 @@
 namespace traingraph::metal::probes {
 
 std::vector<Probe> autodiff_probes() { return {}; }
-std::vector<Probe> gru_probes() { return {}; }
-std::vector<Probe> lstm_probes() { return {}; }
 std::vector<Probe> speed_probes() { return {}; }
 
 }  // namespace traingraph::metal::probes

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Rounding, ties, NaN and kinks of single ops.
 #include <cmath>
+#include <limits>
+#include <tuple>
 
 #include "metal/assumptions.h"
 #import "tests/metal_probes/lab.h"
@@ -125,6 +127,88 @@ std::string denormals() {
   return sum.front() == denormal ? "kept" : "flushed to zero";
 }
 
+// --- the ends of float32 ---
+
+const float kInfinity = std::numeric_limits<float>::infinity();
+
+/// What is looked for is far off; denormals may be flushed.
+bool is_close(float x, float y) {
+  if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);
+  return x == y || std::abs(x - y) <= 1e-3F * std::abs(y) + 1e-37F;
+}
+
+/// "right", or what came for which arguments.
+std::string compare(const Numbers& got, const Numbers& expected,
+                    const std::vector<std::string>& arguments) {
+  std::string wrong;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if (is_close(got[i], expected[i])) continue;
+    wrong += ' ' + arguments[i] + " -> " + text(got[i]);
+  }
+  return wrong.empty() ? "right" : "wrong:" + wrong;
+}
+
+std::vector<std::string> texts(const Numbers& numbers) {
+  std::vector<std::string> result;
+  for (float number : numbers) result.push_back(text(number));
+  return result;
+}
+
+std::string tanh_of_extremes() {
+  const Numbers x = {0,   1e-4F, 10,    -10,    44,        -44,
+                     100, -100,  1e30F, -1e30F, kInfinity, -kInfinity};
+  Numbers expected;
+  for (float value : x) expected.push_back(std::tanh(value));
+  Lab lab;
+  return compare(lab.run([lab.graph() tanhWithTensor:lab.input(x)
+                                                name:@"tanh"]),
+                 expected, texts(x));
+}
+
+std::string pow_of_extremes() {
+  const Numbers base = {0, 0,  0,  -2, -2,   2,     2,        2,
+                        1, -1, 10, 10, 1.5F, 1e-3F, kInfinity};
+  const Numbers exponent = {0,         2, -1, 2,  3,   127, 128, -150,
+                            kInfinity, 5, 38, 39, 200, 15,  0};
+  Numbers expected;
+  std::vector<std::string> arguments;
+  for (std::size_t i = 0; i < base.size(); ++i) {
+    expected.push_back(std::pow(base[i], exponent[i]));
+    arguments.push_back(text(base[i]) + '^' + text(exponent[i]));
+  }
+  Lab lab;
+  return compare(lab.run([lab.graph() powerWithPrimaryTensor:lab.input(base)
+                                             secondaryTensor:lab.input(exponent)
+                                                        name:@"power"]),
+                 expected, arguments);
+}
+
+std::string exp_of_extremes() {
+  const Numbers x = {-200, -80, 0, 80, 88, 89, 1e30F, -1e30F};
+  const Numbers positive = {0, 1e-37F, 1, 3e38F, -1, kInfinity, 2, 4};
+  Numbers exponents, logarithms, sigmoids;
+  for (float value : x) {
+    exponents.push_back(std::exp(value));
+    sigmoids.push_back(1 / (1 + std::exp(-value)));
+  }
+  for (float value : positive) logarithms.push_back(std::log(value));
+  Lab lab;
+  T source = lab.input(x);
+  const auto results =
+      lab.run_all({[lab.graph() exponentWithTensor:source name:@"exponent"],
+                   [lab.graph() sigmoidWithTensor:source name:@"sigmoid"],
+                   [lab.graph() logarithmWithTensor:lab.input(positive)
+                                               name:@"log"]});
+  for (const auto& [got, expected, arguments, name] :
+       {std::tuple(results[0], exponents, x, "exponent "),
+        std::tuple(results[1], sigmoids, x, "sigmoid "),
+        std::tuple(results[2], logarithms, positive, "logarithm ")}) {
+    const std::string answer = compare(got, expected, texts(arguments));
+    if (answer != "right") return "wrong: " + (name + answer);
+  }
+  return "right";
+}
+
 }  // namespace
 
 std::vector<Probe> numeric_probes() {
@@ -132,16 +216,20 @@ std::vector<Probe> numeric_probes() {
       {.name = "rint",
        .question = "rint rounds halves",
        .answer = rint_of_halves,
-       .constant = "kRintRoundsHalfToEven",
-       .expected = kRintRoundsHalfToEven ? "to even" : ""},
+       .weight = Weight::Reliance,
+       .expected = when(kRintRoundsHalfToEven, {"to even"}),
+       .remedy = {.constant = "kRintRoundsHalfToEven", .value = "false"}},
       {.name = "round",
        .question = "round rounds halves",
        .answer = round_of_halves},
       {.name = "arg_ties",
        .question = "arg reductions return which of equal elements",
        .answer = arg_ties,
-       .constant = "kArgReductionPicksFirstOfTies",
-       .expected = kArgReductionPicksFirstOfTies ? "first" : ""},
+       .weight = Weight::Reliance,
+       .expected = when(kArgReductionPicksFirstOfTies, {"first"}),
+       .remedy = {.constant = "kArgReductionPicksFirstOfTies",
+                  .value = "false",
+                  .text = "and reduce.mm has to compose them"}},
       {.name = "maximum_of_nan",
        .question = "maximum of a number and NaN",
        .answer = maximum_of_nan},
@@ -150,7 +238,10 @@ std::vector<Probe> numeric_probes() {
        .answer = reduction_of_nan},
       {.name = "comparison_of_nan",
        .question = "comparisons with NaN",
-       .answer = comparison_of_nan},
+       .answer = comparison_of_nan,
+       .weight = Weight::Reliance,
+       .expected = {"always false"},
+       .remedy = {.text = "elementwise_logic.mm has to ask isNaN first"}},
       {.name = "relu_gradient_at_zero",
        .question = "reLUGradient where the source is 0",
        .answer = relu_gradient_at_zero},
@@ -158,6 +249,27 @@ std::vector<Probe> numeric_probes() {
        .question = "sign of 0 and of NaN",
        .answer = sign_of_zero_and_nan},
       {.name = "denormals", .question = "denormals are", .answer = denormals},
+      {.name = "tanh_extremes",
+       .question = "tanh of 0, +-10, +-100, +-1e30 and infinity",
+       .answer = tanh_of_extremes,
+       .weight = Weight::Reliance,
+       .expected = {"right"},
+       .remedy = {.text = "elementwise_activation.mm has to clamp the argument "
+                          "to 15"}},
+      {.name = "pow_extremes",
+       .question = "power of 0, negative bases and large exponents",
+       .answer = pow_of_extremes,
+       .weight = Weight::Reliance,
+       .expected = {"right"},
+       .remedy = {.text = "elementwise_arithmetic.mm has to select the cases "
+                          "that are wrong"}},
+      {.name = "exp_extremes",
+       .question = "exponent, logarithm and sigmoid at the ends of float32",
+       .answer = exp_of_extremes,
+       .weight = Weight::Reliance,
+       .expected = {"right"},
+       .remedy = {.text = "elementwise_activation.mm has to select the cases "
+                          "that are wrong"}},
   };
 }
 

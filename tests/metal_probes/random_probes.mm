@@ -111,13 +111,16 @@ std::string first_numbers() {
 }  // namespace
 
 std::vector<Probe> random_probes() {
+  // Random numbers are drawn by kernels of our own.
   return {
       {.name = "state_of_seed",
        .question = "Philox state of seed 12345",
-       .answer = state_of_seed},
+       .answer = state_of_seed,
+       .expected = {"[1, "}},
       {.name = "state_of_parts",
        .question = "Philox state of counter (1, 2, 3, 4) and key (5, 6)",
-       .answer = state_of_parts},
+       .answer = state_of_parts,
+       .expected = {"[1, 1, 2, 3, 4, 5, 6]"}},
       {.name = "state_after_drawing",
        .question = "Philox state after drawing",
        .answer = state_after_drawing,
@@ -125,14 +128,17 @@ std::vector<Probe> random_probes() {
       {.name = "floats_of_words",
        .question = "uniform numbers are",
        .answer = floats_of_words,
+       .expected = {"Philox4x32-10"},
        .may_abort = true},
       {.name = "reproducible",
        .question = "equal states give equal numbers",
        .answer = reproducible,
+       .expected = {"yes"},
        .may_abort = true},
       {.name = "continues",
        .question = "a new state continues the stream",
        .answer = continues,
+       .expected = {"yes"},
        .may_abort = true},
       {.name = "first_numbers",
        .question = "first numbers of counter 0 and key 0",

@@ -64,13 +64,17 @@ std::vector<Probe> speed_probes() {
       {.name = "flops",
        .question = "speed of matrix products",
        .answer = flops,
-       .constant = "flops_per_second",
-       .expected = "at least"},
+       .weight = Weight::Reliance,
+       .expected = {"at least"},
+       .remedy = {.constant = "flops_per_second",
+                  .value = "the smaller number of the answer"}},
       {.name = "bytes",
        .question = "speed of reading and writing",
        .answer = bytes,
-       .constant = "bytes_per_second",
-       .expected = "at least"},
+       .weight = Weight::Reliance,
+       .expected = {"at least"},
+       .remedy = {.constant = "bytes_per_second",
+                  .value = "the smaller number of the answer"}},
   };
 }
 

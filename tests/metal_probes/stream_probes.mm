@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Command buffers: who commits them, when handlers run, on which threads.
 #include <atomic>
+#include <cmath>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <thread>
 
 #import "metal/guard.h"
+#import "metal/observed_command_buffer.h"
 #import "tests/metal_probes/lab.h"
 #include "tests/metal_probes/probe.h"
 
@@ -149,6 +152,86 @@ std::string concurrent_encodes() {
          std::to_string(2 * kNumRounds);
 }
 
+/// Enough ops that MPSGraph may split them, if it ever does.
+T many_ops(Lab& lab) {
+  T x = lab.input(Numbers(64, 1));
+  for (int i = 0; i < 400; ++i) {
+    x = [lab.graph() squareRootWithTensor:x name:@"root"];
+    x = [lab.graph() reductionSumWithTensor:x axis:0 name:@"sum"];
+    x = [lab.graph() broadcastTensor:x toShape:list({64}) name:@"all"];
+  }
+  return x;
+}
+
+std::string continue_is_called() {
+  constexpr int kNumEncodes = 20;
+  Lab lab;
+  const auto executable = lab.compile({many_ops(lab)});
+  int num_calls = 0;
+  const std::function<void()> note = [&num_calls] { ++num_calls; };
+  const auto commands = adopt([[TGObservedCommandBuffer alloc]
+      initWithCommandBuffer:[machine().queue.get() commandBuffer]
+               beforeCommit:note]);
+  std::vector<ObjcPtr<id<MTLBuffer>>> results;
+  int num_swaps = 0, num_seen = 0;
+  for (int i = 0; i < kNumEncodes; ++i) {
+    const auto before = retain([commands.get() commandBuffer]);
+    const int calls_before = num_calls;
+    for (auto& result : lab.encode(executable.get(), commands.get())) {
+      results.push_back(result);
+    }
+    if ([commands.get() commandBuffer] == before.get()) continue;
+    ++num_swaps;
+    if (num_calls > calls_before) ++num_seen;
+  }
+  commit_and_wait(commands.get());
+  const std::string of = std::to_string(num_swaps) + " of " +
+                         std::to_string(kNumEncodes) + " encodes swapped";
+  if (num_swaps == 0) return "no swaps: " + of;
+  if (num_seen == num_swaps) return "yes: " + of;
+  return "no: " + of + ", " + std::to_string(num_seen) + " seen";
+}
+
+double gpu_seconds(const Lab& lab, MPSGraphExecutable* executable, int count,
+                   int* num_buffers = nullptr) {
+  MPSCommandBuffer* commands = new_commands();
+  const auto first = retain([commands commandBuffer]);
+  auto last = first;
+  std::vector<ObjcPtr<id<MTLBuffer>>> results;
+  for (int i = 0; i < count; ++i) {
+    results = lab.encode(executable, commands);
+    if (num_buffers && [commands commandBuffer] != last.get()) ++*num_buffers;
+    last = retain([commands commandBuffer]);
+  }
+  commit_and_wait(commands);
+  return [last.get() GPUEndTime] - [first.get() GPUStartTime];
+}
+
+/// Products of a size that takes some milliseconds, as often as it takes.
+std::string long_buffer() {
+  constexpr double kSeconds = 2.2, kOnce = 0.005;
+  std::int64_t side = 64;
+  for (;; side *= 2) {
+    Lab lab;
+    const auto executable = lab.compile({several_ops(lab, side)});
+    gpu_seconds(lab, executable.get(), 1);
+    const double once = gpu_seconds(lab, executable.get(), 1);
+    if (once < kOnce && side < 4096) continue;
+    const int count = static_cast<int>(std::ceil(kSeconds / once));
+    int num_buffers = 1;
+    double seconds = 0;
+    double* to_fill = &seconds;
+    int* to_count = &num_buffers;
+    const Lab* to_run = &lab;
+    const auto failure = run_guarded(^{
+      *to_fill = gpu_seconds(*to_run, executable.get(), count, to_count);
+    });
+    const std::string how = " (in " + std::to_string(num_buffers) + " parts)";
+    if (failure) return "fails: " + *failure + how;
+    return "ends well after " + text(static_cast<float>(seconds)) + " s" + how;
+  }
+}
+
 std::string gpu_times() {
   Lab lab;
   const auto executable = lab.compile({several_ops(lab, 256)});
@@ -167,6 +250,14 @@ std::vector<Probe> stream_probes() {
       {.name = "swaps",
        .question = "encodeToCommandBuffer swaps the command buffer",
        .answer = swaps},
+      {.name = "continue_is_called",
+       .question = "a swap calls commitAndContinue of a subclass",
+       .answer = continue_is_called,
+       .weight = Weight::Reliance,
+       .expected = {"yes", "no swaps"},
+       .remedy = {.text = "command_stream.mm has to compare the command buffer "
+                          "after every encoding, and copies of variables have "
+                          "to wait for a buffer of their own"}},
       {.name = "handler_order",
        .question = "completion handlers run in",
        .answer = handler_order},
@@ -182,7 +273,20 @@ std::vector<Probe> stream_probes() {
        .may_abort = true},
       {.name = "gpu_times",
        .question = "GPU times of a command buffer are",
-       .answer = gpu_times},
+       .answer = gpu_times,
+       .weight = Weight::Reliance,
+       .expected = {"known"},
+       .remedy = {.text =
+                      "flight.mm has to take the host's times for profiles"}},
+      {.name = "long_buffer",
+       .question = "a command buffer of two seconds",
+       .answer = long_buffer,
+       .weight = Weight::Chance,
+       .expected = {"fails"},
+       .remedy = {.text = "the default of CompileOptions::max_gpu_ms may be "
+                          "larger where every machine with a display says so"},
+       .emulated = {"ends well"},
+       .is_slow = true},
   };
 }
 

@@ -15,6 +15,11 @@ std::string raised(void (^body)());
 
 NSArray<NSNumber*>* shape(std::initializer_list<int> lengths);
 
+/// What MPS calls back: may be copied and archived, as its protocols ask,
+/// though nothing does.
+@interface TestCallback : NSObject <NSCopying, NSSecureCoding>
+@end
+
 /// Gives every test the device and one queue, in an autorelease pool, and
 /// checks afterwards that nothing stays alive.
 class CoreTest : public testing::Test {

@@ -5,6 +5,23 @@
 
 #include "emulator/control.h"
 
+@implementation TestCallback
+- (id)copyWithZone:(NSZone*)zone {
+  (void)zone;
+  return [self retain];
+}
++ (BOOL)supportsSecureCoding {
+  return YES;
+}
+- (void)encodeWithCoder:(NSCoder*)coder {
+  (void)coder;
+}
+- (instancetype)initWithCoder:(NSCoder*)coder {
+  (void)coder;
+  return [self init];
+}
+@end
+
 std::string raised(void (^body)()) {
   std::string reason;
   @try {

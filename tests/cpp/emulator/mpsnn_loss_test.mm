@@ -3,7 +3,7 @@
 // is its own gradient and as a pair.
 #import "mpsnn_loss_formulas.h"
 
-@interface WeightCallback : NSObject <MPSNNLossCallback> {
+@interface WeightCallback : TestCallback <MPSNNLossCallback> {
  @public
   float _weight;
 }
@@ -14,20 +14,6 @@
                    destinationImage:(MPSImage*)destination {
   EXPECT_GE([source width], [destination width]);
   return _weight;
-}
-- (id)copyWithZone:(NSZone*)zone {
-  (void)zone;
-  return [self retain];
-}
-+ (BOOL)supportsSecureCoding {
-  return YES;
-}
-- (void)encodeWithCoder:(NSCoder*)coder {
-  (void)coder;
-}
-- (instancetype)initWithCoder:(NSCoder*)coder {
-  (void)coder;
-  return [self init];
 }
 @end
 

@@ -8,7 +8,7 @@ using emulator::mpsnn::Placement;
 using emulator::mpsnn::Window;
 
 /// So many pixels before and after the source.
-@interface TestPadding : NSObject <MPSNNPadding> {
+@interface TestPadding : TestCallback <MPSNNPadding> {
  @public
   NSInteger _left, _right, _top, _bottom;
 }
@@ -35,16 +35,6 @@ using emulator::mpsnn::Window;
                             [own strideInPixelsY] +
                         1];
   return descriptor;
-}
-+ (BOOL)supportsSecureCoding {
-  return YES;
-}
-- (void)encodeWithCoder:(NSCoder*)coder {
-  (void)coder;
-}
-- (instancetype)initWithCoder:(NSCoder*)coder {
-  (void)coder;
-  return [self init];
 }
 @end
 

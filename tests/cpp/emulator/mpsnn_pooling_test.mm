@@ -5,7 +5,7 @@
 #import "mpsnn_filter_support.h"
 
 /// Puts windows where it is told to.
-@interface PlacedPadding : NSObject <MPSNNPadding> {
+@interface PlacedPadding : TestCallback <MPSNNPadding> {
  @public
   MPSOffset _offset;
   MPSImageEdgeMode _edgeMode;
@@ -28,16 +28,6 @@
   [descriptor setWidth:_width];
   [descriptor setHeight:_height];
   return descriptor;
-}
-+ (BOOL)supportsSecureCoding {
-  return YES;
-}
-- (void)encodeWithCoder:(NSCoder*)coder {
-  (void)coder;
-}
-- (instancetype)initWithCoder:(NSCoder*)coder {
-  (void)coder;
-  return [self init];
 }
 @end
 

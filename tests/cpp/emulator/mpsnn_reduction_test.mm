@@ -5,7 +5,7 @@
 
 #import "mpsnn_filter_support.h"
 
-@interface TransformProvider : NSObject <MPSImageTransformProvider> {
+@interface TransformProvider : TestCallback <MPSImageTransformProvider> {
  @public
   MPSScaleTransform _transform;
 }
@@ -17,16 +17,6 @@
   EXPECT_NE([handle label], nil);
   EXPECT_NE([image width], 0u);
   return _transform;
-}
-+ (BOOL)supportsSecureCoding {
-  return YES;
-}
-- (void)encodeWithCoder:(NSCoder*)coder {
-  (void)coder;
-}
-- (instancetype)initWithCoder:(NSCoder*)coder {
-  (void)coder;
-  return [self init];
 }
 @end
 

@@ -2,7 +2,7 @@
 // Concatenation, reshape, padding and Gram matrix, with their gradients.
 #import "mpsnn_filter_support.h"
 
-@interface AlphaCallback : NSObject <MPSNNGramMatrixCallback>
+@interface AlphaCallback : TestCallback <MPSNNGramMatrixCallback>
 @end
 
 @implementation AlphaCallback
@@ -10,20 +10,6 @@
             destinationImage:(MPSImage*)destination {
   EXPECT_EQ([destination width], [source featureChannels]);
   return 0.5f;
-}
-- (id)copyWithZone:(NSZone*)zone {
-  (void)zone;
-  return [self retain];
-}
-+ (BOOL)supportsSecureCoding {
-  return YES;
-}
-- (void)encodeWithCoder:(NSCoder*)coder {
-  (void)coder;
-}
-- (instancetype)initWithCoder:(NSCoder*)coder {
-  (void)coder;
-  return [self init];
 }
 @end
 

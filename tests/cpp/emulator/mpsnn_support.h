@@ -10,7 +10,7 @@
 #import "core_support.h"
 
 /// A handle is its label.
-@interface TestHandle : NSObject <MPSHandle> {
+@interface TestHandle : TestCallback <MPSHandle> {
   NSString* _label;
 }
 + (instancetype)handle:(NSString*)label;

@@ -21,16 +21,6 @@
 - (NSString*)label {
   return _label;
 }
-+ (BOOL)supportsSecureCoding {
-  return YES;
-}
-- (void)encodeWithCoder:(NSCoder*)coder {
-  (void)coder;
-}
-- (instancetype)initWithCoder:(NSCoder*)coder {
-  (void)coder;
-  return [self init];
-}
 @end
 
 @implementation TestConvolution

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+// Convolutions and their gradients: groups, depthwise, many images, wide ones.
+#include "metal/gpu_limits.h"
+#import "tests/metal_probes/convolution_lab.h"
+#include "tests/metal_probes/probe.h"
+
+namespace traingraph::metal::probes {
+namespace {
+
+constexpr GpuLimits kLimits;
+
+/// What of a convolution is wrong: empty, or names.
+std::string wrong_parts(const Convolution& c,
+                        bool with_source_gradient = true) {
+  const ConvolutionNumbers n = compute(c);
+  const auto descriptor = descriptor_of(c);
+  Lab lab;
+  T source = lab.input(n.source, c.source_shape());
+  T weights = lab.input(n.weights, c.weights_shape());
+  T incoming = lab.input(n.incoming, c.result_shape());
+  T result = [lab.graph() convolution2DWithSourceTensor:source
+                                          weightsTensor:weights
+                                             descriptor:descriptor.get()
+                                                   name:@"result"];
+  T of_weights = [lab.graph()
+      convolution2DWeightsGradientWithIncomingGradientTensor:incoming
+                                                sourceTensor:source
+                                                 outputShape:
+                                                     list(c.weights_shape())
+                                forwardConvolutionDescriptor:descriptor.get()
+                                                        name:@"of_weights"];
+  std::vector<T> targets = {result, of_weights};
+  if (with_source_gradient) {
+    targets.push_back([lab.graph()
+        convolution2DDataGradientWithIncomingGradientTensor:incoming
+                                              weightsTensor:weights
+                                                outputShape:
+                                                    list(c.source_shape())
+                               forwardConvolutionDescriptor:descriptor.get()
+                                                       name:@"of_source"]);
+  }
+  const auto got = lab.run_all(targets);
+  std::string wrong;
+  if (!are_near(got[0], n.result)) wrong += " result";
+  if (!are_near(got[1], n.weights_gradient, 0.5F)) wrong += " weights gradient";
+  if (with_source_gradient && !are_near(got[2], n.source_gradient)) {
+    wrong += " source gradient";
+  }
+  return wrong;
+}
+
+std::string right_or(const std::string& wrong) {
+  return wrong.empty() ? "right" : "wrong:" + wrong;
+}
+
+std::string plain() { return right_or(wrong_parts({})); }
+std::string grouped() {
+  return right_or(wrong_parts({.channels = 6, .outputs = 4, .groups = 2}));
+}
+std::string grouped_in_fours() {
+  return right_or(wrong_parts({.channels = 16, .outputs = 8, .groups = 2}));
+}
+std::string depthwise_groups() {
+  return right_or(wrong_parts({.channels = 5, .outputs = 5, .groups = 5}));
+}
+
+/// Weights (1, C, K, K) for a channel multiplier of 1.
+std::string depthwise_selectors() {
+  const Convolution c{.channels = 5, .outputs = 5, .groups = 5};
+  const ConvolutionNumbers n = compute(c);
+  const Extents shape = {1, c.channels, c.kernel, c.kernel};
+  MPSGraphDepthwiseConvolution2DOpDescriptor* descriptor =
+      [MPSGraphDepthwiseConvolution2DOpDescriptor
+          descriptorWithDataLayout:MPSGraphTensorNamedDataLayoutNCHW
+                     weightsLayout:MPSGraphTensorNamedDataLayoutOIHW];
+  [descriptor setStrideInX:1];
+  [descriptor setStrideInY:1];
+  [descriptor setDilationRateInX:1];
+  [descriptor setDilationRateInY:1];
+  [descriptor setPaddingStyle:MPSGraphPaddingStyleTF_VALID];
+  Lab lab;
+  T source = lab.input(n.source, c.source_shape());
+  T weights = lab.input(n.weights, shape);
+  T incoming = lab.input(n.incoming, c.result_shape());
+  const auto got = lab.run_all({
+      [lab.graph() depthwiseConvolution2DWithSourceTensor:source
+                                            weightsTensor:weights
+                                               descriptor:descriptor
+                                                     name:@"result"],
+      [lab.graph()
+          depthwiseConvolution2DWeightsGradientWithIncomingGradientTensor:
+              incoming
+                                                             sourceTensor:source
+                                                              outputShape:
+                                                                  list(shape)
+                                                               descriptor:
+                                                                   descriptor
+                                                                     name:@"w"],
+      [lab.graph()
+          depthwiseConvolution2DDataGradientWithIncomingGradientTensor:incoming
+                                                         weightsTensor:weights
+                                                           outputShape:
+                                                               list(
+                                                                   c.source_shape())
+                                                            descriptor:
+                                                                descriptor
+                                                                  name:@"s"],
+  });
+  std::string wrong;
+  if (!are_near(got[0], n.result)) wrong += " result";
+  if (!are_near(got[1], n.weights_gradient)) wrong += " weights gradient";
+  if (!are_near(got[2], n.source_gradient)) wrong += " source gradient";
+  return right_or(wrong);
+}
+
+std::string by_images() {
+  const std::int64_t most = kLimits.max_gradient_images;
+  std::string answer;
+  for (std::int64_t images : {most, most + 1, most + 5000}) {
+    const Convolution c{.images = images,
+                        .channels = 1,
+                        .outputs = 1,
+                        .height = 2,
+                        .width = 3,
+                        .kernel = 2};
+    const std::string wrong = wrong_parts(c);
+    if (!answer.empty()) answer += ", ";
+    answer += (wrong.empty() ? "right" : "wrong (" + wrong.substr(1) + ')') +
+              " of " + std::to_string(images);
+  }
+  return answer;
+}
+
+/// One image of one row.
+std::string by_width() {
+  std::string answer;
+  for (std::int64_t width : {65536, 65537, 70000}) {
+    const Convolution c{.images = 1,
+                        .channels = 1,
+                        .outputs = 1,
+                        .height = 2,
+                        .width = width + 1,
+                        .kernel = 2};
+    const std::string wrong = wrong_parts(c);
+    if (!answer.empty()) answer += ", ";
+    answer += (wrong.empty() ? "right" : "wrong (" + wrong.substr(1) + ')') +
+              " of " + std::to_string(width);
+  }
+  return answer;
+}
+
+}  // namespace
+
+std::vector<Probe> convolution_probes() {
+  const auto on = [](const char* name, const char* question,
+                     std::string (*answer)(), const char* remedy) {
+    return Probe{.name = name,
+                 .question = question,
+                 .answer = answer,
+                 .weight = Weight::Reliance,
+                 .expected = {"right"},
+                 .remedy = {.text = remedy},
+                 .may_abort = true};
+  };
+  const std::string most = std::to_string(kLimits.max_gradient_images);
+  return {
+      on("convolution", "a convolution and its gradients are", plain,
+         "conv.mm has to be written anew for this system"),
+      on("convolution_grouped",
+         "a convolution of 2 groups of 3 and 2 channels and its gradients are",
+         grouped, "conv.mm has to compute groups one by one"),
+      on("convolution_fours",
+         "a convolution of 2 groups of 8 and 4 channels and its gradients are",
+         grouped_in_fours, "conv.mm has to compute groups one by one"),
+      on("convolution_depthwise",
+         "a depthwise convolution as groups and its gradients are",
+         depthwise_groups,
+         "conv.mm has to go by the depthwiseConvolution2D selectors"),
+      on("convolution_selectors",
+         "a depthwise convolution by its own selectors and its gradients are",
+         depthwise_selectors,
+         "conv.mm may not use the depthwiseConvolution2D selectors"),
+      {.name = "convolution_images",
+       .question = "gradients of convolutions by number of images",
+       .answer = by_images,
+       .weight = Weight::Reliance,
+       .expected = {"right of " + most},
+       .remedy = {.constant = "max_gradient_images",
+                  .value = "the last number that is right"},
+       .may_abort = true},
+      {.name = "convolution_width",
+       .question = "convolutions by width of the result",
+       .answer = by_width,
+       .weight = Weight::Reliance,
+       .expected = {"right of 65536"},
+       .remedy = {.text = "results of convolutions have to be cut into tiles "
+                          "of fewer rows and columns"},
+       .may_abort = true},
+  };
+}
+
+}  // namespace traingraph::metal::probes

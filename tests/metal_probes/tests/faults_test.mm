@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// Probes of a machine that misbehaves: each answer turns, and the verdict with
+// it. What cannot be seen on a fault says nothing when it holds.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "emulator/control.h"
+#import "metal/guard.h"
+#include "tests/metal_probes/probe.h"
+#include "tests/metal_probes/report.h"
+
+namespace traingraph::metal::probes {
+namespace {
+
+Probe find(const std::string& name) {
+  for (Probe& probe : all_probes()) {
+    if (probe.name == name) return std::move(probe);
+  }
+  ADD_FAILURE() << "there is no probe " << name;
+  return {};
+}
+
+Outcome ask(const Probe& probe) {
+  std::string answer;
+  std::string* to_fill = &answer;
+  const auto question = probe.answer;
+  const auto exception = run_guarded(^{
+    *to_fill = question();
+  });
+  return {.answer = exception ? "raised " + *exception : answer};
+}
+
+class Faults : public testing::Test {
+ protected:
+  ~Faults() override { emulator::reset_faults(); }
+
+  static Verdict verdict(const std::string& name) {
+    const Probe probe = find(name);
+    const Outcome outcome = ask(probe);
+    answer_ = outcome.answer;
+    return verdict_of(probe, outcome);
+  }
+  static inline std::string answer_;
+};
+
+TEST_F(Faults, HeapsAreElsewhere) {
+  emulator::scatter_heaps(true);
+  EXPECT_EQ(verdict("contiguous"), Verdict::Contradicted) << answer_;
+}
+
+TEST_F(Faults, NoHeap) {
+  emulator::fail_allocation(1);  // the device's own is made by then
+  EXPECT_NE(verdict("graph_in_heap"), Verdict::Holds) << answer_;
+}
+
+TEST_F(Faults, SwapsAreSilent) {
+  emulator::commit_silently(true);
+  EXPECT_EQ(verdict("continue_is_called"), Verdict::Contradicted) << answer_;
+  emulator::commit_and_continue_every(0);
+  EXPECT_EQ(verdict("continue_is_called"), Verdict::Holds) << answer_;
+  EXPECT_TRUE(answer_.starts_with("no swaps")) << answer_;
+}
+
+/// Which of the command buffers fails depends on how fast this machine is: one
+/// that is made to find that out is an exception.
+TEST_F(Faults, LongBuffersFail) {
+  emulator::fail_command_buffer(/*code=*/14, /*after=*/8);
+  const Outcome outcome = ask(find("long_buffer"));
+  EXPECT_FALSE(outcome.answer.starts_with("ends well")) << outcome.answer;
+}
+
+struct Wrong {
+  const char* probe;
+  const char* operation;
+};
+
+class WrongNumbers : public Faults,
+                     public testing::WithParamInterface<Wrong> {};
+
+/// Every result is one more than it was.
+TEST_P(WrongNumbers, AreSeen) {
+  EXPECT_EQ(verdict(GetParam().probe), Verdict::Holds) << answer_;
+  emulator::corrupt_operation(GetParam().operation,
+                              [](std::vector<std::vector<double>>& results) {
+                                for (auto& result : results) {
+                                  for (double& value : result) value += 1;
+                                }
+                              });
+  EXPECT_EQ(verdict(GetParam().probe), Verdict::Contradicted) << answer_;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, WrongNumbers,
+    testing::Values(
+        Wrong{"rint", "rint"}, Wrong{"tanh_extremes", "tanh"},
+        Wrong{"pow_extremes", "power"}, Wrong{"exp_extremes", "sigmoid"},
+        Wrong{"inner_extents", "matrixMultiplication"},
+        Wrong{"row_counts", "matrixMultiplication"},
+        Wrong{"column_counts", "matrixMultiplication"},
+        Wrong{"broadcast_rows", "broadcast"},
+        Wrong{"changing_sizes", "matrixMultiplication"},
+        Wrong{"tensor_small", "addition"},
+        Wrong{"convolution", "convolution2D"},
+        Wrong{"convolution_grouped", "convolution2DWeightsGradient"},
+        Wrong{"convolution_fours", "convolution2DDataGradient"},
+        Wrong{"convolution_depthwise", "convolution2DWeightsGradient"},
+        Wrong{"convolution_selectors", "depthwiseConvolution2DWeightsGradient"},
+        Wrong{"convolution_images", "convolution2DWeightsGradient"},
+        Wrong{"convolution_width", "convolution2D"},
+        Wrong{"normalization_composed", "squareRoot"},
+        Wrong{"gru_flip_no", "GRU"}, Wrong{"gru_gradients", "GRUGradients"},
+        Wrong{"single_gate_gradient", "singleGateRNNGradients"},
+        Wrong{"lstm_results_both", "LSTM"}, Wrong{"lstm_peephole", "LSTM"},
+        Wrong{"graph_in_heap", "square"},
+        Wrong{"image_graph_inside", "square"}),
+    [](const auto& info) { return std::string(info.param.probe); });
+
+TEST(Verdicts, FollowTheWeight) {
+  const Outcome other{.answer = "another"};
+  const Outcome aborted{.state = Outcome::State::Aborted, .answer = "aborted"};
+  Probe probe{.name = "p", .question = "?", .answer = nullptr};
+  probe.expected = {"this", "that"};
+  probe.weight = Weight::Reliance;
+  EXPECT_EQ(verdict_of(probe, {.answer = "that one"}), Verdict::Holds);
+  EXPECT_EQ(verdict_of(probe, other), Verdict::Contradicted);
+  EXPECT_EQ(verdict_of(probe, aborted), Verdict::Crashed);
+  probe.may_abort = true;
+  EXPECT_EQ(verdict_of(probe, aborted), Verdict::Contradicted);
+  probe.weight = Weight::Chance;
+  EXPECT_EQ(verdict_of(probe, other), Verdict::Chance);
+  probe.expected.clear();
+  EXPECT_EQ(verdict_of(probe, other), Verdict::Noted);
+  const Outcome skipped{.state = Outcome::State::NotAsked, .answer = "slow"};
+  EXPECT_EQ(verdict_of(probe, skipped), Verdict::NotAsked);
+}
+
+TEST(Verdicts, ReportIsJsonWithTheExitCode) {
+  Report report;
+  report.machine.device = "a \"GPU\"";
+  report.probes = {{.name = "p",
+                    .question = "?",
+                    .answer = nullptr,
+                    .weight = Weight::Reliance,
+                    .expected = {"yes"},
+                    .remedy = {.constant = "kThis", .value = "false"}}};
+  report.outcomes = {{.answer = "no\n\\"}};
+  EXPECT_EQ(report.exit_code(), 2);
+  const std::string json = report.json();
+  for (const char* part :
+       {"\"device\": \"a \\\"GPU\\\"\"", "\"answer\": \"no\\u000a\\\\\"",
+        "\"file\": \"metal/assumptions.h\"", "\"verdict\": \"contradicted\""}) {
+    EXPECT_NE(json.find(part), std::string::npos) << part << " in " << json;
+  }
+  EXPECT_NE(report.summary().find("kThis = false in metal/assumptions.h"),
+            std::string::npos);
+  report.machine.device.clear();
+  EXPECT_EQ(report.exit_code(), 3);
+}
+
+}  // namespace
+}  // namespace traingraph::metal::probes

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""What tools/mac_check.sh runs: see docs/metal-check.md."""

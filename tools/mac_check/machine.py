@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""What the machine is, and what it lacks for building."""
+
+from __future__ import annotations
+
+import platform
+import re
+import shutil
+import subprocess
+
+#: Of Homebrew, for building and the C++ tests.
+PACKAGES = ("onednn", "libomp", "googletest")
+OLDEST_MACOS = (13, 3)
+OLDEST_CLANG = 15
+
+
+def output_of(*command: str) -> str:
+    """Of a command that may not exist or may fail: then nothing."""
+    if shutil.which(command[0]) is None:
+        return ""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def is_mac() -> bool:
+    return platform.system() == "Darwin"
+
+
+def describe() -> dict[str, str]:
+    found = {
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "compiler": (output_of("clang", "--version").splitlines() or [""])[0],
+    }
+    if is_mac():
+        found["system"] = "macOS " + output_of("sw_vers", "-productVersion")
+        found["chip"] = output_of("sysctl", "-n", "machdep.cpu.brand_string")
+        found["model"] = output_of("sysctl", "-n", "hw.model")
+        found["memory"] = output_of("sysctl", "-n", "hw.memsize")
+        found["sdk"] = output_of("xcrun", "--show-sdk-version")
+        found["packages"] = ", ".join(
+            output_of("brew", "list", "--versions", name) or f"no {name}"
+            for name in PACKAGES
+        )
+    return found
+
+
+def version(text: str) -> tuple[int, ...]:
+    found = re.search(r"\d+(\.\d+)*", text)
+    return tuple(int(part) for part in found[0].split(".")) if found else ()
+
+
+def missing_packages() -> list[str]:
+    return [name for name in PACKAGES if not output_of("brew", "list", name)]
+
+
+def complaints(system: str, compiler: str, packages: list[str]) -> list[str]:
+    """What is in the way of building, each with what to do."""
+    found = []
+    if version(system) < OLDEST_MACOS:
+        found.append(f"{system} is older than 13.3: update macOS")
+    if version(compiler) < (OLDEST_CLANG,):
+        name = compiler or "no clang"
+        found.append(f"{name} is older than Xcode 15: update Xcode")
+    if packages:
+        names = " ".join(packages)
+        found.append(
+            f"Homebrew packages are missing: brew install {names} (or --install)"
+        )
+    return found
