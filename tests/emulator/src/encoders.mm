@@ -3,6 +3,7 @@
 #include <cstring>
 #include <map>
 
+#include "hardware_faults.h"
 #import "libraries.h"
 #import "objects.h"
 #import "retained.h"
@@ -112,7 +113,7 @@ void require_range(const char* what, id<MTLBuffer> buffer, NSUInteger offset,
   [self record:what
        command:[=] {
          (void)kept_source, (void)kept_destination;
-         std::memcpy(to, from, size);
+         std::memcpy(to, from, emulator::bytes_that_arrive(size));
          return 0;
        }];
 }
@@ -130,7 +131,7 @@ void require_range(const char* what, id<MTLBuffer> buffer, NSUInteger offset,
   [self record:what
        command:[=] {
          std::memset(emulator::device_bytes(kept.get()) + range.location, value,
-                     range.length);
+                     emulator::bytes_that_arrive(range.length));
          return 0;
        }];
 }
