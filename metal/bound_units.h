@@ -17,7 +17,8 @@ struct BufferCopy {
   HeapBuffer* written = nullptr;  // whose `to` is
 };
 /// Also notes the write.
-void encode_copy(id<MTLBlitCommandEncoder> blit, const BufferCopy& copy);
+void encode_copy(id<MTLBlitCommandEncoder> blit, const GpuLimits& limits,
+                 const BufferCopy& copy);
 BufferCopy buffer_copy(const UnitMemory& memory,
                        const MetalUnitCode::WriteBack& write);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #import "metal/bound_units.h"
 
+#import "metal/blit.h"
 #import "metal/guard.h"
 #include "traingraph/error.h"
 
@@ -69,13 +70,11 @@ void bind_or_throw(const UnitMemory& memory, BoundUnit& unit) {
 
 }  // namespace
 
-void encode_copy(id<MTLBlitCommandEncoder> blit, const BufferCopy& copy) {
+void encode_copy(id<MTLBlitCommandEncoder> blit, const GpuLimits& limits,
+                 const BufferCopy& copy) {
   copy.written->note_write(copy.to_offset, copy.bytes);
-  [blit copyFromBuffer:copy.from.get()
-           sourceOffset:copy.from_offset
-               toBuffer:copy.to.get()
-      destinationOffset:copy.to_offset
-                   size:copy.bytes];
+  blit_copy(blit, limits, {copy.from.get(), copy.from_offset},
+            {copy.to.get(), copy.to_offset}, copy.bytes);
 }
 
 BufferCopy buffer_copy(const UnitMemory& memory,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#import "metal/blit.h"
 #import "metal/guard.h"
 #import "metal/observed_command_buffer.h"
 #include "runtime/device/device_wait.h"
@@ -99,7 +100,8 @@ class Encoder {
   void encode_write_backs(const BoundUnit& unit) {
     if (unit.write_backs.empty()) return;
     id<MTLBlitCommandEncoder> blit = [buffer_.get() blitCommandEncoder];
-    for (const BufferCopy& copy : unit.write_backs) encode_copy(blit, copy);
+    for (const BufferCopy& copy : unit.write_backs)
+      encode_copy(blit, device_.limits, copy);
     [blit endEncoding];
   }
 
@@ -107,9 +109,8 @@ class Encoder {
     if (unit.poison.empty()) return;
     id<MTLBlitCommandEncoder> blit = [buffer_.get() blitCommandEncoder];
     for (const BoundUnit::Fill& fill : unit.poison) {
-      [blit fillBuffer:fill.buffer.get()
-                 range:NSMakeRange(fill.offset, fill.bytes)
-                 value:0xff];  // a NaN in every float type
+      blit_fill(blit, device_.limits, {fill.buffer.get(), fill.offset},
+                fill.bytes, 0xff);  // a NaN in every float type
     }
     [blit endEncoding];
   }
@@ -118,7 +119,9 @@ class Encoder {
   void encode_copies(std::span<const Copy> copies) {
     if (copies.empty()) return;
     id<MTLBlitCommandEncoder> blit = [buffer_.get() blitCommandEncoder];
-    for (const Copy& copy : copies) encode_copy(blit, buffer_copy(copy));
+    for (const Copy& copy : copies) {
+      encode_copy(blit, device_.limits, buffer_copy(copy));
+    }
     [blit endEncoding];
   }
 

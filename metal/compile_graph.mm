@@ -6,6 +6,7 @@
 #include "metal/assumptions.h"
 #import "metal/graph_builder.h"
 #import "metal/guard.h"
+#import "metal/tensor_sizes.h"
 #include "traingraph/error.h"
 
 namespace traingraph::metal {
@@ -24,6 +25,7 @@ class GraphCompiler {
       self->build();
     });
     if (refused) fail_node(*refused);
+    if (!too_large_.empty()) fail_size();
     const auto failed = run_guarded(^{
       self->compile();
     });
@@ -49,11 +51,13 @@ class GraphCompiler {
     add_feeds(builder);
     std::vector<NodeId> others;  // in their order, as the nodes are
     for (const auto& update : unit_.in_place) others.push_back(update.node);
+    TensorSizes sizes(device_.limits);
     for (NodeId id : unit_.nodes) {
       if (std::ranges::binary_search(others, id)) continue;
       current_ = id;
       builder.begin(id);
       lower_function(program_.node(id).op->kind)(builder);
+      if (!fits(builder, sizes, program_.node(id))) return;
     }
     current_ = -1;
     for (std::size_t i = 0; i < unit_.targets.size(); ++i) {
@@ -62,6 +66,18 @@ class GraphCompiler {
     for (std::size_t i = 0; i < unit_.updated.size(); ++i) {
       add_target(builder, unit_.updated[i], args_.news[i]);
     }
+  }
+
+  /// All that the results and new variables of the node are computed from.
+  bool fits(const GraphBuilder& builder, TensorSizes& sizes, const Node& node) {
+    for (const auto* values : {&node.outputs, &node.inputs}) {
+      for (ValueId value : *values) {
+        if (value == kNoValue || !builder.has_value(value)) continue;
+        too_large_ = sizes.find_too_large(builder.value(value));
+        if (!too_large_.empty()) return false;
+      }
+    }
+    return true;
   }
 
   void add_feeds(GraphBuilder& builder) {
@@ -150,6 +166,20 @@ class GraphCompiler {
                                      .hint = "Compile for device \"cpu\"."});
   }
 
+  [[noreturn]] void fail_size() const {
+    const Node& node = program_.node(current_);
+    throw UnsupportedError(ErrorInfo{
+        .op = node.op->name,
+        .node = node.name,
+        .what = "computing this op takes a tensor that is too large for "
+                "MPSGraph",
+        .expected = "at most " + std::to_string(device_.limits.max_elements) +
+                    " elements and " +
+                    std::to_string(device_.limits.max_tensor_bytes) + " bytes",
+        .got = too_large_,
+        .hint = "Use a smaller batch, or compile for device \"cpu\"."});
+  }
+
   [[noreturn]] void fail_compile(const std::string& reason) const {
     throw DeviceError(ErrorInfo{.op = "compile",
                                 .node = label_of(program_, unit_),
@@ -166,6 +196,7 @@ class GraphCompiler {
   std::unique_ptr<GraphCode> code_ = std::make_unique<GraphCode>();
   std::vector<Border> feeds_, targets_;
   NodeId current_ = -1;
+  std::string too_large_;
   bool is_complete_ = false;
 };
 

@@ -15,13 +15,21 @@ GpuLimits limits_of(const GpuSystem& system) {
   limits.heap_alignment = std::max<std::size_t>(system.heap_alignment, 64);
   // Of macOS 13 to 15.3 it is reported (pytorch#86279, #143859, #149261).
   if (system.macos < MacOs{26, 0}) {
-    limits.max_tensor_bytes = std::size_t{1} << 32;
+    limits.max_tensor_bytes = (std::size_t{1} << 32) - 1;
   }
   // On M1 and M2 always (pytorch#195163), elsewhere in early systems
   // (pytorch#116769, #111634).
   if (system.apple_family >= 9 && system.macos >= MacOs{14, 4}) {
     limits.max_matmul_extent = limits.max_elements;
   }
+  if (system.macos >= MacOs{14, 4}) {
+    limits.max_matmul_rows = limits.max_elements;
+  }
+  if (system.macos >= MacOs{15, 1}) {
+    limits.max_convolution_extent = limits.max_elements;
+  }
+  // Wrong again in 27.0, hence right in no range that could be relied on.
+  limits.writes_broadcasts = system.macos >= MacOs{15, 0};
   return limits;
 }
 

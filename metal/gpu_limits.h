@@ -37,7 +37,9 @@ struct GpuLimits {
   /// MPSNDArray: fewer than 2^31 elements, as are the axes of an image with
   /// its padding.
   std::int64_t max_elements = (std::int64_t{1} << 31) - 1;
-  /// Some systems end the process for larger ones.
+  /// Some systems end the process for larger ones (macOS 13 to 15.3 at least;
+  /// assumed before 26: pytorch#86279, #124635, #143859, #149261). Holds for
+  /// all that a node is computed with, too.
   std::size_t max_tensor_bytes = SIZE_MAX;
   /// Reductions, softmax and padding of tensors of a higher rank are wrong on
   /// some systems; tensors are folded to this rank first.
@@ -45,14 +47,37 @@ struct GpuLimits {
 
   // --- products and convolutions ---
   /// Products whose inner dimension or number of matrices is larger are wrong
-  /// on some systems; they are tiled.
+  /// on M1 and M2 with every system (pytorch#195163), elsewhere before macOS
+  /// 14.4 (pytorch#111634); they are tiled.
   std::int64_t max_matmul_extent = 32766;
-  /// Convolutions beyond these are wrong or fail on some systems.
+  /// So are, before macOS 14.4, those whose operands have more rows or columns
+  /// or rows that lie further apart (pytorch#116769).
+  std::int64_t max_matmul_rows = 32768;
+  /// Products of rows that were broadcast, and not written down, are wrong from
+  /// macOS 15.0 on, but for 26.4 and 26.5 (pytorch#180201); broadcasts are
+  /// written down.
+  bool writes_broadcasts = true;
+  /// Convolutions beyond these are wrong or fail on some systems: channels
+  /// before macOS 15.1 (pytorch#129207) and, as nobody has said that gradients
+  /// were mended as well, on all; kernels on all (pytorch#188335).
   std::int64_t max_convolution_channels = 65536;
   std::int64_t max_convolution_kernel = 255;
-  /// The gradient by the weights of more images than this is wrong; it is
-  /// summed over tiles (pytorch#96225).
-  std::int64_t max_gradient_images = 65535;
+  /// Results of convolutions with more images, rows or columns are computed in
+  /// tiles before macOS 15.1, where PyTorch refuses them.
+  std::int64_t max_convolution_extent = 65536;
+  /// Gradients by the weights of more images are wrong on all systems
+  /// (pytorch#96225); gradients of more images, rows or columns are computed in
+  /// tiles.
+  std::int64_t max_gradient_extent = 65535;
+  /// Depthwise convolutions and their gradients have selectors of their own.
+  /// PyTorch never calls the others for gradients, and convolutions in groups
+  /// ended processes there (pytorch#112998).
+  bool calls_depthwise = true;
+
+  // --- copies ---
+  /// Larger blits and fills lose bytes: 4 GiB and more on all systems
+  /// (pytorch#124335, #161265); they are done in pieces.
+  std::size_t max_blit_bytes = std::size_t{1} << 31;
 
   // --- image graphs (MPSNN) ---
   /// Off: filters run as the MPSGraph operations that they were made of.

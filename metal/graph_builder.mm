@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #import "metal/graph_builder.h"
 
+#include <limits>
+
 #import "metal/fold.h"
 #import "metal/guard.h"
 
@@ -172,7 +174,16 @@ T GraphBuilder::reshape(T x, const Shape& shape) {
 }
 
 T GraphBuilder::broadcast(T x, const Shape& shape) {
-  return [graph_ broadcastTensor:x toShape:ns_shape(shape) name:name()];
+  T y = [graph_ broadcastTensor:x toShape:ns_shape(shape) name:name()];
+  const bool is_written =
+      limits_.writes_broadcasts && [x dataType] == MPSDataTypeFloat32;
+  return is_written ? written(y) : y;
+}
+
+T GraphBuilder::written(T x) {
+  // Leaves every number, NaN and sign as it is, and is no identity that a
+  // compiler knows.
+  return max(x, -std::numeric_limits<double>::infinity());
 }
 
 T GraphBuilder::transpose(T x, const Shape& permutation) {

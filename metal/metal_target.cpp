@@ -8,6 +8,7 @@
 #include "graph/op_def.h"
 #include "metal/assumptions.h"
 #include "metal/compile_unit.h"
+#include "metal/convolution_tiles.h"
 #include "metal/mpsnn/image_graph_plan.h"
 
 namespace traingraph::metal {
@@ -58,26 +59,56 @@ std::string reason_of_convolution(const GpuLimits& limits, const Shape& image,
   return {};
 }
 
+/// Gradients are tiled; what the kernel sees has to fit a tile.
+std::string reason_of_gradient(const GpuLimits& limits, const Shape& image,
+                               const Shape& weights, const Shape& result,
+                               const Convolution2dGradientAttrs& attrs) {
+  for (int i = 0; i < 2; ++i) {
+    const ConvolutionAxis axis{.image = image[2 + i],
+                               .kernel = weights[2 + i],
+                               .stride = attrs.strides[i],
+                               .dilation = attrs.dilation_rates[i],
+                               .before = attrs.padding[2 * i],
+                               .after = attrs.padding[2 * i + 1],
+                               .result = result[2 + i]};
+    if (can_tile_image(axis, limits.max_gradient_extent)) continue;
+    return "gradients of convolutions whose kernel reaches over " +
+           std::to_string(axis.reach()) + " of " + std::to_string(axis.image) +
+           " rows or columns are wrong on some systems";
+  }
+  return {};
+}
+
 std::string reason_of_convolution(const GpuLimits& limits,
                                   const Program& program, const Node& node) {
-  const auto shape = [&](ValueId value) { return program.shape(value); };
-  const auto padding = [&] {
-    return std::get<Convolution2dGradientAttrs>(node.attrs).padding;
+  const auto reason = [&](ValueId image, ValueId weights,
+                          const Padding& padding) {
+    return reason_of_convolution(limits, program.shape(image),
+                                 program.shape(weights), padding);
   };
+  const auto* attrs = std::get_if<Convolution2dGradientAttrs>(&node.attrs);
+  ValueId image = node.inputs.empty() ? kNoValue : node.inputs[0];
+  ValueId weights = kNoValue;
   switch (node.op->kind) {
     case OpKind::Convolution2d:
-      return reason_of_convolution(
-          limits, shape(node.inputs[0]), shape(node.inputs[1]),
-          std::get<Convolution2dAttrs>(node.attrs).padding);
+      return reason(image, node.inputs[1],
+                    std::get<Convolution2dAttrs>(node.attrs).padding);
     case OpKind::Convolution2dInputGradient:
-      return reason_of_convolution(limits, shape(node.outputs[0]),
-                                   shape(node.inputs[1]), padding());
+      image = node.outputs[0];
+      weights = node.inputs[1];
+      break;
     case OpKind::Convolution2dWeightsGradient:
-      return reason_of_convolution(limits, shape(node.inputs[1]),
-                                   shape(node.outputs[0]), padding());
+      image = node.inputs[1];
+      weights = node.outputs[0];
+      break;
     default:
       return {};
   }
+  std::string text = reason(image, weights, attrs->padding);
+  if (!text.empty()) return text;
+  return reason_of_gradient(limits, program.shape(image),
+                            program.shape(weights),
+                            program.shape(node.inputs[0]), *attrs);
 }
 
 /// The scores of all heads are one tensor inside an executable.

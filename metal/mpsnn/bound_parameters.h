@@ -77,7 +77,7 @@ class BoundParameters final : public FilterParameters {
     bool is_wanted() const { return of && of->gradient_heap; }
   };
   static void require_parts(const Gradient& gradient);
-  static void copy(id<MTLBlitCommandEncoder> blit, const Gradient& gradient);
+  void copy(id<MTLBlitCommandEncoder> blit, const Gradient& gradient) const;
   void add_up(MPSCommandBuffer* buffer, const Gradient& gradient) const;
   /// True when the variables have new contents.
   bool update(id<MTLCommandBuffer> given, const Gradient& first,

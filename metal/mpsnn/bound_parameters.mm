@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#import "metal/blit.h"
 #import "metal/kernel_code.h"
 #include "metal/kernels/statistics.h"
 
@@ -132,24 +133,22 @@ void BoundParameters::require_parts(const Gradient& gradient) {
 }
 
 void BoundParameters::copy(id<MTLBlitCommandEncoder> blit,
-                           const Gradient& gradient) {
+                           const Gradient& gradient) const {
   if (!gradient.is_wanted()) return;
   const Variable& of = *gradient.of;
   if (gradient.parts.size() == 1) {
-    return encode_copy(blit, {.from = retain(gradient.parts.front()),
-                              .to = retain(of.gradient_heap->whole()),
-                              .from_offset = 0,
-                              .to_offset = of.gradient_offset,
-                              .bytes = of.bytes,
-                              .written = of.gradient_heap});
+    return encode_copy(blit, device_.limits,
+                       {.from = retain(gradient.parts.front()),
+                        .to = retain(of.gradient_heap->whole()),
+                        .from_offset = 0,
+                        .to_offset = of.gradient_offset,
+                        .bytes = of.bytes,
+                        .written = of.gradient_heap});
   }
   std::size_t offset = 0;
   for (id<MTLBuffer> part : gradient.parts) {
-    [blit copyFromBuffer:part
-             sourceOffset:0
-                 toBuffer:of.parts.get()
-        destinationOffset:offset
-                     size:of.bytes];
+    blit_copy(blit, device_.limits, {part, 0}, {of.parts.get(), offset},
+              of.bytes);
     offset += of.bytes;
   }
 }
@@ -183,7 +182,8 @@ bool BoundParameters::update(id<MTLCommandBuffer> given, const Gradient& first,
   if (!update_) return false;
   update_->encode(buffer);
   id<MTLBlitCommandEncoder> blit = [buffer blitCommandEncoder];
-  for (const BufferCopy& copy : write_backs_) encode_copy(blit, copy);
+  for (const BufferCopy& copy : write_backs_)
+    encode_copy(blit, device_.limits, copy);
   [blit endEncoding];
   note_loaded();
   return true;

@@ -12,6 +12,10 @@ namespace traingraph::metal {
 T moved_input(GraphBuilder& b, int input);
 void set_moved(GraphBuilder& b, T x, int result = 0);
 
+/// A slice whose rows lie so many elements apart, in memory of its own where
+/// products would get that wrong (GpuLimits::max_matmul_rows).
+T with_near_rows(GraphBuilder& b, T slice, std::int64_t distance);
+
 T slice_axis(GraphBuilder& b, T x, int axis, std::int64_t start,
              std::int64_t length);
 T concatenate(GraphBuilder& b, NSArray<MPSGraphTensor*>* parts, int axis);

@@ -3,6 +3,12 @@
 
 namespace traingraph::metal {
 
+namespace {
+
+std::int64_t last_extent(T x) { return [[[x shape] lastObject] longLongValue]; }
+
+}  // namespace
+
 T moved_input(GraphBuilder& b, int input) {
   const T x = b.input(input);
   const bool is_boolean = b.input_desc(input).data_type == DataType::Boolean;
@@ -16,13 +22,21 @@ void set_moved(GraphBuilder& b, T x, int result) {
   b.set(x, result);
 }
 
+T with_near_rows(GraphBuilder& b, T slice, std::int64_t distance) {
+  const bool is_near = distance <= b.limits().max_matmul_rows ||
+                       [slice dataType] != MPSDataTypeFloat32;
+  return is_near ? slice : b.written(slice);
+}
+
 T slice_axis(GraphBuilder& b, T x, int axis, std::int64_t start,
              std::int64_t length) {
-  return [b.graph() sliceTensor:x
-                      dimension:static_cast<NSUInteger>(axis)
-                          start:start
-                         length:length
-                           name:b.name()];
+  T slice = [b.graph() sliceTensor:x
+                         dimension:static_cast<NSUInteger>(axis)
+                             start:start
+                            length:length
+                              name:b.name()];
+  const bool is_of_columns = axis + 1 == static_cast<int>([[x shape] count]);
+  return is_of_columns ? with_near_rows(b, slice, last_extent(x)) : slice;
 }
 
 T concatenate(GraphBuilder& b, NSArray<MPSGraphTensor*>* parts, int axis) {

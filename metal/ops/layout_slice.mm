@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Slice, and its gradient axis by axis: MPSGraph's own gradient op fails on
 // some systems, zeros between and around the elements never do.
+#include <algorithm>
+
 #import "metal/fold.h"
 #import "metal/ops/layout_moves.h"
 
@@ -22,13 +24,15 @@ T spread(GraphBuilder& b, T x, const Shape& shape, std::int64_t stride) {
 void lower_slice(GraphBuilder& b) {
   const auto& attrs = b.attrs<SliceAttrs>();
   const Shape ones = Shape::filled(attrs.start.rank(), 1);
+  const Shape& strides = attrs.stride.empty() ? ones : attrs.stride;
+  T slice = [b.graph() sliceTensor:moved_input(b, 0)
+                            starts:ns_shape(attrs.start)
+                              ends:ns_shape(attrs.end)
+                           strides:ns_shape(strides)
+                              name:b.name()];
+  const std::int64_t longest_step = *std::ranges::max_element(strides);
   set_moved(b,
-            [b.graph()
-                sliceTensor:moved_input(b, 0)
-                     starts:ns_shape(attrs.start)
-                       ends:ns_shape(attrs.end)
-                    strides:ns_shape(attrs.stride.empty() ? ones : attrs.stride)
-                       name:b.name()]);
+            with_near_rows(b, slice, b.input_shape(0).back() * longest_step));
 }
 
 void lower_slice_gradient(GraphBuilder& b) {

@@ -16,12 +16,16 @@ struct MatrixOperand {
   int inner_axis(bool is_first) const {
     return shape.rank() - (is_first != is_transposed ? 1 : 2);
   }
+  int outer_axis(bool is_first) const { return inner_axis(!is_first); }
 };
 
 /// The products of `num_matrices` matrices each, of which a first axis of size
 /// 1 serves all. Long inner dimensions and many matrices are done in tiles
-/// (GpuLimits::max_matmul_extent).
+/// (GpuLimits::max_matmul_extent), so are many rows and columns
+/// (max_matmul_rows).
 T product(GraphBuilder& b, const MatrixOperand& x, const MatrixOperand& y,
           std::int64_t num_matrices);
+/// Of two matrices as they are: what every other product of a lowering calls.
+T matrix_product(GraphBuilder& b, T x, T y);
 
 }  // namespace traingraph::metal

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #import "metal/ops/matmul_product.h"
 
+#include <algorithm>
+
 #import "metal/ops/layout_moves.h"
 #import "metal/tiles.h"
 
@@ -10,8 +12,15 @@ namespace {
 MatrixOperand cut(GraphBuilder& b, MatrixOperand operand, int axis,
                   const Tile& tile) {
   if (operand.shape[axis] == tile.length) return operand;
+  const std::int64_t rank = operand.shape.rank();
+  const std::int64_t longest =
+      std::max(operand.shape[rank - 2], operand.shape[rank - 1]);
   operand.tensor = slice_axis(b, operand.tensor, axis, tile.start, tile.length);
   operand.shape[axis] = tile.length;
+  // Its rows may lie as far apart as those of what it was cut from.
+  if (longest > b.limits().max_matmul_rows) {
+    operand.tensor = b.written(operand.tensor);
+  }
   return operand;
 }
 
@@ -20,13 +29,15 @@ T oriented(GraphBuilder& b, const MatrixOperand& operand) {
                                : operand.tensor;
 }
 
+/// Of the inner dimension or of the matrices.
 std::vector<Tile> tiles(const GraphBuilder& b, std::int64_t extent) {
-  return tiles_of(extent, b.limits().max_matmul_extent);
+  return tiles_of(extent, std::min(b.limits().max_matmul_extent,
+                                   b.limits().max_matmul_rows));
 }
 
 /// The sum of the products of the tiles of the inner dimension.
-T product_of_tiles(GraphBuilder& b, const MatrixOperand& x,
-                   const MatrixOperand& y) {
+T sum_of_products(GraphBuilder& b, const MatrixOperand& x,
+                  const MatrixOperand& y) {
   const int x_axis = x.inner_axis(true), y_axis = y.inner_axis(false);
   T sum = nil;
   for (const Tile& tile : tiles(b, x.shape[x_axis])) {
@@ -39,6 +50,23 @@ T product_of_tiles(GraphBuilder& b, const MatrixOperand& x,
     sum = sum ? b.add(sum, part) : part;
   }
   return sum;
+}
+
+/// The products of the tiles of the rows of x and the columns of y.
+T product_of_tiles(GraphBuilder& b, const MatrixOperand& x,
+                   const MatrixOperand& y) {
+  const int x_axis = x.outer_axis(true), y_axis = y.outer_axis(false);
+  const std::int64_t longest = b.limits().max_matmul_rows;
+  NSMutableArray<MPSGraphTensor*>* rows = [NSMutableArray array];
+  for (const Tile& row_tile : tiles_of(x.shape[x_axis], longest)) {
+    const MatrixOperand x_rows = cut(b, x, x_axis, row_tile);
+    NSMutableArray<MPSGraphTensor*>* columns = [NSMutableArray array];
+    for (const Tile& tile : tiles_of(y.shape[y_axis], longest)) {
+      [columns addObject:sum_of_products(b, x_rows, cut(b, y, y_axis, tile))];
+    }
+    [rows addObject:concatenate(b, columns, x.shape.rank() - 1)];
+  }
+  return concatenate(b, rows, x.shape.rank() - 2);
 }
 
 /// The matrices of the tile; one that serves all stays.
@@ -58,6 +86,17 @@ T product(GraphBuilder& b, const MatrixOperand& x, const MatrixOperand& y,
                                       matrices(b, y, tile))];
   }
   return concatenate(b, parts, 0);
+}
+
+T matrix_product(GraphBuilder& b, T x, T y) {
+  const auto operand = [](T tensor) {
+    Shape shape;
+    for (NSNumber* size in [tensor shape]) {
+      shape.push_back([size longLongValue]);
+    }
+    return MatrixOperand{tensor, shape, false};
+  };
+  return product(b, operand(x), operand(y), 1);
 }
 
 }  // namespace traingraph::metal

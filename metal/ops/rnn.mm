@@ -6,6 +6,7 @@
 
 #include "metal/assumptions.h"
 #import "metal/ops/layout_moves.h"
+#import "metal/ops/matmul_product.h"
 #import "metal/ops/rnn_call.h"
 #include "metal/ops/rnn_choice.h"
 #include "ops/rnn_gates.h"
@@ -100,10 +101,7 @@ T shifted(GraphBuilder& b, T states, T first, const RnnSize& size,
 T product_of_steps(GraphBuilder& b, T x, T weights, const RnnSize& size) {
   const std::int64_t width = [[[x shape] lastObject] longLongValue];
   T rows = b.reshape(x, {size.steps * size.samples, width});
-  T product = [b.graph() matrixMultiplicationWithPrimaryTensor:rows
-                                               secondaryTensor:weights
-                                                          name:b.name()];
-  return b.reshape(product, size.states());
+  return b.reshape(matrix_product(b, rows, weights), size.states());
 }
 
 T mask_gradient(GraphBuilder& b, T dx, T weights, T before,

@@ -3,6 +3,7 @@
 
 #import "metal/ops/elementwise_activation.h"
 #import "metal/ops/layout_moves.h"
+#import "metal/ops/matmul_product.h"
 #include "ops/rnn_gates.h"
 
 namespace traingraph::metal {
@@ -49,11 +50,7 @@ T UnrolledSteps::has_step(std::int64_t step) {
   return b_.reshape(later, {size_.samples, 1});
 }
 
-T UnrolledSteps::product(T x, T y) {
-  return [b_.graph() matrixMultiplicationWithPrimaryTensor:x
-                                           secondaryTensor:y
-                                                      name:b_.name()];
-}
+T UnrolledSteps::product(T x, T y) { return matrix_product(b_, x, y); }
 
 T UnrolledSteps::saved_value(const ActivationAttrs& f, T saved) {
   return has_slope_of_result(f) ? saved : activation_value(b_, f, saved);

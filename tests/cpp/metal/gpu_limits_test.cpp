@@ -38,7 +38,7 @@ TEST(GpuLimits, OfTensorsFollowTheSystem) {
   EXPECT_EQ(limits_of(system).max_tensor_bytes, SIZE_MAX);
   for (const metal::MacOs old : {metal::MacOs{13, 0}, {14, 4}, {25, 9}}) {
     system.macos = old;
-    EXPECT_EQ(limits_of(system).max_tensor_bytes, 4 * kGigabyte);
+    EXPECT_EQ(limits_of(system).max_tensor_bytes, 4 * kGigabyte - 1);
   }
 }
 
@@ -54,10 +54,40 @@ TEST(GpuLimits, OfProductsFollowTheSystemAndTheGpu) {
   EXPECT_EQ(limits_of(system).max_matmul_extent, GpuLimits{}.max_elements);
 }
 
+TEST(GpuLimits, OfRowsAndColumnsFollowTheSystem) {
+  GpuSystem system = new_mac();
+  for (const int family : {7, 9}) {
+    system.apple_family = family;
+    system.macos = {14, 3};
+    EXPECT_EQ(limits_of(system).max_matmul_rows, 32768);
+    system.macos = {14, 4};
+    EXPECT_EQ(limits_of(system).max_matmul_rows, GpuLimits{}.max_elements);
+  }
+}
+
+TEST(GpuLimits, OfConvolutionsFollowTheSystem) {
+  GpuSystem system = new_mac();
+  EXPECT_EQ(limits_of(system).max_convolution_extent, GpuLimits{}.max_elements);
+  EXPECT_EQ(limits_of(system).max_gradient_extent, 65535);
+  system.macos = {15, 0};
+  EXPECT_EQ(limits_of(system).max_convolution_extent, 65536);
+}
+
+TEST(GpuLimits, OfBroadcastsFollowTheSystem) {
+  GpuSystem system = new_mac();
+  EXPECT_TRUE(limits_of(system).writes_broadcasts);
+  system.macos = {15, 0};
+  EXPECT_TRUE(limits_of(system).writes_broadcasts);
+  system.macos = {14, 4};
+  EXPECT_FALSE(limits_of(system).writes_broadcasts);
+}
+
 TEST(GpuLimits, AreCarefulWhereNothingIsKnown) {
   const GpuLimits limits = limits_of({});
   EXPECT_EQ(limits.max_matmul_extent, GpuLimits{}.max_matmul_extent);
-  EXPECT_EQ(limits.max_tensor_bytes, 4 * kGigabyte);
+  EXPECT_EQ(limits.max_matmul_rows, GpuLimits{}.max_matmul_rows);
+  EXPECT_EQ(limits.max_convolution_extent, GpuLimits{}.max_convolution_extent);
+  EXPECT_EQ(limits.max_tensor_bytes, 4 * kGigabyte - 1);
 }
 
 TEST(GpuLimits, EstimateByTheSlowerOfTheTwo) {
@@ -66,12 +96,6 @@ TEST(GpuLimits, EstimateByTheSlowerOfTheTwo) {
   limits.bytes_per_second = 1e9;
   EXPECT_DOUBLE_EQ(limits.estimated_ms(2e9, 1e6), 2);
   EXPECT_DOUBLE_EQ(limits.estimated_ms(1e9, 5e6), 5);
-}
-
-/// The emulated GPU with other limits.
-std::shared_ptr<DeviceContext> gpu_with(
-    const std::function<void(GpuLimits&)>& change) {
-  return metal::make_context(change);
 }
 
 std::string reason_of(const std::shared_ptr<DeviceContext>& gpu, OpKind op,
@@ -96,6 +120,13 @@ TEST(OtherLimits, RefuseOtherTensors) {
   EXPECT_EQ(reason_of(small, OpKind::Reduce, copy, {{2}}), "");
 }
 
+TEST(OtherLimits, RefuseFourGigabytesOfAnOldSystem) {
+  const Attributes copy = ReduceAttrs{ReductionType::None, {}};
+  const auto gpu = gpu_with([](auto& limits) { limits = limits_of({}); });
+  EXPECT_NE(reason_of(gpu, OpKind::Reduce, copy, {{1 << 15, 1 << 15}}), "");
+  EXPECT_EQ(reason_of(gpu, OpKind::Reduce, copy, {{1 << 15, 32767}}), "");
+}
+
 TEST(OtherLimits, RefuseOtherConvolutions) {
   const auto gpu = gpu_with([](auto& limits) {
     limits.max_convolution_kernel = 2;
@@ -116,22 +147,6 @@ TEST(OtherLimits, AlignOtherwise) {
   EXPECT_EQ(gpu->target().alignment(), std::size_t{1} << 16);
 }
 
-std::vector<double> whole_numbers(std::int64_t count, int period) {
-  std::vector<double> numbers;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t half = period / 2;
-    numbers.push_back(static_cast<double>(i * 5 % period - half));
-  }
-  return numbers;
-}
-
-/// Sums of whole numbers are exact, whatever their order.
-void expect_exact(const std::shared_ptr<DeviceContext>& gpu, OpKind op,
-                  const Attributes& attrs, std::vector<Operand> operands) {
-  EXPECT_EQ(run_op_in(gpu, op, attrs, operands),
-            run_op_on(DeviceType::CPU, op, attrs, operands));
-}
-
 TEST(OtherLimits, TileProducts) {
   const auto gpu = gpu_with([](auto& limits) { limits.max_matmul_extent = 4; });
   expect_exact(
@@ -146,19 +161,6 @@ TEST(OtherLimits, FoldReductions) {
   const auto gpu = gpu_with([](auto& limits) { limits.reliable_rank = 3; });
   expect_exact(gpu, OpKind::Reduce, ReduceAttrs{ReductionType::Sum, {0, 2}},
                {{{2, 3, 4, 5}, whole_numbers(120, 11)}});
-}
-
-TEST(OtherLimits, TileTheImagesOfAWeightGradient) {
-  Convolution2dGradientAttrs attrs;
-  attrs.shape = {2, 3, 2, 2};
-  const std::vector<Operand> operands{
-      {{7, 2, 3, 3}, whole_numbers(7 * 2 * 9, 7)},
-      {{7, 3, 4, 4}, whole_numbers(7 * 3 * 16, 9)}};
-  for (std::int64_t images : {1, 3, 7}) {
-    expect_exact(
-        gpu_with([&](auto& limits) { limits.max_gradient_images = images; }),
-        OpKind::Convolution2dWeightsGradient, attrs, operands);
-  }
 }
 
 }  // namespace

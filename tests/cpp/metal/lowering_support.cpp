@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "graph/op_def.h"
+#include "metal/metal_backend.h"
 #include "runtime/device/backend.h"
 #include "traingraph/error.h"
 
@@ -80,6 +81,27 @@ Results run_op_in(const std::shared_ptr<DeviceContext>& device, OpKind op,
 Results run_op_on(DeviceType device, OpKind op, const Attributes& attrs,
                   const std::vector<Operand>& operands) {
   return run_op_in(find_device_context(device), op, attrs, operands);
+}
+
+std::shared_ptr<DeviceContext> gpu_with(
+    const std::function<void(metal::GpuLimits&)>& change) {
+  return metal::make_context(change);
+}
+
+std::vector<double> whole_numbers(std::int64_t count, int period) {
+  std::vector<double> numbers;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t half = period / 2;
+    numbers.push_back(static_cast<double>(i * 5 % period - half));
+  }
+  return numbers;
+}
+
+void expect_exact(const std::shared_ptr<DeviceContext>& gpu, OpKind op,
+                  const Attributes& attrs,
+                  const std::vector<Operand>& operands) {
+  EXPECT_EQ(run_op_in(gpu, op, attrs, operands),
+            run_op_on(DeviceType::CPU, op, attrs, operands));
 }
 
 std::vector<double> run_on_gpu(OpKind op, const Attributes& attrs,

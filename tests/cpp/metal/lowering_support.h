@@ -3,8 +3,10 @@
 // lowering run. Values are doubles, whatever the data type.
 #pragma once
 
+#include <functional>
 #include <vector>
 
+#include "metal/gpu_limits.h"
 #include "support/run_program.h"
 
 namespace traingraph::testing {
@@ -23,6 +25,17 @@ Results run_op_on(DeviceType device, OpKind op, const Attributes& attrs,
 
 /// The same on a device that only the test knows.
 Results run_op_in(const std::shared_ptr<DeviceContext>& device, OpKind op,
+                  const Attributes& attrs,
+                  const std::vector<Operand>& operands);
+
+/// The emulated GPU with other limits.
+std::shared_ptr<DeviceContext> gpu_with(
+    const std::function<void(metal::GpuLimits&)>& change);
+
+/// Small ones of both signs: sums of them are exact, whatever their order.
+std::vector<double> whole_numbers(std::int64_t count, int period);
+/// The CPU and that device agree to the bit.
+void expect_exact(const std::shared_ptr<DeviceContext>& gpu, OpKind op,
                   const Attributes& attrs,
                   const std::vector<Operand>& operands);
 

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "faults.h"
+#include "hardware_faults.h"
 #import "libraries.h"
 #import "objects.h"
 #import "retained.h"
@@ -114,7 +115,7 @@ void require_range(const char* what, id<MTLBuffer> buffer, NSUInteger offset,
   [self record:what
        command:[=] {
          (void)kept_source, (void)kept_destination;
-         std::memcpy(to, from, size);
+         std::memcpy(to, from, emulator::bytes_that_arrive(size));
          return 0;
        }];
 }
@@ -132,7 +133,7 @@ void require_range(const char* what, id<MTLBuffer> buffer, NSUInteger offset,
   [self record:what
        command:[=] {
          std::memset(emulator::device_bytes(kept.get()) + range.location, value,
-                     range.length);
+                     emulator::bytes_that_arrive(range.length));
          return 0;
        }];
 }

@@ -5,6 +5,7 @@
 
 #include "element_types.h"
 #include "faults.h"
+#include "hardware_faults.h"
 
 namespace emulator {
 namespace {
@@ -26,8 +27,10 @@ void round_to_half(Array& array) {
   for (double& value : array.data) value = round_to_type(kFloat16, value);
 }
 
-std::vector<Array> run(const Plan& plan, const Node& node,
+std::vector<Array> run(const Plan& plan, const Misbehaviour& misbehaviour,
+                       const Node& node,
                        const std::vector<const Array*>& inputs) {
+  misbehaviour.before(node);
   std::vector<Array> results;
   for (std::size_t value : node.results) {
     const Type& type = plan.values[value];
@@ -38,6 +41,7 @@ std::vector<Array> run(const Plan& plan, const Node& node,
     round_to_type(result);
     if (plan.computes_in_half) round_to_half(result);
   }
+  misbehaviour.after(node, results);
   corrupt(node.op, results);
   count_operation();
   return results;
@@ -86,6 +90,7 @@ std::vector<Array> compute(const Plan& plan, std::vector<Array> feeds) {
     values[plan.feeds[f]] = std::make_shared<Array>(std::move(feeds[f]));
   }
   std::vector<int> uses = count_uses(plan);
+  const Misbehaviour misbehaviour(plan);
   for (const Node& node : plan.nodes) {
     if (node.is_placeholder()) continue;
     if (node.constant) {
@@ -96,7 +101,7 @@ std::vector<Array> compute(const Plan& plan, std::vector<Array> feeds) {
     for (std::size_t input : node.inputs) {
       inputs.push_back(values.at(input).get());
     }
-    std::vector<Array> results = run(plan, node, inputs);
+    std::vector<Array> results = run(plan, misbehaviour, node, inputs);
     for (std::size_t r = 0; r < results.size(); ++r) {
       values[node.results[r]] = std::make_shared<Array>(std::move(results[r]));
     }
