@@ -113,6 +113,13 @@ std::string depthwise_selectors() {
   return right_or(wrong);
 }
 
+void add_size(std::string& answer, std::int64_t size,
+              const std::string& wrong) {
+  if (!answer.empty()) answer += ", ";
+  answer += (wrong.empty() ? "right" : "wrong (" + wrong.substr(1) + ')') +
+            " of " + std::to_string(size);
+}
+
 std::string by_images() {
   const std::int64_t most = kLimits.max_gradient_images;
   std::string answer;
@@ -123,10 +130,7 @@ std::string by_images() {
                         .height = 2,
                         .width = 3,
                         .kernel = 2};
-    const std::string wrong = wrong_parts(c);
-    if (!answer.empty()) answer += ", ";
-    answer += (wrong.empty() ? "right" : "wrong (" + wrong.substr(1) + ')') +
-              " of " + std::to_string(images);
+    add_size(answer, images, wrong_parts(c));
   }
   return answer;
 }
@@ -141,10 +145,35 @@ std::string by_width() {
                         .height = 2,
                         .width = width + 1,
                         .kernel = 2};
-    const std::string wrong = wrong_parts(c);
-    if (!answer.empty()) answer += ", ";
-    answer += (wrong.empty() ? "right" : "wrong (" + wrong.substr(1) + ')') +
-              " of " + std::to_string(width);
+    add_size(answer, width, wrong_parts(c));
+  }
+  return answer;
+}
+
+std::string by_channels() {
+  std::string answer;
+  for (std::int64_t channels : {65536, 65537, 70000}) {
+    const Convolution c{.images = 1,
+                        .channels = channels,
+                        .outputs = 1,
+                        .height = 1,
+                        .width = 2,
+                        .kernel = 1};
+    add_size(answer, channels, wrong_parts(c));
+  }
+  return answer;
+}
+
+std::string by_kernel() {
+  std::string answer;
+  for (std::int64_t kernel : {255, 256, 300}) {
+    const Convolution c{.images = 1,
+                        .channels = 1,
+                        .outputs = 1,
+                        .height = kernel,
+                        .width = kernel + 1,
+                        .kernel = kernel};
+    add_size(answer, kernel, wrong_parts(c));
   }
   return answer;
 }
@@ -195,6 +224,24 @@ std::vector<Probe> convolution_probes() {
        .expected = {"right of 65536"},
        .remedy = {.text = "results of convolutions have to be cut into tiles "
                           "of fewer rows and columns"},
+       .may_abort = true},
+      {.name = "convolution_channels",
+       .question = "convolutions by number of channels",
+       .answer = by_channels,
+       .weight = Weight::Reliance,
+       .expected = {"right of " +
+                    std::to_string(kLimits.max_convolution_channels)},
+       .remedy = {.constant = "max_convolution_channels",
+                  .value = "the last number that is right"},
+       .may_abort = true},
+      {.name = "convolution_kernel",
+       .question = "convolutions by size of the kernel",
+       .answer = by_kernel,
+       .weight = Weight::Reliance,
+       .expected = {"right of " +
+                    std::to_string(kLimits.max_convolution_kernel)},
+       .remedy = {.constant = "max_convolution_kernel",
+                  .value = "the last size that is right"},
        .may_abort = true},
   };
 }
