@@ -8,6 +8,8 @@ namespace traingraph::metal::probes {
 namespace {
 
 constexpr GpuLimits kLimits;
+/// Gradients of more images are computed in tiles.
+constexpr std::int64_t kMostImages = 65535;
 
 /// What of a convolution is wrong: empty, or names.
 std::string wrong_parts(const Convolution& c,
@@ -121,9 +123,9 @@ void add_size(std::string& answer, std::int64_t size,
 }
 
 std::string by_images() {
-  const std::int64_t most = kLimits.max_gradient_images;
   std::string answer;
-  for (std::int64_t images : {most, most + 1, most + 5000}) {
+  for (std::int64_t images :
+       {kMostImages, kMostImages + 1, kMostImages + 5000}) {
     const Convolution c{.images = images,
                         .channels = 1,
                         .outputs = 1,
@@ -191,7 +193,6 @@ std::vector<Probe> convolution_probes() {
                  .remedy = {.text = remedy},
                  .may_abort = true};
   };
-  const std::string most = std::to_string(kLimits.max_gradient_images);
   return {
       on("convolution", "a convolution and its gradients are", plain,
          "conv.mm has to be written anew for this system"),
@@ -204,26 +205,27 @@ std::vector<Probe> convolution_probes() {
       on("convolution_depthwise",
          "a depthwise convolution as groups and its gradients are",
          depthwise_groups,
-         "conv.mm has to go by the depthwiseConvolution2D selectors"),
+         "metal/gpu_limits.h: depthwise convolutions go by their own "
+         "selectors"),
       on("convolution_selectors",
          "a depthwise convolution by its own selectors and its gradients are",
          depthwise_selectors,
-         "conv.mm may not use the depthwiseConvolution2D selectors"),
+         "metal/gpu_limits.h: depthwise convolutions go by groups"),
       {.name = "convolution_images",
        .question = "gradients of convolutions by number of images",
        .answer = by_images,
        .weight = Weight::Reliance,
-       .expected = {"right of " + most},
-       .remedy = {.constant = "max_gradient_images",
-                  .value = "the last number that is right"},
+       .expected = {"right of " + std::to_string(kMostImages)},
+       .remedy = {.text = "metal/gpu_limits.h: gradients of fewer images at a "
+                          "time, the last number that is right"},
        .may_abort = true},
       {.name = "convolution_width",
        .question = "convolutions by width of the result",
        .answer = by_width,
        .weight = Weight::Reliance,
        .expected = {"right of 65536"},
-       .remedy = {.text = "results of convolutions have to be cut into tiles "
-                          "of fewer rows and columns"},
+       .remedy = {.text = "metal/gpu_limits.h: convolutions of fewer rows and "
+                          "columns at a time, the last number that is right"},
        .may_abort = true},
       {.name = "convolution_channels",
        .question = "convolutions by number of channels",
