@@ -33,4 +33,4 @@ fi
 [ -n "$python" ] ||
   fail "Python 3.10 or newer is missing. Run: brew install python@3.12"
 
-exec "$python" tools/mac_check "$@"
+exec "$python" tools/mac_check ${1+"$@"}

@@ -8,6 +8,8 @@ namespace traingraph::metal::probes {
 namespace {
 
 constexpr GpuLimits kLimits;
+/// Gradients of more images are computed in tiles.
+constexpr std::int64_t kMostImages = 65535;
 
 /// What of a convolution is wrong: empty, or names.
 std::string wrong_parts(const Convolution& c,
@@ -113,20 +115,24 @@ std::string depthwise_selectors() {
   return right_or(wrong);
 }
 
+void add_size(std::string& answer, std::int64_t size,
+              const std::string& wrong) {
+  if (!answer.empty()) answer += ", ";
+  answer += (wrong.empty() ? "right" : "wrong (" + wrong.substr(1) + ')') +
+            " of " + std::to_string(size);
+}
+
 std::string by_images() {
-  const std::int64_t most = kLimits.max_gradient_images;
   std::string answer;
-  for (std::int64_t images : {most, most + 1, most + 5000}) {
+  for (std::int64_t images :
+       {kMostImages, kMostImages + 1, kMostImages + 5000}) {
     const Convolution c{.images = images,
                         .channels = 1,
                         .outputs = 1,
                         .height = 2,
                         .width = 3,
                         .kernel = 2};
-    const std::string wrong = wrong_parts(c);
-    if (!answer.empty()) answer += ", ";
-    answer += (wrong.empty() ? "right" : "wrong (" + wrong.substr(1) + ')') +
-              " of " + std::to_string(images);
+    add_size(answer, images, wrong_parts(c));
   }
   return answer;
 }
@@ -141,10 +147,35 @@ std::string by_width() {
                         .height = 2,
                         .width = width + 1,
                         .kernel = 2};
-    const std::string wrong = wrong_parts(c);
-    if (!answer.empty()) answer += ", ";
-    answer += (wrong.empty() ? "right" : "wrong (" + wrong.substr(1) + ')') +
-              " of " + std::to_string(width);
+    add_size(answer, width, wrong_parts(c));
+  }
+  return answer;
+}
+
+std::string by_channels() {
+  std::string answer;
+  for (std::int64_t channels : {65536, 65537, 70000}) {
+    const Convolution c{.images = 1,
+                        .channels = channels,
+                        .outputs = 1,
+                        .height = 1,
+                        .width = 2,
+                        .kernel = 1};
+    add_size(answer, channels, wrong_parts(c));
+  }
+  return answer;
+}
+
+std::string by_kernel() {
+  std::string answer;
+  for (std::int64_t kernel : {255, 256, 300}) {
+    const Convolution c{.images = 1,
+                        .channels = 1,
+                        .outputs = 1,
+                        .height = kernel,
+                        .width = kernel + 1,
+                        .kernel = kernel};
+    add_size(answer, kernel, wrong_parts(c));
   }
   return answer;
 }
@@ -162,7 +193,6 @@ std::vector<Probe> convolution_probes() {
                  .remedy = {.text = remedy},
                  .may_abort = true};
   };
-  const std::string most = std::to_string(kLimits.max_gradient_images);
   return {
       on("convolution", "a convolution and its gradients are", plain,
          "conv.mm has to be written anew for this system"),
@@ -175,26 +205,45 @@ std::vector<Probe> convolution_probes() {
       on("convolution_depthwise",
          "a depthwise convolution as groups and its gradients are",
          depthwise_groups,
-         "conv.mm has to go by the depthwiseConvolution2D selectors"),
+         "metal/gpu_limits.h: depthwise convolutions go by their own "
+         "selectors"),
       on("convolution_selectors",
          "a depthwise convolution by its own selectors and its gradients are",
          depthwise_selectors,
-         "conv.mm may not use the depthwiseConvolution2D selectors"),
+         "metal/gpu_limits.h: depthwise convolutions go by groups"),
       {.name = "convolution_images",
        .question = "gradients of convolutions by number of images",
        .answer = by_images,
        .weight = Weight::Reliance,
-       .expected = {"right of " + most},
-       .remedy = {.constant = "max_gradient_images",
-                  .value = "the last number that is right"},
+       .expected = {"right of " + std::to_string(kMostImages)},
+       .remedy = {.text = "metal/gpu_limits.h: gradients of fewer images at a "
+                          "time, the last number that is right"},
        .may_abort = true},
       {.name = "convolution_width",
        .question = "convolutions by width of the result",
        .answer = by_width,
        .weight = Weight::Reliance,
        .expected = {"right of 65536"},
-       .remedy = {.text = "results of convolutions have to be cut into tiles "
-                          "of fewer rows and columns"},
+       .remedy = {.text = "metal/gpu_limits.h: convolutions of fewer rows and "
+                          "columns at a time, the last number that is right"},
+       .may_abort = true},
+      {.name = "convolution_channels",
+       .question = "convolutions by number of channels",
+       .answer = by_channels,
+       .weight = Weight::Reliance,
+       .expected = {"right of " +
+                    std::to_string(kLimits.max_convolution_channels)},
+       .remedy = {.constant = "max_convolution_channels",
+                  .value = "the last number that is right"},
+       .may_abort = true},
+      {.name = "convolution_kernel",
+       .question = "convolutions by size of the kernel",
+       .answer = by_kernel,
+       .weight = Weight::Reliance,
+       .expected = {"right of " +
+                    std::to_string(kLimits.max_convolution_kernel)},
+       .remedy = {.constant = "max_convolution_kernel",
+                  .value = "the last size that is right"},
        .may_abort = true},
   };
 }

@@ -24,7 +24,7 @@ ObjcPtr<id<MTLHeap>> make_heap(NSUInteger bytes) {
       [machine().metal.get() newHeapWithDescriptor:descriptor.get()]);
 }
 
-/// The planner asks once, for one byte.
+/// A plan by one alignment needs the first answer.
 std::string rules_by_length() {
   const NSUInteger align = size_and_align(1).align;
   for (NSUInteger bytes :
@@ -106,12 +106,10 @@ std::vector<Probe> heap_probes() {
       {.name = "heap_rules",
        .question = "heaps ask, by length of a buffer, for",
        .answer = rules_by_length,
-       .weight = Weight::Reliance,
-       .expected = {"one alignment"},
-       .remedy = {.constant = "heap_alignment",
-                  .value = "the alignment of the answer",
-                  .text = "where arenas are planned by one alignment; nothing "
-                          "where each buffer asks for its own length"}},
+       .expected = {"one alignment", "a larger alignment", "a larger size"},
+       .remedy = {.text = "where the answer is not one alignment, arenas have "
+                          "to be planned by what each length asks for, not by "
+                          "heap_alignment of metal/gpu_limits.h"}},
       {.name = "graph_in_heap",
        .question = "MPSGraph computes within a placement heap",
        .answer = graph_in_heap,

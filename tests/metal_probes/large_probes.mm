@@ -107,10 +107,9 @@ std::vector<Probe> large_probes() {
       .constant = "max_tensor_bytes",
       .value = "less, by limits_of(), for this system"};
   const Remedy smaller_pieces = {
-      .text = "the size of the pieces that copies and fills are cut into has "
-              "to be smaller"};
+      .text = "metal/gpu_limits.h: blits and fills of fewer bytes at a time"};
   const Remedy larger_pieces = {
-      .text = "copies and fills need not be cut into pieces"};
+      .text = "metal/gpu_limits.h: blits and fills of more bytes at a time"};
   return {
       {.name = "copy_1_mb",
        .question = "a blit of 1 MB is",

@@ -256,25 +256,26 @@ std::vector<Probe> limit_probes() {
        .answer = row_counts,
        .weight = Weight::Reliance,
        .expected = {right_below},
-       .remedy = {.constant = "max_matmul_extent",
-                  .value = "the last number that is right",
-                  .text = "and tiles of rows (tiles.h)"}},
+       .remedy =
+           {.text =
+                "metal/gpu_limits.h: products of fewer rows at a time, the "
+                "last number that is right, by limits_of(), for this system"}},
       {.name = "column_counts",
        .question = "matrix products by columns",
        .answer = column_counts,
        .weight = Weight::Reliance,
        .expected = {right_below},
-       .remedy = {.constant = "max_matmul_extent",
-                  .value = "the last number that is right",
-                  .text = "and tiles of columns (tiles.h)"}},
+       .remedy =
+           {.text =
+                "metal/gpu_limits.h: products of fewer columns at a time, the "
+                "last number that is right, by limits_of(), for this system"}},
       {.name = "broadcast_rows",
        .question = "an operand that is one row for all, of a product and a sum",
        .answer = broadcast_rows,
        .weight = Weight::Reliance,
        .expected = {"right"},
-       .remedy = {.text =
-                      "graph_builder.mm has to write broadcast operands out "
-                      "before products and sums"}},
+       .remedy = {.text = "metal/gpu_limits.h: broadcast operands have to be "
+                          "written down before products and sums"}},
       {.name = "changing_sizes",
        .question = "matrix products of changing sizes in one process",
        .answer = changing_sizes,

@@ -71,6 +71,7 @@ std::vector<Probe> random_probes();
 std::vector<Probe> gru_probes();
 std::vector<Probe> lstm_probes();
 std::vector<Probe> image_probes();
+std::vector<Probe> image_doubt_probes();
 std::vector<Probe> image_loss_probes();
 std::vector<Probe> image_window_probes();
 std::vector<Probe> image_update_probes();

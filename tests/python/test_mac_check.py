@@ -256,6 +256,14 @@ def test_emulator_is_fine(tmp_path: Path) -> None:
 
 
 @needs_probes
+def test_all_answers_of_the_emulator_are_expected(tmp_path: Path) -> None:
+    code, found = ask(path=tmp_path / "all.json")
+    assert code == 0
+    for verdict in ("contradicted", "chance", "crashed"):
+        assert [p["name"] for p in found["probes"] if p["verdict"] == verdict] == []
+
+
+@needs_probes
 def test_contradicting_machine(tmp_path: Path) -> None:
     answers = ("--answer", "image_max_ties=last", "--answer", "tensor_4_gb=right")
     code, made, text = check(
