@@ -92,7 +92,7 @@ Embedding::Embedding(const EmbeddingDescriptor& descriptor,
                      RandomInitializerType::GlorotUniform))));
   if (weights) require_weights(weights, descriptor_);
   weights_ = TensorParameter(weights ? weights : created(kOp, "weights", [&] {
-    return make_weights(descriptor_, initializer);
+    return make_weights(descriptor_, options.initializer);
   }));
   name_tensor(weights_.tensor(), "weights");
 }
