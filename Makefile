@@ -8,6 +8,10 @@
 #   make lint    formatting and static checks
 #   make wheel   a wheel in dist/ for every Linux whose C library is new enough
 #   make docs    the site, in build/docs/html
+#   make typecheck APPLE_SDK=<path>
+#                what a Mac compiles, checked against Apple's headers
+#   make oldest-clang
+#                what Linux compiles, checked by the oldest clang
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -43,7 +47,7 @@ WHEEL_SOURCES := CMakeLists.txt pyproject.toml LICENSE README.md \
   $(shell find cmake include src metal python -type f -not -name '*.pyc')
 
 .PHONY: test cpp-test python-test agreement-test package-test newest-onednn check demo \
-  wheel docs lint format clean distclean
+  wheel docs lint format typecheck oldest-clang clean distclean
 
 test: check cpp-test python-test agreement-test package-test newest-onednn
 
@@ -105,6 +109,22 @@ build/.newest_onednn: $(VENV)/.ready tools/check_newest_onednn.py \
   $(shell find src/cpu -type f)
 	python tools/check_newest_onednn.py
 	mkdir -p build && touch $@
+
+# With both compilers, for the oldest macOS. The SDK is a folder MacOSX*.sdk.
+typecheck: $(VENV)/.ready
+	@test -n "$(APPLE_SDK)" \
+	  || { echo "Give the path of a macOS SDK: make typecheck APPLE_SDK=<path>" >&2; \
+	    exit 1; }
+	tools/setup_machine.sh $(PYTHON) typecheck
+	cmake --preset metal-typecheck -DAPPLE_SDK=$(APPLE_SDK) \
+	  -DPython_EXECUTABLE=$(BIN)/python
+	cmake --build --preset metal-typecheck
+
+# Not a part of `make test`: it takes as long as compiling.
+oldest-clang: $(VENV)/.ready
+	tools/setup_machine.sh $(PYTHON) typecheck
+	cmake --preset oldest-clang -DPython_EXECUTABLE=$(BIN)/python
+	cmake --build --preset oldest-clang
 
 # With the package that tests made, if there is one; else with one for this machine
 # alone, of which there is less to compile.

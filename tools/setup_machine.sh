@@ -4,7 +4,7 @@
 # missing. Without root or apt it says what to install and leaves.
 set -euo pipefail
 python=${1:-python3}
-purpose=${2:-build}  # or test
+purpose=${2:-build}  # or test, or typecheck
 
 packages=()
 command -v g++ >/dev/null || packages+=(g++)
@@ -13,9 +13,13 @@ command -v g++ >/dev/null || packages+=(g++)
 import pathlib, sys, sysconfig
 sys.exit(not (pathlib.Path(sysconfig.get_paths()["include"]) / "Python.h").exists())
 ' 2>/dev/null || packages+=(python3-dev)
-if [[ $purpose == test ]]; then
+if [[ $purpose != build ]]; then
   echo '#include <gtest/gtest.h>' | g++ -std=c++20 -fsyntax-only -x c++ - \
     2>/dev/null || packages+=(libgtest-dev)
+fi
+if [[ $purpose == typecheck ]]; then
+  command -v clang++-16 >/dev/null || packages+=(clang-16)
+  command -v clang++-19 >/dev/null || packages+=(clang-19)
 fi
 
 # The Metal device is tested on Linux over GNUstep. Without these packages the

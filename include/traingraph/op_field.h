@@ -12,6 +12,9 @@ struct Field {
   const char* name;
   Member Struct::* member;
 };
+// Compilers before clang 17 do not deduce the arguments of aggregates.
+template <class Struct, class Member>
+Field(const char*, Member Struct::*) -> Field<Struct, Member>;
 
 #define TRAINGRAPH_FIELDS(Struct, ...)            \
   bool operator==(const Struct&) const = default; \

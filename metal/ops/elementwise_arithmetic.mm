@@ -22,7 +22,6 @@ T unary(GraphBuilder& b, T x) {
     TRAINGRAPH_CASE(Round, rint)  // ties to even
     TRAINGRAPH_CASE(Ceil, ceil)
     TRAINGRAPH_CASE(Sqrt, squareRoot)
-    TRAINGRAPH_CASE(Rsqrt, reverseSquareRoot)
     TRAINGRAPH_CASE(Sin, sin)
     TRAINGRAPH_CASE(Cos, cos)
     TRAINGRAPH_CASE(Tan, tan)
@@ -39,6 +38,10 @@ T unary(GraphBuilder& b, T x) {
     TRAINGRAPH_CASE(Exp2, exponentBase2)
     TRAINGRAPH_CASE(Log, logarithm)
     TRAINGRAPH_CASE(Log2, logarithmBase2)
+    case ArithmeticOperation::Rsqrt:
+      // The call for it is deprecated in the SDK of macOS 15; the one that
+      // replaces it is in no older one.
+      return b.div(1.0, b.sqrt(x));
     default:
       return nil;  // the shape rule has refused it
   }

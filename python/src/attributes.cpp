@@ -4,7 +4,8 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
-#include <charconv>
+#include <cstdio>
+#include <cstdlib>
 #include <type_traits>
 
 #include "calls.h"
@@ -13,16 +14,25 @@
 namespace traingraph::python {
 namespace {
 
+/// As Python prints the number of the fewest digits that is this float.
+/// std::to_chars of floats is not on every macOS.
+std::string float_literal(float value) {
+  double number = value;
+  char text[32];
+  for (int count = 1; count <= 9; ++count) {
+    std::snprintf(text, sizeof(text), "%.*e", count - 1, double(value));
+    number = std::strtod(text, nullptr);
+    if (static_cast<float>(number) == value) break;
+  }
+  return py::repr(py::float_(number)).cast<std::string>();
+}
+
 template <class Value>
 std::string literal(const Value& value) {
   if constexpr (std::is_same_v<Value, bool>) {
     return value ? "True" : "False";
   } else if constexpr (std::is_same_v<Value, float>) {
-    char text[32];
-    const auto end = std::to_chars(text, text + sizeof(text), value).ptr;
-    std::string result(text, end);
-    const bool is_plain = result.find_first_of(".en") == std::string::npos;
-    return is_plain ? result + ".0" : result;
+    return float_literal(value);
   } else if constexpr (std::is_enum_v<Value>) {
     return "'" + std::string(to_string(value)) + "'";
   } else {

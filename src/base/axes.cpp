@@ -14,12 +14,12 @@ Shape resolve_axes(const Shape& axes, int rank, const char* op,
     if (ok) return;
     const std::string got =
         axes.rank() == 1 ? std::to_string(axes[0]) : axes.to_string();
-    throw InvalidArgument({.op = op,
-                           .node = node,
-                           .what = std::string(field) + what,
-                           .expected = std::move(expected),
-                           .got = got,
-                           .hint = {}});
+    throw InvalidArgument(ErrorInfo{.op = op,
+                                    .node = node,
+                                    .what = std::string(field) + what,
+                                    .expected = std::move(expected),
+                                    .got = got,
+                                    .hint = {}});
   };
   Shape resolved;
   for (const std::int64_t axis : axes) {

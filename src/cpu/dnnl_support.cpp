@@ -154,17 +154,17 @@ void BoundPrimitive::operator()() const {
                              static_cast<int>(args_.size()), args_.data());
   if (status == dnnl_out_of_memory) fail_out_of_memory("execute", {});
   if (status != dnnl_success) {
-    throw DeviceError({.op = "execute",
-                       .what = "a oneDNN primitive failed",
-                       .got = "status " + std::to_string(status)});
+    throw DeviceError(ErrorInfo{.op = "execute",
+                                .what = "a oneDNN primitive failed",
+                                .got = "status " + std::to_string(status)});
   }
 }
 
 void fail_out_of_memory(const char* op, const std::string& node) {
-  throw OutOfMemoryError({.op = op,
-                          .node = node,
-                          .what = "out of host memory",
-                          .hint = "Use a smaller batch."});
+  throw OutOfMemoryError(ErrorInfo{.op = op,
+                                   .node = node,
+                                   .what = "out of host memory",
+                                   .hint = "Use a smaller batch."});
 }
 
 void rethrow_dnnl(const char* op, const std::string& node,

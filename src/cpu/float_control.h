@@ -15,7 +15,7 @@ class FloatControl {
   FloatControl& operator=(const FloatControl&) = delete;
 
  private:
-  unsigned before_;
+  [[maybe_unused]] unsigned before_ = 0;  // x86 has such a control
 };
 
 }  // namespace traingraph::cpu

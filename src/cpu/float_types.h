@@ -19,10 +19,11 @@ namespace traingraph::cpu {
 
 [[noreturn]] inline void fail_type(const NodeLowering& lowering,
                                    DataType type) {
-  throw UnsupportedError({.op = lowering.node().op->name,
-                          .node = lowering.node().name,
-                          .what = "the CPU does not compute in this type",
-                          .got = std::string(to_string(type))});
+  throw UnsupportedError(
+      ErrorInfo{.op = lowering.node().op->name,
+                .node = lowering.node().name,
+                .what = "the CPU does not compute in this type",
+                .got = std::string(to_string(type))});
 }
 
 /// Calls use(T{}) with the C++ type that floats of `type` are stored as; once,

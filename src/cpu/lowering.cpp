@@ -161,10 +161,10 @@ StorageId Lowering::in_layout(ValueId value, const memory::desc& layout,
   const Phase phase = program_.node(user).phase;
   if (const Copy* copy = find(value, layout, phase)) return copy->storage;
   if (states_[value].copies.empty()) {
-    throw InternalError({.op = program_.node(user).op->name,
-                         .node = program_.node(user).name,
-                         .what = "input was not lowered",
-                         .got = program_.value(value).name});
+    throw InternalError(ErrorInfo{.op = program_.node(user).op->name,
+                                  .node = program_.node(user).name,
+                                  .what = "input was not lowered",
+                                  .got = program_.value(value).name});
   }
   // Layouts of different axes (grouped weights) meet in plain layout only.
   Copy from = states_[value].copies.front();
@@ -246,10 +246,11 @@ StorageId Lowering::opaque(ValueId value, OpKind maker,
   if (is_state && lowered_.storages[copies.front().storage].bytes == bytes) {
     return copies.front().storage;
   }
-  throw InternalError({.op = op_def(maker).name,
-                       .node = read.name,
-                       .what = "the state is not what its reader expects",
-                       .expected = std::to_string(bytes) + " bytes"});
+  throw InternalError(
+      ErrorInfo{.op = op_def(maker).name,
+                .node = read.name,
+                .what = "the state is not what its reader expects",
+                .expected = std::to_string(bytes) + " bytes"});
 }
 
 StorageId Lowering::add_storage(std::size_t bytes, std::string name) {

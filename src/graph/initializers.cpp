@@ -103,12 +103,12 @@ void fill_values(const HostData& data, DataType type, double value) {
       if (value == 0) return;  // zeroed by the allocation
       break;
   }
-  throw DTypeError({.op = "filled",
-                    .node = {},
-                    .what = "cannot fill this data type",
-                    .expected = "a data type that C++ has",
-                    .got = std::string(to_string(type)),
-                    .hint = "Give the bytes as TensorData."});
+  throw DTypeError(ErrorInfo{.op = "filled",
+                             .node = {},
+                             .what = "cannot fill this data type",
+                             .expected = "a data type that C++ has",
+                             .got = std::string(to_string(type)),
+                             .hint = "Give the bytes as TensorData."});
 }
 
 Fans fans_of(const Shape& shape) {
@@ -121,11 +121,11 @@ Fans fans_of(const Shape& shape) {
 
 void require_random(const RandomValues& of, const std::string& label) {
   if (!std::isfinite(of.gain)) {
-    throw InvalidArgument({.op = "random",
-                           .node = label,
-                           .what = "bad gain",
-                           .expected = "a finite number",
-                           .got = format_value(of.gain)});
+    throw InvalidArgument(ErrorInfo{.op = "random",
+                                    .node = label,
+                                    .what = "bad gain",
+                                    .expected = "a finite number",
+                                    .got = format_value(of.gain)});
   }
   if (of.fan_in < 0 || of.fan_out < 0) {
     throw InvalidArgument(
@@ -147,11 +147,12 @@ void require_random(const RandomValues& of, const std::string& label) {
          .got = std::to_string(std::max(of.fan_in, of.fan_out))});
   }
   if (is_orthogonal && of.shape.rank() < 2) {
-    throw ShapeError({.op = "random",
-                      .node = label,
-                      .what = "orthogonal values need rows and columns",
-                      .expected = "at least 2 axes",
-                      .got = of.shape.to_string()});
+    throw ShapeError(
+        ErrorInfo{.op = "random",
+                  .node = label,
+                  .what = "orthogonal values need rows and columns",
+                  .expected = "at least 2 axes",
+                  .got = of.shape.to_string()});
   }
 }
 
@@ -186,12 +187,12 @@ void fill_random(std::span<float> values, RandomInitializerType type,
     case RandomInitializerType::Orthogonal:
       return fill_orthogonal(values, range, shape[0], gain);
   }
-  throw InvalidArgument({.op = "random",
-                         .node = {},
-                         .what = "unknown initializer",
-                         .expected = "a case of RandomInitializerType",
-                         .got = std::to_string(static_cast<int>(type)),
-                         .hint = {}});
+  throw InvalidArgument(ErrorInfo{.op = "random",
+                                  .node = {},
+                                  .what = "unknown initializer",
+                                  .expected = "a case of RandomInitializerType",
+                                  .got = std::to_string(static_cast<int>(type)),
+                                  .hint = {}});
 }
 
 void forget_initializer(TensorState& tensor) {
@@ -209,11 +210,12 @@ void initialize_host(TensorState& tensor, const Initializer& initializer) {
     const bool fits = desc.data_type == DataType::Float32 &&
                       initializer.fan_in >= 1 && initializer.fan_out >= 1;
     if (!fits) {
-      throw InvalidArgument({.op = "random",
-                             .node = label,
-                             .what = "no initializer makes such values",
-                             .expected = "float32, and fans of 1 or more",
-                             .got = desc.to_string()});
+      throw InvalidArgument(
+          ErrorInfo{.op = "random",
+                    .node = label,
+                    .what = "no initializer makes such values",
+                    .expected = "float32, and fans of 1 or more",
+                    .got = desc.to_string()});
     }
   }
   const HostData& data = ensure_host(tensor);

@@ -21,12 +21,12 @@ constexpr const char* kDequantized = "dequantized";
 
 [[noreturn]] void fail_type(const char* call, const Tensor& x, const char* what,
                             const char* expected, DataType got) {
-  throw DTypeError({.op = call,
-                    .node = x.label(),
-                    .what = what,
-                    .expected = expected,
-                    .got = std::string(to_string(got)),
-                    .hint = {}});
+  throw DTypeError(ErrorInfo{.op = call,
+                             .node = x.label(),
+                             .what = what,
+                             .expected = expected,
+                             .got = std::string(to_string(got)),
+                             .hint = {}});
 }
 
 /// Calls action(T()) for the type that stores `type`; false for no integers of
@@ -55,13 +55,14 @@ Bytes newest(const char* call, const Tensor& x) {
   }
   const auto owner = x.data_owner();
   if (!x.has_data()) {
-    throw StateError({.op = call,
-                      .node = x.label(),
-                      .what = "the tensor has no data",
-                      .expected = "values on the host or on a device",
-                      .got = "none",
-                      .hint = "Give it data, or run the graph that computes "
-                              "it as an output."});
+    throw StateError(
+        ErrorInfo{.op = call,
+                  .node = x.label(),
+                  .what = "the tensor has no data",
+                  .expected = "values on the host or on a device",
+                  .got = "none",
+                  .hint = "Give it data, or run the graph that computes "
+                          "it as an output."});
   }
   std::memcpy(bytes.data(), x.data().data(), bytes.size());
   return bytes;
@@ -85,12 +86,13 @@ void require_scales(const char* call, const Tensor& x,
                     const std::vector<double>& scales) {
   for (const double scale : scales) {
     if (std::isfinite(scale) && scale > 0) continue;
-    throw InvalidArgument({.op = call,
-                           .node = x.label(),
-                           .what = "a scale is out of range",
-                           .expected = "a finite number above 0",
-                           .got = format_value(static_cast<float>(scale)),
-                           .hint = {}});
+    throw InvalidArgument(
+        ErrorInfo{.op = call,
+                  .node = x.label(),
+                  .what = "a scale is out of range",
+                  .expected = "a finite number above 0",
+                  .got = format_value(static_cast<float>(scale)),
+                  .hint = {}});
   }
 }
 
@@ -110,13 +112,14 @@ Ranges ranges_of(const char* call, const Tensor& x, const Tensor& scale,
   }
   const auto require_count = [&](const Tensor& given, const char* what) {
     if (given.shape().num_elements() == count) return;
-    throw ShapeError({.op = call,
-                      .node = x.label(),
-                      .what = std::string(what) + " has the wrong size",
-                      .expected = axis ? std::to_string(count) + " elements"
-                                       : "one element, or an axis",
-                      .got = given.shape().to_string(),
-                      .hint = {}});
+    throw ShapeError(
+        ErrorInfo{.op = call,
+                  .node = x.label(),
+                  .what = std::string(what) + " has the wrong size",
+                  .expected = axis ? std::to_string(count) + " elements"
+                                   : "one element, or an axis",
+                  .got = given.shape().to_string(),
+                  .hint = {}});
   };
   require_count(scale, "scale");
   require_count(bias, "bias");

@@ -28,12 +28,12 @@ std::string name_of(const TensorState& state) {
 TensorState& require_state(const std::shared_ptr<TensorState>& state,
                            const char* call) {
   if (state) return *state;
-  throw InvalidArgument({.op = call,
-                         .node = {},
-                         .what = "there is no tensor",
-                         .expected = "a tensor",
-                         .got = "an empty Tensor",
-                         .hint = {}});
+  throw InvalidArgument(ErrorInfo{.op = call,
+                                  .node = {},
+                                  .what = "there is no tensor",
+                                  .expected = "a tensor",
+                                  .got = "an empty Tensor",
+                                  .hint = {}});
 }
 
 void check_descriptor(const TensorDescriptor& descriptor,
@@ -43,12 +43,13 @@ void check_descriptor(const TensorDescriptor& descriptor,
                   std::all_of(shape.begin(), shape.end(),
                               [](std::int64_t size) { return size >= 1; });
   if (ok) return;
-  throw ShapeError({.op = "tensor",
-                    .node = label,
-                    .what = "bad shape",
-                    .expected = "at least one axis and sizes of 1 or more",
-                    .got = shape.to_string(),
-                    .hint = shape.empty() ? "Use (1) for a scalar." : ""});
+  throw ShapeError(
+      ErrorInfo{.op = "tensor",
+                .node = label,
+                .what = "bad shape",
+                .expected = "at least one axis and sizes of 1 or more",
+                .got = shape.to_string(),
+                .hint = shape.empty() ? "Use (1) for a scalar." : ""});
 }
 
 std::optional<int> checked_axis(std::optional<int> axis,
@@ -58,30 +59,32 @@ std::optional<int> checked_axis(std::optional<int> axis,
   if (!axis) return axis;
   if (*axis >= 0 && *axis < rank) return axis;
   if (*axis >= -rank && *axis < 0) return *axis + rank;
-  throw InvalidArgument({.op = "tensor",
-                         .node = label,
-                         .what = "the shape has no such batch axis",
-                         .expected = std::to_string(-rank) + " to " +
-                                     std::to_string(rank - 1) + ", or none",
-                         .got = std::to_string(*axis)});
+  throw InvalidArgument(ErrorInfo{.op = "tensor",
+                                  .node = label,
+                                  .what = "the shape has no such batch axis",
+                                  .expected = std::to_string(-rank) + " to " +
+                                              std::to_string(rank - 1) +
+                                              ", or none",
+                                  .got = std::to_string(*axis)});
 }
 
 // The leading bytes of `data` that belong to a tensor.
 void check_data(const TensorData& data, const TensorState& state) {
   if (data.descriptor && data.descriptor->data_type != state.desc.data_type) {
-    throw DTypeError({.op = "tensor",
-                      .node = name_of(state),
-                      .what = "data has another type",
-                      .expected = std::string(to_string(state.desc.data_type)),
-                      .got = std::string(to_string(data.descriptor->data_type)),
-                      .hint = "Convert the data first."});
+    throw DTypeError(
+        ErrorInfo{.op = "tensor",
+                  .node = name_of(state),
+                  .what = "data has another type",
+                  .expected = std::string(to_string(state.desc.data_type)),
+                  .got = std::string(to_string(data.descriptor->data_type)),
+                  .hint = "Convert the data first."});
   }
   if (data.descriptor && data.descriptor->shape != state.desc.shape) {
-    throw ShapeError({.op = "tensor",
-                      .node = name_of(state),
-                      .what = "data has another shape",
-                      .expected = state.desc.shape.to_string(),
-                      .got = data.descriptor->shape.to_string()});
+    throw ShapeError(ErrorInfo{.op = "tensor",
+                               .node = name_of(state),
+                               .what = "data has another shape",
+                               .expected = state.desc.shape.to_string(),
+                               .got = data.descriptor->shape.to_string()});
   }
   if (data.bytes && data.length >= state.desc.size_bytes()) return;
   throw ShapeError(
@@ -107,12 +110,13 @@ HostData allocate_host(std::size_t size) {
   auto* bytes = static_cast<std::byte*>(
       ::operator new(rounded, std::align_val_t{kHostAlignment}, std::nothrow));
   if (!bytes) {
-    throw OutOfMemoryError({.op = "tensor",
-                            .node = {},
-                            .what = "host memory could not be allocated",
-                            .expected = std::to_string(size) + " bytes",
-                            .got = "none",
-                            .hint = {}});
+    throw OutOfMemoryError(
+        ErrorInfo{.op = "tensor",
+                  .node = {},
+                  .what = "host memory could not be allocated",
+                  .expected = std::to_string(size) + " bytes",
+                  .got = "none",
+                  .hint = {}});
   }
   std::memset(bytes, 0, rounded);
   return {.bytes = bytes,
@@ -188,11 +192,12 @@ Tensor Tensor::random(TensorDescriptor descriptor, RandomInitializerType type,
   require_random({descriptor.shape, type, fan_in, fan_out, gain}, label);
   Tensor tensor(descriptor, std::move(label), batch_axis);
   if (descriptor.data_type != DataType::Float32) {
-    throw DTypeError({.op = "random",
-                      .node = tensor.label(),
-                      .what = "random initializers make floats",
-                      .expected = "float32",
-                      .got = std::string(to_string(descriptor.data_type))});
+    throw DTypeError(
+        ErrorInfo{.op = "random",
+                  .node = tensor.label(),
+                  .what = "random initializers make floats",
+                  .expected = "float32",
+                  .got = std::string(to_string(descriptor.data_type))});
   }
   // Throws when the sizes are too large to multiply.
   const HostData& data = ensure_host(*tensor.state_);
@@ -252,12 +257,12 @@ std::shared_ptr<const void> Tensor::data_owner() const {
 
 std::span<const float> Tensor::floats() const& {
   if (data_type() != DataType::Float32) {
-    throw DTypeError({.op = "floats",
-                      .node = label(),
-                      .what = "the tensor does not hold floats",
-                      .expected = "float32",
-                      .got = std::string(to_string(data_type())),
-                      .hint = "Use data()."});
+    throw DTypeError(ErrorInfo{.op = "floats",
+                               .node = label(),
+                               .what = "the tensor does not hold floats",
+                               .expected = "float32",
+                               .got = std::string(to_string(data_type())),
+                               .hint = "Use data()."});
   }
   const std::span<const std::byte> bytes = data();
   return {reinterpret_cast<const float*>(bytes.data()),
@@ -310,12 +315,13 @@ TensorParameter::TensorParameter(Tensor tensor,
                                  const std::vector<TensorData>& slots) {
   TensorState& tensor_state = require_state(tensor.state(), "parameter");
   if (tensor.data_type() != DataType::Float32) {
-    throw DTypeError({.op = "parameter",
-                      .node = tensor.label(),
-                      .what = "an optimizer trains floats only",
-                      .expected = "float32",
-                      .got = std::string(to_string(tensor.data_type())),
-                      .hint = {}});
+    throw DTypeError(
+        ErrorInfo{.op = "parameter",
+                  .node = tensor.label(),
+                  .what = "an optimizer trains floats only",
+                  .expected = "float32",
+                  .got = std::string(to_string(tensor.data_type())),
+                  .hint = {}});
   }
   const std::size_t size = tensor.descriptor().size_bytes();
   std::vector<OptimizerSlot> copies;
@@ -339,12 +345,12 @@ TensorParameter::TensorParameter(Tensor tensor,
 
 const Tensor& TensorParameter::tensor() const& {
   if (!state_) {
-    throw InvalidArgument({.op = "parameter",
-                           .node = {},
-                           .what = "there is no parameter",
-                           .expected = "a parameter",
-                           .got = "an empty TensorParameter",
-                           .hint = {}});
+    throw InvalidArgument(ErrorInfo{.op = "parameter",
+                                    .node = {},
+                                    .what = "there is no parameter",
+                                    .expected = "a parameter",
+                                    .got = "an empty TensorParameter",
+                                    .hint = {}});
   }
   return state_->tensor;
 }

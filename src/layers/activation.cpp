@@ -164,13 +164,14 @@ void PReLU::lower(LayerBuilder& builder) const {
   const Shape shape = builder.shape(x);
   const std::int64_t count = weights().shape().num_elements();
   if (count > 1 && (shape.rank() < 2 || shape[1] != count)) {
-    throw ShapeError({.op = "node",
-                      .node = builder.name(),
-                      .what = "weights are not one for each channel",
-                      .expected = "a source with " + std::to_string(count) +
-                                  " channels on axis 1",
-                      .got = shape.to_string(),
-                      .hint = "One weight serves any source."});
+    throw ShapeError(ErrorInfo{
+        .op = "node",
+        .node = builder.name(),
+        .what = "weights are not one for each channel",
+        .expected =
+            "a source with " + std::to_string(count) + " channels on axis 1",
+        .got = shape.to_string(),
+        .hint = "One weight serves any source."});
   }
   Shape slopes = Shape::filled(shape.rank(), 1);
   if (count > 1) slopes[1] = count;

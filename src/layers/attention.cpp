@@ -86,15 +86,15 @@ ValueId project(LayerBuilder& builder, ValueId x, int parameter,
   const Shape& shape = builder.shape(x);
   if (shape.rank() != 3 || shape[2] != inputs) {
     static constexpr std::array kSources{"query", "key", "value", "heads"};
-    throw ShapeError({.op = "node",
-                      .node = builder.name(),
-                      .what = std::string("the ") + kSources[parameter] +
-                              " source does not fit the layer",
-                      .expected = "(N, length, " + std::to_string(inputs) + ")",
-                      .got = shape.to_string(),
-                      .hint = parameter == kQuery
-                                  ? "Queries have the model dimension."
-                                  : "The last size of its weights."});
+    throw ShapeError(ErrorInfo{
+        .op = "node",
+        .node = builder.name(),
+        .what = std::string("the ") + kSources[parameter] +
+                " source does not fit the layer",
+        .expected = "(N, length, " + std::to_string(inputs) + ")",
+        .got = shape.to_string(),
+        .hint = parameter == kQuery ? "Queries have the model dimension."
+                                    : "The last size of its weights."});
   }
   std::vector<ValueId> operands{
       x, builder.variable(weights, {outputs, inputs}, kWeightNames[parameter])};

@@ -105,15 +105,15 @@ void require_image(const LayerBuilder& builder, std::int64_t channels) {
   const Shape& shape = builder.shape(builder.source(0));
   const bool has_rank = shape.rank() == 3 || shape.rank() == 4;
   if (has_rank && shape[1] == channels) return;
-  throw ShapeError({.op = "node",
-                    .node = builder.name(),
-                    .what = "the source does not fit the layer",
-                    .expected = "(N, " + std::to_string(channels) +
-                                ", H, W), or (N, " + std::to_string(channels) +
-                                ", L)",
-                    .got = shape.to_string(),
-                    .hint = "Check the data layout (NCHW) and the input "
-                            "feature channel count."});
+  throw ShapeError(ErrorInfo{
+      .op = "node",
+      .node = builder.name(),
+      .what = "the source does not fit the layer",
+      .expected = "(N, " + std::to_string(channels) + ", H, W), or (N, " +
+                  std::to_string(channels) + ", L)",
+      .got = shape.to_string(),
+      .hint = "Check the data layout (NCHW) and the input "
+              "feature channel count."});
 }
 
 std::int64_t groups_of(const ConvolutionDescriptor& descriptor) {
@@ -178,12 +178,12 @@ ValueId transposed(LayerBuilder& builder, const Convolution& layer,
         descriptor.padding_policy, shape[2 + axis], window_of(descriptor, axis),
         descriptor.padding_sizes[axis]);
     if (resolved.out < 1) {
-      throw ShapeError({.op = "node",
-                        .node = builder.name(),
-                        .what = "padding leaves nothing of the result",
-                        .expected = "an extent of at least 1",
-                        .got = std::to_string(resolved.out),
-                        .hint = "Use less padding."});
+      throw ShapeError(ErrorInfo{.op = "node",
+                                 .node = builder.name(),
+                                 .what = "padding leaves nothing of the result",
+                                 .expected = "an extent of at least 1",
+                                 .got = std::to_string(resolved.out),
+                                 .hint = "Use less padding."});
     }
     attrs.shape[2 + axis] = resolved.out;
     attrs.padding[2 * axis] = resolved.padding.before;

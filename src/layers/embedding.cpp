@@ -93,7 +93,7 @@ Embedding::Embedding(const EmbeddingDescriptor& descriptor,
   if (weights) require_table(weights, descriptor_);
   weights_ =
       TensorParameter(weights ? weights : created(kEmbedding, "weights", [&] {
-        return make_weights(descriptor_, initializer);
+        return make_weights(descriptor_, options.initializer);
       }));
   name_tensor(weights_.tensor(), "weights");
 }

@@ -22,12 +22,13 @@ ConvolutionDescriptor descriptor_of(const Tensor& weights) {
                  "a tensor", "none");
   const Shape& shape = weights.shape();
   if (shape.rank() == 2) return descriptor_of(shape[1], shape[0]);
-  throw ShapeError({.op = kFullyConnected,
-                    .node = weights.label(),
-                    .what = "channel counts come from the weights",
-                    .expected = "(out, in)",
-                    .got = shape.to_string(),
-                    .hint = "Give the channel counts for other shapes."});
+  throw ShapeError(
+      ErrorInfo{.op = kFullyConnected,
+                .node = weights.label(),
+                .what = "channel counts come from the weights",
+                .expected = "(out, in)",
+                .got = shape.to_string(),
+                .hint = "Give the channel counts for other shapes."});
 }
 
 /// The descriptor's channel counts, and that it says nothing else.

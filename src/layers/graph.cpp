@@ -43,12 +43,13 @@ class Addition {
 
 void require_open(const GraphState& state, const std::string& node) {
   if (state.num_compiles == 0) return;
-  throw StateError({.op = "node",
-                    .node = node,
-                    .what = "the graph was compiled",
-                    .expected = "nodes before compile",
-                    .got = "a node after it",
-                    .hint = "Build a new graph; it may share parameters."});
+  throw StateError(
+      ErrorInfo{.op = "node",
+                .node = node,
+                .what = "the graph was compiled",
+                .expected = "nodes before compile",
+                .got = "a node after it",
+                .hint = "Build a new graph; it may share parameters."});
 }
 
 /// A node of a graph is there for its results; those that only write are part
@@ -104,12 +105,13 @@ ValueId own_result(LayerBuilder& builder, const GraphState& state,
 std::vector<Tensor> all_sources(const Layer& layer, std::vector<Tensor> sources,
                                 const std::vector<Tensor>& loss_labels) {
   if (!loss_labels.empty() && !layer.is_loss()) {
-    throw InvalidArgument({.op = "node",
-                           .node = layer.label(),
-                           .what = "loss labels for a layer that is no loss",
-                           .expected = "a layer of losses",
-                           .got = layer.label(),
-                           .hint = {}});
+    throw InvalidArgument(
+        ErrorInfo{.op = "node",
+                  .node = layer.label(),
+                  .what = "loss labels for a layer that is no loss",
+                  .expected = "a layer of losses",
+                  .got = layer.label(),
+                  .hint = {}});
   }
   sources.insert(sources.end(), loss_labels.begin(), loss_labels.end());
   const std::vector<Tensor> extra = layer.extra_sources();
@@ -127,12 +129,12 @@ Graph::Graph() : state_(std::make_shared<GraphState>()) {}
 Tensor Graph::node(LayerPtr layer, std::vector<Tensor> sources,
                    const NodeOptions& options) {
   if (!layer) {
-    throw InvalidArgument({.op = "node",
-                           .node = {},
-                           .what = "the layer is missing",
-                           .expected = "a layer",
-                           .got = "null",
-                           .hint = {}});
+    throw InvalidArgument(ErrorInfo{.op = "node",
+                                    .node = {},
+                                    .what = "the layer is missing",
+                                    .expected = "a layer",
+                                    .got = "null",
+                                    .hint = {}});
   }
   const std::lock_guard lock(state_->mutex);
   const std::lock_guard owner_lock(LayerNames::mutex());
@@ -160,12 +162,12 @@ Tensor Graph::node(LayerPtr layer, std::vector<Tensor> sources,
   LayerBuilder builder(*state_, *layer, record.name, std::move(values));
   with_subject("node", record.name, [&] { layer->lower(builder); });
   if (builder.results().empty()) {
-    throw InternalError({.op = "node",
-                         .node = record.name,
-                         .what = "the layer has no result",
-                         .expected = "at least one",
-                         .got = "none",
-                         .hint = {}});
+    throw InternalError(ErrorInfo{.op = "node",
+                                  .node = record.name,
+                                  .what = "the layer has no result",
+                                  .expected = "at least one",
+                                  .got = "none",
+                                  .hint = {}});
   }
   for (const ValueId result : builder.results()) {
     record.results.push_back(

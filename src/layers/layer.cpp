@@ -22,12 +22,13 @@ Layer::Layer(std::string class_name)
 void Layer::set_label(std::string label) {
   const std::lock_guard lock(LayerNames::mutex());
   if (!graph_.expired()) {
-    throw StateError({.op = "set_label",
-                      .node = label_,
-                      .what = "the layer is part of a graph",
-                      .expected = "a label before the layer's first node",
-                      .got = "\"" + label + "\" after it",
-                      .hint = "Names of parameters follow from it."});
+    throw StateError(
+        ErrorInfo{.op = "set_label",
+                  .node = label_,
+                  .what = "the layer is part of a graph",
+                  .expected = "a label before the layer's first node",
+                  .got = "\"" + label + "\" after it",
+                  .hint = "Names of parameters follow from it."});
   }
   has_own_label_ = !label.empty();
   label_ =

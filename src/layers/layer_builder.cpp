@@ -73,13 +73,14 @@ ValueId LayerBuilder::statistic(const Tensor& tensor, const Shape& shape,
         node.inputs.end()) {
       continue;
     }
-    throw ShapeError({.op = "node",
-                      .node = name(),
-                      .what = std::string(what) +
-                              " are used by another node in another shape",
-                      .expected = shape.to_string(),
-                      .got = desc.shape.to_string(),
-                      .hint = "Make the tensor in the expected shape."});
+    throw ShapeError(ErrorInfo{
+        .op = "node",
+        .node = name(),
+        .what =
+            std::string(what) + " are used by another node in another shape",
+        .expected = shape.to_string(),
+        .got = desc.shape.to_string(),
+        .hint = "Make the tensor in the expected shape."});
   }
   desc.shape = shape;
   return value;

@@ -107,14 +107,14 @@ void Split::lower(LayerBuilder& builder) const {
   }
   const std::int64_t size = shape[static_cast<int>(axis)];
   if (split_count_ > size) {
-    throw InvalidArgument({.op = "split",
-                           .node = builder.name(),
-                           .what = "split_count is out of range",
-                           .expected = "1 to " + std::to_string(size) +
-                                       ", the size of axis " +
-                                       std::to_string(axis),
-                           .got = std::to_string(split_count_),
-                           .hint = {}});
+    throw InvalidArgument(ErrorInfo{.op = "split",
+                                    .node = builder.name(),
+                                    .what = "split_count is out of range",
+                                    .expected = "1 to " + std::to_string(size) +
+                                                ", the size of axis " +
+                                                std::to_string(axis),
+                                    .got = std::to_string(split_count_),
+                                    .hint = {}});
   }
   const std::int64_t part = (size - 1) / split_count_ + 1;
   if ((size - 1) / part + 1 > kMaxRank) {

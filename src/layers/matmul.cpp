@@ -28,12 +28,12 @@ void GramMatrix::lower(LayerBuilder& builder) const {
   builder.require_sources(1, 1);
   const Shape shape = builder.shape(builder.source(0));
   if (shape.rank() != 4) {
-    throw ShapeError({.op = "node",
-                      .node = builder.name(),
-                      .what = "the source does not fit the layer",
-                      .expected = "(N, C, H, W)",
-                      .got = shape.to_string(),
-                      .hint = {}});
+    throw ShapeError(ErrorInfo{.op = "node",
+                               .node = builder.name(),
+                               .what = "the source does not fit the layer",
+                               .expected = "(N, C, H, W)",
+                               .got = shape.to_string(),
+                               .hint = {}});
   }
   const std::int64_t channels = shape[1];
   const ValueId maps = builder.append(

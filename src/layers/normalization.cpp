@@ -35,13 +35,14 @@ void require_roles(const char* op, const Tensor& beta, const Tensor& gamma,
     for (std::size_t k = i + 1; k < roles.size(); ++k) {
       const Tensor& tensor = *roles[i].second;
       if (!tensor || !(tensor == *roles[k].second)) continue;
-      throw InvalidArgument({.op = op,
-                             .node = tensor.label(),
-                             .what = "one tensor has two roles",
-                             .expected = "a tensor of its own for each",
-                             .got = std::string("the same as ") +
-                                    roles[i].first + " and " + roles[k].first,
-                             .hint = {}});
+      throw InvalidArgument(
+          ErrorInfo{.op = op,
+                    .node = tensor.label(),
+                    .what = "one tensor has two roles",
+                    .expected = "a tensor of its own for each",
+                    .got = std::string("the same as ") + roles[i].first +
+                           " and " + roles[k].first,
+                    .hint = {}});
     }
   }
 }

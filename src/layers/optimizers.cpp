@@ -145,12 +145,12 @@ Optimizer::Optimizer(const Optimizer& other)
 void Optimizer::set_learning_rate(float rate) {
   require_rate("Optimizer", rate);
   if (is_scheduled_) {
-    throw StateError({.op = "learning_rate",
-                      .node = {},
-                      .what = "the optimizer has a schedule",
-                      .expected = "no schedule",
-                      .got = schedule().value().to_string(),
-                      .hint = "Set another schedule, or none first."});
+    throw StateError(ErrorInfo{.op = "learning_rate",
+                               .node = {},
+                               .what = "the optimizer has a schedule",
+                               .expected = "no schedule",
+                               .got = schedule().value().to_string(),
+                               .hint = "Set another schedule, or none first."});
   }
   learning_rate_ = rate;
 }

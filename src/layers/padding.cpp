@@ -46,12 +46,13 @@ void Padding::lower(LayerBuilder& builder) const {
   builder.require_sources(1, 1);
   const int rank = builder.shape(builder.source(0)).rank();
   if (rank < 2) {
-    throw ShapeError({.op = "node",
-                      .node = builder.name(),
-                      .what = "the last two axes are padded",
-                      .expected = "at least 2 axes",
-                      .got = builder.shape(builder.source(0)).to_string(),
-                      .hint = {}});
+    throw ShapeError(
+        ErrorInfo{.op = "node",
+                  .node = builder.name(),
+                  .what = "the last two axes are padded",
+                  .expected = "at least 2 axes",
+                  .got = builder.shape(builder.source(0)).to_string(),
+                  .hint = {}});
   }
   PadAttrs attrs{.type = type_,
                  .before = Shape::filled(rank, 0),

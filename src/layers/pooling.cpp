@@ -229,12 +229,12 @@ void Pooling::lower(LayerBuilder& builder) const {
                              as_image(builder, x));
     return builder.add_result(as_sequence(builder, y));
   }
-  throw ShapeError({.op = "node",
-                    .node = builder.name(),
-                    .what = "the source does not fit the layer",
-                    .expected = "(N, C, H, W), or (N, C, L)",
-                    .got = builder.shape(x).to_string(),
-                    .hint = {}});
+  throw ShapeError(ErrorInfo{.op = "node",
+                             .node = builder.name(),
+                             .what = "the source does not fit the layer",
+                             .expected = "(N, C, H, W), or (N, C, L)",
+                             .got = builder.shape(x).to_string(),
+                             .hint = {}});
 }
 
 MaxPooling::MaxPooling(std::int64_t kernel_size, PaddingPolicy policy)

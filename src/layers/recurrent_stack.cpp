@@ -113,12 +113,12 @@ ValueId RecurrentStack::states(int source, const char* what) {
 
 void RecurrentStack::fail(std::string what, std::string expected,
                           const Shape& got) const {
-  throw ShapeError({.op = "node",
-                    .node = b_.name(),
-                    .what = std::move(what),
-                    .expected = std::move(expected),
-                    .got = got.to_string(),
-                    .hint = {}});
+  throw ShapeError(ErrorInfo{.op = "node",
+                             .node = b_.name(),
+                             .what = std::move(what),
+                             .expected = std::move(expected),
+                             .got = got.to_string(),
+                             .hint = {}});
 }
 
 ValueId RecurrentStack::state_of(ValueId states, std::int64_t index) {

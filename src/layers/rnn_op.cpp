@@ -90,12 +90,13 @@ void RnnOpLayer::add(RnnInput input, const Tensor& tensor, bool is_required) {
     return;
   }
   if (!is_required) return;
-  throw InvalidArgument({.op = op_.name,
-                         .node = label(),
-                         .what = std::string(name_of(input)) + " is missing",
-                         .expected = "a tensor",
-                         .got = "none",
-                         .hint = {}});
+  throw InvalidArgument(
+      ErrorInfo{.op = op_.name,
+                .node = label(),
+                .what = std::string(name_of(input)) + " is missing",
+                .expected = "a tensor",
+                .got = "none",
+                .hint = {}});
 }
 
 void RnnOpLayer::lower(LayerBuilder& builder) const {

@@ -27,12 +27,13 @@ void require_channels(const LayerBuilder& builder, const char* op,
                       std::int64_t channels) {
   const Shape& shape = builder.shape(builder.source(0));
   if (shape.rank() >= 2 && shape[1] == channels) return;
-  throw ShapeError({.op = op,
-                    .node = builder.name(),
-                    .what = "the source has other channels",
-                    .expected = std::to_string(channels) + " on axis 1",
-                    .got = shape.to_string(),
-                    .hint = "Check the data layout (N, C, ...)."});
+  throw ShapeError(
+      ErrorInfo{.op = op,
+                .node = builder.name(),
+                .what = "the source has other channels",
+                .expected = std::to_string(channels) + " on axis 1",
+                .got = shape.to_string(),
+                .hint = "Check the data layout (N, C, ...)."});
 }
 
 ValueId append_sample_norm(LayerBuilder& builder, ValueId x,

@@ -25,12 +25,13 @@ void require_pair(const char* op, const char* field, const Pair& values,
 void require_option(bool ok, const char* op, const char* field,
                     std::string expected, std::string got, std::string hint) {
   if (ok) return;
-  throw InvalidArgument({.op = op,
-                         .node = {},
-                         .what = std::string(field) + " is out of range",
-                         .expected = std::move(expected),
-                         .got = std::move(got),
-                         .hint = std::move(hint)});
+  throw InvalidArgument(
+      ErrorInfo{.op = op,
+                .node = {},
+                .what = std::string(field) + " is out of range",
+                .expected = std::move(expected),
+                .got = std::move(got),
+                .hint = std::move(hint)});
 }
 
 void require_positive(const char* op, const char* field, std::int64_t value) {
@@ -79,12 +80,13 @@ void require_parameter(const char* op, const char* what, const Tensor& tensor,
                        std::initializer_list<Shape> shapes) {
   require_option(static_cast<bool>(tensor), op, what, "a tensor", "none");
   if (tensor.data_type() != DataType::Float32) {
-    throw DTypeError({.op = op,
-                      .node = tensor.label(),
-                      .what = std::string(what) + " have the wrong data type",
-                      .expected = "float32",
-                      .got = std::string(to_string(tensor.data_type())),
-                      .hint = {}});
+    throw DTypeError(
+        ErrorInfo{.op = op,
+                  .node = tensor.label(),
+                  .what = std::string(what) + " have the wrong data type",
+                  .expected = "float32",
+                  .got = std::string(to_string(tensor.data_type())),
+                  .hint = {}});
   }
   if (std::find(shapes.begin(), shapes.end(), tensor.shape()) != shapes.end()) {
     return;
@@ -95,12 +97,13 @@ void require_parameter(const char* op, const char* what, const Tensor& tensor,
     if (!expected.empty()) expected += " or ";
     expected += shape->to_string();
   }
-  throw ShapeError({.op = op,
-                    .node = tensor.label(),
-                    .what = std::string(what) + " have the wrong shape",
-                    .expected = std::move(expected),
-                    .got = tensor.shape().to_string(),
-                    .hint = {}});
+  throw ShapeError(
+      ErrorInfo{.op = op,
+                .node = tensor.label(),
+                .what = std::string(what) + " have the wrong shape",
+                .expected = std::move(expected),
+                .got = tensor.shape().to_string(),
+                .hint = {}});
 }
 
 }  // namespace traingraph

@@ -219,12 +219,13 @@ class NodeCompiler {
   static void require_unused(const TensorMap& names, const std::string& name,
                              const char* what) {
     if (!names.contains(name)) return;
-    throw InvalidArgument({.op = "handle",
-                           .node = name,
-                           .what = std::string(what) + " have one name",
-                           .expected = "different handles",
-                           .got = "\"" + name + "\"",
-                           .hint = {}});
+    throw InvalidArgument(
+        ErrorInfo{.op = "handle",
+                  .node = name,
+                  .what = std::string(what) + " have one name",
+                  .expected = "different handles",
+                  .got = "\"" + name + "\"",
+                  .hint = {}});
   }
 
   void add_image(const ImageState& image, CompiledNodes& compiled) {

@@ -150,12 +150,13 @@ class TransposeState : public ConvolutionState {
     for (int axis = 0; axis < 2; ++axis) {
       const Placement placed = place(axis, shape[2 + axis]);
       if (placed.count < 1) {
-        throw ShapeError({.op = {},
-                          .node = b.label(),
-                          .what = "padding leaves nothing of the result",
-                          .expected = "an extent of at least 1",
-                          .got = std::to_string(placed.count),
-                          .hint = "Use PaddingExtent::Full."});
+        throw ShapeError(
+            ErrorInfo{.op = {},
+                      .node = b.label(),
+                      .what = "padding leaves nothing of the result",
+                      .expected = "an extent of at least 1",
+                      .got = std::to_string(placed.count),
+                      .hint = "Use PaddingExtent::Full."});
       }
       attrs.shape[2 + axis] = placed.count;
       attrs.padding[2 * axis] = placed.before;
@@ -192,12 +193,13 @@ ConvolutionDataSourcePtr covering(const ImageNode& source,
   const ImageSize size = source.size();
   const Pair kernel = weights->descriptor().kernel_sizes;
   if (kernel == Pair{size.height, size.width}) return weights;
-  throw ShapeError({.op = "FullyConnectedNode",
-                    .node = weights->label(),
-                    .what = "the kernel does not cover the image",
-                    .expected = Shape{size.height, size.width}.to_string(),
-                    .got = Shape(kernel).to_string(),
-                    .hint = {}});
+  throw ShapeError(
+      ErrorInfo{.op = "FullyConnectedNode",
+                .node = weights->label(),
+                .what = "the kernel does not cover the image",
+                .expected = Shape{size.height, size.width}.to_string(),
+                .got = Shape(kernel).to_string(),
+                .hint = {}});
 }
 
 constexpr PaddingPolicy kValid{.extent = PaddingExtent::ValidOnly};

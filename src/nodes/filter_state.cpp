@@ -17,12 +17,12 @@ constexpr std::int64_t kScratchBatch = 2;
 void require_sources(const FilterState& state) {
   for (const ImageNode& source : state.sources) {
     if (source) continue;
-    throw InvalidArgument({.op = state.class_name,
-                           .node = {},
-                           .what = "a source image is missing",
-                           .expected = "an image node",
-                           .got = "none",
-                           .hint = {}});
+    throw InvalidArgument(ErrorInfo{.op = state.class_name,
+                                    .node = {},
+                                    .what = "a source image is missing",
+                                    .expected = "an image node",
+                                    .got = "none",
+                                    .hint = {}});
   }
 }
 

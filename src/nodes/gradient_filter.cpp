@@ -23,12 +23,13 @@ GradientState::GradientState(std::shared_ptr<FilterState> of, int index,
       index_(index) {
   training_style = of_->training_style;
   if (gradient.size() == of_->result.size) return;
-  throw ShapeError({.op = class_name,
-                    .node = name_of(*of_),
-                    .what = "the gradient does not have the result's size",
-                    .expected = of_->result.size.to_string(),
-                    .got = gradient.size().to_string(),
-                    .hint = {}});
+  throw ShapeError(
+      ErrorInfo{.op = class_name,
+                .node = name_of(*of_),
+                .what = "the gradient does not have the result's size",
+                .expected = of_->result.size.to_string(),
+                .got = gradient.size().to_string(),
+                .hint = {}});
 }
 
 FilterAttributes GradientState::attributes(const NodeProgram& program) const {

@@ -37,12 +37,13 @@ void update_on_host(WeightSource& source,
                 {gradient("weights"), gradient("biases")})
           : source.normalization->update({gradient("gamma"), gradient("beta")});
   if (is_updated) return load_weights(source, LoadedRoles::Updated);
-  throw DeviceError({.op = "update",
-                     .node = source.label,
-                     .what = "the data source could not update its weights",
-                     .expected = "true",
-                     .got = "false",
-                     .hint = {}});
+  throw DeviceError(
+      ErrorInfo{.op = "update",
+                .node = source.label,
+                .what = "the data source could not update its weights",
+                .expected = "true",
+                .got = "false",
+                .hint = {}});
 }
 
 template <class Run>

@@ -12,12 +12,12 @@ namespace {
 template <class Source, class Use>
 void with_loaded(Source& source, const std::string& label, Use use) {
   if (!source.load()) {
-    throw InvalidArgument({.op = "load",
-                           .node = label,
-                           .what = "the data source has no weights",
-                           .expected = "true",
-                           .got = "false",
-                           .hint = {}});
+    throw InvalidArgument(ErrorInfo{.op = "load",
+                                    .node = label,
+                                    .what = "the data source has no weights",
+                                    .expected = "true",
+                                    .got = "false",
+                                    .hint = {}});
   }
   struct Purge {
     Source& source;

@@ -35,12 +35,13 @@ class LossState : public FilterState {
         .validate();
     require_reduction(class_name);
     if (labels.size() == source.size()) return;
-    throw ShapeError({.op = class_name,
-                      .node = labels.handle(),
-                      .what = "the labels do not have the prediction's size",
-                      .expected = source.size().to_string(),
-                      .got = labels.size().to_string(),
-                      .hint = {}});
+    throw ShapeError(
+        ErrorInfo{.op = class_name,
+                  .node = labels.handle(),
+                  .what = "the labels do not have the prediction's size",
+                  .expected = source.size().to_string(),
+                  .got = labels.size().to_string(),
+                  .hint = {}});
   }
 
  protected:

@@ -14,22 +14,23 @@ const std::string kNoText;
 
 void require_size(const std::string& handle, const ImageSize& size) {
   if (size.feature_channels > 0 && size.height > 0 && size.width > 0) return;
-  throw ShapeError({.op = "ImageNode",
-                    .node = handle,
-                    .what = "a size is not positive",
-                    .expected = "sizes of at least 1",
-                    .got = size.to_string(),
-                    .hint = {}});
+  throw ShapeError(ErrorInfo{.op = "ImageNode",
+                             .node = handle,
+                             .what = "a size is not positive",
+                             .expected = "sizes of at least 1",
+                             .got = size.to_string(),
+                             .hint = {}});
 }
 
 [[noreturn]] void fail_gradient(const FilterState& state, std::string expected,
                                 std::string got, std::string hint) {
-  throw InvalidArgument({.op = "gradient_filter",
-                         .node = name_of(state),
-                         .what = "the gradient cannot be asked for like that",
-                         .expected = std::move(expected),
-                         .got = std::move(got),
-                         .hint = std::move(hint)});
+  throw InvalidArgument(
+      ErrorInfo{.op = "gradient_filter",
+                .node = name_of(state),
+                .what = "the gradient cannot be asked for like that",
+                .expected = std::move(expected),
+                .got = std::move(got),
+                .hint = std::move(hint)});
 }
 
 const ImageNode& only(const FilterState& state,
@@ -46,12 +47,13 @@ GradientFilterNode make_gradient(const std::shared_ptr<FilterState>& of,
 
 void require_gradient(const FilterState& state) {
   if (state.gradient_form() != GradientForm::None) return;
-  throw UnsupportedError({.op = "gradient_filter",
-                          .node = name_of(state),
-                          .what = "this filter has no gradient filter",
-                          .expected = "a filter with a derivative in MPSNN",
-                          .got = state.class_name,
-                          .hint = state.no_gradient()});
+  throw UnsupportedError(
+      ErrorInfo{.op = "gradient_filter",
+                .node = name_of(state),
+                .what = "this filter has no gradient filter",
+                .expected = "a filter with a derivative in MPSNN",
+                .got = state.class_name,
+                .hint = state.no_gradient()});
 }
 
 }  // namespace
@@ -66,12 +68,13 @@ std::string ImageSize::to_string() const {
 
 ImageNode::ImageNode(std::string handle, ImageSize size) {
   if (handle.empty()) {
-    throw InvalidArgument({.op = "ImageNode",
-                           .node = {},
-                           .what = "an image that runs are given has no handle",
-                           .expected = "a name",
-                           .got = "none",
-                           .hint = {}});
+    throw InvalidArgument(
+        ErrorInfo{.op = "ImageNode",
+                  .node = {},
+                  .what = "an image that runs are given has no handle",
+                  .expected = "a name",
+                  .got = "none",
+                  .hint = {}});
   }
   require_size(handle, size);
   state_ = std::make_shared<ImageState>();
@@ -101,12 +104,13 @@ bool StateNode::export_from_graph() const { return filter_->exports_state; }
 FilterNode StateNode::filter() const { return FilterNode(filter_); }
 void StateNode::set_export_from_graph(bool exports) const {
   if (exports && !filter_->is_trainable()) {
-    throw UnsupportedError({.op = "export_from_graph",
-                            .node = name_of(*filter_),
-                            .what = "only the device can read this state",
-                            .expected = "the state of a filter with weights",
-                            .got = "that of a " + filter_->class_name,
-                            .hint = {}});
+    throw UnsupportedError(
+        ErrorInfo{.op = "export_from_graph",
+                  .node = name_of(*filter_),
+                  .what = "only the device can read this state",
+                  .expected = "the state of a filter with weights",
+                  .got = "that of a " + filter_->class_name,
+                  .hint = {}});
   }
   filter_->exports_state = exports;
 }

@@ -20,13 +20,14 @@ class NormalizationState : public TrainableState {
                    format_value(epsilon_));
     const std::int64_t given = source.size().feature_channels;
     if (given == channels_) return;
-    throw ShapeError({.op = class_name,
-                      .node = normalization_source()->label(),
-                      .what = "the source does not have the channels of the "
-                              "data source",
-                      .expected = std::to_string(channels_),
-                      .got = std::to_string(given),
-                      .hint = {}});
+    throw ShapeError(
+        ErrorInfo{.op = class_name,
+                  .node = normalization_source()->label(),
+                  .what = "the source does not have the channels of the "
+                          "data source",
+                  .expected = std::to_string(channels_),
+                  .got = std::to_string(given),
+                  .hint = {}});
   }
 
  protected:

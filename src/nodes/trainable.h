@@ -21,12 +21,12 @@ class TrainableState : public FilterState {
         normalization_(std::move(normalization)) {
     training_style = TrainingStyle::GPU;
     if (convolution_ || normalization_) return;
-    throw InvalidArgument({.op = class_name,
-                           .node = {},
-                           .what = "the data source is missing",
-                           .expected = "a data source",
-                           .got = "none",
-                           .hint = {}});
+    throw InvalidArgument(ErrorInfo{.op = class_name,
+                                    .node = {},
+                                    .what = "the data source is missing",
+                                    .expected = "a data source",
+                                    .got = "none",
+                                    .hint = {}});
   }
 
   bool is_trainable() const override { return true; }

@@ -113,9 +113,10 @@ void lower_unary(NodeLowering& lowering) {
     case Log2:
       return lower([](float x) { return std::log2(x); });
     default:
-      throw UnsupportedError({.op = "unary",
-                              .node = lowering.node().name,
-                              .what = "the operation takes two operands"});
+      throw UnsupportedError(
+          ErrorInfo{.op = "unary",
+                    .node = lowering.node().name,
+                    .what = "the operation takes two operands"});
   }
 }
 
@@ -145,9 +146,10 @@ void lower_binary(NodeLowering& lowering) {
       return lower(
           [](float x, float y) { return x >= y || std::isnan(x) ? x : y; });
     default:
-      throw UnsupportedError({.op = "binary",
-                              .node = lowering.node().name,
-                              .what = "the operation takes one operand"});
+      throw UnsupportedError(
+          ErrorInfo{.op = "binary",
+                    .node = lowering.node().name,
+                    .what = "the operation takes one operand"});
   }
 }
 

@@ -263,9 +263,9 @@ void with_function(const ActivationAttrs& attrs, Use use) {
     case Mish:
       return use(MishMap{}, kCostlyGrain);
   }
-  throw InternalError({.op = "activation",
-                       .what = "no loop for this type",
-                       .got = std::string(to_string(type))});
+  throw InternalError(ErrorInfo{.op = "activation",
+                                .what = "no loop for this type",
+                                .got = std::string(to_string(type))});
 }
 
 /// oneDNN's function, with our own for what it gets wrong: its GELU of infinity

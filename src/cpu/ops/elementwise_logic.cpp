@@ -56,10 +56,10 @@ void lower_comparison_of(NodeLowering& lowering) {
     case LogicalXOR:
       return lower([](T x, T y) { return (x != 0) != (y != 0); });
     case LogicalNOT:
-      throw UnsupportedError({.op = "compare",
-                              .node = lowering.node().name,
-                              .what = "logical_not takes one operand",
-                              .hint = "Use the op logical_not."});
+      throw UnsupportedError(ErrorInfo{.op = "compare",
+                                       .node = lowering.node().name,
+                                       .what = "logical_not takes one operand",
+                                       .hint = "Use the op logical_not."});
   }
 }
 

@@ -142,9 +142,9 @@ void lower_max_pool_2d_gradient(NodeLowering& lowering) {
   const memory::desc dx = lowering.opaque_layout(2);
   if (dx.get_ndims() == 0) return lower_max_pool_gradient_loop(lowering);
   if (dx.get_dims() != to_dims(lowering.result_shape())) {
-    throw InternalError({.op = lowering.node().op->name,
-                         .node = lowering.node().name,
-                         .what = "the state is of another image"});
+    throw InternalError(ErrorInfo{.op = lowering.node().op->name,
+                                  .node = lowering.node().name,
+                                  .what = "the state is of another image"});
   }
   const Pooling pooling(algorithm::pooling_max, window);
   const Forward forward = pooling.forward(

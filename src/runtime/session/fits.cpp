@@ -94,12 +94,13 @@ class Room {
 
 void require_batch(std::int64_t batch) {
   if (batch >= 1) return;
-  throw InvalidArgument({.op = "required_bytes",
-                         .node = {},
-                         .what = "the batch size is out of range",
-                         .expected = "1 or more, or 0 for the compiled one",
-                         .got = std::to_string(batch),
-                         .hint = {}});
+  throw InvalidArgument(
+      ErrorInfo{.op = "required_bytes",
+                .node = {},
+                .what = "the batch size is out of range",
+                .expected = "1 or more, or 0 for the compiled one",
+                .got = std::to_string(batch),
+                .hint = {}});
 }
 
 }  // namespace

@@ -105,9 +105,9 @@ void ProgramRun::place_storages(bool in_place) {
 std::vector<std::byte> ProgramRun::contents(ValueId value) const {
   const StorageId storage = lowered_.storage_of.at(value);
   if (storage < 0) {
-    throw InternalError({.op = "get",
-                         .node = program_.value(value).name,
-                         .what = "the value has no plain storage"});
+    throw InternalError(ErrorInfo{.op = "get",
+                                  .node = program_.value(value).name,
+                                  .what = "the value has no plain storage"});
   }
   std::vector<std::byte> bytes(lowered_.storages[storage].bytes);
   device_->download(place_[storage], bytes);
