@@ -70,6 +70,24 @@ TEST_F(PlanCheck, WhatIsHeldIsApartFromAllElse) {
   expect(held, "unit 0 writes storage 1 \"a\"");
 }
 
+TEST_F(PlanCheck, WhatIsReadAtTheEndStaysUntilThen) {
+  lowered.units[3].scratch = {e};
+  EXPECT_EQ(good.lifetimes[good.lifetime_of[b]].last, 2);
+  lowered.storages[b].is_read_at_end = true;
+  Plan late = plan();
+  EXPECT_EQ(check(late), "");
+  EXPECT_EQ(late.lifetimes[late.lifetime_of[b]].first, 1);
+  EXPECT_EQ(late.lifetimes[late.lifetime_of[b]].last, 3);
+  Plan bad = late;
+  bad.freed_after.clear();
+  bad.offset_of[e] = bad.offset_of[b];
+  expect(bad, "\"b\" is read when its run is over");
+  bad = late;
+  bad.freed_after.assign(4, {});
+  bad.freed_after[2] = {{bad.offset_of[b], 64}};
+  expect(bad, "\"b\" is read when its run is over");
+}
+
 TEST_F(PlanCheck, FindsPartialOverlaps) {
   lowered.storages[b].bytes = 128;
   request.alignment = 32;
