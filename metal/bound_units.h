@@ -18,6 +18,8 @@ struct BufferCopy {
 };
 /// Also notes the write.
 void encode_copy(id<MTLBlitCommandEncoder> blit, const BufferCopy& copy);
+/// The same by the host, when the GPU does nothing with either place.
+void copy_by_host(const BufferCopy& copy);
 BufferCopy buffer_copy(const UnitMemory& memory,
                        const MetalUnitCode::WriteBack& write);
 
@@ -29,17 +31,30 @@ struct BoundUnit {
 
   const MetalUnitCode* code = nullptr;
   std::vector<std::unique_ptr<BoundCode>> parts;
-  std::vector<BufferCopy> write_backs;
+  std::vector<BufferCopy> write_backs;       // after the unit
+  std::vector<BufferCopy> late_write_backs;  // after all units
   std::vector<Fill> poison;
 };
 
 class MetalUnits final : public BoundUnits {
  public:
   std::vector<BoundUnit> units;
+
+  // Of the queue's thread.
+  bool was_encoded = false;
+  /// MPSGraph was seen to commit a command buffer of it without saying so.
+  bool commits_silently = false;
 };
 
 BufferCopy buffer_copy(const Upload& copy);
 BufferCopy buffer_copy(const Download& copy);
+template <class Copy>  // Upload or Download
+void encode_copies(MPSCommandBuffer* buffer, std::span<const Copy> copies) {
+  if (copies.empty()) return;
+  id<MTLBlitCommandEncoder> blit = [buffer blitCommandEncoder];
+  for (const Copy& copy : copies) encode_copy(blit, buffer_copy(copy));
+  [blit endEncoding];
+}
 
 /// Throws OutOfMemoryError when Metal gives no buffer, DeviceError when it
 /// refuses one.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #import "metal/bound_units.h"
 
+#include <cstring>
+
 #import "metal/guard.h"
 #include "traingraph/error.h"
 
@@ -27,7 +29,8 @@ bool bind(const UnitMemory& memory, BoundUnit& unit) {
     if (!unit.parts.back()) return false;
   }
   for (const auto& write : unit.code->write_backs) {
-    unit.write_backs.push_back(buffer_copy(memory, write));
+    auto& list = write.is_late ? unit.late_write_backs : unit.write_backs;
+    list.push_back(buffer_copy(memory, write));
   }
   return true;
 }
@@ -74,6 +77,15 @@ void encode_copy(id<MTLBlitCommandEncoder> blit, const BufferCopy& copy) {
                toBuffer:copy.to.get()
       destinationOffset:copy.to_offset
                    size:copy.bytes];
+}
+
+void copy_by_host(const BufferCopy& copy) {
+  copy.written->note_write(copy.to_offset, copy.bytes);
+  std::memcpy(
+      static_cast<std::byte*>([copy.to.get() contents]) + copy.to_offset,
+      static_cast<const std::byte*>([copy.from.get() contents]) +
+          copy.from_offset,
+      copy.bytes);
 }
 
 BufferCopy buffer_copy(const UnitMemory& memory,

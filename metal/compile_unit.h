@@ -16,6 +16,7 @@ struct UnitArgs {
   std::vector<int> states, masks;   // random state and mask of each Mask
   std::vector<int> variables;       // each of GpuUnit::updated
   std::vector<int> news;            // where their new contents go first
+  std::vector<bool> are_late;       // are they written at the end of the run?
   std::vector<UnitArgs> updates;    // of GpuUnit::updates
 };
 

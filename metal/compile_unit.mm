@@ -20,7 +20,7 @@ class UnitCompiler {
 
   std::unique_ptr<UnitCode> run() {
     code_->label = label_of(program_, unit_);
-    code_->updates_variables = !unit_.updated.empty();
+    code_->estimated_ms = unit_.estimated_ms;
     switch (unit_.engine) {
       case Engine::Graph:
         for (std::size_t i = 0; i < unit_.masks.size(); ++i) add_mask(i);
@@ -30,7 +30,7 @@ class UnitCompiler {
         add_dropout(program_.node(unit_.nodes.front()));
         break;
       case Engine::ImageGraph:
-        code_->updates_variables |= !unit_.updates.empty();
+        code_->updates_variables = !unit_.updates.empty();
         add(compile_image_graph(device_, program_, unit_, args_));
         break;
     }
@@ -68,6 +68,9 @@ class UnitCompiler {
 
   void add_write_backs() {
     code_->write_backs = write_backs(program_, unit_, args_);
+    for (const auto& write : code_->write_backs) {
+      code_->updates_variables |= !write.is_late;
+    }
   }
 
   const GpuDevice& device_;

@@ -2,6 +2,7 @@
 #include "metal/metal_target.h"
 
 #include <algorithm>
+#include <span>
 
 #include "graph/op_def.h"
 #include "metal/assumptions.h"
@@ -100,8 +101,11 @@ class Lowering {
   }
 
   LoweredProgram run(const LowerOptions& options) {
-    for (const GpuUnit& unit : partition(program_, options, limits_)) {
-      add(unit);
+    const std::vector<GpuUnit> units = partition(program_, options, limits_);
+    for (std::size_t i = 0; i < units.size(); ++i) {
+      later_ = std::span(units).subspan(i + 1);
+      joins_phases_ = options.joins_phases;
+      add(units[i]);
     }
     // The host may read an input that no unit needs.
     for (ValueId value : options.kept) storage_of(value);
@@ -139,8 +143,22 @@ class Lowering {
     for (ValueId value : gpu_unit.targets) {
       args.targets.push_back(add_arg(unit, unit.writes, storage_of(value)));
     }
-    for (ValueId value : gpu_unit.updated) add_updated(unit, args, value);
+    for (ValueId value : gpu_unit.updated) {
+      add_updated(unit, args, value, !is_needed_later(value, unit.phase));
+    }
     return args;
+  }
+
+  /// Does a later unit of the same run read a variable, or write it?
+  bool is_needed_later(ValueId variable, Phase phase) const {
+    const auto touches = [&](const GpuUnit& unit) {
+      return std::ranges::find(unit.feeds, variable) != unit.feeds.end() ||
+             std::ranges::find(unit.updated, variable) != unit.updated.end();
+    };
+    return std::ranges::any_of(later_, [&](const GpuUnit& unit) {
+      if (!joins_phases_ && unit.phase != phase) return false;
+      return touches(unit) || std::ranges::any_of(unit.updates, touches);
+    });
   }
 
   /// Of an update inside an image graph, which has some of its feeds already.
@@ -154,7 +172,9 @@ class Lowering {
       if (arg < 0) arg = add_arg(unit, unit.reads, storage_of(value));
       args.feeds.push_back(arg);
     }
-    for (ValueId value : update.updated) add_updated(unit, args, value);
+    for (ValueId value : update.updated) {
+      add_updated(unit, args, value, /*is_late=*/false);
+    }
     return args;
   }
 
@@ -172,7 +192,10 @@ class Lowering {
     return static_cast<int>(arg - unit.args.begin());
   }
 
-  void add_updated(Unit& unit, UnitArgs& args, ValueId value) {
+  /// `is_late`: the variable is written when the run is over, so that a run
+  /// that fails half way has changed nothing.
+  void add_updated(Unit& unit, UnitArgs& args, ValueId value, bool is_late) {
+    args.are_late.push_back(is_late);
     const int variable = add_arg(unit, unit.writes, storage_of(value));
     args.variables.push_back(variable);
     if (kFeedAndTargetMayAlias) {
@@ -181,6 +204,7 @@ class Lowering {
     }
     const StorageId scratch = add_storage(program_.desc(value).size_bytes(),
                                           "new " + program_.value(value).name);
+    lowered_.storages[scratch].is_read_at_end = is_late;
     args.news.push_back(add_arg(unit, unit.scratch, scratch));
   }
 
@@ -211,9 +235,15 @@ class Lowering {
   const GpuLimits& limits_;
   const Program& program_;
   LoweredProgram lowered_;
+  std::span<const GpuUnit> later_;  // than the one that is added
+  bool joins_phases_ = false;
 };
 
 }  // namespace
+
+std::size_t MetalTarget::alignment_of(std::size_t bytes) const {
+  return heap_alignment(device_, bytes);
+}
 
 bool MetalTarget::computes_in(DataType type) const {
   return type != DataType::BFloat16 && type != DataType::Float16;

@@ -42,6 +42,7 @@ struct GpuUnit {
   std::vector<ValueId> targets;  // results that are read outside
   std::vector<ValueId> updated;  // variables that get new contents
   std::vector<Mask> masks;       // made first
+  double estimated_ms = 0;       // without updates
 
   // Of image graphs.
   /// Indices of the filters, which are in their order. Feeds are images and

@@ -41,6 +41,8 @@ class BoundCode {
   /// Does encode() read device memory on the host, this time? Then all that was
   /// encoded before has landed.
   virtual bool reads_memory() const { return false; }
+  /// May encode() be called before it is certain that its commands will run?
+  virtual bool may_be_dropped() const { return true; }
 };
 
 class EngineCode {
@@ -55,10 +57,16 @@ struct MetalUnitCode final : UnitCode {
   struct WriteBack {
     int from_arg = 0, to_arg = 0;
     std::size_t bytes = 0;
+    /// When all units of the run are done: else a unit that fails later would
+    /// leave some variables new and others old.
+    bool is_late = false;
   };
 
   std::string label;
+  /// Before the run is over: not all of its write_backs are late, or a part
+  /// writes variables itself.
   bool updates_variables = false;
+  double estimated_ms = 0;  // see GpuLimits::estimated_ms()
   std::vector<std::unique_ptr<EngineCode>> parts;
   std::vector<WriteBack> write_backs;
 };

@@ -82,9 +82,10 @@ struct CompileOptions {
   /// Fills freed ranges with NaN after each unit (slow; finds planner bugs).
   bool poisons_memory = false;
   /// GPU: work is cut into pieces of at most so many milliseconds, estimated
-  /// for the slowest supported GPU; macOS ends work that keeps the display
-  /// waiting. 0: each phase, or the whole step, is one piece.
-  double max_gpu_ms = 0;
+  /// for the slowest supported GPU, so that few graphs are cut at all; macOS
+  /// ends work that keeps the display waiting. A cut costs memory: what crosses
+  /// it is stored. 0: each phase, or the whole step, is one piece.
+  double max_gpu_ms = 500;
   /// Runs every execution on this device as well, and fails it with a
   /// DeviceError that names the first float32 tensor, forward or gradient, that
   /// differs by more than `verify_tolerance` times the largest magnitude in

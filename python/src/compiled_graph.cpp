@@ -133,8 +133,8 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
           py::arg("compute_all_gradients") = false,
           py::arg("accumulates_gradients") = false,
           py::arg("reuses_memory") = true, py::arg("poisons_memory") = false,
-          py::arg("max_gpu_ms") = 0.0, py::arg("verify") = py::none(),
-          py::arg("verify_tolerance") = 1e-3,
+          py::arg("max_gpu_ms") = CompileOptions{}.max_gpu_ms,
+          py::arg("verify") = py::none(), py::arg("verify_tolerance") = 1e-3,
           py::arg("input_tensors") = py::none(),
           py::arg("input_tensors_data") = py::none(),
           "Plans memory and creates everything the device needs; allocates "

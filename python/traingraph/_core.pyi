@@ -4817,7 +4817,7 @@ class CompiledGraph(Graph):
         accumulates_gradients: bool = False,
         reuses_memory: bool = True,
         poisons_memory: bool = False,
-        max_gpu_ms: float = 0.0,
+        max_gpu_ms: float = 500.0,
         verify: Device | DeviceType | str | None = None,
         verify_tolerance: float = 0.001,
         input_tensors: collections.abc.Mapping[str, Tensor] | None = None,
