@@ -19,6 +19,8 @@ struct BufferCopy {
 /// Also notes the write.
 void encode_copy(id<MTLBlitCommandEncoder> blit, const GpuLimits& limits,
                  const BufferCopy& copy);
+/// The same by the host, when the GPU does nothing with either place.
+void copy_by_host(const BufferCopy& copy);
 BufferCopy buffer_copy(const UnitMemory& memory,
                        const MetalUnitCode::WriteBack& write);
 
@@ -30,18 +32,37 @@ struct BoundUnit {
 
   const MetalUnitCode* code = nullptr;
   std::vector<std::unique_ptr<BoundCode>> parts;
+  // After the unit.
   std::vector<BufferCopy> write_backs;
   std::unique_ptr<BoundCode> in_place;  // may be null
+  // After all units.
+  std::vector<BufferCopy> late_write_backs;
+  std::unique_ptr<BoundCode> late_in_place;  // may be null
   std::vector<Fill> poison;
 };
 
 class MetalUnits final : public BoundUnits {
  public:
   std::vector<BoundUnit> units;
+
+  // Of the queue's thread.
+  bool was_encoded = false;
+  /// MPSGraph was seen to commit a command buffer of it without saying so.
+  bool commits_silently = false;
 };
 
 BufferCopy buffer_copy(const Upload& copy);
 BufferCopy buffer_copy(const Download& copy);
+template <class Copy>  // Upload or Download
+void encode_copies(MPSCommandBuffer* buffer, const GpuLimits& limits,
+                   std::span<const Copy> copies) {
+  if (copies.empty()) return;
+  id<MTLBlitCommandEncoder> blit = [buffer blitCommandEncoder];
+  for (const Copy& copy : copies) {
+    encode_copy(blit, limits, buffer_copy(copy));
+  }
+  [blit endEncoding];
+}
 
 /// Throws OutOfMemoryError when Metal gives no buffer, DeviceError when it
 /// refuses one.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #import "metal/bound_units.h"
 
+#include <cstring>
+
 #import "metal/blit.h"
 #import "metal/guard.h"
 #include "traingraph/error.h"
@@ -21,18 +23,25 @@ BufferCopy copy_between(const From& from, const To& to, std::size_t bytes) {
           &heap_of(to)};
 }
 
-/// False when there is no buffer to be had.
+/// False when there is no buffer to be had. `code` may be null.
+bool bind_code(const UnitMemory& memory, const EngineCode* code,
+               std::unique_ptr<BoundCode>& bound) {
+  if (!code) return true;
+  bound = code->bind(memory);
+  return bound != nullptr;
+}
+
 bool bind(const UnitMemory& memory, BoundUnit& unit) {
   for (const auto& part : unit.code->parts) {
     unit.parts.push_back(part->bind(memory));
     if (!unit.parts.back()) return false;
   }
   for (const auto& write : unit.code->write_backs) {
-    unit.write_backs.push_back(buffer_copy(memory, write));
+    auto& list = write.is_late ? unit.late_write_backs : unit.write_backs;
+    list.push_back(buffer_copy(memory, write));
   }
-  if (!unit.code->in_place) return true;
-  unit.in_place = unit.code->in_place->bind(memory);
-  return unit.in_place != nullptr;
+  return bind_code(memory, unit.code->in_place.get(), unit.in_place) &&
+         bind_code(memory, unit.code->late_in_place.get(), unit.late_in_place);
 }
 
 BoundUnit::Fill fill_of(const PoisonRange& range) {
@@ -75,6 +84,15 @@ void encode_copy(id<MTLBlitCommandEncoder> blit, const GpuLimits& limits,
   copy.written->note_write(copy.to_offset, copy.bytes);
   blit_copy(blit, limits, {copy.from.get(), copy.from_offset},
             {copy.to.get(), copy.to_offset}, copy.bytes);
+}
+
+void copy_by_host(const BufferCopy& copy) {
+  copy.written->note_write(copy.to_offset, copy.bytes);
+  std::memcpy(
+      static_cast<std::byte*>([copy.to.get() contents]) + copy.to_offset,
+      static_cast<const std::byte*>([copy.from.get() contents]) +
+          copy.from_offset,
+      copy.bytes);
 }
 
 BufferCopy buffer_copy(const UnitMemory& memory,

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
 // CommandStream: submissions become command buffers of the one queue. The
-// queue's thread encodes; the GPU runs behind it; completion handlers, on
-// threads of Metal's, end the submissions.
+// queue's thread encodes, as a rule before it is a submission's turn; what is
+// encoded is committed in turn (departures.h); the GPU runs behind it;
+// completion handlers, on threads of Metal's, end the submissions.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
-#include <set>
+#include <memory>
 
-#import "metal/bound_units.h"
-#import "metal/flight.h"
+#import "metal/departures.h"
 #include "runtime/device/queue_thread.h"
 
 namespace traingraph::metal {
@@ -25,16 +23,10 @@ class CommandStream {
 
  private:
   void encode(Submission& submission);
-  /// Until all flights before number `next` have landed.
-  void wait_for_flights(std::uint64_t next);
-  /// All flights before number `next`; under the mutex.
-  bool have_landed(std::uint64_t next) const;
 
   const GpuDevice& device_;
-  std::mutex mutex_;
-  std::condition_variable landed_;
-  std::set<std::uint64_t> in_flight_;  // numbers of flights
-  std::uint64_t num_flights_ = 0;
+  // Handlers that run late refer to it.
+  std::shared_ptr<Departures> departures_;
   QueueThread thread_;  // last: its thread uses what is above
 };
 

@@ -5,59 +5,108 @@
 
 #import "metal/blit.h"
 #import "metal/guard.h"
-#import "metal/observed_command_buffer.h"
-#include "runtime/device/device_wait.h"
 
 namespace traingraph::metal {
 namespace {
+
+/// Units that are estimated to take longer are followed by what
+/// changes variables in a command buffer of its own: the driver may end the
+/// unit at any moment, and waiting for it costs nothing beside it.
+constexpr double kLongMs = 250;
 
 /// One submission becoming command buffers: one per unit, so that none keeps
 /// the display waiting for longer than its unit takes.
 class Encoder {
  public:
-  /// `wait_for_earlier`: until all submissions before this one have landed.
-  Encoder(const GpuDevice& device, const Submission& submission,
-          std::shared_ptr<Flight> flight,
-          std::function<void()> wait_for_earlier)
+  Encoder(const GpuDevice& device, Submission& submission, std::uint64_t number,
+          std::shared_ptr<Flight> flight, Departures& departures)
       : device_(device),
         submission_(submission),
-        flight_(std::move(flight)),
-        wait_for_earlier_(std::move(wait_for_earlier)) {}
+        bound_(static_cast<MetalUnits*>(submission.work)),
+        flight_(flight),
+        departures_(departures) {
+    departure_.submission = &submission;
+    departure_.number = number;
+    departure_.flight = std::move(flight);
+  }
 
-  /// `is_blocked`: only what the host supplied is copied.
-  void run(bool is_blocked) {
+  void run() {
+    const int count = bound_ ? static_cast<int>(bound_->units.size()) : 0;
+    if (!may_run_ahead()) take_turn();
+    is_in_turn_ =
+        has_turn() || departures_.has_turn(departure_.number, submission_);
+    if (bound_) bound_->was_encoded = true;
     begin();
-    encode_copies(submission_.uploads);
-    if (is_blocked) return commit();
-    const auto* bound = static_cast<const MetalUnits*>(submission_.work);
-    const int count = bound ? static_cast<int>(bound->units.size()) : 0;
-    for (int i = 0; i < count; ++i) {
-      const BoundUnit& unit = bound->units[i];
+    // Also of a submission that is blocked: later ones may need it.
+    encode_copies(buffer_.get(), device_.limits, submission_.uploads);
+    for (int i = 0; i < count && !is_blocked_; ++i) {
+      const BoundUnit& unit = bound_->units[i];
+      if (i > 0 && ends_late(unit)) {
+        if (i + 1 < count) encode_poison(unit);
+        continue;
+      }
       const bool updates = unit.code->updates_variables;
       const bool reads = reads_memory(unit);
       if ((i > 0 || reads) && !go_on(updates || reads)) return;
-      if (reads) wait_for_earlier_();
+      if (reads) departures_.wait_for_flights(departure_.number);
       unit_ = i;
       label_ = unit.code->label;
       encode(unit);
       // What MPSGraph committed early may fail, what follows it runs even so.
       if (updates && is_split() && !go_on(updates)) return;
-      encode_ends(unit);
+      encode_write_backs(unit.write_backs);
+      encode_in_place(unit.in_place.get());
+      if (i + 1 < count) encode_poison(unit);
     }
-    encode_copies(submission_.downloads);
-    commit();
+    end();
   }
 
   /// After an exception: what was committed early still runs, on memory that
   /// the submission keeps alive.
   void abandon() {
     if (buffer_.get()) catch_up();
+    buffer_ = {};
+    departure_.copies = {};
+    if (num_launched_ > 0 || submission_.uploads.empty()) return;
+    unit_ = -1;
+    begin();
+    encode_copies(buffer_.get(), device_.limits, submission_.uploads);
+    departure_.work = hold();
   }
+
+  /// What is left to be committed.
+  Departure take_departure() { return std::move(departure_); }
 
   /// Of what is being encoded.
   const std::string& label() const { return label_; }
 
  private:
+  /// Of the first run nobody knows yet what MPSGraph does while it encodes.
+  bool may_run_ahead() const {
+    if (!bound_ || bound_->units.empty()) return true;
+    if (bound_->units.size() > 1 || !bound_->was_encoded) return false;
+    if (bound_->commits_silently) return false;
+    const BoundUnit& unit = bound_->units.front();
+    return !reads_memory(unit) &&
+           std::ranges::all_of(unit.parts, [](const auto& part) {
+             return part->may_be_dropped();
+           });
+  }
+
+  bool has_turn() const { return departure_.has_begun; }
+
+  /// Waits until this submission may change anything: what it depends on must
+  /// have succeeded before.
+  void take_turn() {
+    if (has_turn()) return;
+    departures_.wait_for_turn(departure_.number, submission_);
+    submission_.begin();
+    departure_.has_begun = true;
+    std::exception_ptr blocked = submission_.blocked();
+    is_blocked_ = blocked != nullptr;
+    if (is_blocked_) flight_->block(std::move(blocked));
+  }
+
   void begin() {
     first_ = retain([device_.queue.get() commandBuffer]);
     buffer_ = adopt([[TGObservedCommandBuffer alloc]
@@ -66,11 +115,19 @@ class Encoder {
     is_told_ = false;
   }
 
-  /// Continues in another command buffer. Variables must not be updated from
-  /// the results of failed work: false when they would.
-  bool go_on(bool updates_variables) {
-    commit();
-    if (updates_variables && !flight_->wait_until_landed()) return false;
+  HeldBuffer hold() {
+    catch_up();
+    first_ = {};
+    return {
+        .buffer = std::exchange(buffer_, {}), .unit = unit_, .label = label_};
+  }
+
+  /// Continues in another command buffer, in turn. Variables must not be
+  /// updated from the results of failed work: false when they would.
+  bool go_on(bool must_land) {
+    launch(flight_, hold());
+    ++num_launched_;
+    if (must_land && !flight_->wait_until_landed()) return false;
     begin();
     return true;
   }
@@ -85,24 +142,27 @@ class Encoder {
         unit.parts, [](const auto& part) { return part->reads_memory(); });
   }
 
+  /// Has it nothing to do before the run ends?
+  static bool ends_late(const BoundUnit& unit) {
+    return unit.parts.empty() && unit.write_backs.empty() && !unit.in_place;
+  }
+
   void encode(const BoundUnit& unit) {
     [buffer_.get() setLabel:to_ns(label_)];
     for (const auto& part : unit.parts) part->encode(buffer_.get());
   }
 
-  /// What changes variables, and poison.
-  void encode_ends(const BoundUnit& unit) {
-    encode_write_backs(unit);
-    if (unit.in_place) unit.in_place->encode(buffer_.get());
-    encode_poison(unit);
+  void encode_write_backs(const std::vector<BufferCopy>& copies) {
+    if (copies.empty()) return;
+    id<MTLBlitCommandEncoder> blit = [buffer_.get() blitCommandEncoder];
+    for (const BufferCopy& copy : copies) {
+      encode_copy(blit, device_.limits, copy);
+    }
+    [blit endEncoding];
   }
 
-  void encode_write_backs(const BoundUnit& unit) {
-    if (unit.write_backs.empty()) return;
-    id<MTLBlitCommandEncoder> blit = [buffer_.get() blitCommandEncoder];
-    for (const BufferCopy& copy : unit.write_backs)
-      encode_copy(blit, device_.limits, copy);
-    [blit endEncoding];
+  void encode_in_place(BoundCode* updates) {
+    if (updates) updates->encode(buffer_.get());
   }
 
   void encode_poison(const BoundUnit& unit) {
@@ -115,35 +175,79 @@ class Encoder {
     [blit endEncoding];
   }
 
-  template <class Copy>  // Upload or Download
-  void encode_copies(std::span<const Copy> copies) {
-    if (copies.empty()) return;
-    id<MTLBlitCommandEncoder> blit = [buffer_.get() blitCommandEncoder];
-    for (const Copy& copy : copies) {
-      encode_copy(blit, device_.limits, buffer_copy(copy));
-    }
-    [blit endEncoding];
-  }
-
-  void commit() {
+  /// What makes the run visible: all of it, or nothing.
+  void end() {
+    const bool was_split = num_launched_ > 0 || is_split();
     catch_up();
-    watch();
-    [buffer_.get() commit];
-    buffer_ = {};
-    first_ = {};
+    if (has_run_ahead_) return;
+    if (is_blocked_) {
+      // Of a buffer that MPSGraph committed the rest is dropped.
+      if (num_launched_ == 0) departure_.work = hold();
+      return;
+    }
+    const bool is_long =
+        unit_ >= 0 && bound_->units[unit_].code->estimated_ms > kLongMs;
+    const bool is_apart = has_late_changes() && (was_split || is_long);
+    if (is_apart) {
+      departure_.work = hold();
+      begin();
+    }
+    unit_ = is_apart ? -1 : unit_;
+    if (bound_) {
+      for (const BoundUnit& unit : bound_->units) {
+        encode_write_backs(unit.late_write_backs);
+      }
+      for (const BoundUnit& unit : bound_->units) {
+        encode_in_place(unit.late_in_place.get());
+      }
+      if (!bound_->units.empty()) encode_poison(bound_->units.back());
+    }
+    encode_copies(buffer_.get(), device_.limits, submission_.downloads);
+    HeldBuffer& last = is_apart ? departure_.copies : departure_.work;
+    last = hold();
+    const bool updates = has_late_in_place();
+    last.rescue.tears = updates && (is_apart || !computes());
+    if (is_apart && !updates) last.rescue.complete = completion();
   }
 
-  /// The flight lands after the Metal buffer that is about to be committed.
-  void watch() {
-    const std::shared_ptr<Flight> flight = flight_;
-    const std::string label = label_;
-    const int unit = unit_;
-    flight->launch();
-    [buffer_.get() addCompletedHandler:^(id<MTLCommandBuffer> done) {
-      @autoreleasepool {
-        flight->land(done, unit, label);
+  bool has_late_changes() const {
+    return has_late_in_place() || has_unit([](const BoundUnit& unit) {
+             return !unit.late_write_backs.empty();
+           });
+  }
+
+  bool has_late_in_place() const {
+    return has_unit(
+        [](const BoundUnit& unit) { return unit.late_in_place != nullptr; });
+  }
+
+  /// Or are there updates alone?
+  bool computes() const {
+    return has_unit([](const BoundUnit& unit) { return !unit.parts.empty(); });
+  }
+
+  template <class Predicate>
+  bool has_unit(Predicate predicate) const {
+    return bound_ && std::ranges::any_of(bound_->units, predicate);
+  }
+
+  /// The last copies, by the host; bound memory outlives the submission.
+  std::function<void()> completion() const {
+    return [bound = bound_, submission = &submission_] {
+      for (const BoundUnit& unit : bound->units) {
+        for (const auto& copy : unit.late_write_backs) copy_by_host(copy);
       }
-    }];
+      for (const Download& download : submission->downloads) {
+        copy_by_host(buffer_copy(download));
+      }
+    };
+  }
+
+  /// MPSGraph is about to commit: then it has to be this submission's turn.
+  void before_commit() {
+    take_turn();
+    watch(flight_, buffer_.get(), unit_, label_);
+    ++num_launched_;
     is_told_ = true;
   }
 
@@ -151,19 +255,32 @@ class Encoder {
   /// a notification; then it is noticed here that there was a first buffer.
   void catch_up() {
     if (is_told_ || !is_split()) return;
+    if (bound_) bound_->commits_silently = true;
+    ++num_launched_;
     flight_->launch();
     [first_.get() waitUntilCompleted];
     flight_->land(first_.get(), unit_, label_);
+    is_told_ = true;
+    has_run_ahead_ = !is_in_turn_;
+    if (is_in_turn_) return;
+    flight_->fail(label_,
+                  "MPSGraph began this before what it depends on was over");
   }
 
   const GpuDevice& device_;
-  const Submission& submission_;
+  Submission& submission_;
+  MetalUnits* const bound_;  // null: copies alone
   std::shared_ptr<Flight> flight_;
-  const std::function<void()> wait_for_earlier_;
-  const std::function<void()> before_commit_ = [this] { watch(); };
+  Departures& departures_;
+  const std::function<void()> before_commit_ = [this] { before_commit(); };
+  Departure departure_;
   ObjcPtr<TGObservedCommandBuffer*> buffer_;
   ObjcPtr<id<MTLCommandBuffer>> first_;
+  bool is_blocked_ = false;
+  bool is_in_turn_ = false;  // since encoding began
+  bool has_run_ahead_ = false;
   bool is_told_ = false;  // that MPSGraph commits
+  int num_launched_ = 0;
   int unit_ = -1;
   std::string label_ = "copies";
 };
@@ -172,13 +289,12 @@ class Encoder {
 
 CommandStream::CommandStream(const GpuDevice& device)
     : device_(device),
+      departures_(std::make_shared<Departures>(device)),
       thread_([this](Submission& submission) { encode(submission); }) {}
 
 void CommandStream::drain() {
   thread_.drain();
-  std::unique_lock lock(mutex_);
-  const std::uint64_t next = num_flights_;
-  wait_for_device(landed_, lock, [&] { return have_landed(next); });
+  departures_->drain();
 }
 
 void CommandStream::close() {
@@ -186,44 +302,28 @@ void CommandStream::close() {
   drain();
 }
 
-bool CommandStream::have_landed(std::uint64_t next) const {
-  return in_flight_.empty() || *in_flight_.begin() >= next;
-}
-
-void CommandStream::wait_for_flights(std::uint64_t next) {
-  std::unique_lock lock(mutex_);
-  landed_.wait(lock, [&] { return have_landed(next); });
-}
-
 void CommandStream::encode(Submission& submission) {
-  // What it depends on must have succeeded before it may change anything.
-  if (submission.is_waiting()) wait_for_flights(num_flights_);
-  submission.begin();
-  const std::exception_ptr blocked = submission.blocked();
-  std::uint64_t number = 0;
-  {
-    std::scoped_lock lock(mutex_);
-    number = num_flights_++;
-    in_flight_.insert(number);
-  }
+  departures_->wait_for_room();
+  run_guarded(^{
+    departures_->renew_queue();
+  });
+  const std::uint64_t number = departures_->add_flight();
   const auto flight = std::make_shared<Flight>(
-      submission, blocked, device_.num_failures, [this, number] {
-        std::scoped_lock lock(mutex_);
-        in_flight_.erase(number);
-        landed_.notify_all();
+      submission, device_, [departures = departures_, number](bool landed) {
+        departures->flight_changed(number, landed);
       });
-  const bool is_blocked = blocked != nullptr;
-  Encoder encoder(device_, submission, flight,
-                  [this, number] { wait_for_flights(number); });
+  Encoder encoder(device_, submission, number, flight, *departures_);
   Encoder* to_run = &encoder;
   const auto exception = run_guarded(^{
-    to_run->run(is_blocked);
+    to_run->run();
   });
-  if (exception)
+  if (exception) {
+    flight->fail(encoder.label(), *exception);
     run_guarded(^{
       to_run->abandon();
     });
-  flight->encoded(exception.value_or(""), encoder.label());
+  }
+  departures_->depart(encoder.take_departure());
 }
 
 }  // namespace traingraph::metal

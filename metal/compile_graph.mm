@@ -216,7 +216,8 @@ std::vector<MetalUnitCode::WriteBack> write_backs(const Program& program,
   std::vector<MetalUnitCode::WriteBack> writes;
   for (std::size_t i = 0; i < unit.updated.size(); ++i) {
     writes.push_back({args.news[i], args.variables[i],
-                      program.desc(unit.updated[i]).size_bytes()});
+                      program.desc(unit.updated[i]).size_bytes(),
+                      args.are_late[i]});
   }
   return writes;
 }

@@ -21,8 +21,7 @@ class UnitCompiler {
 
   std::unique_ptr<UnitCode> run() {
     code_->label = label_of(program_, unit_);
-    code_->updates_variables =
-        !unit_.updated.empty() || !unit_.in_place.empty();
+    code_->estimated_ms = unit_.estimated_ms;
     switch (unit_.engine) {
       case Engine::Graph:
         for (std::size_t i = 0; i < unit_.masks.size(); ++i) add_mask(i);
@@ -33,7 +32,7 @@ class UnitCompiler {
         add_dropout(program_.node(unit_.nodes.front()));
         break;
       case Engine::ImageGraph:
-        code_->updates_variables |= !unit_.updates.empty();
+        code_->updates_variables = !unit_.updates.empty();
         add(compile_image_graph(device_, program_, unit_, args_));
         break;
     }
@@ -48,9 +47,13 @@ class UnitCompiler {
   }
 
   void add_in_place() {
-    if (unit_.in_place.empty()) return;
-    code_->in_place =
-        std::make_unique<UpdateCode>(device_, program_, unit_, args_);
+    for (const bool is_late : args_.are_in_place_late) {
+      auto& code = is_late ? code_->late_in_place : code_->in_place;
+      if (code) continue;
+      code = std::make_unique<UpdateCode>(device_, program_, unit_, args_,
+                                          is_late);
+    }
+    code_->updates_variables |= code_->in_place != nullptr;
   }
 
   void add(std::unique_ptr<EngineCode> part) {
@@ -82,6 +85,9 @@ class UnitCompiler {
 
   void add_write_backs() {
     code_->write_backs = write_backs(program_, unit_, args_);
+    for (const auto& write : code_->write_backs) {
+      code_->updates_variables |= !write.is_late;
+    }
   }
 
   const GpuDevice& device_;

@@ -4,46 +4,61 @@
 // their handlers run.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 
-#import "metal/apple.h"
+#import "metal/gpu_device.h"
 #include "runtime/device/device_context.h"
 
 namespace traingraph::metal {
 
+/// Of a command buffer that failed.
+struct Rescue {
+  /// The host does what it was to do; empty: that cannot be made up for.
+  std::function<void()> complete = {};
+  /// It changes variables in place and computes nothing else: nobody knows
+  /// which of them have changed.
+  bool tears = false;
+};
+
 class Flight {
  public:
-  /// `when_landed` is called after the submission was told, from any thread;
-  /// `num_failures` goes up when the flight fails.
-  Flight(Submission& submission, std::exception_ptr blocked,
-         std::atomic<std::uint64_t>& num_failures,
-         std::function<void()> when_landed);
+  /// `changed` is called after each landing, from any thread; `has_landed`: of
+  /// all, and the submission was told. Failures are noted in `device`.
+  Flight(Submission& submission, const GpuDevice& device,
+         std::function<void(bool has_landed)> changed);
 
   /// Before a command buffer is committed: it will call land().
   void launch();
   /// A command buffer has completed. `unit` is the position in the submission,
   /// -1 for copies.
-  void land(id<MTLCommandBuffer> buffer, int unit, const std::string& label);
-  /// Encoding ended with an exception; empty: it ended well. Call it last.
-  void encoded(const std::string& exception, const std::string& label);
+  void land(id<MTLCommandBuffer> buffer, int unit, const std::string& label,
+            const Rescue& rescue = {});
+  /// The submission is skipped.
+  void block(std::exception_ptr reason);
+  /// Encoding went wrong.
+  void fail(const std::string& label, const std::string& reason);
+  /// No command buffer will be launched any more. Call it last.
+  void close();
 
-  /// Waits for the command buffers launched so far. False when one failed.
+  enum class State { Flying, Landed, Failed };
+  /// Of the command buffers launched so far.
+  State state();
+  /// Waits for them. False when one failed.
   bool wait_until_landed();
 
  private:
-  void fail(std::exception_ptr error);
+  void note(std::exception_ptr error);
   void give_up_share(std::unique_lock<std::mutex> lock);
 
   Submission& submission_;
-  std::atomic<std::uint64_t>& num_failures_;
-  std::function<void()> when_landed_;
+  const GpuDevice& device_;
+  std::function<void(bool)> changed_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable landed_;
   std::exception_ptr error_;
   int num_pending_ = 1;  // command buffers, and the encoding itself
   double start_ = 0, end_ = 0;

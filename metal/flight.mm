@@ -3,57 +3,13 @@
 
 #include <algorithm>
 
-#import "metal/guard.h"
-#include "traingraph/error.h"
+#import "metal/command_error.h"
 
 namespace traingraph::metal {
-namespace {
 
-std::exception_ptr device_error(std::string node, std::string got,
-                                std::string hint = {}) {
-  return std::make_exception_ptr(
-      DeviceError(ErrorInfo{.op = "execute",
-                            .node = std::move(node),
-                            .what = "the GPU did not run these layers",
-                            .expected = {},
-                            .got = std::move(got),
-                            .hint = std::move(hint)}));
-}
-
-/// Null when the command buffer ended well.
-std::exception_ptr error_of(id<MTLCommandBuffer> buffer,
-                            const std::string& label) {
-  if ([buffer status] != MTLCommandBufferStatusError) return nullptr;
-  NSError* error = [buffer error];
-  const std::string got = error ? describe(error) : "a command buffer error";
-  const bool is_ours =
-      error && [[error domain] isEqualToString:MTLCommandBufferErrorDomain];
-  if (is_ours && [error code] == MTLCommandBufferErrorOutOfMemory) {
-    return std::make_exception_ptr(OutOfMemoryError(
-        ErrorInfo{.op = "execute",
-                  .node = label,
-                  .what = "the GPU ran out of memory",
-                  .expected = {},
-                  .got = got,
-                  .hint = "Use a smaller batch, or free other graphs."}));
-  }
-  if (is_ours && [error code] == MTLCommandBufferErrorTimeout) {
-    return device_error(label, got,
-                        "Compile with a smaller max_gpu_ms: macOS ends work "
-                        "that keeps the display waiting.");
-  }
-  return device_error(label, got);
-}
-
-}  // namespace
-
-Flight::Flight(Submission& submission, std::exception_ptr blocked,
-               std::atomic<std::uint64_t>& num_failures,
-               std::function<void()> when_landed)
-    : submission_(submission),
-      num_failures_(num_failures),
-      when_landed_(std::move(when_landed)),
-      error_(std::move(blocked)) {}
+Flight::Flight(Submission& submission, const GpuDevice& device,
+               std::function<void(bool)> changed)
+    : submission_(submission), device_(device), changed_(std::move(changed)) {}
 
 void Flight::launch() {
   std::scoped_lock lock(mutex_);
@@ -61,11 +17,17 @@ void Flight::launch() {
 }
 
 void Flight::land(id<MTLCommandBuffer> buffer, int unit,
-                  const std::string& label) {
-  std::exception_ptr error = error_of(buffer, label);
+                  const std::string& label, const Rescue& rescue) {
+  std::exception_ptr error = error_of(buffer, label, rescue.tears);
+  if (error && ignores_submissions(buffer)) device_.has_dead_queue = true;
   const double start = [buffer GPUStartTime], end = [buffer GPUEndTime];
   std::unique_lock lock(mutex_);
-  fail(std::move(error));
+  if (error) ++device_.num_failures;
+  if (error && rescue.complete && !error_) {
+    rescue.complete();
+    error = nullptr;
+  }
+  note(std::move(error));
   start_ = start_ == 0 ? start : std::min(start_, start);
   end_ = std::max(end_, end);
   const bool is_timed = unit >= 0 && static_cast<std::size_t>(unit) <
@@ -74,31 +36,42 @@ void Flight::land(id<MTLCommandBuffer> buffer, int unit,
   give_up_share(std::move(lock));
 }
 
-void Flight::encoded(const std::string& exception, const std::string& label) {
-  std::unique_lock lock(mutex_);
-  if (!exception.empty()) fail(device_error(label, exception));
-  give_up_share(std::move(lock));
+void Flight::block(std::exception_ptr reason) {
+  std::scoped_lock lock(mutex_);
+  note(std::move(reason));
+}
+
+void Flight::fail(const std::string& label, const std::string& reason) {
+  ++device_.num_failures;
+  std::scoped_lock lock(mutex_);
+  note(device_error(label, reason));
+}
+
+void Flight::close() { give_up_share(std::unique_lock(mutex_)); }
+
+Flight::State Flight::state() {
+  std::scoped_lock lock(mutex_);
+  if (num_pending_ > 1) return State::Flying;
+  return error_ ? State::Failed : State::Landed;
 }
 
 bool Flight::wait_until_landed() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return num_pending_ == 1; });
+  landed_.wait(lock, [this] { return num_pending_ == 1; });
   return !error_;
 }
 
-void Flight::fail(std::exception_ptr error) {
-  if (!error || error_) return;
-  error_ = std::move(error);
-  ++num_failures_;
+void Flight::note(std::exception_ptr error) {
+  if (error && !error_) error_ = std::move(error);
 }
 
 void Flight::give_up_share(std::unique_lock<std::mutex> lock) {
   const bool has_landed = --num_pending_ == 0;
-  changed_.notify_all();
+  landed_.notify_all();
+  // The flight may be over and gone for the owner of `this` from here on.
   lock.unlock();
-  if (!has_landed) return;
-  submission_.finished(std::move(error_), end_ - start_);
-  when_landed_();
+  if (has_landed) submission_.finished(std::move(error_), end_ - start_);
+  changed_(has_landed);
 }
 
 }  // namespace traingraph::metal

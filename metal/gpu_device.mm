@@ -5,9 +5,19 @@
 #include "metal/kernels/dropout.h"
 #include "metal/kernels/statistics.h"
 #include "metal/kernels/update.h"
+#import "metal/smoke_test.h"
 
 namespace traingraph::metal {
 namespace {
+
+/// Whose GPU is the host's by another name and may lack anything.
+std::string about_virtual_machines(const std::string& name) {
+  const bool is_virtual = name.find("Paravirtual") != std::string::npos ||
+                          name.find("Virtual") != std::string::npos;
+  if (!is_virtual) return {};
+  return "; it is a virtual machine's, as hosted CI runs on, and many of these "
+         "cannot compute: use the device \"cpu\" there, or a real Mac";
+}
 
 std::string reason_unusable(id<MTLDevice> device) {
   if (!device) {
@@ -21,6 +31,13 @@ std::string reason_unusable(id<MTLDevice> device) {
   }
   if (!MPSSupportsMTLDevice(device)) {
     return "Metal Performance Shaders do not support \"" + name + '"';
+  }
+  const bool is_known = [device supportsFamily:MTLGPUFamilyApple7] ||
+                        [device supportsFamily:MTLGPUFamilyMac2];
+  if (!is_known) {
+    return '"' + name +
+           "\" is of an older family than Apple silicon Macs have" +
+           about_virtual_machines(name);
   }
   return {};
 }
@@ -97,19 +114,26 @@ GpuSystem system_of(id<MTLDevice> device) {
 std::string fill(GpuDevice& device) {
   id<MTLDevice> metal = device.metal.get();
   device.graph = retain([MPSGraphDevice deviceWithMTLDevice:metal]);
-  device.queue = adopt<id<MTLCommandQueue>>([metal newCommandQueue]);
+  device.residency.start(metal);
+  device.queue = make_queue(device);
   if (!device.queue.get()) return "the GPU gives no command queue";
-  [device.queue.get() setLabel:@"traingraph"];
   device.limits = limits_of(system_of(metal));
+  const std::string name = to_string([metal name]);
   constexpr int kFirstUpdate = static_cast<int>(kFirstUpdateKernel);
   const std::string problem = make_kernels(
       device, std::string(kDropoutSource) + kStatisticsSource, 0, kFirstUpdate);
-  if (!problem.empty()) return "compiling a kernel failed: " + problem;
+  if (!problem.empty()) {
+    return "compiling a kernel failed: " + problem +
+           about_virtual_machines(name);
+  }
   // MPSGraph can do without these.
   device.update_kernel_problem =
       make_kernels(device, kUpdateSource, kFirstUpdate, kNumKernels);
   device.limits.uses_update_kernels = device.update_kernel_problem.empty();
-  return {};
+  const std::string reason = smoke_test(device);
+  if (reason.empty()) return reason;
+  return '"' + name + "\" is not usable: " + reason +
+         about_virtual_machines(name);
 }
 
 }  // namespace
@@ -127,6 +151,13 @@ Discovery discover_gpu() {
   if (exception) reason = *exception;
   if (!reason.empty()) return {nullptr, reason};
   return {std::move(device), {}};
+}
+
+ObjcPtr<id<MTLCommandQueue>> make_queue(const GpuDevice& device) {
+  auto queue = adopt<id<MTLCommandQueue>>([device.metal.get() newCommandQueue]);
+  [queue.get() setLabel:@"traingraph"];
+  if (queue.get()) device.residency.attach_to(queue.get());
+  return queue;
 }
 
 std::string name_of(const GpuDevice& device) {

@@ -17,7 +17,7 @@ class HeapBuffer final : public DeviceBuffer, public StagingBuffer {
  public:
   HeapBuffer(const GpuDevice& device, std::size_t bytes)
       : device_(device), bytes_(bytes) {}
-  ~HeapBuffer() override { device_.heap_bytes -= heap_bytes_; }
+  ~HeapBuffer() override;
   HeapBuffer(const HeapBuffer&) = delete;
   HeapBuffer& operator=(const HeapBuffer&) = delete;
 
@@ -40,6 +40,11 @@ class HeapBuffer final : public DeviceBuffer, public StagingBuffer {
   static std::shared_ptr<HeapBuffer> make(const GpuDevice& device,
                                           std::size_t bytes,
                                           std::string_view label);
+  /// The same without exceptions: null, and a `problem` instead of an error.
+  static std::shared_ptr<HeapBuffer> try_make(const GpuDevice& device,
+                                              std::size_t bytes,
+                                              const std::string& label,
+                                              std::string& problem);
 
  private:
   /// False when there is not enough memory.
@@ -57,6 +62,10 @@ class HeapBuffer final : public DeviceBuffer, public StagingBuffer {
   mutable std::mutex mutex_;  // hosts write on any thread
   WriteVersions writes_;
 };
+
+/// Where a buffer of so many bytes may begin, and what it takes a whole number
+/// of. Metal says so by length.
+std::size_t heap_alignment(const GpuDevice& device, std::size_t bytes);
 
 inline HeapBuffer& heap_of(const Location& location) {
   return static_cast<HeapBuffer&>(*location.buffer);

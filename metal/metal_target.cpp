@@ -9,6 +9,7 @@
 #include "metal/assumptions.h"
 #include "metal/compile_unit.h"
 #include "metal/convolution_tiles.h"
+#include "metal/late_changes.h"
 #include "metal/mpsnn/image_graph_plan.h"
 
 namespace traingraph::metal {
@@ -133,8 +134,10 @@ class Lowering {
   }
 
   LoweredProgram run(const LowerOptions& options) {
-    for (const GpuUnit& unit : partition(program_, options, limits_)) {
-      add(unit);
+    const std::vector<GpuUnit> units = partition(program_, options, limits_);
+    const LateChanges late(program_, options, units);
+    for (std::size_t i = 0; i < units.size(); ++i) {
+      add(units[i], late.of(static_cast<int>(i)));
     }
     // The host may read an input that no unit needs.
     for (ValueId value : options.kept) storage_of(value);
@@ -142,11 +145,11 @@ class Lowering {
   }
 
  private:
-  void add(const GpuUnit& gpu_unit) {
+  void add(const GpuUnit& gpu_unit, const AreLate& are_late) {
     Unit unit;
     unit.phase = gpu_unit.phase;
     unit.nodes = gpu_unit.nodes;
-    UnitArgs args = args_of(gpu_unit, unit);
+    UnitArgs args = args_of(gpu_unit, are_late, unit);
     for (const GpuUnit& update : gpu_unit.updates) {
       unit.nodes.insert(unit.nodes.end(), update.nodes.begin(),
                         update.nodes.end());
@@ -157,7 +160,8 @@ class Lowering {
     lowered_.units.push_back(std::move(unit));
   }
 
-  UnitArgs args_of(const GpuUnit& gpu_unit, Unit& unit) {
+  UnitArgs args_of(const GpuUnit& gpu_unit, const AreLate& are_late,
+                   Unit& unit) {
     UnitArgs args;
     for (ValueId value : gpu_unit.feeds) {
       args.feeds.push_back(add_arg(unit, unit.reads, storage_of(value)));
@@ -172,13 +176,16 @@ class Lowering {
     for (ValueId value : gpu_unit.targets) {
       args.targets.push_back(add_arg(unit, unit.writes, storage_of(value)));
     }
-    for (ValueId value : gpu_unit.updated) add_updated(unit, args, value);
+    for (std::size_t i = 0; i < gpu_unit.updated.size(); ++i) {
+      add_updated(unit, args, gpu_unit.updated[i], are_late.updated[i]);
+    }
+    args.are_in_place_late = are_late.in_place;
     if (!gpu_unit.in_place.empty()) add_in_place(gpu_unit, unit, args);
     return args;
   }
 
   /// Variables are read and written; what the executable has stored before is
-  /// read again.
+  /// read again, by a late update when the run is over.
   void add_in_place(const GpuUnit& gpu_unit, Unit& unit, UnitArgs& args) {
     std::unordered_map<StorageId, int> arg_of;
     for (std::size_t i = 0; i < unit.args.size(); ++i) {
@@ -187,27 +194,31 @@ class Lowering {
     std::unordered_set<StorageId> reads(unit.reads.begin(), unit.reads.end());
     std::unordered_set<StorageId> writes(unit.writes.begin(),
                                          unit.writes.end());
-    const auto add = [&](ValueId value, bool is_mutated) {
-      const StorageId storage = storage_of(value);
-      if (writes.contains(storage)) {
-        lowered_.storages[storage].is_read_back |= !is_mutated;
-      } else if (reads.insert(storage).second) {
-        unit.reads.push_back(storage);
+    const auto add = [&](ValueId value, bool is_mutated, bool is_late) {
+      const StorageId id = storage_of(value);
+      Storage& storage = lowered_.storages[id];
+      storage.is_read_at_end |=
+          is_late && program_.value(value).role == Role::Result;
+      if (writes.contains(id)) {
+        storage.is_read_back |= !is_mutated;
+      } else if (reads.insert(id).second) {
+        unit.reads.push_back(id);
       }
-      if (is_mutated && writes.insert(storage).second) {
-        unit.writes.push_back(storage);
-      }
+      if (is_mutated && writes.insert(id).second) unit.writes.push_back(id);
       const int next = static_cast<int>(unit.args.size());
-      const auto [arg, is_new] = arg_of.emplace(storage, next);
-      if (is_new) unit.args.push_back(storage);
+      const auto [arg, is_new] = arg_of.emplace(id, next);
+      if (is_new) unit.args.push_back(id);
       return arg->second;
     };
-    for (const InPlaceUpdate& update : gpu_unit.in_place) {
+    for (std::size_t u = 0; u < gpu_unit.in_place.size(); ++u) {
+      const InPlaceUpdate& update = gpu_unit.in_place[u];
       const Node& node = program_.node(update.node);
+      const bool is_late = args.are_in_place_late[u];
       std::vector<int>& inputs = args.in_place.emplace_back();
       for (int i = 0; i < static_cast<int>(update.inputs.size()); ++i) {
         const ValueId value = update.inputs[i].value;
-        inputs.push_back(value == kNoValue ? -1 : add(value, mutates(node, i)));
+        inputs.push_back(
+            value == kNoValue ? -1 : add(value, mutates(node, i), is_late));
       }
     }
   }
@@ -223,7 +234,9 @@ class Lowering {
       if (arg < 0) arg = add_arg(unit, unit.reads, storage_of(value));
       args.feeds.push_back(arg);
     }
-    for (ValueId value : update.updated) add_updated(unit, args, value);
+    for (ValueId value : update.updated) {
+      add_updated(unit, args, value, /*is_late=*/false);
+    }
     return args;
   }
 
@@ -241,7 +254,10 @@ class Lowering {
     return static_cast<int>(arg - unit.args.begin());
   }
 
-  void add_updated(Unit& unit, UnitArgs& args, ValueId value) {
+  /// `is_late`: the variable is written when the run is over, so that a run
+  /// that fails half way has changed nothing.
+  void add_updated(Unit& unit, UnitArgs& args, ValueId value, bool is_late) {
+    args.are_late.push_back(is_late);
     const int variable = add_arg(unit, unit.writes, storage_of(value));
     args.variables.push_back(variable);
     if (kFeedAndTargetMayAlias) {
@@ -250,6 +266,7 @@ class Lowering {
     }
     const StorageId scratch = add_scratch(program_.desc(value).size_bytes(),
                                           "new " + program_.value(value).name);
+    lowered_.storages[scratch].is_read_at_end = is_late;
     args.news.push_back(add_arg(unit, unit.scratch, scratch));
   }
 
@@ -290,6 +307,10 @@ class Lowering {
 };
 
 }  // namespace
+
+std::size_t MetalTarget::alignment_of(std::size_t bytes) const {
+  return heap_alignment(device_, bytes);
+}
 
 bool MetalTarget::computes_in(DataType type) const {
   return type != DataType::BFloat16 && type != DataType::Float16;

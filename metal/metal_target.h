@@ -8,6 +8,8 @@
 namespace traingraph::metal {
 
 struct GpuDevice;
+/// See heap_buffer.h.
+std::size_t heap_alignment(const GpuDevice& device, std::size_t bytes);
 
 class MetalTarget final : public Target {
  public:
@@ -16,6 +18,7 @@ class MetalTarget final : public Target {
       : device_(device), limits_(limits) {}
   std::string_view name() const override { return "gpu"; }
   std::size_t alignment() const override { return limits_.heap_alignment; }
+  std::size_t alignment_of(std::size_t bytes) const override;
   bool joins_phases() const override { return true; }
   bool computes_in(DataType type) const override;
   std::string reason_unsupported(const Program& program,

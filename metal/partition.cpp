@@ -69,18 +69,18 @@ class Cutter {
     if (begin_unit_ || begins_unit(node, engine, ms)) {
       units_.emplace_back().engine = engine;
       units_.back().phase = node.phase;
-      unit_ms_ = 0;
       begin_unit_ = false;
     }
-    unit_ms_ += ms;
+    units_.back().estimated_ms += ms;
     units_.back().nodes.push_back(id);
   }
 
   bool begins_unit(const Node& node, Engine engine, double ms) const {
     const bool is_other_engine =
         engine == Engine::Kernel || units_.back().engine != engine;
+    const double all_ms = units_.back().estimated_ms + ms;
     const bool is_too_long =
-        options_.max_gpu_ms > 0 && unit_ms_ + ms > options_.max_gpu_ms;
+        options_.max_gpu_ms > 0 && all_ms > options_.max_gpu_ms;
     const bool is_next_phase = units_.back().phase != node.phase;
     const bool is_separate =
         options_.separates_updates && node.phase == Phase::Update;
@@ -93,7 +93,6 @@ class Cutter {
   const GpuLimits& limits_;
   const FilterChoice& filters_;
   std::vector<GpuUnit> units_;
-  double unit_ms_ = 0;
   bool begin_unit_ = true;
 };
 

@@ -52,6 +52,7 @@ struct GpuUnit {
   std::vector<ValueId> targets;  // results that are read outside
   std::vector<ValueId> updated;  // variables that MPSGraph has new contents of
   std::vector<Mask> masks;       // made first
+  double estimated_ms = 0;       // without updates
   /// Among the nodes; they run last, when `updated` has its new contents.
   std::vector<InPlaceUpdate> in_place;
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What compile_unit() makes of a unit: parts that engines run one after the
 // other, as one command buffer, then copies to variables and updates in place,
-// which end it. A part is bound to memory once and encoded at every execution.
+// which end it, or the run. A part is bound to memory once and encoded at every
+// execution.
 //
 // An engine is a pair of classes: EngineCode (compiled, knows no memory) and
 // BoundCode (with memory, knows how to encode itself).
@@ -41,6 +42,8 @@ class BoundCode {
   /// Does encode() read device memory on the host, this time? Then all that was
   /// encoded before has landed.
   virtual bool reads_memory() const { return false; }
+  /// May encode() be called before it is certain that its commands will run?
+  virtual bool may_be_dropped() const { return true; }
 };
 
 class EngineCode {
@@ -55,15 +58,22 @@ struct MetalUnitCode final : UnitCode {
   struct WriteBack {
     int from_arg = 0, to_arg = 0;
     std::size_t bytes = 0;
+    /// When all units of the run are done: else a unit that fails later would
+    /// leave some variables new and others old.
+    bool is_late = false;
   };
 
   std::string label;
+  /// Before the run is over: not all of its write_backs are late, or it has
+  /// `in_place`, or a part writes variables itself.
   bool updates_variables = false;
+  double estimated_ms = 0;  // see GpuLimits::estimated_ms()
   std::vector<std::unique_ptr<EngineCode>> parts;
   std::vector<WriteBack> write_backs;
-  /// After the copies; may be null. Variables change here and in the copies
-  /// only, so that they stay as they are when a part fails.
-  std::unique_ptr<EngineCode> in_place;
+  /// After the copies, and after the late ones; may be null. Variables change
+  /// here and in the copies only, so that they stay as they are when a part
+  /// fails.
+  std::unique_ptr<EngineCode> in_place, late_in_place;
 };
 
 }  // namespace traingraph::metal

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// UpdateCode: the optimizer updates and sums of gradients that end a unit, as
-// few launches of kernels of ours on many tensors each. They change variables
-// in place.
+// UpdateCode: the optimizer updates and sums of gradients that end a unit or
+// a run, as few launches of kernels of ours on many tensors each. They change
+// variables in place.
 #pragma once
 
 #include "metal/compile_unit.h"
@@ -12,9 +12,9 @@ namespace traingraph::metal {
 
 class UpdateCode final : public EngineCode {
  public:
-  /// Of `unit.in_place`.
+  /// Of those of `unit.in_place` that are late, or of the others.
   UpdateCode(const GpuDevice& device, const Program& program,
-             const GpuUnit& unit, const UnitArgs& args);
+             const GpuUnit& unit, const UnitArgs& args, bool is_late);
   std::unique_ptr<BoundCode> bind(const UnitMemory& memory) const override;
 
  private:

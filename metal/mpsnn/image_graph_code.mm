@@ -60,6 +60,9 @@ class BoundImageGraph final : public BoundCode {
     return false;
   }
 
+  /// MPSNN's filters take note of the weights that updates will have made.
+  bool may_be_dropped() const override { return parameters_.empty(); }
+
   void encode(MPSCommandBuffer* buffer) override {
     if (!graph_.get() || reads_memory()) load();
     for (auto& [filter, parameters] : parameters_) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "compiler/compile.h"
 
+#include <algorithm>
+
 #include "compiler/row_updates.h"
 #include "graph/op_def.h"
 #include "traingraph/error.h"
@@ -80,12 +82,26 @@ bool steps_apart(const MergedGraph& graph, const Target& target,
   return !find_row_updates(assembled.program, readable).empty();
 }
 
+/// What suits all buffers. They differ on GPUs alone, where a unit has few.
+std::size_t alignment_of(const CompiledProgram& compiled,
+                         const Target& target) {
+  const Program& program = compiled.assembled.program;
+  std::size_t largest = target.alignment();
+  for (const Storage& storage : compiled.lowered.storages) {
+    const bool is_elsewhere = storage.value != kNoValue &&
+                              program.value(storage.value).role != Role::Result;
+    if (is_elsewhere) continue;
+    largest = std::max(largest, target.alignment_of(storage.bytes));
+  }
+  return largest;
+}
+
 Plan plan(const MergedGraph& graph, const CompiledProgram& compiled,
           const Target& target, const CompilerOptions& options, PlanKind kind) {
   PlanRequest request{.kind = kind,
                       .readable = readable_values(graph, compiled.assembled),
                       .gradients = {},
-                      .alignment = target.alignment(),
+                      .alignment = alignment_of(compiled, target),
                       .reuses = options.reuses_memory};
   for (const Trained& trained : compiled.assembled.trained) {
     request.gradients.push_back(trained.gradient);

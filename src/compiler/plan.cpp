@@ -73,6 +73,14 @@ class Planner {
         for (StorageId id : *list) touch(id, position);
       }
     }
+    for (int position = 0; position < plan_.begin_of[3]; ++position) {
+      const Unit& unit = lowered_.units[plan_.order[position]];
+      for (const auto* list : {&unit.reads, &unit.writes, &unit.scratch}) {
+        for (StorageId id : *list) {
+          if (lowered_.storages[id].is_read_at_end) touch(id, end_of(unit));
+        }
+      }
+    }
     for (ValueId value : request_.readable) {
       if (value == kNoValue) continue;
       const StorageId id = lowered_.storage_of[value];
@@ -98,6 +106,12 @@ class Planner {
     has_gradient_block_ = true;
   }
 
+  /// Position of the last unit of the run that a unit belongs to.
+  int end_of(const Unit& unit) const {
+    const bool is_phase = request_.kind == PlanKind::Phases;
+    return plan_.begin_of[is_phase ? static_cast<int>(unit.phase) + 1 : 3] - 1;
+  }
+
   static void pin(Buffer& buffer, int last) {
     buffer.lifetime.first = 0;
     buffer.lifetime.last = last;
@@ -109,7 +123,7 @@ class Planner {
     Buffer& buffer = buffers_[buffer_of_[id]];
     if (buffer.is_pinned) return;
     if (buffer.lifetime.first == kUnused) buffer.lifetime.first = position;
-    buffer.lifetime.last = position;
+    buffer.lifetime.last = std::max(buffer.lifetime.last, position);
   }
 
   /// An output takes over the bytes of an input that dies at this unit.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "compiler/arena_contents.h"
+#include "compiler/check_ends.h"
 #include "graph/op_def.h"
 
 namespace traingraph {
@@ -383,7 +384,9 @@ class Replay {
 
 std::string check_plan(const Program& program, const LoweredProgram& lowered,
                        const Plan& plan, const PlanRequest& request) {
-  return Replay(program, lowered, plan, request).run();
+  std::string problem = Replay(program, lowered, plan, request).run();
+  if (problem.empty()) problem = check_ends(lowered, plan, request.kind);
+  return problem;
 }
 
 }  // namespace traingraph

@@ -33,6 +33,9 @@ struct Storage {
   bool is_held = false;
   /// The unit that writes it reads it back from memory: it is moved twice.
   bool is_read_back = false;
+  /// The device reads it once more when all units of the run (of the phase,
+  /// where phases run one by one) are over in which a unit touches it.
+  bool is_read_at_end = false;
 };
 
 /// A unit may write result storage `output` over `input` when this unit is the
@@ -103,6 +106,11 @@ class Target {
   virtual std::string_view name() const = 0;
   /// Offsets are multiples of this.
   virtual std::size_t alignment() const { return 64; }
+  /// A buffer of so many bytes begins at a multiple of this and takes a whole
+  /// number of it; a multiple of alignment().
+  virtual std::size_t alignment_of(std::size_t /*bytes*/) const {
+    return alignment();
+  }
   /// Does a step lowered as one run better than its three phases in a row?
   virtual bool joins_phases() const { return false; }
   virtual bool computes_in(DataType) const { return true; }

@@ -31,8 +31,8 @@ class BoundUnits {
 class Submission {
  public:
   virtual ~Submission() = default;
-  /// Once, on the queue's thread, before `uploads` and when all that this one
-  /// depends on is over. From then on it cannot be dropped; what the host
+  /// Once, on a thread of the queue, before `uploads` and when all that this
+  /// one depends on is over. From then on it cannot be dropped; what the host
   /// supplies may change until then.
   virtual void begin() noexcept {}
   /// After begin() and `uploads`. A non-null result (it was dropped, or an

@@ -65,6 +65,9 @@ class VerifyingTarget final : public Target {
       : device_(device), reference_(reference) {}
   std::string_view name() const override { return device_.name(); }
   std::size_t alignment() const override { return device_.alignment(); }
+  std::size_t alignment_of(std::size_t bytes) const override {
+    return device_.alignment_of(bytes);
+  }
   bool joins_phases() const override { return device_.joins_phases(); }
   bool computes_in(DataType type) const override {
     return device_.computes_in(type) && reference_.computes_in(type);

@@ -14,11 +14,11 @@ std::optional<std::size_t> Arena::reserve(
     const std::shared_ptr<TensorState>& tensor) {
   std::scoped_lock lock(mutex_);
   if (buffer_) return std::nullopt;
-  const std::size_t alignment = context_->target().alignment();
   const std::size_t bytes = tensor->desc.size_bytes();
-  const std::size_t offset = size_;
+  const std::size_t alignment = context_->target().alignment_of(bytes);
+  const std::size_t offset = checked_align(size_, alignment, label_.c_str());
   const std::size_t end = checked_add(
-      size_, checked_align(bytes, alignment, label_.c_str()), label_.c_str());
+      offset, checked_align(bytes, alignment, label_.c_str()), label_.c_str());
   uploads_.push_back({offset, tensor});
   size_ = end;
   return offset;

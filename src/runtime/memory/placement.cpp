@@ -264,9 +264,10 @@ std::size_t Placement::input_bytes(const Compilation& compilation) const {
   constexpr const char* kWhat = "inputs";
   std::size_t sum = 0;
   const auto add = [&](const TensorDescriptor& desc) {
-    const std::size_t bytes =
-        checked_align(desc.size_bytes(), context_->target().alignment(), kWhat);
-    sum = checked_add(sum, bytes, kWhat);
+    const std::size_t bytes = desc.size_bytes();
+    const std::size_t alignment = context_->target().alignment_of(bytes);
+    sum = checked_align(sum, alignment, kWhat);
+    sum = checked_add(sum, checked_align(bytes, alignment, kWhat), kWhat);
   };
   for (const TensorIndex hidden : {graph.rates, graph.random_state}) {
     add(graph.tensors[hidden].desc);

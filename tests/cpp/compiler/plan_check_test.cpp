@@ -70,6 +70,24 @@ TEST_F(PlanCheck, WhatIsHeldIsApartFromAllElse) {
   expect(held, "unit 0 writes storage 1 \"a\"");
 }
 
+TEST_F(PlanCheck, WhatIsReadAtTheEndStaysUntilThen) {
+  lowered.units[3].scratch = {e};
+  EXPECT_EQ(good.lifetimes[good.lifetime_of[b]].last, 2);
+  lowered.storages[b].is_read_at_end = true;
+  Plan late = plan();
+  EXPECT_EQ(check(late), "");
+  EXPECT_EQ(late.lifetimes[late.lifetime_of[b]].first, 1);
+  EXPECT_EQ(late.lifetimes[late.lifetime_of[b]].last, 3);
+  Plan bad = late;
+  bad.freed_after.clear();
+  bad.offset_of[e] = bad.offset_of[b];
+  expect(bad, "\"b\" is read when its run is over");
+  bad = late;
+  bad.freed_after.assign(4, {});
+  bad.freed_after[2] = {{bad.offset_of[b], 64}};
+  expect(bad, "\"b\" is read when its run is over");
+}
+
 TEST_F(PlanCheck, FindsPartialOverlaps) {
   lowered.storages[b].bytes = 128;
   request.alignment = 32;
@@ -181,6 +199,28 @@ TEST_F(PlanCheck, FreedBytesAreDead) {
   bad.freed_after.assign(4, {});
   bad.freed_after[3] = {{bad.offset_of[d], 64}};
   expect(bad, "which the host reads");
+}
+
+// By an update that waits for the others of its phase.
+TEST(PlanCheckPhases, WhatIsReadAtTheEndStaysThroughTheReadersPhase) {
+  Lowered l;
+  const StorageId p = l.storage("P", 64, Role::Variable), x = l.storage("x"),
+                  s = l.storage("s"), e = l.storage("e");
+  l.unit({p}, {x});
+  l.unit({x}, {s}, Phase::Gradient);
+  l.unit({s, p}, {p}, Phase::Update);
+  l.unit({p}, {e}, Phase::Update);
+  l.request = {.kind = PlanKind::Phases};
+  l.lowered.storages[s].is_read_at_end = true;
+  const Plan good = l.plan();
+  ASSERT_EQ(l.check(good), "");
+  EXPECT_EQ(good.lifetimes[good.lifetime_of[s]].last, 3);
+  Plan bad = good;
+  bad.freed_after.clear();
+  bad.offset_of[e] = bad.offset_of[s];
+  EXPECT_NE(l.check(bad).find("\"s\" is read when its run is over"),
+            std::string::npos)
+      << l.check(bad);
 }
 
 TEST(PlanCheckPhases, ValuesThatCrossPhasesAndGradientsStay) {

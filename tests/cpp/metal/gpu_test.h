@@ -3,6 +3,7 @@
 // the CPU from the same parameters.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "emulator/control.h"
@@ -12,6 +13,8 @@ namespace traingraph::testing {
 
 class GpuTest : public ::testing::Test {
  protected:
+  /// Looking for a GPU computes something: not while failures are armed.
+  GpuTest() { Device::gpu(); }
   ~GpuTest() override {
     Device::gpu().synchronize();
     emulator::wait_until_idle();
@@ -22,7 +25,8 @@ class GpuTest : public ::testing::Test {
 /// x -> first -> norm -> relu -> drop -> second -> softmax cross-entropy.
 class SmallNet {
  public:
-  explicit SmallNet(Device device, CompileOptions options = {})
+  explicit SmallNet(Device device, CompileOptions options = {},
+                    OptimizerPtr optimizer = sgd(0.1f, 0.9f))
       : device_(std::move(device)), options_(options) {
     Tensor h = add<layers::FullyConnected>("first", x_, tensor({16, 6}, 1),
                                            tensor({16}, 2));
@@ -34,7 +38,8 @@ class SmallNet {
     y_ = add<layers::FullyConnected>("second", h, tensor({4, 16}, 3),
                                      tensor({4}, 4));
     t.emplace(std::vector{graph_},
-              std::make_shared<losses::SoftmaxCrossEntropy>(), sgd(0.1f, 0.9f));
+              std::make_shared<losses::SoftmaxCrossEntropy>(),
+              std::move(optimizer));
     t->add_inputs({{"x", x_}}, {{"label", label_}});
     t->add_outputs({{"y", y_}});
   }
@@ -95,8 +100,12 @@ class SmallNet {
 
 /// The same network on both devices.
 struct Twins {
-  explicit Twins(const CompileOptions& options = {})
-      : gpu(Device::gpu(), options), cpu(Device::cpu()) {
+  using MakeOptimizer = std::function<OptimizerPtr()>;
+
+  explicit Twins(
+      const CompileOptions& options = {}, const Device& device = Device::gpu(),
+      const MakeOptimizer& optimizer = [] { return sgd(0.1f, 0.9f); })
+      : gpu(device, options, optimizer()), cpu(Device::cpu(), {}, optimizer()) {
     gpu.compile();
     cpu.compile();
   }

@@ -65,6 +65,62 @@ TEST_F(GpuMemory, HeapsThatAreScatteredForTheHostAreRefused) {
   EXPECT_NE(error.hint.find("cpu"), std::string::npos);
 }
 
+// "Size and alignment depend on the length", says Apple's header.
+TEST_F(GpuMemory, RulesOfHeapsMayDependOnTheLength) {
+  emulator::set_heap_rules_by_length(true);
+  Twins twins;
+  for (SmallNet* net : {&twins.gpu, &twins.cpu}) {
+    net->step();
+    net->phases();
+  }
+  twins.expect_equal();
+  expect_near(twins.gpu.infer(), twins.cpu.infer(), 1e-5);
+  Device::gpu().synchronize();
+  const MemoryReport report = twins.gpu.t->memory();
+  EXPECT_EQ(report.predicted_bytes, report.allocated_bytes);
+  const Target& target = Device::gpu().context()->target();
+  EXPECT_EQ(target.alignment_of(256), 256u);
+  EXPECT_EQ(target.alignment_of(257), 1024u);
+}
+
+// Hazards are tracked by heap: work on one must not wait for work on others.
+TEST_F(GpuMemory, VariablesInputsAndResultsHaveHeapsOfTheirOwn) {
+  SmallNet net(Device::gpu());
+  net.compile();
+  const auto before = emulator::heap_labels();
+  net.step().wait();
+  const auto after = emulator::heap_labels();
+  for (const char* label : {"parameters", "statistics", "optimizer slots",
+                            "inputs", "step", "output staging"}) {
+    EXPECT_GT(std::ranges::count(after, label),
+              std::ranges::count(before, label))
+        << label;
+  }
+}
+
+// From macOS 15 on: memory that is not used for a while stays resident.
+TEST_F(GpuMemory, AllHeapsAreResident) {
+  const auto expect_all = [] {
+    EXPECT_EQ(emulator::heaps_not_resident(), std::vector<std::string>());
+  };
+  SmallNet net(Device::gpu());
+  net.compile();
+  net.step().wait();
+  EXPECT_FALSE(emulator::heap_labels().empty());
+  expect_all();
+  net.phases();
+  net.infer();
+  expect_all();
+  // A queue that takes the place of another has them too.
+  emulator::commit_and_continue_every(0);
+  emulator::ignore_after_failure(true);
+  emulator::fail_command_buffer(/*code=*/1);
+  EXPECT_THROW(net.step().wait(), DeviceError);
+  EXPECT_THROW(net.step().wait(), DeviceError);
+  net.step().wait();
+  expect_all();
+}
+
 /// Two steps, three phases and an inference.
 Floats trained(const CompileOptions& options) {
   SmallNet net(Device::gpu(), options);

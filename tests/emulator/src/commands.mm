@@ -2,6 +2,7 @@
 // MTLCommandQueue and MTLCommandBuffer.
 #include "faults.h"
 #import "objects.h"
+#import "residency.h"
 #import "retained.h"
 
 NSErrorDomain const MTLCommandBufferErrorDomain =
@@ -90,7 +91,8 @@ using emulator::refuse;
 }
 - (NSError*)error {
   std::lock_guard lock(_state->work->mutex);
-  return emulator::command_buffer_error(_state->work->error);
+  return emulator::command_buffer_error(_state->work->error,
+                                        _state->work->error_text);
 }
 - (CFTimeInterval)GPUStartTime {
   std::lock_guard lock(_state->work->mutex);
@@ -222,6 +224,10 @@ using emulator::refuse;
                                             descriptor:descriptor] autorelease];
 }
 
+- (void)addResidencySet:(id)set {
+  emulator::attach_residency_set(set);
+}
+
 - (id<MTLCommandBuffer>)commandBuffer {
   MTLCommandBufferDescriptor* descriptor =
       [[MTLCommandBufferDescriptor new] autorelease];
@@ -290,10 +296,11 @@ void close_encoder(id<MTLCommandBuffer> buffer) {
   ((EmulatedCommandBuffer*)buffer)->_state->has_open_encoder = false;
 }
 
-NSError* command_buffer_error(int code) {
+NSError* command_buffer_error(int code, const std::string& reason) {
   if (code == 0) return nil;
   NSString* text = [NSString
       stringWithFormat:@"The emulated device failed (code %d).", code];
+  if (!reason.empty()) text = to_ns(reason);
   NSDictionary* info =
       [NSDictionary dictionaryWithObject:text forKey:NSLocalizedDescriptionKey];
   return [NSError errorWithDomain:MTLCommandBufferErrorDomain

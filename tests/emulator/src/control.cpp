@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "emulator/control.h"
 
+#include <condition_variable>
 #include <map>
 #include <mutex>
 
@@ -28,22 +29,25 @@ struct Faults {
   std::map<std::string, Fault> operations;
   std::map<std::string, std::function<void(std::vector<std::vector<double>>&)>>
       corruptions;
-  int command_buffer_code = 0;
+  CommandBufferFault command_buffer_fault;
+  bool ignores = false, holds = false;
   double delay = 0, compile_delay = 0;
   int group = 1;
   int continue_every = 2, continue_times = 2;
-  bool is_silent = false, is_scattered = false;
+  bool is_silent = false, is_scattered = false, is_by_length = false;
   int encodes = 0;
 };
 
 struct Machine {
   bool has_device = true;
-  bool has_unified_memory = true;
+  bool has_unified_memory = true, is_apple_silicon = true, has_heaps = true;
+  std::string name = "Emulated GPU";
   std::size_t memory_limit = std::size_t{8} << 30;
 };
 
 struct State {
   std::mutex mutex;
+  std::condition_variable released;
   Faults faults;
   Machine machine;
   std::map<std::string, long> objects;
@@ -87,9 +91,25 @@ void raise_in_operation(const std::string& op, int after) {
 }
 
 void fail_command_buffer(int code, int after) {
+  cut_command_buffer(code, after, /*commands=*/0);
+}
+
+void cut_command_buffer(int code, int after, int commands,
+                        const std::string& text) {
   locked([&](State& s) {
-    s.faults.command_buffer_code = code;
+    s.faults.command_buffer_fault = {code, commands, text};
     s.faults.command_buffer.arm(after);
+  });
+}
+
+void ignore_after_failure(bool ignores) {
+  locked([&](State& s) { s.faults.ignores = ignores; });
+}
+
+void hold_work(bool holds) {
+  locked([&](State& s) {
+    s.faults.holds = holds;
+    s.released.notify_all();
   });
 }
 
@@ -127,6 +147,22 @@ void scatter_heaps(bool is_scattered) {
   locked([&](State& s) { s.faults.is_scattered = is_scattered; });
 }
 
+void set_heap_rules_by_length(bool are_by_length) {
+  locked([&](State& s) { s.faults.is_by_length = are_by_length; });
+}
+
+void set_device_name(const std::string& name) {
+  locked([&](State& s) { s.machine.name = name; });
+}
+
+void set_is_apple_silicon(bool is_apple_silicon) {
+  locked([&](State& s) { s.machine.is_apple_silicon = is_apple_silicon; });
+}
+
+void set_has_heaps(bool has_heaps) {
+  locked([&](State& s) { s.machine.has_heaps = has_heaps; });
+}
+
 void set_has_device(bool has_device) {
   locked([&](State& s) { s.machine.has_device = has_device; });
 }
@@ -140,7 +176,10 @@ void set_memory_limit(std::size_t bytes) {
 }
 
 void reset_faults() {
-  locked([](State& s) { s.faults = {}; });
+  locked([](State& s) {
+    s.faults = {};
+    s.released.notify_all();
+  });
 }
 
 std::map<std::string, long> live_objects() {
@@ -183,10 +222,21 @@ bool meets_encode_fault() {
   return locked([](State& s) { return s.faults.encode.meets(); });
 }
 
-int meets_command_buffer_fault() {
+CommandBufferFault meets_command_buffer_fault() {
   return locked([](State& s) {
-    return s.faults.command_buffer.meets() ? s.faults.command_buffer_code : 0;
+    return s.faults.command_buffer.meets() ? s.faults.command_buffer_fault
+                                           : CommandBufferFault();
   });
+}
+
+bool ignores_after_failure() {
+  return locked([](State& s) { return s.faults.ignores; });
+}
+
+void wait_while_held() {
+  State& s = state();
+  std::unique_lock lock(s.mutex);
+  s.released.wait(lock, [&] { return !s.faults.holds; });
 }
 
 int commits_of_encode() {
@@ -225,6 +275,22 @@ std::function<void(std::vector<std::vector<double>>&)> corruption_of(
   });
 }
 
+bool has_heap_rules_by_length() {
+  return locked([](State& s) { return s.faults.is_by_length; });
+}
+
+std::string device_name() {
+  return locked([](State& s) { return s.machine.name; });
+}
+
+bool is_apple_silicon() {
+  return locked([](State& s) { return s.machine.is_apple_silicon; });
+}
+
+bool has_heaps() {
+  return locked([](State& s) { return s.machine.has_heaps; });
+}
+
 bool has_device() {
   return locked([](State& s) { return s.machine.has_device; });
 }
@@ -250,6 +316,10 @@ void count_command_buffer() {
 
 void count_executable_run() {
   locked([](State& s) { ++s.counters.executable_runs; });
+}
+
+void count_encode() {
+  locked([](State& s) { ++s.counters.encodes; });
 }
 
 void count_operation() {

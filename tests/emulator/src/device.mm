@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 // MTLDevice: the only GPU of the emulated machine. It lives for ever.
+#import <Metal/MTLResidencySet.h>
+
 #include "device_memory.h"
 #include "faults.h"
 #import "objects.h"
+#import "residency.h"
 
 using emulator::make_buffer;
 
@@ -11,7 +14,7 @@ using emulator::make_buffer;
 
 @implementation EmulatedDevice
 - (NSString*)name {
-  return @"Emulated GPU";
+  return emulator::to_ns(emulator::device_name());
 }
 - (uint64_t)registryID {
   return 0x7261696e;
@@ -45,6 +48,7 @@ using emulator::make_buffer;
 }
 
 - (BOOL)supportsFamily:(MTLGPUFamily)family {
+  if (!emulator::is_apple_silicon()) return family <= MTLGPUFamilyApple5;
   switch (family) {
     case MTLGPUFamilyMac1:
     case MTLGPUFamilyMac2:
@@ -74,10 +78,17 @@ using emulator::make_buffer;
                                             options:
                                                 (MTLResourceOptions)options {
   (void)options;
-  return {emulator::heap_size_of(length), emulator::kHeapAlignment};
+  return {emulator::heap_size_of(length), emulator::heap_alignment_of(length)};
 }
 - (id<MTLHeap>)newHeapWithDescriptor:(MTLHeapDescriptor*)descriptor {
   return emulator::make_heap(self, descriptor);
+}
+
+- (id<MTLResidencySet>)newResidencySetWithDescriptor:
+                           (MTLResidencySetDescriptor*)descriptor
+                                               error:(NSError**)error {
+  (void)error;
+  return emulator::make_residency_set(self, [descriptor label]);
 }
 
 - (id<MTLBuffer>)newBufferWithLength:(NSUInteger)length

@@ -244,6 +244,7 @@ using emulator::refuse;
   if (emulator::meets_encode_fault()) {
     refuse(emulator::kWhat, @"fails on demand");
   }
+  emulator::count_encode();
   emulator::encode_signals(buffer, [descriptor signals]);
   emulator::add_handlers(buffer, results, descriptor);
   return results;

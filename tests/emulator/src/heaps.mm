@@ -1,9 +1,23 @@
 // SPDX-License-Identifier: MIT
 #import "heaps.h"
 
+#include <set>
+
+#include "emulator/control.h"
 #include "faults.h"
+#import "residency.h"
 
 namespace emulator {
+
+NSUInteger heap_alignment_of(NSUInteger length) {
+  const bool is_long = length > kHeapAlignment && has_heap_rules_by_length();
+  return is_long ? 4 * kHeapAlignment : kHeapAlignment;
+}
+
+NSUInteger heap_size_of(NSUInteger length) {
+  const NSUInteger alignment = heap_alignment_of(length);
+  return (length + alignment - 1) / alignment * alignment;
+}
 
 NSUInteger HeapState::used_size() {
   NSUInteger covered = 0, end = 0;
@@ -53,6 +67,42 @@ void require_length(const char* what, NSUInteger length) {
 
 }  // namespace
 
+/// All heaps that are alive.
+struct Heaps {
+  std::mutex mutex;
+  std::set<EmulatedHeap*> alive;
+};
+
+Heaps& heaps() {
+  static Heaps* const heaps = new Heaps;
+  return *heaps;
+}
+
+namespace {
+
+std::vector<std::string> labels_of(bool (*is_wanted)(id<MTLHeap>)) {
+  std::vector<std::string> labels;
+  std::lock_guard lock(heaps().mutex);
+  for (EmulatedHeap* heap : heaps().alive) {
+    if (!is_wanted(heap)) continue;
+    @autoreleasepool {
+      const char* label = [[heap label] UTF8String];
+      labels.push_back(label ? label : "");
+    }
+  }
+  return labels;
+}
+
+}  // namespace
+
+std::vector<std::string> heap_labels() {
+  return labels_of([](id<MTLHeap>) { return true; });
+}
+
+std::vector<std::string> heaps_not_resident() {
+  return labels_of([](id<MTLHeap> heap) { return !is_resident(heap); });
+}
+
 id<MTLHeap> make_heap(id<MTLDevice> device, MTLHeapDescriptor* descriptor) {
   const char* what = "newHeapWithDescriptor";
   if (!descriptor) refuse(what, @"the descriptor is nil");
@@ -68,6 +118,7 @@ id<MTLHeap> make_heap(id<MTLDevice> device, MTLHeapDescriptor* descriptor) {
     refuse(what, @"this device has no heaps with storage mode %lu",
            (unsigned long)mode);
   }
+  if (!has_heaps()) return nil;
   // What a heap's buffers contain at first is not defined.
   auto memory = Memory::allocate([descriptor size], 0xff);
   if (!memory) return nil;
@@ -91,10 +142,16 @@ using emulator::refuse;
   _state->size = [descriptor size];
   _state->options = [descriptor resourceOptions];
   _state->type = [descriptor type];
+  std::lock_guard lock(emulator::heaps().mutex);
+  emulator::heaps().alive.insert(self);
   return self;
 }
 
 - (void)dealloc {
+  {
+    std::lock_guard lock(emulator::heaps().mutex);
+    emulator::heaps().alive.erase(self);
+  }
   delete _state;
   [super dealloc];
 }
@@ -167,9 +224,10 @@ using emulator::refuse;
   emulator::require_options(what, *_state, options);
   emulator::require_length(what, length);
   if (length == 0) return nil;
-  if (offset % kHeapAlignment != 0) {
+  const NSUInteger alignment = emulator::heap_alignment_of(length);
+  if (offset % alignment != 0) {
     refuse(what, @"offset %lu is not aligned to %lu", (unsigned long)offset,
-           (unsigned long)kHeapAlignment);
+           (unsigned long)alignment);
   }
   const NSUInteger size = emulator::heap_size_of(length);
   if (size < length || offset > _state->size || size > _state->size - offset) {

@@ -50,7 +50,7 @@ void close_encoder(id<MTLCommandBuffer> buffer);
 Command wait_command(id<MTLEvent> event, uint64_t value);
 Command signal_command(id<MTLEvent> event, uint64_t value);
 
-NSError* command_buffer_error(int code);
+NSError* command_buffer_error(int code, const std::string& reason);
 
 id<MTLBlitCommandEncoder> make_blit_encoder(id<MTLCommandBuffer> buffer);
 id<MTLComputeCommandEncoder> make_compute_encoder(id<MTLCommandBuffer> buffer);
@@ -71,9 +71,8 @@ id<MTLSharedEvent> make_shared_event(id<MTLDevice> device);
 
 /// Size and alignment of buffers in heaps.
 inline constexpr NSUInteger kHeapAlignment = 256;
-inline NSUInteger heap_size_of(NSUInteger length) {
-  return (length + kHeapAlignment - 1) / kHeapAlignment * kHeapAlignment;
-}
+NSUInteger heap_alignment_of(NSUInteger length);
+NSUInteger heap_size_of(NSUInteger length);
 
 }  // namespace emulator
 

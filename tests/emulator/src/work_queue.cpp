@@ -114,17 +114,24 @@ void WorkQueue::execute(Work& work) {
   for (auto& handler : work.scheduled) post(std::move(handler));
   work.scheduled.clear();
 
-  int error = meets_command_buffer_fault();
+  wait_while_held();
+  const CommandBufferFault fault = meets_command_buffer_fault();
+  int error = is_dead_ ? kIgnoredError : 0;
+  int num_done = 0;
   for (const Command& command : work.commands) {
+    if (fault.code && num_done++ == fault.commands) break;
     if (error) break;
     error = command();
   }
   work.commands.clear();
+  if (!error) error = fault.code;
+  if (error && ignores_after_failure()) is_dead_ = true;
   count_command_buffer();
   {
     std::lock_guard lock(work.mutex);
     work.end = now();
     work.error = error;
+    work.error_text = fault.text;
     work.status = error ? kError : kCompleted;
   }
   work.changed.notify_all();

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 namespace emulator {
@@ -21,6 +22,7 @@ inline constexpr int kCompleted = 4;
 inline constexpr int kError = 5;
 inline constexpr int kInternalError = 1;
 inline constexpr int kTimeoutError = 2;
+inline constexpr int kIgnoredError = 4;
 inline constexpr int kInvalidResourceError = 9;
 
 /// Returns the error that ends the command buffer; 0 to go on.
@@ -32,6 +34,7 @@ struct Work {
   std::condition_variable changed;
   int status = kNotEnqueued;
   int error = 0;
+  std::string error_text;
   double start = 0, end = 0;
   std::vector<Command> commands;
   std::vector<std::function<void()>> scheduled, completed;
@@ -67,6 +70,7 @@ class WorkQueue : public std::enable_shared_from_this<WorkQueue> {
   std::size_t places_taken_ = 0;
   bool has_thread_ = false;
   bool is_stopping_ = false;
+  bool is_dead_ = false;  // of the queue's thread
 };
 
 /// Calls `job` on the thread of handlers: soon, or as a completion, which may

@@ -21,6 +21,15 @@ void raise_in_operation(const std::string& op, int after = 0);  // at creation
 /// The command buffer ends in MTLCommandBufferStatusError with this
 /// MTLCommandBufferError code; its work is not done.
 void fail_command_buffer(int code, int after = 0);
+/// The same, but this many of its commands are done before, or all of them; and
+/// the error says `text`.
+void cut_command_buffer(int code, int after, int commands,
+                        const std::string& text = {});
+/// From the next command buffer that fails on, its queue does nothing any more:
+/// everything ends in code 4, "SubmissionsIgnored".
+void ignore_after_failure(bool ignores);
+/// Command buffers that are committed do not begin until this is undone.
+void hold_work(bool holds);
 /// encodeToCommandBuffer raises, after it committed what it was going to.
 void raise_in_encode(int after = 0);
 
@@ -41,10 +50,18 @@ void commit_silently(bool is_silent);
 /// The host finds buffers of heaps at other addresses than their offsets say.
 void scatter_heaps(bool is_scattered);
 
+/// Size and alignment of buffers in heaps depend on their length: those of more
+/// than 256 bytes take multiples of 1024, at such offsets.
+void set_heap_rules_by_length(bool are_by_length);
+
 /// The machine: is there a GPU at all, does it share memory with the host, how
 /// much of it there is. Ask before the device is created.
 void set_has_device(bool has_device);
 void set_has_unified_memory(bool is_unified);
+/// Virtual machines have another name, an older family, or no heaps.
+void set_device_name(const std::string& name);
+void set_is_apple_silicon(bool is_apple_silicon);
+void set_has_heaps(bool has_heaps);
 void set_memory_limit(std::size_t bytes);
 
 /// Undoes all of the above but the machine.
@@ -53,6 +70,10 @@ void reset_faults();
 /// Objects of the emulated classes that are alive, by class name; only those
 /// whose number is not zero.
 std::map<std::string, long> live_objects();
+/// Of the heaps that are alive; only those that no residency set keeps where
+/// the device finds them.
+std::vector<std::string> heap_labels();
+std::vector<std::string> heaps_not_resident();
 /// Bytes of all live buffers and heaps (buffers inside heaps count once).
 std::size_t allocated_bytes();
 /// Returns when all committed work is done, its handlers ran, and what it kept
@@ -62,6 +83,8 @@ void wait_until_idle();
 /// Work done so far.
 struct Counters {
   long command_buffers = 0, executable_runs = 0, operations = 0, compiles = 0;
+  /// Encodings of executables that are over.
+  long encodes = 0;
   /// Temporary images and states that went with a read count above zero.
   long unread_temporaries = 0;
   /// Encodings of MPSNNGraph that ran.

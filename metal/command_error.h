@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// What the error of a command buffer means.
+#pragma once
+
+#include <exception>
+#include <string>
+
+#import "metal/apple.h"
+
+namespace traingraph::metal {
+
+/// Of layers that the GPU did not run; `got` is Apple's text.
+std::exception_ptr device_error(std::string node, std::string got,
+                                std::string hint = {});
+
+/// Null when the command buffer ended well. `tears`: see Rescue.
+std::exception_ptr error_of(id<MTLCommandBuffer> buffer,
+                            const std::string& label, bool tears);
+
+/// After too many errors macOS ignores whatever a queue is given.
+bool ignores_submissions(id<MTLCommandBuffer> buffer);
+
+}  // namespace traingraph::metal

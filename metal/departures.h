@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// Departures: command buffers that are encoded and wait for their turn. The
+// queue's thread encodes ahead; what it encoded is committed in order, by
+// whichever thread sees that it may be:
+//
+//   a submission begins (from then on it cannot be dropped) when all earlier
+//   ones were committed and what it depends on is over; if it is blocked then,
+//   its commands are dropped, and only what the host supplied is copied;
+//   changes of variables that have a command buffer of their own follow when
+//   the work before them has landed well, and nothing is committed behind them
+//   until they have landed: should they fail, the host makes them if they are
+//   copies.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <set>
+
+#import "metal/bound_units.h"
+#import "metal/flight.h"
+#import "metal/observed_command_buffer.h"
+
+namespace traingraph::metal {
+
+/// An encoded command buffer.
+struct HeldBuffer {
+  ObjcPtr<TGObservedCommandBuffer*> buffer = {};  // nil: none
+  int unit = -1;                                  // see Flight::land
+  std::string label = {};
+  Rescue rescue = {};
+};
+
+/// The last of what was encoded of a submission.
+struct Departure {
+  Submission* submission = nullptr;
+  std::uint64_t number = 0;
+  std::shared_ptr<Flight> flight;
+  HeldBuffer work, copies;
+  bool has_begun = false;
+  bool has_copies = false;  // until they have landed
+};
+
+class Departures {
+ public:
+  explicit Departures(const GpuDevice& device) : device_(device) {}
+
+  // --- the queue's thread ---
+  /// A number for the next flight, and what it calls when it changed.
+  std::uint64_t add_flight();
+  void flight_changed(std::uint64_t number, bool has_landed);
+  /// Until few enough wait that one more may be encoded ahead.
+  void wait_for_room();
+  /// Until all earlier submissions were committed and those that this one
+  /// depends on are over.
+  void wait_for_turn(std::uint64_t number, Submission& submission);
+  /// Would that return at once?
+  bool has_turn(std::uint64_t number, Submission& submission);
+  /// Until all flights before number `next` have landed.
+  void wait_for_flights(std::uint64_t next);
+  void depart(Departure departure);
+  /// A queue in place of one that macOS ignores, when nothing is in flight.
+  void renew_queue();
+
+  // --- any thread ---
+  /// Until all flights there are have landed. Can be interrupted.
+  void drain();
+
+ private:
+  bool have_landed(std::uint64_t next) const;
+  bool may_begin(std::uint64_t number, Submission& submission) const;
+  void move_on();
+  bool move_first();
+  void begin(Departure& departure);
+  HeldBuffer encode_uploads(const Submission& submission) const;
+
+  const GpuDevice& device_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::set<std::uint64_t> in_flight_;  // numbers of flights
+  std::uint64_t num_flights_ = 0;
+  std::deque<Departure> waiting_;
+};
+
+/// Commits; the flight lands after it.
+void launch(const std::shared_ptr<Flight>& flight, const HeldBuffer& held);
+/// The same without committing: somebody else is about to.
+void watch(const std::shared_ptr<Flight>& flight, id<MTLCommandBuffer> buffer,
+           int unit, const std::string& label, const Rescue& rescue = {});
+
+}  // namespace traingraph::metal

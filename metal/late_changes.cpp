@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include "metal/late_changes.h"
+
+#include <algorithm>
+
+#include "graph/op_def.h"
+
+namespace traingraph::metal {
+
+LateChanges::LateChanges(const Program& program, const LowerOptions& options,
+                         const std::vector<GpuUnit>& units)
+    : program_(program), units_(units), joins_phases_(options.joins_phases) {
+  for (Last& last : lasts_) {
+    last.touched.assign(program.values().size(), -1);
+    last.written.assign(program.values().size(), -1);
+  }
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    const int number = static_cast<int>(i);
+    note(units[i], number);
+    for (const GpuUnit& update : units[i].updates) note(update, number);
+  }
+}
+
+/// `unit` may be an update of unit `number`.
+void LateChanges::note(const GpuUnit& unit, int number) {
+  Last& last = lasts_[run_of(number)];
+  for (ValueId value : unit.feeds) last.touched[value] = number;
+  for (const Mask& mask : unit.masks) {
+    last.touched[mask.random_state] = number;
+  }
+  for (ValueId value : unit.updated) {
+    last.touched[value] = last.written[value] = number;
+  }
+  for (const InPlaceUpdate& update : unit.in_place) {
+    const Node& node = program_.node(update.node);
+    for (int i = 0; i < static_cast<int>(update.inputs.size()); ++i) {
+      const ValueId value = update.inputs[i].value;
+      if (value == kNoValue) continue;
+      last.touched[value] = number;
+      if (mutates(node, i)) last.written[value] = number;
+    }
+  }
+}
+
+int LateChanges::run_of(int unit) const {
+  return joins_phases_ ? 0 : static_cast<int>(units_[unit].phase);
+}
+
+AreLate LateChanges::of(int unit) const {
+  const GpuUnit& gpu_unit = units_[unit];
+  const std::vector<InPlaceUpdate>& updates = gpu_unit.in_place;
+  AreLate late;
+  for (const InPlaceUpdate& update : updates) {
+    late.in_place.push_back(is_late(update, unit));
+  }
+  // Sums precede the updates that read them.
+  for (std::size_t r = updates.size(); r-- > 0;) {
+    if (late.in_place[r]) continue;
+    for (std::size_t w = 0; w < r; ++w) {
+      if (reads_of(updates[r], updates[w])) late.in_place[w] = false;
+    }
+  }
+  for (ValueId value : gpu_unit.updated) {
+    bool waits = last(unit).touched[value] <= unit;
+    for (std::size_t u = 0; u < updates.size(); ++u) {
+      waits = waits && (late.in_place[u] || !touches(updates[u], value));
+    }
+    late.updated.push_back(waits);
+  }
+  return late;
+}
+
+bool LateChanges::is_late(const InPlaceUpdate& update, int unit) const {
+  const Node& node = program_.node(update.node);
+  for (int i = 0; i < static_cast<int>(update.inputs.size()); ++i) {
+    const ValueId value = update.inputs[i].value;
+    if (value == kNoValue) continue;
+    const auto& list =
+        mutates(node, i) ? last(unit).touched : last(unit).written;
+    if (list[value] > unit) return false;
+  }
+  return true;
+}
+
+bool LateChanges::touches(const InPlaceUpdate& update, ValueId value) const {
+  return std::ranges::find(update.inputs, value,
+                           &InPlaceUpdate::Input::value) != update.inputs.end();
+}
+
+bool LateChanges::reads_of(const InPlaceUpdate& reader,
+                           const InPlaceUpdate& writer) const {
+  const Node& node = program_.node(writer.node);
+  for (int i = 0; i < static_cast<int>(writer.inputs.size()); ++i) {
+    const ValueId value = writer.inputs[i].value;
+    if (value == kNoValue || !mutates(node, i)) continue;
+    if (touches(reader, value)) return true;
+  }
+  return false;
+}
+
+}  // namespace traingraph::metal

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// Which changes of variables wait until all units of their run are done, so
+// that a run that fails half way has changed nothing. Plain C++, tested
+// everywhere.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "metal/partition.h"
+
+namespace traingraph::metal {
+
+/// By GpuUnit::updated and GpuUnit::in_place of one unit.
+struct AreLate {
+  std::vector<bool> updated, in_place;
+};
+
+/// A change is late unless a later unit of the run reads or writes the
+/// variable, or writes what the change reads. Of one unit, what an early change
+/// reads is changed early as well. Late changes keep their order: copies first,
+/// then updates in place.
+class LateChanges {
+ public:
+  LateChanges(const Program& program, const LowerOptions& options,
+              const std::vector<GpuUnit>& units);
+
+  AreLate of(int unit) const;
+
+ private:
+  /// By value: the last unit that does it; -1: none.
+  struct Last {
+    std::vector<int> touched, written;
+  };
+
+  void note(const GpuUnit& unit, int number);
+  int run_of(int unit) const;
+  const Last& last(int unit) const { return lasts_[run_of(unit)]; }
+  bool is_late(const InPlaceUpdate& update, int unit) const;
+  bool touches(const InPlaceUpdate& update, ValueId value) const;
+  bool reads_of(const InPlaceUpdate& reader, const InPlaceUpdate& writer) const;
+
+  const Program& program_;
+  const std::vector<GpuUnit>& units_;
+  const bool joins_phases_;
+  std::array<Last, 3> lasts_;  // by phase; the first alone where one is a run
+};
+
+}  // namespace traingraph::metal

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// The part of check_plan() that concerns Storage::is_read_at_end. It shares
+// nothing with the planner.
+#pragma once
+
+#include <string>
+
+#include "compiler/plan.h"
+
+namespace traingraph {
+
+/// Empty when the bytes of every such storage stay as they were written until
+/// the run is over.
+std::string check_ends(const LoweredProgram& lowered, const Plan& plan,
+                       PlanKind kind);
+
+}  // namespace traingraph
