@@ -167,7 +167,7 @@ class Lowering {
           add_arg(unit, unit.reads, storage_of(mask.random_state)));
       args.masks.push_back(
           add_arg(unit, unit.scratch,
-                  add_storage(mask.desc.size_bytes(), "dropout mask")));
+                  add_scratch(mask.desc.size_bytes(), "dropout mask")));
     }
     for (ValueId value : gpu_unit.targets) {
       args.targets.push_back(add_arg(unit, unit.writes, storage_of(value)));
@@ -189,7 +189,9 @@ class Lowering {
                                          unit.writes.end());
     const auto add = [&](ValueId value, bool is_mutated) {
       const StorageId storage = storage_of(value);
-      if (!writes.contains(storage) && reads.insert(storage).second) {
+      if (writes.contains(storage)) {
+        lowered_.storages[storage].is_read_back |= !is_mutated;
+      } else if (reads.insert(storage).second) {
         unit.reads.push_back(storage);
       }
       if (is_mutated && writes.insert(storage).second) {
@@ -246,7 +248,7 @@ class Lowering {
       args.news.push_back(variable);
       return;
     }
-    const StorageId scratch = add_storage(program_.desc(value).size_bytes(),
+    const StorageId scratch = add_scratch(program_.desc(value).size_bytes(),
                                           "new " + program_.value(value).name);
     args.news.push_back(add_arg(unit, unit.scratch, scratch));
   }
@@ -265,6 +267,13 @@ class Lowering {
                             program_.value(value).name);
       lowered_.storages.back().value = value;
     }
+    return storage;
+  }
+
+  /// What one part of a unit leaves for another.
+  StorageId add_scratch(std::size_t bytes, std::string name) {
+    const StorageId storage = add_storage(bytes, std::move(name));
+    lowered_.storages[storage].is_read_back = true;
     return storage;
   }
 

@@ -32,8 +32,8 @@ struct LayerCost {
   /// Arithmetic that the ops cannot avoid; a multiplication and an addition
   /// are two.
   double flops = 0;
-  /// What units read and write, each storage once per unit, in the layouts
-  /// they are in. A fused unit's are divided by what its ops would move alone.
+  /// What units read and write, each storage once per unit (twice if it is read
+  /// back), as laid out; of a fused unit divided by what its ops move alone.
   double bytes = 0;
   /// Measured, the median of several runs; 0 in a report. A fused unit's are
   /// divided by estimated cost.

@@ -39,13 +39,20 @@ std::vector<double> fractions(std::vector<double> parts) {
   return parts;
 }
 
+/// Scratchpads stay in caches, if they are not said to be read back.
 double bytes_of(const Unit& unit, const LoweredProgram& lowered) {
   double bytes = 0;
-  for (const auto* list : {&unit.reads, &unit.writes}) {
-    for (StorageId id : *list) {
-      bytes += static_cast<double>(lowered.storages[id].bytes);
+  const auto add = [&](const std::vector<StorageId>& list, int times,
+                       int times_read_back) {
+    for (StorageId id : list) {
+      const Storage& storage = lowered.storages[id];
+      bytes += static_cast<double>(storage.bytes) *
+               (storage.is_read_back ? times_read_back : times);
     }
-  }
+  };
+  add(unit.reads, 1, 1);
+  add(unit.writes, 1, 2);
+  add(unit.scratch, 0, 2);
   return bytes;
 }
 

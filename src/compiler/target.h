@@ -31,6 +31,8 @@ struct Storage {
   std::string name;
   /// Its contents stay from one run to the next, as far as the arena's do.
   bool is_held = false;
+  /// The unit that writes it reads it back from memory: it is moved twice.
+  bool is_read_back = false;
 };
 
 /// A unit may write result storage `output` over `input` when this unit is the

@@ -5,6 +5,7 @@
 
 #include "metal/update_net.h"
 #include "runtime/device/device_context.h"
+#include "support/run_program.h"
 
 namespace traingraph::testing {
 namespace {
@@ -110,6 +111,55 @@ TEST_F(UpdatesBytes, ScratchOfNewValuesIsGone) {
             3 * sizes.padded);
   EXPECT_EQ(got.phases.gradient_bytes, old.phases.gradient_bytes);
   EXPECT_EQ(got.optimizer_bytes, old.optimizer_bytes);
+}
+
+double bytes_of_a_step(const Stack& net) {
+  double bytes = 0;
+  for (const UnitSpan& unit : net.t->report().units) bytes += unit.cost.bytes;
+  return bytes;
+}
+
+TEST_F(UpdatesBytes, ReportsSayWhatIsMoved) {
+  Stack net(Device::gpu(), adam(), kLayers), before(composed, adam(), kLayers);
+  net.compile();
+  before.compile();
+  EXPECT_EQ(bytes_of_a_step(before) - bytes_of_a_step(net),
+            16.0 * net.num_parameters());
+}
+
+/// By one unit that computes a gradient from x and updates by it: bytes for
+/// each parameter, but for those of x and of the rates.
+double bytes_for_a_parameter(const Device& device) {
+  constexpr std::int64_t kCount = 1024;
+  Program program;
+  const auto variable = [&](const char* name) {
+    return program.add_value(Role::Variable, {{kCount}}, name);
+  };
+  const ValueId x = program.add_value(Role::Input, {{kCount}}, "x"),
+                rates = program.add_value(Role::Input, {{4}}, "rates"),
+                p = variable("p"), m = variable("m"), v = variable("v");
+  const ValueId g = program.append_one(
+      OpKind::Unary, ArithmeticAttrs{ArithmeticOperation::Sin}, {x}, "g");
+  program.append(OpKind::AdamUpdate, AdamUpdateAttrs{},
+                 {p, g, m, v, kNoValue, rates, kNoValue}, "update");
+  const ProgramRun run(program, {}, device.context());
+  const LoweredProgram& lowered = run.lowered();
+  EXPECT_EQ(lowered.units.size(), 1u);
+  const Unit& unit = lowered.units.at(0);
+  std::size_t bytes = 0;
+  for (const auto* list : {&unit.reads, &unit.writes, &unit.scratch}) {
+    for (StorageId id : *list) {
+      const Storage& storage = lowered.storages[id];
+      const bool is_again = list != &unit.reads && storage.is_read_back;
+      bytes += storage.bytes * (is_again ? 2 : 1);
+    }
+  }
+  return static_cast<double>(bytes - 4 * kCount - 16) / kCount;
+}
+
+TEST_F(UpdatesBytes, AdamMoves32BytesForAParameter) {
+  EXPECT_EQ(bytes_for_a_parameter(composed), 48);
+  EXPECT_EQ(bytes_for_a_parameter(Device::gpu()), 32);
 }
 
 }  // namespace
