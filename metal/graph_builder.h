@@ -112,7 +112,8 @@ class GraphBuilder {
   T reshape(T x, const Shape& shape);
   T broadcast(T x, const Shape& shape);
   /// Floats in memory of their own, one row after the other: MPSGraph may pass
-  /// slices and broadcasts on as views of what they were made of.
+  /// slices and broadcasts on as views of what they were made of. Others as
+  /// they are: no product reads them.
   T written(T x);
   T transpose(T x, const Shape& permutation);
   /// Swaps the last two axes.

@@ -175,12 +175,11 @@ T GraphBuilder::reshape(T x, const Shape& shape) {
 
 T GraphBuilder::broadcast(T x, const Shape& shape) {
   T y = [graph_ broadcastTensor:x toShape:ns_shape(shape) name:name()];
-  const bool is_written =
-      limits_.writes_broadcasts && [x dataType] == MPSDataTypeFloat32;
-  return is_written ? written(y) : y;
+  return limits_.writes_broadcasts ? written(y) : y;
 }
 
 T GraphBuilder::written(T x) {
+  if (([x dataType] & MPSDataTypeFloatBit) == 0) return x;
   // Leaves every number, NaN and sign as it is, and is no identity that a
   // compiler knows.
   return max(x, -std::numeric_limits<double>::infinity());

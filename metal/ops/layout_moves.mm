@@ -23,8 +23,7 @@ void set_moved(GraphBuilder& b, T x, int result) {
 }
 
 T with_near_rows(GraphBuilder& b, T slice, std::int64_t distance) {
-  const bool is_near = distance <= b.limits().max_matmul_rows ||
-                       [slice dataType] != MPSDataTypeFloat32;
+  const bool is_near = distance <= b.limits().max_matmul_rows;
   return is_near ? slice : b.written(slice);
 }
 

@@ -30,8 +30,15 @@ PyObject* wait(PyObject*, PyObject* object) {
 
 PyMethodDef methods[] = {
     {"rename", rename, METH_O, nullptr}, {"wait", wait, METH_O, nullptr}, {}};
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "plain_module", nullptr, 0,
-                          methods};
+PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                          "plain_module",
+                          nullptr,
+                          0,
+                          methods,
+                          nullptr,
+                          nullptr,
+                          nullptr,
+                          nullptr};
 
 }  // namespace
 

@@ -16,7 +16,7 @@ using optimizers::AdamW;
 using optimizers::RMSProp;
 using optimizers::SGD;
 
-constexpr CompileOptions kAccumulates{.accumulates_gradients = true};
+const CompileOptions kAccumulates{.accumulates_gradients = true};
 
 /// A small network over 12 samples, any of which may be a batch.
 struct Net {

@@ -11,7 +11,7 @@ namespace {
 using namespace testing;
 using layers::FullyConnected;
 
-constexpr CompileOptions kLinkable{.link_graphs = true};
+const CompileOptions kLinkable{.link_graphs = true};
 
 Tensor parameter(Shape shape, unsigned seed) {
   const Floats values = random_floats(shape.num_elements(), seed);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Whatever ends a save, the name stands for the old file or the new one.
 #include <gtest/gtest.h>
+#ifdef __linux__
 #include <sys/mount.h>
+#endif
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -59,6 +61,7 @@ TEST(AtomicWrite, AFullDiskLeavesTheOldFile) {
   EXPECT_NE(bytes_of(folder / "net.safetensors"), old);
 }
 
+#ifdef __linux__  // tmpfs is
 TEST(AtomicWrite, AFullFileSystem) {
   const Folder folder;
   if (::mount("none", folder.path().c_str(), "tmpfs", 0, "size=16k") != 0) {
@@ -77,6 +80,7 @@ TEST(AtomicWrite, AFullFileSystem) {
   }
   ::umount(folder.path().c_str());
 }
+#endif
 
 TEST(AtomicWrite, FoldersThatCannotBeWritten) {
   const Folder folder;

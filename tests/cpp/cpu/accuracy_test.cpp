@@ -67,9 +67,10 @@ TEST_P(ReduceAccuracy, IsThatOfAPairwiseSum) {
   struct Row {
     Shape shape, axes;
   };
-  for (const auto& [shape, axes] :
+  for (const Row& row :
        {Row{{1000, 1000}, {0}}, Row{{1000, 1000}, {1}}, Row{{10'000'000}, {0}},
         Row{{4, 3, 300, 300}, {0, 2, 3}}}) {
+    const Shape &shape = row.shape, &axes = row.axes;
     Case test;
     const ValueId x = test.input(shape);
     fill(test, GetParam());

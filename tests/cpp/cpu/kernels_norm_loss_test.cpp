@@ -134,7 +134,10 @@ Values element_losses(const LossAttrs& attrs, const Shape& shape,
 class Loss : public ::testing::TestWithParam<LossCase> {};
 
 TEST_P(Loss, ValueAndGradientMatchTheDefinition) {
-  const auto& [type, shape, weights_shape, weight_of] = GetParam();
+  const auto& [type, case_shape, weights_shape, case_weight_of] = GetParam();
+  // What lambdas capture: with OpenMP, clang 16 captures no parts of a binding.
+  const auto& shape = case_shape;
+  const auto& weight_of = case_weight_of;
   const std::int64_t n = shape.num_elements();
   Values y = random_values(n, 11), t = random_values(n, 12);
   const bool is_probability =
