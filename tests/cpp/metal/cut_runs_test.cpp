@@ -73,7 +73,9 @@ class CutRuns : public UpdateTest {
     EXPECT_EQ(is_in_place, device == Device::gpu());
     // The last command buffer, once for each number of commands.
     EXPECT_EQ(is_in_place ? num_torn : num_made_up, 7);
-    if (!is_in_place) EXPECT_EQ(num_torn, 0);
+    if (!is_in_place) {
+      EXPECT_EQ(num_torn, 0);
+    }
   }
 };
 

@@ -3,9 +3,7 @@
 // only to be committed; then it is asked again whether it may run.
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <random>
-#include <thread>
 
 #include "metal/gpu_test.h"
 
@@ -25,26 +23,16 @@ class EncodeAhead : public GpuTest {
     }
   }
 
-  /// Does the number of encodings become so many? Waits for it, not long.
-  static bool are_encoded(long count) {
-    using Clock = std::chrono::steady_clock;
-    const auto end = Clock::now() + std::chrono::seconds(10);
-    while (emulator::counters().encodes < count && Clock::now() < end) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    return emulator::counters().encodes >= count;
-  }
-
   Twins twins;
 };
 
 TEST_F(EncodeAhead, TheNextPhaseIsEncodedBeforeTheLastIsOver) {
-  const long before = emulator::counters().encodes;
+  const Encoded encoded;
   emulator::hold_work(true);
   const Execution forward = twins.gpu.forward();
   const Execution gradient = twins.gpu.t->execute_gradient();
   const Execution update = twins.gpu.t->execute_optimizer_update();
-  EXPECT_TRUE(are_encoded(before + 3));
+  EXPECT_TRUE(are_encoded(encoded, 2, 1));
   EXPECT_FALSE(forward.done());
   emulator::hold_work(false);
   update.wait();
@@ -54,11 +42,11 @@ TEST_F(EncodeAhead, TheNextPhaseIsEncodedBeforeTheLastIsOver) {
 }
 
 TEST_F(EncodeAhead, TheNextStepIsEncodedBeforeTheLastIsOver) {
-  const long before = emulator::counters().encodes;
+  const Encoded encoded;
   emulator::hold_work(true);
   const Execution runs[] = {twins.gpu.step(), twins.gpu.step(),
                             twins.gpu.step()};
-  EXPECT_TRUE(are_encoded(before + 3));
+  EXPECT_TRUE(are_encoded(encoded, 3, 3));
   for (const Execution& run : runs) EXPECT_FALSE(run.done());
   emulator::hold_work(false);
   for (const Execution& run : runs) run.wait();
@@ -70,12 +58,12 @@ TEST_F(EncodeAhead, WhatIsEncodedMayBeCancelled) {
   const Floats before = twins.gpu.parameters();
   const Floats statistics = twins.gpu.statistics();
   const auto step = twins.gpu.t->optimizer()->time_step();
-  const long encodes = emulator::counters().encodes;
+  const Encoded encoded;
   emulator::hold_work(true);
   const Execution forward = twins.gpu.forward();
   Execution gradient = twins.gpu.t->execute_gradient();
   const Execution update = twins.gpu.t->execute_optimizer_update();
-  EXPECT_TRUE(are_encoded(encodes + 3));
+  EXPECT_TRUE(are_encoded(encoded, 2, 1));
   EXPECT_TRUE(gradient.cancel());
   const long buffers = emulator::counters().command_buffers;
   emulator::hold_work(false);
@@ -95,13 +83,13 @@ TEST_F(EncodeAhead, WhatIsEncodedMayBeCancelled) {
 
 TEST_F(EncodeAhead, AFailureDropsWhatIsEncoded) {
   const Floats before = twins.gpu.parameters();
-  const long encodes = emulator::counters().encodes;
+  const Encoded encoded;
   emulator::hold_work(true);
   emulator::fail_command_buffer(/*code=*/1);
   const Execution forward = twins.gpu.forward();
   const Execution gradient = twins.gpu.t->execute_gradient();
   const Execution update = twins.gpu.t->execute_optimizer_update();
-  EXPECT_TRUE(are_encoded(encodes + 3));
+  EXPECT_TRUE(are_encoded(encoded, 2, 1));
   emulator::hold_work(false);
   for (const Execution* run : {&forward, &gradient, &update}) {
     EXPECT_THROW(run->wait(), DeviceError);

@@ -3,8 +3,10 @@
 // the CPU from the same parameters.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
+#include <thread>
 
 #include "emulator/control.h"
 #include "support/training.h"
@@ -116,6 +118,27 @@ struct Twins {
 
   SmallNet gpu, cpu;
 };
+
+/// Executables and kernels that were encoded.
+struct Encoded {
+  long executables = emulator::counters().encodes;
+  long kernels = emulator::counters().dispatches;
+};
+
+/// Are so many more encoded than `before`? Waits for it, not long.
+inline bool are_encoded(const Encoded& before, long executables, long kernels) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::seconds(10);
+  const auto are_there = [&] {
+    const Encoded now;
+    return now.executables >= before.executables + executables &&
+           now.kernels >= before.kernels + kernels;
+  };
+  while (!are_there() && Clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return are_there();
+}
 
 /// An error names a range of layers of SmallNet, or what is alone in a unit.
 inline void expect_names_layers(const Error& error) {
