@@ -100,8 +100,9 @@ class Encoder {
   void encode_write_backs(const BoundUnit& unit) {
     if (unit.write_backs.empty()) return;
     id<MTLBlitCommandEncoder> blit = [buffer_.get() blitCommandEncoder];
-    for (const BufferCopy& copy : unit.write_backs)
+    for (const BufferCopy& copy : unit.write_backs) {
       encode_copy(blit, device_.limits, copy);
+    }
     [blit endEncoding];
   }
 
