@@ -229,8 +229,8 @@ build/.agreement: build/.installed $(AGREEMENT_VENV)/.ready
 	  build/dist/*.whl
 	touch $@
 
-# Not for measuring: only the loops of src/cpu are optimised as ever. Meanwhile
-# pip fetches what the examples import.
+# Not for measuring: it is optimised less. Meanwhile pip fetches what the examples
+# import.
 build/.quick: $(VENV)/.ready $(WHEEL_SOURCES)
 	rm -rf build/quick-dist
 	pip install --quiet numpy $(DEMO_REQUIREMENTS) & \

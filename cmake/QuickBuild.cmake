@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# For `make demo`: less to compile. The loops of src/cpu are optimised as ever, for
-# the processor of this machine alone; what runs outside of steps is less so.
+# For `make demo`: less to compile. The loops of src/cpu are for the processor of
+# this machine alone; what runs outside of steps is optimised less.
 option(TRAINGRAPH_QUICK_BUILD "Compile less, for this machine alone" OFF)
 
 function(traingraph_quick_target target)

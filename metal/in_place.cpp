@@ -13,6 +13,10 @@ namespace {
 
 using Values = std::unordered_set<ValueId>;
 
+bool is_sum(const Node& node) {
+  return node.op->kind == OpKind::AccumulateGradient;
+}
+
 /// A slice of a list is read where the list is, or MPSGraph would have to copy
 /// it for the kernel.
 InPlaceUpdate::Input source_of(const Program& program,
@@ -34,9 +38,8 @@ InPlaceUpdate make_update(const Program& program,
                           const std::vector<NodeId>& producers, NodeId id) {
   const Node& node = program.node(id);
   InPlaceUpdate update{.node = id, .inputs = {}};
-  const bool is_sum = node.op->kind == OpKind::AccumulateGradient;
   for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
-    const bool is_factors = is_sum && i == 2;
+    const bool is_factors = is_sum(node) && i == 2;
     update.inputs.push_back(is_factors
                                 ? source_of(program, producers, node.inputs[i])
                                 : InPlaceUpdate::Input{node.inputs[i]});
@@ -63,10 +66,6 @@ struct Later {
     return true;
   }
 };
-
-bool is_sum(const Node& node) {
-  return node.op->kind == OpKind::AccumulateGradient;
-}
 
 /// May the updates run in any order, after all sums?
 bool are_independent(const Program& program,

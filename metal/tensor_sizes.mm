@@ -19,7 +19,9 @@ std::string TensorSizes::too_large(MPSGraphTensor* tensor) const {
   const bool fits = count <= static_cast<double>(limits_.max_elements) &&
                     bytes <= static_cast<double>(limits_.max_tensor_bytes);
   if (fits) return {};
-  return "(" + shape + "), " + std::to_string(std::int64_t(bytes)) + " bytes";
+  std::string number = std::to_string(bytes);
+  number.resize(number.find('.'));
+  return "(" + shape + "), " + number + " bytes";
 }
 
 std::string TensorSizes::find_too_large(MPSGraphTensor* tensor) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Image graphs (MPSNN): what metal/mpsnn/support.cpp refuses because nobody
 // knows. An answer that is as this library means it takes a refusal away.
-#include <cmath>
-
 #import "tests/metal_probes/image_parameters.h"
 #include "tests/metal_probes/probe.h"
 
@@ -57,37 +55,16 @@ std::string cut_off() {
                        {"the slopes, never cut off", {-1, -1, 1, 1}}});
 }
 
-Numbers scaled(const Numbers& x, float (*position)(float i, float n, float m),
-               int count) {
-  Numbers y;
-  const auto n = static_cast<float>(x.size());
-  for (int i = 0; i < count; ++i) {
-    const float at =
-        std::fmin(std::fmax(position(float(i), n, float(count)), 0.0F), n - 1);
-    const auto left = static_cast<std::size_t>(std::fmin(at, n - 2));
-    const float share = at - static_cast<float>(left);
-    y.push_back(x[left] * (1 - share) + x[left + 1] * share);
-  }
-  return y;
-}
-
 std::string bilinear_scale() {
   const Numbers x = {2, 3, 5, 9};
   ImageLab lab;
   MPSNNBilinearScaleNode* node =
       [MPSNNBilinearScaleNode nodeWithSource:lab.row(x)
                                   outputSize:MTLSizeMake(6, 1, 1)];
-  const auto halves = [](float i, float n, float m) {
-    return (i + 0.5F) * n / m - 0.5F;
-  };
-  const auto aligned = [](float i, float n, float m) {
-    return i * (n - 1) / (m - 1);
-  };
-  const auto plain = [](float i, float n, float m) { return i * n / m; };
-  return explain(lab.run(node),
-                 {{"centres of pixels", scaled(x, halves, 6)},
-                  {"ends on ends", scaled(x, aligned, 6)},
-                  {"the upper left corners of pixels", scaled(x, plain, 6)}});
+  return explain(lab.run(node), {{"centres of pixels", resized(x, centres, 6)},
+                                 {"ends on ends", resized(x, ends_on_ends, 6)},
+                                 {"the upper left corners of pixels",
+                                  resized(x, corners, 6)}});
 }
 
 /// (x - mean) / (1 + variance) over windows of 3, at an end of the row.

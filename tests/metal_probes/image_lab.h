@@ -53,6 +53,18 @@ class ImageLab {
   ObjcPtr<MPSCommandBuffer*> commands_;
 };
 
+/// A row of `x` at `count` places between its n elements, linearly:
+/// position(i, n, count), as in the functions below.
+using Position = float (*)(float i, float n, float count);
+Numbers resized(const Numbers& x, Position position, int count);
+inline float ends_on_ends(float i, float n, float count) {
+  return i * (n - 1) / (count - 1);
+}
+inline float centres(float i, float n, float count) {
+  return (i + 0.5F) * n / count - 0.5F;
+}
+inline float corners(float i, float n, float count) { return i * n / count; }
+
 /// All images of a batch; waits.
 Numbers numbers_of(MPSImageBatch* images);
 /// What a device buffer has when the commands have run.

@@ -2,6 +2,7 @@
 #import "tests/metal_probes/image_lab.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
 
@@ -183,6 +184,19 @@ MPSCommandBuffer* ImageLab::commands_for(id<MTLCommandBuffer> given) const {
       given == (id)commands_.get() || given == [commands_.get() commandBuffer];
   return is_ours ? commands_.get()
                  : [MPSCommandBuffer commandBufferWithCommandBuffer:given];
+}
+
+Numbers resized(const Numbers& x, Position position, int count) {
+  Numbers y;
+  const auto n = static_cast<float>(x.size());
+  for (int i = 0; i < count; ++i) {
+    const float at =
+        std::fmin(std::fmax(position(float(i), n, float(count)), 0.0F), n - 1);
+    const auto left = static_cast<std::size_t>(std::fmin(at, n - 2));
+    const float share = at - static_cast<float>(left);
+    y.push_back(x[left] * (1 - share) + x[left + 1] * share);
+  }
+  return y;
 }
 
 Numbers numbers_of(MPSImageBatch* images) {

@@ -122,20 +122,6 @@ std::string transposed_by_state() {
                                     {"turned", {100, 10, 301, 30, 3}}});
 }
 
-Numbers resized(const Numbers& x, float (*position)(float i, float n, float m),
-                int count) {
-  Numbers y;
-  const auto n = static_cast<float>(x.size());
-  for (int i = 0; i < count; ++i) {
-    const float at =
-        std::fmin(std::fmax(position(float(i), n, float(count)), 0.0F), n - 1);
-    const auto left = static_cast<std::size_t>(std::fmin(at, n - 2));
-    const float share = at - static_cast<float>(left);
-    y.push_back(x[left] * (1 - share) + x[left + 1] * share);
-  }
-  return y;
-}
-
 std::string bilinear(BOOL aligns_corners) {
   const Numbers x = {2, 3, 5, 9};
   ImageLab lab;
@@ -144,20 +130,13 @@ std::string bilinear(BOOL aligns_corners) {
                                integerScaleFactorX:2
                                integerScaleFactorY:1
                                       alignCorners:aligns_corners];
-  const auto aligned = [](float i, float n, float m) {
-    return i * (n - 1) / (m - 1);
-  };
-  const auto halves = [](float i, float n, float m) {
-    return (i + 0.5F) * n / m - 0.5F;
-  };
-  const auto plain = [](float i, float n, float m) { return i * n / m; };
   const auto spaced = [](float i, float n, float m) {
     return i * (n - n / m) / (m - 1);
   };
   return explain(lab.run(node),
-                 {{"ends on ends", resized(x, aligned, 8)},
-                  {"centres of pixels", resized(x, halves, 8)},
-                  {"the upper left corners of pixels", resized(x, plain, 8)},
+                 {{"ends on ends", resized(x, ends_on_ends, 8)},
+                  {"centres of pixels", resized(x, centres, 8)},
+                  {"the upper left corners of pixels", resized(x, corners, 8)},
                   {"equal steps over all but a pixel", resized(x, spaced, 8)}});
 }
 

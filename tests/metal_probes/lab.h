@@ -55,6 +55,8 @@ class Lab {
   std::vector<ObjcPtr<id<MTLBuffer>>> encode(MPSGraphExecutable* executable,
                                              MPSCommandBuffer* buffer) const;
   Numbers contents_of_input(std::size_t i) const;
+  /// Of the GPU's, the shortest of so many runs.
+  double best_seconds(T target, int times) const;
   /// In the order of creation.
   const std::vector<ObjcPtr<T>>& inputs() const { return tensors_; }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #import "tests/metal_probes/lab.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 
 #import "metal/guard.h"
 
@@ -184,6 +186,21 @@ std::vector<std::int32_t> Lab::run_ints(T target) {
 
 Numbers Lab::contents_of_input(std::size_t i) const {
   return numbers_in(buffers_[i].get(), count_of(tensors_[i].get()));
+}
+
+double Lab::best_seconds(T target, int times) const {
+  const auto executable = compile({target});
+  double best = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < times; ++i) {
+    MPSCommandBuffer* commands =
+        [MPSCommandBuffer commandBufferFromCommandQueue:machine().queue.get()];
+    const auto first = retain([commands commandBuffer]);
+    const auto results = encode(executable.get(), commands);
+    const auto last = retain([commands commandBuffer]);
+    commit_and_wait(commands);
+    best = std::min(best, [last.get() GPUEndTime] - [first.get() GPUStartTime]);
+  }
+  return best;
 }
 
 std::size_t count_of(T tensor) {

@@ -4,28 +4,12 @@
 // half of the answer.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #import "tests/metal_probes/convolution_lab.h"
 #include "tests/metal_probes/probe.h"
 
 namespace traingraph::metal::probes {
 namespace {
-
-double best_seconds(const Lab& lab, T target, int times) {
-  const auto executable = lab.compile({target});
-  double best = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < times; ++i) {
-    MPSCommandBuffer* commands =
-        [MPSCommandBuffer commandBufferFromCommandQueue:machine().queue.get()];
-    const auto first = retain([commands commandBuffer]);
-    const auto results = lab.encode(executable.get(), commands);
-    const auto last = retain([commands commandBuffer]);
-    commit_and_wait(commands);
-    best = std::min(best, [last.get() GPUEndTime] - [first.get() GPUStartTime]);
-  }
-  return best;
-}
 
 /// The first is the one that the code uses.
 std::string compare_times(double used, double other, const char* of_other) {
@@ -81,8 +65,8 @@ std::string channels_first_or_last() {
   values.source = integers(large.source_shape(), 1);
   values.weights = integers(large.weights_shape(), 2);
   Lab a, b;
-  const double used = best_seconds(a, convolve(a, large, values, false), 10);
-  const double other = best_seconds(b, convolve(b, large, values, true), 10);
+  const double used = a.best_seconds(convolve(a, large, values, false), 10);
+  const double other = b.best_seconds(convolve(b, large, values, true), 10);
   return "the same, NCHW " + compare_times(used, other, "NHWC");
 }
 
@@ -198,9 +182,9 @@ std::string normalization() {
   const Numbers values = integers(large, 1);
   Lab c, d;
   const double used =
-      best_seconds(c, composed(c, c.input(values, large), samples), 10);
+      c.best_seconds(composed(c, c.input(values, large), samples), 10);
   const double other =
-      best_seconds(d, by_selectors(d, d.input(values, large)), 10);
+      d.best_seconds(by_selectors(d, d.input(values, large)), 10);
   return "the same, the composition " +
          compare_times(used, other, "the selectors") + errors;
 }

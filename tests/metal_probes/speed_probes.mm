@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Is the GPU at least as fast as max_gpu_ms takes it to be? The best of
 // several runs, because clocks have to come up first.
-#include <algorithm>
-#include <limits>
 
 #include "metal/gpu_limits.h"
 #import "tests/metal_probes/lab.h"
@@ -10,21 +8,6 @@
 
 namespace traingraph::metal::probes {
 namespace {
-
-double best_seconds(const Lab& lab, T target) {
-  const auto executable = lab.compile({target});
-  double best = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < 20; ++i) {
-    MPSCommandBuffer* commands =
-        [MPSCommandBuffer commandBufferFromCommandQueue:machine().queue.get()];
-    const auto first = retain([commands commandBuffer]);
-    const auto results = lab.encode(executable.get(), commands);
-    const auto last = retain([commands commandBuffer]);
-    commit_and_wait(commands);
-    best = std::min(best, [last.get() GPUEndTime] - [first.get() GPUStartTime]);
-  }
-  return best;
-}
 
 std::string compare(double rate, double assumed, const char* unit) {
   return std::string(rate >= assumed ? "at least" : "less than") +
@@ -41,7 +24,7 @@ std::string flops() {
                             secondaryTensor:lab.input(ones, {kSide, kSide})
                                        name:@"product"];
   const double work = 2.0 * kSide * kSide * kSide;
-  return compare(work / best_seconds(lab, product),
+  return compare(work / lab.best_seconds(product, 20),
                  GpuLimits{}.flops_per_second, "flop");
 }
 
@@ -53,7 +36,7 @@ std::string bytes() {
                                  secondaryTensor:y
                                             name:@"sum"];
   const double work = 3.0 * kCount * sizeof(float);
-  return compare(work / best_seconds(lab, sum), GpuLimits{}.bytes_per_second,
+  return compare(work / lab.best_seconds(sum, 20), GpuLimits{}.bytes_per_second,
                  "byte");
 }
 

@@ -258,9 +258,8 @@ RestoreReport CompiledGraph::load_state(DataList from, bool strict) {
   const bool has_slots = std::ranges::any_of(entries, [&](const auto& entry) {
     return entry.is_slot && names.contains(entry.name);
   });
-  if (!has_slots)
-    std::erase_if(entries,
-                  [](const StateEntry& entry) { return entry.is_slot; });
+  const auto is_slot = [](const auto& entry) { return entry.is_slot; };
+  if (!has_slots) std::erase_if(entries, is_slot);
   Match found = match(entries, offered, "mapping");
   if (strict) require_fit(kCall, {}, found, "mapping");
   for (const auto& [entry, item] : found.pairs) {
