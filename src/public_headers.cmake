@@ -16,6 +16,7 @@ target_sources(traingraph PUBLIC
     "${header_dir}/export.h"
     "${header_dir}/graph.h"
     "${header_dir}/graph_listing.h"
+    "${header_dir}/half_types.h"
     "${header_dir}/insight.h"
     "${header_dir}/insight_text.h"
     "${header_dir}/interrupt.h"

@@ -9,6 +9,7 @@
 #include "traingraph/error.h"
 #include "traingraph/execution.h"
 #include "traingraph/graph.h"
+#include "traingraph/half_types.h"
 #include "traingraph/insight.h"
 #include "traingraph/insight_text.h"
 #include "traingraph/layers.h"

@@ -18,10 +18,12 @@ class BatchContext;  // batch_context.h
 /// A set of data types, as bits of 1 << DataType.
 using DataTypes = std::uint32_t;
 constexpr DataTypes bit(DataType t) { return 1u << static_cast<int>(t); }
-/// What activations and gradients may be stored as.
-inline constexpr DataTypes kFloat = bit(DataType::Float32);
-/// Losses, statistics and optimizer state, whatever kFloat comes to hold.
+/// Losses, statistics and optimizer state.
 inline constexpr DataTypes kFloat32 = bit(DataType::Float32);
+/// What activations and gradients may be stored as. The inputs of a node that
+/// take just these have one type.
+inline constexpr DataTypes kFloat =
+    kFloat32 | bit(DataType::BFloat16) | bit(DataType::Float16);
 inline constexpr DataTypes kBoolean = bit(DataType::Boolean);
 inline constexpr DataTypes kInt32 = bit(DataType::Int32);
 inline constexpr DataTypes kIndex = kInt32 | bit(DataType::Int64);

@@ -91,6 +91,7 @@ class SchemaCheck {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       input(input_def(op_, static_cast<int>(i)), inputs[i]);
     }
+    floats_of_one_type(inputs);
   }
 
  private:
@@ -172,6 +173,26 @@ class SchemaCheck {
       fail<InvalidArgument>(
           what + " is written by this op", "a variable",
           std::string(name_of(value.role)) + " \"" + value.name + "\"");
+    }
+  }
+
+  void floats_of_one_type(const std::vector<ValueId>& inputs) const {
+    const InputDef* first = nullptr;
+    DataType type{};
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const InputDef& def = input_def(op_, static_cast<int>(i));
+      if (inputs[i] == kNoValue || def.types != kFloat) continue;
+      const DataType own = program_.desc(inputs[i]).data_type;
+      if (!first) {
+        first = &def;
+        type = own;
+      }
+      if (own == type) continue;
+      fail<DTypeError>("input \"" + std::string(def.name) +
+                           "\" must have the data type of \"" + first->name +
+                           "\"",
+                       std::string(to_string(type)),
+                       std::string(to_string(own)), "Convert one with cast.");
     }
   }
 

@@ -119,6 +119,11 @@ void accumulate_gradient_shape(ShapeContext& ctx) {
   ctx.require_shape(2, Shape{2});
 }
 
+/// Computed in float32 whatever it is stored as.
+constexpr InputDef parameter() {
+  return {.name = "parameter", .types = kFloat, .is_mutated = true};
+}
+
 constexpr InputDef mutated(const char* name) {
   return {.name = name, .types = kFloat32, .is_mutated = true};
 }
@@ -135,8 +140,8 @@ constexpr InputDef optional(const char* name) {
 }  // namespace
 
 OpDef define_sgd_update() {
-  return {.inputs = {mutated("parameter"),
-                     {"gradient"},
+  return {.inputs = {parameter(),
+                     {"gradient", kFloat32},
                      mutated_optional("momentum"),
                      {"rates", kFloat32},
                      optional("scale")},
@@ -146,8 +151,8 @@ OpDef define_sgd_update() {
 }
 
 OpDef define_adam_update() {
-  return {.inputs = {mutated("parameter"),
-                     {"gradient"},
+  return {.inputs = {parameter(),
+                     {"gradient", kFloat32},
                      mutated("momentum"),
                      mutated("velocity"),
                      mutated_optional("maximum_velocity"),
@@ -159,8 +164,8 @@ OpDef define_adam_update() {
 }
 
 OpDef define_rmsprop_update() {
-  return {.inputs = {mutated("parameter"),
-                     {"gradient"},
+  return {.inputs = {parameter(),
+                     {"gradient", kFloat32},
                      mutated("square_average"),
                      mutated_optional("momentum"),
                      mutated_optional("gradient_average"),
@@ -183,11 +188,12 @@ OpDef define_clip_scale() {
 }
 
 OpDef define_accumulate_gradient() {
-  return {
-      .inputs = {mutated("accumulator"), {"gradient"}, {"factors", kFloat32}},
-      .shape_rule = accumulate_gradient_shape,
-      .batch_rule = batch::fixed,
-      .no_gradient = NoGradient::Missing};
+  return {.inputs = {mutated("accumulator"),
+                     {"gradient", kFloat32},
+                     {"factors", kFloat32}},
+          .shape_rule = accumulate_gradient_shape,
+          .batch_rule = batch::fixed,
+          .no_gradient = NoGradient::Missing};
 }
 
 }  // namespace traingraph
