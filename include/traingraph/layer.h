@@ -43,6 +43,10 @@ class TRAINGRAPH_API Layer {
   /// layer are readable on the host after each execution. Read by compile(),
   /// as set_updatable().
   bool is_debugging_enabled = false;
+  /// The float type that this layer computes in and gives its results in,
+  /// whatever CompileOptions::precision is; empty: what that says. Losses stay
+  /// float32. Read by compile().
+  std::optional<DataType> compute_type = std::nullopt;
 
   /// Where the layer runs: the device of the last compile of a graph that it
   /// is part of. Empty before.

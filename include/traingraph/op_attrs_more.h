@@ -156,6 +156,17 @@ struct ClipScaleAttrs {
                     TRAINGRAPH_FIELD(custom_norm))
 };
 
+/// The loss scale doubles, up to 2^24, after `interval` updates in a row with
+/// finite gradients; one without halves it, down to 2^-24, and is left out.
+/// beta1 and beta2 are those of the rate's bias correction; 0: there is none.
+struct LossScaleAttrs {
+  std::int64_t interval = 2000;
+  float beta1 = 0;
+  float beta2 = 0;
+  TRAINGRAPH_FIELDS(LossScaleAttrs, TRAINGRAPH_FIELD(interval),
+                    TRAINGRAPH_FIELD(beta1), TRAINGRAPH_FIELD(beta2))
+};
+
 #undef TRAINGRAPH_UPDATE_MEMBERS
 #undef TRAINGRAPH_UPDATE_FIELDS
 
@@ -169,7 +180,7 @@ using Attributes = std::variant<
     TransposeAttrs, AxisAttrs, SplitAttrs, SliceAttrs, SliceGradientAttrs,
     PadAttrs, ScatterAttrs, EmbeddingAttrs, EmbeddingGradientAttrs, LossAttrs,
     YoloLossAttrs, AttentionAttrs, UpsampleAttrs, SgdUpdateAttrs,
-    AdamUpdateAttrs, RmspropUpdateAttrs, ClipScaleAttrs>;
+    AdamUpdateAttrs, RmspropUpdateAttrs, ClipScaleAttrs, LossScaleAttrs>;
 
 /// One entry per row of ops.inc.
 enum class OpKind : std::int32_t {

@@ -23,6 +23,7 @@
 
 #include "traingraph/artefact.h"
 #include "traingraph/checkpoint.h"
+#include "traingraph/enums.h"
 #include "traingraph/execution.h"
 #include "traingraph/graph.h"
 #include "traingraph/graph_listing.h"
@@ -77,6 +78,9 @@ struct CompileOptions {
   /// for that, as many floats as the trained parameters have. So have graphs
   /// that are linked, without it.
   bool accumulates_gradients = false;
+  /// What is computed and stored in 16 bits; see docs/precision.md. Throws
+  /// UnsupportedError where the device has no such products.
+  Precision precision = Precision::Float32;
   /// Off: every buffer of an arena gets its own bytes.
   bool reuses_memory = true;
   /// Fills freed ranges with NaN after each unit (slow; finds planner bugs).
@@ -374,6 +378,16 @@ class TRAINGRAPH_API TrainingGraph : public CompiledGraph {
   /// Number of forward passes in training form so far; dropout depends on it.
   std::uint64_t random_step() const;
   void set_random_step(std::uint64_t step);
+  /// What losses are multiplied by, with Precision::MixedFloat16; gradients
+  /// that are read, or written, are without it. Starts at 65536, doubles after
+  /// 2000 updates in a row, and halves when a gradient is not finite: then the
+  /// update changes nothing and is not counted by Adam. Waits for work in
+  /// flight. StateError for graphs that have none.
+  float loss_scale() const;
+  /// A power of two, from 2^-24 to 2^24; else InvalidArgument.
+  void set_loss_scale(float factor);
+  /// How many updates changed nothing since compile().
+  std::int64_t updates_left_out() const;
 };
 
 }  // namespace traingraph

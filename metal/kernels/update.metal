@@ -116,6 +116,7 @@ kernel void sgd_update(device float* parameters [[buffer(0)]],
   device const float* rates = all_rates + tensor.rates;
   const Preparation prepare =
       preparation(params, rates, scales + tensor.scale);
+  if (prepare.scale < 0) return;  // this update is left out
   const float rate = rates[kLearningRate] * params.lr_scale;
   const float mu = params.momentum;
   for (uint turn = 0; turn < kPerThread; ++turn) {
@@ -152,6 +153,7 @@ kernel void adam_update(device float* parameters [[buffer(0)]],
   device const float* rates = all_rates + tensor.rates;
   const Preparation prepare =
       preparation(params, rates, scales + tensor.scale);
+  if (prepare.scale < 0) return;  // this update is left out
   const float rate = rates[kCorrectedRate] * params.lr_scale;
   const float decay =
       (params.options & kDecoupledDecay) != 0
@@ -195,6 +197,7 @@ kernel void rmsprop_update(device float* parameters [[buffer(0)]],
   device const float* rates = all_rates + tensor.rates;
   const Preparation prepare =
       preparation(params, rates, scales + tensor.scale);
+  if (prepare.scale < 0) return;  // this update is left out
   const float rate = rates[kLearningRate] * params.lr_scale;
   const float alpha = params.beta1;
   const float rest = 1 - alpha;

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Optimizer updates and what surrounds them. All rates that change between
 // steps come from the rates tensor, so nothing is compiled again for them.
+#include <cmath>
+#include <limits>
+
 #import "metal/graph_builder.h"
 
 namespace traingraph::metal {
 namespace {
 
 // Entries of the rates tensor.
-enum { kLearningRate, kCorrectedRate, kClips };
+enum { kLearningRate, kCorrectedRate, kClips, kTimeStep, kNumRates };
 
 /// One entry of a list, shape (1).
 T entry(GraphBuilder& b, int list, int index) {
@@ -56,6 +59,15 @@ T rescaled_gradient(GraphBuilder& b, const Attrs& attrs, int rates) {
   return b.mul(g, attrs.gradient_rescale);
 }
 
+/// The new contents of a parameter or slot, but for an update that is left out.
+void change(GraphBuilder& b, int input, T tensor, int rates) {
+  if (b.has(rates + 1)) {
+    T is_left_out = b.less(b.input(rates + 1), 0.0);
+    tensor = b.select(is_left_out, b.input(input), tensor);
+  }
+  b.update(input, tensor);
+}
+
 }  // namespace
 
 void lower_sgd_update(GraphBuilder& b) {
@@ -64,18 +76,19 @@ void lower_sgd_update(GraphBuilder& b) {
   T p = b.input(kParameter);
   T lr = rate(b, attrs, kRates, kLearningRate);
   T g = regularized(b, attrs, rescaled_gradient(b, attrs, kRates), p);
-  if (!b.has(kMomentum)) return b.update(kParameter, b.sub(p, b.mul(lr, g)));
+  if (!b.has(kMomentum))
+    return change(b, kParameter, b.sub(p, b.mul(lr, g)), kRates);
 
   const double mu = attrs.momentum_scale;
   T carried = b.mul(b.input(kMomentum), mu);
   if (attrs.uses_nesterov_momentum) {
     T m = b.add(carried, g);
-    b.update(kMomentum, m);
-    b.update(kParameter, b.sub(p, b.mul(lr, b.add(g, b.mul(m, mu)))));
+    change(b, kMomentum, m, kRates);
+    change(b, kParameter, b.sub(p, b.mul(lr, b.add(g, b.mul(m, mu)))), kRates);
   } else {
     T m = b.add(carried, b.mul(lr, g));
-    b.update(kMomentum, m);
-    b.update(kParameter, b.sub(p, m));
+    change(b, kMomentum, m, kRates);
+    change(b, kParameter, b.sub(p, m), kRates);
   }
 }
 
@@ -88,11 +101,11 @@ void lower_adam_update(GraphBuilder& b) {
 
   T m = blend(b, attrs.beta1, b.input(kMomentum), g);
   T v = blend(b, attrs.beta2, b.input(kVelocity), b.square(g));
-  b.update(kMomentum, m);
-  b.update(kVelocity, v);
+  change(b, kMomentum, m, kRates);
+  change(b, kVelocity, v, kRates);
   if (attrs.uses_amsgrad) {
     v = b.max(b.input(kMaximum), v);
-    b.update(kMaximum, v);
+    change(b, kMaximum, v, kRates);
   }
   T direction = b.div(m, b.add(b.sqrt(v), attrs.epsilon));
   T step = b.mul(rate(b, attrs, kRates, kCorrectedRate), direction);
@@ -101,7 +114,7 @@ void lower_adam_update(GraphBuilder& b) {
                     attrs.regularization_scale);
     step = b.add(step, b.mul(decay, p));
   }
-  b.update(kParameter, b.sub(p, step));
+  change(b, kParameter, b.sub(p, step), kRates);
 }
 
 void lower_rmsprop_update(GraphBuilder& b) {
@@ -111,10 +124,10 @@ void lower_rmsprop_update(GraphBuilder& b) {
   T g = regularized(b, attrs, rescaled_gradient(b, attrs, kRates), p);
 
   T variance = blend(b, attrs.alpha, b.input(kSquare), b.square(g));
-  b.update(kSquare, variance);
+  change(b, kSquare, variance, kRates);
   if (attrs.is_centered) {
     T average = blend(b, attrs.alpha, b.input(kAverage), g);
-    b.update(kAverage, average);
+    change(b, kAverage, average, kRates);
     // Rounding may push a variance of nothing below zero.
     variance = b.max(b.sub(variance, b.square(average)), 0.0);
   }
@@ -122,10 +135,10 @@ void lower_rmsprop_update(GraphBuilder& b) {
   T step = b.mul(rate(b, attrs, kRates, kLearningRate), direction);
   if (b.has(kMomentum)) {
     T m = b.sub(b.mul(b.input(kMomentum), attrs.momentum_scale), step);
-    b.update(kMomentum, m);
-    b.update(kParameter, b.add(p, m));
+    change(b, kMomentum, m, kRates);
+    change(b, kParameter, b.add(p, m), kRates);
   } else {
-    b.update(kParameter, b.sub(p, step));
+    change(b, kParameter, b.sub(p, step), kRates);
   }
 }
 
@@ -148,6 +161,64 @@ void lower_clip_scale(GraphBuilder& b) {
       b.both(b.greater(entry(b, kRates, kClips), 0.0), b.negate(is_within));
   T scale = b.div(double{attrs.maximum_norm}, norm);
   b.set(b.select(clips, scale, 1.0));
+}
+
+namespace {
+
+/// e^x - 1 for x <= 0, with all digits near 0.
+T expm1(GraphBuilder& b, T x) {
+  T t = b.tanh(b.mul(x, 0.5));
+  return b.div(b.mul(t, 2), b.sub(1, t));
+}
+
+/// Adam's rate of a step that counts updates which were not left out.
+T corrected_rate(GraphBuilder& b, const LossScaleAttrs& attrs, T left_out) {
+  enum { kLossScale, kRates };
+  T given = entry(b, kRates, kCorrectedRate);
+  if (attrs.beta1 == 0 && attrs.beta2 == 0) return given;
+  T step = b.max(b.sub(entry(b, kRates, kTimeStep), left_out), 1.0);
+  const auto rest = [&](float beta) {  // 1 - beta^step
+    if (beta == 0) return b.scalar_like(step, 1);
+    return b.neg(expm1(b, b.mul(step, std::log(double{beta}))));
+  };
+  T rate = b.mul(entry(b, kRates, kLearningRate), b.sqrt(rest(attrs.beta2)));
+  return b.select(b.equal(left_out, 0.0), given,
+                  b.div(rate, rest(attrs.beta1)));
+}
+
+T joined(GraphBuilder& b, std::initializer_list<T> entries) {
+  NSMutableArray<MPSGraphTensor*>* list = [NSMutableArray array];
+  for (T each : entries) [list addObject:each];
+  return [b.graph() concatTensors:list dimension:0 name:b.name()];
+}
+
+}  // namespace
+
+void lower_update_loss_scale(GraphBuilder& b) {
+  enum { kLossScale, kRates, kFirstSquare };
+  const auto& attrs = b.attrs<LossScaleAttrs>();
+  T factor = entry(b, kLossScale, 0), streak = entry(b, kLossScale, 1),
+    left_out = entry(b, kLossScale, 2), unused = entry(b, kLossScale, 3);
+  T is_finite = nil;
+  for (int i = kFirstSquare; i < b.num_inputs(); ++i) {
+    // A NaN is not below infinity either.
+    T own = b.less(b.input(i), std::numeric_limits<double>::infinity());
+    is_finite = is_finite ? b.both(is_finite, own) : own;
+  }
+  T verdict = b.select(is_finite, 1.0, -1.0, DataType::Float32);
+  left_out = b.select(is_finite, left_out, b.add(left_out, 1));
+  streak = b.add(streak, 1);
+  T grows = b.at_least(streak, static_cast<double>(attrs.interval));
+  T grown = b.select(grows, b.min(b.mul(factor, 2), 0x1p24), factor);
+  T halved = b.max(b.mul(factor, 0.5), 0x1p-24);
+  factor = b.select(is_finite, grown, halved);
+  streak = b.select(b.both(is_finite, b.negate(grows)), streak, 0.0);
+  T corrected = corrected_rate(b, attrs, left_out);
+  b.update(kLossScale, joined(b, {factor, streak, left_out, unused}));
+  b.set(verdict, 0);
+  b.set(joined(b, {entry(b, kRates, kLearningRate), corrected,
+                   entry(b, kRates, kClips), entry(b, kRates, kTimeStep)}),
+        1);
 }
 
 void lower_accumulate_gradient(GraphBuilder& b) {

@@ -7,6 +7,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
@@ -25,13 +26,15 @@ namespace py = pybind11;
                             const std::vector<std::string>& names);
 
 template <class Enum>
-Enum enum_from_name(std::string_view name) {
+Enum enum_from_name(std::string_view given) {
+  std::string name(given);
+  std::ranges::replace(name, '-', '_');
   std::vector<std::string> names;
   for (const auto& row : EnumTable<Enum>::kCases) {
     if (row.name == name) return row.value;
     names.emplace_back(row.name);
   }
-  fail_enum(EnumTable<Enum>::kName, name, names);
+  fail_enum(EnumTable<Enum>::kName, given, names);
 }
 
 /// The enum case, a name, or anything that numpy.dtype() takes. Throws

@@ -66,9 +66,9 @@ void bind_memory(py::module_& m) {
 void compile(CompiledGraph& self, const DeviceLike& device, bool debug_layers,
              bool disable_layer_fusion, bool link_graphs,
              bool compute_all_gradients, bool accumulates_gradients,
-             bool reuses_memory, bool poisons_memory, double max_gpu_ms,
-             const std::optional<DeviceLike>& verify, double verify_tolerance,
-             const OptionalTensors& input_tensors,
+             Precision precision, bool reuses_memory, bool poisons_memory,
+             double max_gpu_ms, const std::optional<DeviceLike>& verify,
+             double verify_tolerance, const OptionalTensors& input_tensors,
              const OptionalArrays& input_tensors_data) {
   const Device target = to_device(device);
   NamedArrays constants(input_tensors_data, "compile", "input_tensors_data");
@@ -80,6 +80,7 @@ void compile(CompiledGraph& self, const DeviceLike& device, bool debug_layers,
                                .link_graphs = link_graphs,
                                .compute_all_gradients = compute_all_gradients,
                                .accumulates_gradients = accumulates_gradients,
+                               .precision = precision,
                                .reuses_memory = reuses_memory,
                                .poisons_memory = poisons_memory,
                                .max_gpu_ms = max_gpu_ms,
@@ -132,6 +133,7 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
           py::arg("link_graphs") = false,
           py::arg("compute_all_gradients") = false,
           py::arg("accumulates_gradients") = false,
+          py::arg("precision") = Precision::Float32,
           py::arg("reuses_memory") = true, py::arg("poisons_memory") = false,
           py::arg("max_gpu_ms") = CompileOptions{}.max_gpu_ms,
           py::arg("verify") = py::none(), py::arg("verify_tolerance") = 1e-3,
@@ -144,7 +146,11 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
           "readable. link_graphs: will be joined by link(). "
           "compute_all_gradients: also those of inputs. "
           "accumulates_gradients: memory for execute_gradient(accumulate=...), "
-          "as many floats as the trained parameters have. reuses_memory=False: "
+          "as many floats as the trained parameters have. precision: "
+          "\"float32\", \"fast\" (products may round their operands), "
+          "\"mixed_bfloat16\" or \"mixed_float16\" (products and what follows "
+          "from them in 16 bits; parameters, optimizer buffers, statistics and "
+          "losses stay float32). reuses_memory=False: "
           "every buffer has its own bytes. poisons_memory: freed ranges are "
           "filled with NaN. max_gpu_ms: cuts GPU work into pieces of about "
           "that "

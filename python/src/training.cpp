@@ -351,7 +351,22 @@ void bind_optimizer_methods(Training& graph) {
               },
               py::is_method(graph), whole("value")),
           "Number of forward passes in training form so far; dropout "
-          "depends on it.");
+          "depends on it.")
+      .def_property(
+          "loss_scale", released(&TrainingGraph::loss_scale),
+          py::cpp_function(released(&TrainingGraph::set_loss_scale),
+                           py::is_method(graph), whole("value")),
+          "What losses are multiplied by, with precision \"mixed_float16\"; "
+          "gradients that are read or written are without it. Starts at 65536, "
+          "doubles after 2000 updates in a row and halves when a gradient is "
+          "not finite: then the update changes nothing and is not counted by "
+          "Adam. A power of two from 2**-24 to 2**24, else InvalidArgument. "
+          "Waits for work in flight. StateError for graphs that have none.")
+      .def_property_readonly(
+          "updates_left_out", released(&TrainingGraph::updates_left_out),
+          "How many updates changed nothing since compile(), because of a "
+          "gradient that was not finite. Waits for work in flight. StateError "
+          "for graphs without a loss_scale.");
 }
 
 }  // namespace

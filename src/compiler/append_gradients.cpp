@@ -4,13 +4,18 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "compiler/loss_scale.h"
+
 namespace traingraph {
 namespace {
 
 class GradientAssembler {
  public:
   GradientAssembler(const MergedGraph& graph, bool accumulates, Assembled& a)
-      : graph_(graph), a_(a), accumulator_of_(graph.tensors.size(), kNoTensor) {
+      : graph_(graph),
+        a_(a),
+        accumulator_of_(graph.tensors.size(), kNoTensor),
+        scale_(graph, a) {
     if (!accumulates) return;
     for (const auto& [of, into] : graph.accumulators) {
       accumulator_of_[of] = into;
@@ -45,6 +50,25 @@ class GradientAssembler {
       request.stopped.insert(a_.find(tensor));
     }
     a_.gradient_of = differentiate(a_.program, request);
+    for (ValueId value : request.wanted) show(value);
+  }
+
+  /// Gradients that somebody sees have no loss scale, and those of parameters
+  /// are float32.
+  void show(ValueId value) {
+    const auto found = a_.gradient_of.find(value);
+    if (found == a_.gradient_of.end() || !is_shown_.insert(value).second)
+      return;
+    Program& program = a_.program;
+    program.position = {Phase::Gradient, -1, program.value(value).name};
+    found->second = scale_.removed(in_float32(found->second));
+  }
+
+  ValueId in_float32(ValueId gradient) {
+    Program& program = a_.program;
+    if (program.desc(gradient).data_type == DataType::Float32) return gradient;
+    return program.append_one(OpKind::Cast, CastAttrs{DataType::Float32},
+                              {gradient});
   }
 
   bool computes_input_gradients() const {
@@ -58,14 +82,16 @@ class GradientAssembler {
     for (ValueId loss : a_.losses) {
       const TensorDescriptor& desc = program.desc(loss);
       const FillAttrs ones{desc.shape, 1.0f, desc.data_type};
-      seeds.emplace_back(loss, program.append_one(OpKind::Fill, ones, {}));
-      a_.loss_seeds.push_back(seeds.back().second);
+      const ValueId seed = program.append_one(OpKind::Fill, ones, {});
+      seeds.emplace_back(loss, scale_.applied(seed));
+      a_.loss_seeds.push_back(seed);
     }
     for (const auto& user : graph_.user_gradients) {
       const ValueId value = a_.find(user.of);
       if (value == kNoValue) continue;
-      seeds.emplace_back(
-          value, add_value(Role::Input, program.desc(value), user.gradient));
+      const ValueId given =
+          add_value(Role::Input, program.desc(value), user.gradient);
+      seeds.emplace_back(value, scale_.applied(given));
     }
     return seeds;
   }
@@ -186,6 +212,8 @@ class GradientAssembler {
   const MergedGraph& graph_;
   Assembled& a_;
   std::vector<TensorIndex> accumulator_of_;
+  LossScale scale_;
+  std::unordered_set<ValueId> is_shown_;
   std::unordered_set<ValueId> owned_;
   std::unordered_map<ValueId, ValueId> source_of_bytes_;  // of views
 };

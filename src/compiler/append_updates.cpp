@@ -31,11 +31,12 @@ class UpdateAssembler {
     if (rule_.clipping == GradientClippingType::ByGlobalNorm) {
       scale = global_scale();
     }
+    if (graph_.loss_scale != kNoTensor) update_loss_scale();
     for (const Trained& trained : a_.trained) {
       if (rule_.clipping == GradientClippingType::ByNorm) {
         scale = append_scale({squared_norm(trained.gradient)}, 0);
       }
-      append_update(trained, scale);
+      append_update(trained, unless_left_out(scale));
     }
   }
 
@@ -65,6 +66,46 @@ class UpdateAssembler {
     return program_.append_one(OpKind::SquaredNorm, NoAttrs{}, {gradient});
   }
 
+  /// Reads all gradients: what they decide holds for all updates.
+  void update_loss_scale() {
+    LossScaleAttrs attrs;
+    if (const auto* adam = std::get_if<AdamUpdateAttrs>(&rule_.attributes)) {
+      attrs.beta1 = adam->beta1;
+      attrs.beta2 = adam->beta2;
+    }
+    std::vector<ValueId> inputs = norms();
+    const ValueId known = a_.find(graph_.loss_scale);
+    const ValueId state =
+        known == kNoValue ? add_value(Role::Variable, graph_.loss_scale) : known;
+    inputs.insert(inputs.begin(), {state, rates_});
+    const auto results =
+        program_.append(OpKind::UpdateLossScale, attrs, std::move(inputs));
+    verdict_ = results[0];
+    rates_ = results[1];
+  }
+
+  /// The scale of an update; below 0 when gradients are not finite.
+  ValueId unless_left_out(ValueId scale) {
+    if (verdict_ == kNoValue || scale == kNoValue) {
+      return verdict_ == kNoValue ? scale : verdict_;
+    }
+    const ValueId zero =
+        program_.append_one(OpKind::Fill, FillAttrs{{1}, 0.0f}, {});
+    const ValueId applies = program_.append_one(
+        OpKind::Compare, CompareAttrs{ComparisonOperation::Greater},
+        {verdict_, zero});
+    return program_.append_one(OpKind::Select, NoAttrs{},
+                               {applies, scale, verdict_});
+  }
+
+  std::vector<ValueId> norms() {
+    std::vector<ValueId> norms;
+    for (const Trained& trained : a_.trained) {
+      norms.push_back(squared_norm(trained.gradient));
+    }
+    return norms;
+  }
+
   ValueId append_scale(std::vector<ValueId> norms, float custom_norm) {
     norms.insert(norms.begin(), rates_);
     const float maximum = rule_.maximum_clipping_norm;
@@ -74,11 +115,7 @@ class UpdateAssembler {
   }
 
   ValueId global_scale() {
-    std::vector<ValueId> norms;
-    for (const Trained& trained : a_.trained) {
-      norms.push_back(squared_norm(trained.gradient));
-    }
-    return append_scale(std::move(norms), rule_.custom_global_norm);
+    return append_scale(norms(), rule_.custom_global_norm);
   }
 
   void append_update(const Trained& trained, ValueId scale) {
@@ -110,6 +147,7 @@ class UpdateAssembler {
   const std::vector<int> layer_of_;
   std::vector<std::size_t> place_of_;  // among what is trained, by tensor
   ValueId rates_ = kNoValue;
+  ValueId verdict_ = kNoValue;  // of the loss scale
 };
 
 }  // namespace

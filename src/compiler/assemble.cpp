@@ -59,10 +59,10 @@ std::vector<TensorIndex> debugged_results(const MergedGraph& graph) {
 }
 
 Assembled assemble(const MergedGraph& graph, Mode mode, std::int64_t batch,
-                   bool accumulates) {
+                   const Target& target, bool accumulates) {
   Assembled a = copy_of(graph);
   require_outputs(graph, a);
-  run_passes({graph, mode, batch, accumulates}, a);
+  run_passes({graph, mode, batch, target, accumulates}, a);
   return a;
 }
 

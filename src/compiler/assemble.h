@@ -9,6 +9,7 @@
 
 #include "autodiff/gradient.h"
 #include "compiler/merged_graph.h"
+#include "compiler/target.h"
 
 namespace traingraph {
 
@@ -53,7 +54,7 @@ struct Assembled {
 /// cannot follow. `accumulates`: gradients go to accumulators where there are
 /// some.
 Assembled assemble(const MergedGraph& graph, Mode mode, std::int64_t batch,
-                   bool accumulates = true);
+                   const Target& target, bool accumulates = true);
 
 /// What the host reads after a run.
 std::vector<ValueId> readable_values(const MergedGraph& graph,

@@ -40,6 +40,7 @@ LoweredProgram lower(const MergedGraph& graph, const Target& target,
                      const Assembled& assembled) {
   LowerOptions lowering{.kept = readable_values(graph, assembled),
                         .fuses = options.fuses,
+                        .rounds_operands = graph.precision == Precision::Fast,
                         .joins_phases = kind == PlanKind::Step,
                         .may_be_absent = {},
                         .separates_updates = graph.is_linkable,
@@ -60,7 +61,7 @@ CompiledProgram compile(const MergedGraph& graph, const Target& target,
                         std::int64_t batch) {
   const Mode mode =
       kind == PlanKind::Inference ? Mode::Inference : Mode::Training;
-  CompiledProgram compiled{.assembled = assemble(graph, mode, batch),
+  CompiledProgram compiled{.assembled = assemble(graph, mode, batch, target),
                            .lowered = {}};
   require_support(compiled.assembled.program, target);
   compiled.lowered = lower(graph, target, options, kind, compiled.assembled);
@@ -128,7 +129,8 @@ Compilation compile_graph(std::shared_ptr<const MergedGraph> merged,
     c.training = compiled(PlanKind::Phases);
     std::optional<Assembled> own;
     if (drops_accumulators(graph)) {
-      own = assemble(graph, Mode::Training, batch, /*accumulates=*/false);
+      own = assemble(graph, Mode::Training, batch, target,
+                     /*accumulates=*/false);
     }
     const Assembled& assembled = own ? *own : c.training->assembled;
     const bool is_apart = steps_apart(graph, target, options, assembled);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "layers/graph_state.h"
+#include "traingraph/enums.h"
 #include "traingraph/losses.h"
 #include "traingraph/optimizers.h"
 #include "traingraph/training_graph.h"
@@ -42,6 +43,7 @@ struct Declaration {
   bool is_linkable = false;
   bool accumulates_gradients = false;
   bool debugs_layers = false;
+  Precision precision = Precision::Float32;
   /// For pictures of unfinished graphs: an undeclared source is an input.
   bool allows_undeclared = false;
 

@@ -64,6 +64,7 @@ void take_layers(const GraphState& state, bool debugs_layers, Merged& merged) {
     info.name = record.name;
     info.is_loss = record.layer->is_loss();
     info.is_debugged = debugs_layers && record.layer->is_debugging_enabled;
+    info.compute_type = record.layer->compute_type;
     info.sources = indices_of(record.sources, merged);
     info.results = indices_of(record.results, merged);
     for (const TensorParameter& parameter : record.layer->parameters()) {
@@ -81,6 +82,7 @@ void take_declared(const Declaration& d, Merged& merged) {
   graph.trains = d.trains;
   graph.computes_all_gradients = d.computes_all_gradients;
   graph.is_linkable = d.is_linkable;
+  graph.precision = d.precision;
   graph.accumulates_gradients = d.accumulates_gradients;
   graph.inputs = indices_of(d.inputs, merged);
   graph.labels = indices_of(d.labels, merged);
@@ -104,11 +106,22 @@ TensorIndex add_accumulator(const Tensor& of, Merged& merged) {
   return merged.add(Tensor(of.descriptor(), "gradient of " + of.label()));
 }
 
+/// As large as float16 has room for: too large a one halves until it fits.
+Tensor make_loss_scale() {
+  Tensor scale({{4}, DataType::Float32}, "loss_scale");
+  static constexpr float kInitial[] = {65536, 0, 0, 0};
+  scale.set_data(TensorData(std::span(kInitial)));
+  return scale;
+}
+
 void add_hidden_tensors(Merged& merged) {
   MergedGraph& graph = merged.graph;
   graph.rates = merged.add(Tensor({{4}, DataType::Float32}, "rates"));
   graph.random_state =
       merged.add(Tensor({{4}, DataType::Int32}, "random_state"));
+  if (graph.trains && graph.precision == Precision::MixedFloat16) {
+    graph.loss_scale = merged.add(make_loss_scale());
+  }
   if (!graph.is_linkable && !graph.accumulates_gradients) return;
   std::vector<TensorIndex> accumulated = graph.trainable;
   if (graph.is_linkable) {

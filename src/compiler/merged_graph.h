@@ -28,6 +28,7 @@ struct LayerInfo {
   std::string name;
   bool is_loss = false;
   bool is_debugged = false;
+  std::optional<DataType> compute_type = std::nullopt;
   std::vector<TensorIndex> sources = {}, results = {}, parameters = {};
 };
 
@@ -85,11 +86,13 @@ struct MergedGraph {
   bool computes_all_gradients = false;
   bool is_linkable = false;
   bool accumulates_gradients = false;
+  Precision precision = Precision::Float32;
 
   // Hidden tensors. Every execution writes the first three.
   TensorIndex rates = kNoTensor;         // float32 (4): see the update ops
   TensorIndex random_state = kNoTensor;  // int32 (4): seed and step
   TensorIndex accumulation = kNoTensor;  // float32: 2 factors per accumulator
+  TensorIndex loss_scale = kNoTensor;    // a variable: see update_loss_scale
   /// Whose gradients are added up, and where: first those of `trainable`, then,
   /// of linkable graphs, those of inputs.
   struct Accumulator {

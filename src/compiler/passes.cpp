@@ -7,11 +7,13 @@
 #include "compiler/append_updates.h"
 #include "compiler/passes/batch_axis.h"
 #include "compiler/passes/find_boundary.h"
+#include "compiler/passes/mixed_precision.h"
 #include "compiler/passes/pool_before_relu.h"
 #include "compiler/passes/remove_dead_nodes.h"
 #include "compiler/passes/remove_identities.h"
 #include "compiler/passes/remove_later_phases.h"
 #include "compiler/passes/use_inference_forms.h"
+#include "compiler/passes/widen.h"
 #include "graph/verify.h"
 #include "traingraph/error.h"
 
@@ -48,10 +50,10 @@ void name_boundary(const PassContext& context, Assembled& a) {
   if (context.graph.is_linkable) find_boundary(context.graph, a);
 }
 
-/// Results that tables outside the program name: passes leave them unchanged.
-std::vector<ValueId> named_results(const MergedGraph& graph,
-                                   const Assembled& a) {
-  std::vector<ValueId> named = readable_values(graph, a);
+/// Values whose gradients have a meaning of their own.
+std::vector<ValueId> gradient_borders(const MergedGraph& graph,
+                                      const Assembled& a) {
+  std::vector<ValueId> named;
   for (const auto& user : graph.user_gradients) {
     named.push_back(a.find(user.of));
   }
@@ -59,7 +61,27 @@ std::vector<ValueId> named_results(const MergedGraph& graph,
   for (TensorIndex tensor : debugged_results(graph)) {
     named.push_back(a.find(tensor));
   }
+  std::erase(named, kNoValue);
   return named;
+}
+
+/// Results that tables outside the program name: passes leave them unchanged.
+std::vector<ValueId> named_results(const MergedGraph& graph,
+                                   const Assembled& a) {
+  std::vector<ValueId> named = readable_values(graph, a);
+  const auto borders = gradient_borders(graph, a);
+  named.insert(named.end(), borders.begin(), borders.end());
+  return named;
+}
+
+void mix_precision(const PassContext& context, Assembled& a) {
+  mixed_precision(context.graph, named_results(context.graph, a),
+                  gradient_borders(context.graph, a), a.program);
+}
+
+void fit_to_target(const PassContext& context, Assembled& a) {
+  widen(context.target, a.program);
+  a.depends_on_labels.resize(a.program.values().size(), false);
 }
 
 void pool_first(const PassContext& context, Assembled& a) {
@@ -94,10 +116,12 @@ constexpr std::array kPasses{
     Pass{"keep the forward phase", keep_forward_phase},
     Pass{"drop identities", drop_identities},
     Pass{"name the boundary", name_boundary},
+    Pass{"mixed precision", mix_precision},
     Pass{"pool before relu", pool_first},
     Pass{"append gradients", append_gradient_phase},
     Pass{"append updates", append_update_phase},
     Pass{"drop dead nodes", drop_dead_nodes},
+    Pass{"widen", fit_to_target},
 };
 
 void verify_after(const Pass& pass, const Program& program) {

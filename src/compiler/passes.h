@@ -5,6 +5,7 @@
 #pragma once
 
 #include "compiler/assemble.h"
+#include "compiler/target.h"
 
 namespace traingraph {
 
@@ -13,6 +14,7 @@ struct PassContext {
   const MergedGraph& graph;
   Mode mode;
   std::int64_t batch;
+  const Target& target;
   bool accumulates;
 };
 

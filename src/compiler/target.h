@@ -87,6 +87,8 @@ struct LowerOptions {
   /// storage even when no unit wants it.
   std::vector<ValueId> kept;
   bool fuses = true;
+  /// Products may round float32 operands to bfloat16.
+  bool rounds_operands = false;
 
   // For targets whose units hold many nodes.
   /// One timeline for forward, gradient and update: units may span phases.
@@ -114,6 +116,9 @@ class Target {
   /// Does a step lowered as one run better than its three phases in a row?
   virtual bool joins_phases() const { return false; }
   virtual bool computes_in(DataType) const { return true; }
+  /// Can the node run with the types that it has? Where it cannot with floats
+  /// of 16 bits, it gets float32 by casts around it.
+  virtual bool computes(const Program&, const Node&) const { return true; }
   /// Empty when the node can run, else the reason why not.
   virtual std::string reason_unsupported(const Program&, const Node&) const = 0;
   /// Every node of `program` in its order. Throws UnsupportedError naming op

@@ -20,8 +20,15 @@ bool has_long_axis(const Shape& shape) {
 
 }  // namespace
 
-bool CpuTarget::computes_in(DataType type) const {
-  return type != DataType::Float16 && type != DataType::BFloat16;
+bool CpuTarget::computes(const Program& program, const Node& node) const {
+  const auto is_half = [&](ValueId id) {
+    if (id == kNoValue || program.value(id).is_opaque) return false;
+    const DataType type = program.desc(id).data_type;
+    return is_float(type) && type != DataType::Float32;
+  };
+  const bool has_halves = std::ranges::any_of(node.inputs, is_half) ||
+                          std::ranges::any_of(node.outputs, is_half);
+  return !has_halves || has_half_kernels(node.op->kind);
 }
 
 std::string CpuTarget::reason_unsupported(const Program& program,
@@ -35,9 +42,7 @@ std::string CpuTarget::reason_unsupported(const Program& program,
       return "the CPU takes at most " + std::to_string(kLongestAxis) +
              " elements along an axis, not " + program.shape(id).to_string();
     }
-    const DataType type = program.desc(id).data_type;
-    if (computes_in(type)) return {};
-    return "the CPU does not compute in " + std::string(to_string(type));
+    return {};
   };
   for (ValueId id : node.inputs) {
     if (std::string reason = reason_of(id); !reason.empty()) return reason;

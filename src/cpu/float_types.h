@@ -4,7 +4,8 @@
 // a stored type converts to and from float by itself and has no arithmetic of
 // its own; a loop that adds up must do so in float or double.
 //
-// A new type is a class that converts and a row of visit_float_type().
+// Ops whose loops are instantiated for all of them call visit_any_float() and
+// have a row in half_kernels.cpp; the others get float32, by casts around them.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 
 #include "base/checked.h"
 #include "cpu/lowering.h"
+#include "traingraph/half_types.h"
 
 namespace traingraph::cpu {
 
@@ -38,6 +40,19 @@ void visit_float_type(const NodeLowering& lowering, DataType type, Use&& use) {
   }
 }
 
+/// The same for floats of 16 bits, too.
+template <class Use>
+void visit_any_float(const NodeLowering& lowering, DataType type, Use&& use) {
+  switch (type) {
+    case DataType::BFloat16:
+      return use(bfloat16{});
+    case DataType::Float16:
+      return use(float16{});
+    default:
+      visit_float_type(lowering, type, use);
+  }
+}
+
 /// The same for all types. Booleans come as `bool` so that casts can tell them
 /// from UInt8; they are stored as one byte 0 or 1.
 template <class Use>
@@ -54,7 +69,7 @@ void visit_type(const NodeLowering& lowering, DataType type, Use&& use) {
     case DataType::UInt8:
       return use(std::uint8_t{});
     default:
-      visit_float_type(lowering, type, use);
+      visit_any_float(lowering, type, use);
   }
 }
 

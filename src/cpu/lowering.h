@@ -189,6 +189,8 @@ using LowerFunction = void (*)(NodeLowering&);
 /// Table entry for each OpKind; the families define the functions as
 /// `void lower_<name>(NodeLowering&)` in cpu/ops/<family>.cpp.
 LowerFunction lower_function(OpKind kind);
+/// Has it kernels for floats of 16 bits, too?
+bool has_half_kernels(OpKind kind);
 
 #define OP(Kind, name, Attrs) void lower_##name(NodeLowering&);
 #include "traingraph/ops.inc"

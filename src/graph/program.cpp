@@ -297,6 +297,20 @@ ValueId Program::append_one(OpKind kind, Attributes attrs,
   return outputs.empty() ? kNoValue : outputs.front();
 }
 
+void Program::set_inputs(NodeId id, std::vector<ValueId> inputs) {
+  Node& node = nodes_[id];
+  position.phase = node.phase;
+  const SchemaCheck check(*this, *node.op, node.attrs, node.name);
+  check.inputs(inputs);
+  ShapeContext context(*this, *node.op, node.attrs, inputs, node.name);
+  with_subject(node.op->name, node.name, [&] { node.op->shape_rule(context); });
+  const auto results = context.take_results();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!results[i].is_opaque) values_[node.outputs[i]].desc = results[i].desc;
+  }
+  node.inputs = std::move(inputs);
+}
+
 void Program::reorder(std::span<const NodeId> order) {
   constexpr NodeId kDropped = -1;
   std::vector<NodeId> place(nodes_.size(), kDropped);

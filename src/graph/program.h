@@ -104,6 +104,11 @@ class Program {
   /// of the program share it. Null: no node has a filter.
   std::shared_ptr<const ImageFilters> filters;
 
+  /// The node reads these instead, of the same shapes; its results get the
+  /// types that its op gives them. Throws DTypeError for types that it does
+  /// not take.
+  void set_inputs(NodeId id, std::vector<ValueId> inputs);
+
   /// Replaces the node list; `order` names the nodes to keep, in a new
   /// topological order. Values keep their ids.
   void reorder(std::span<const NodeId> order);

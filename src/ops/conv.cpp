@@ -175,7 +175,8 @@ OpDef define_convolution_2d() {
           .results = {"y"},
           .shape_rule = convolution_shape,
           .batch_rule = batch::follow_up_to<0>,
-          .gradient_rule = convolution_gradient};
+          .gradient_rule = convolution_gradient,
+          .mixed_form = MixedForm::Narrows};
 }
 
 OpDef define_convolution_2d_input_gradient() {
@@ -184,7 +185,8 @@ OpDef define_convolution_2d_input_gradient() {
           .shape_rule = input_gradient_shape,
           .batch_rule = batch::follow_up_to<0>,
           .resize = batch::resize_shape<Convolution2dGradientAttrs>,
-          .gradient_rule = input_gradient_gradient};
+          .gradient_rule = input_gradient_gradient,
+          .mixed_form = MixedForm::Narrows};
 }
 
 OpDef define_convolution_2d_weights_gradient() {
@@ -192,7 +194,8 @@ OpDef define_convolution_2d_weights_gradient() {
           .results = {"dweights"},
           .shape_rule = weights_gradient_shape,
           .batch_rule = weights_gradient_batch,
-          .gradient_rule = weights_gradient_gradient};
+          .gradient_rule = weights_gradient_gradient,
+          .mixed_form = MixedForm::Narrows};
 }
 
 }  // namespace traingraph

@@ -308,7 +308,8 @@ OpDef define_loss() {
           .batch_rule = loss_batch,
           .gradient_rule = loss_gradient,
           .num_positions = loss_positions<0>,
-          .ignored_index = loss_ignored_index};
+          .ignored_index = loss_ignored_index,
+          .mixed_form = MixedForm::Widens};
 }
 
 OpDef define_loss_gradient() {
@@ -322,7 +323,8 @@ OpDef define_loss_gradient() {
           .batch_rule = loss_gradient_batch,
           .no_gradient = NoGradient::Missing,
           .num_positions = loss_positions<1>,
-          .ignored_index = loss_ignored_index};
+          .ignored_index = loss_ignored_index,
+          .mixed_form = MixedForm::Widens};
 }
 
 }  // namespace traingraph

@@ -118,7 +118,8 @@ OpDef define_yolo_loss() {
       .results = {"loss"},
       .shape_rule = yolo_loss_shape,
       .batch_rule = yolo_loss_batch,
-      .gradient_rule = yolo_loss_rule};
+      .gradient_rule = yolo_loss_rule,
+      .mixed_form = MixedForm::Widens};
 }
 
 OpDef define_yolo_loss_gradient() {
@@ -129,7 +130,8 @@ OpDef define_yolo_loss_gradient() {
           .results = {"dprediction"},
           .shape_rule = yolo_loss_gradient_shape,
           .batch_rule = yolo_loss_gradient_batch,
-          .no_gradient = NoGradient::Missing};
+          .no_gradient = NoGradient::Missing,
+          .mixed_form = MixedForm::Widens};
 }
 
 }  // namespace traingraph

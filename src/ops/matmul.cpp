@@ -130,7 +130,8 @@ OpDef define_matmul() {
           .results = {"z"},
           .shape_rule = matmul_shape,
           .batch_rule = matmul_batch,
-          .gradient_rule = matmul_rule};
+          .gradient_rule = matmul_rule,
+          .mixed_form = MixedForm::Narrows};
 }
 
 }  // namespace traingraph

@@ -130,7 +130,8 @@ OpDef define_gru_steps() {
           .results = {"hidden", "gates", "last_hidden"},
           .shape_rule = gru_shape,
           .batch_rule = gru_batch,
-          .gradient_rule = gru_rule};
+          .gradient_rule = gru_rule,
+          .mixed_form = MixedForm::Narrows};
 }
 
 // Gradients of inputs that are absent are those of zeros, and of ones for the

@@ -152,7 +152,8 @@ OpDef define_lstm_steps() {
           .results = {"hidden", "cells", "gates", "last_hidden", "last_cell"},
           .shape_rule = lstm_shape,
           .batch_rule = lstm_batch,
-          .gradient_rule = lstm_rule};
+          .gradient_rule = lstm_rule,
+          .mixed_form = MixedForm::Narrows};
 }
 
 // Gradients of inputs that are absent are those of zeros, and of ones for the

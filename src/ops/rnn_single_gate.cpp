@@ -103,7 +103,8 @@ OpDef define_single_gate_steps() {
           .results = {"hidden", "gates", "last_hidden"},
           .shape_rule = single_gate_shape,
           .batch_rule = single_gate_batch,
-          .gradient_rule = single_gate_rule};
+          .gradient_rule = single_gate_rule,
+          .mixed_form = MixedForm::Narrows};
 }
 
 // Gradients of inputs that are absent are those of zeros, and of ones for the

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The optimizer updates and what surrounds them: clip_scale for clipping by
-// norm, accumulate_gradient for several batches per update. Parameters and
-// slots are variables that the ops write; updates have no results. `rates` is
-// {learning rate, bias-corrected rate, clip switch, 0}, `factors` is {of what
-// the accumulator holds, of the gradient}, both written per step.
+// norm, update_loss_scale for gradients in float16, accumulate_gradient for
+// several batches per update. Parameters and slots are variables that the ops
+// write; updates have no results, and change nothing when `scale` is below 0.
+// `rates` is {learning rate, bias-corrected rate, clip switch, number of the
+// step}, `factors` is {of what the accumulator holds, of the gradient}, both
+// written per step. `loss_scale` is {factor, finite updates since it changed,
+// updates left out, 0}; the result `scale` is 1, or -1 when an update is left
+// out, `rates` those of a step that counts updates which were not.
 #include <cmath>
 #include <string>
 
@@ -114,6 +118,22 @@ void clip_scale_shape(ShapeContext& ctx) {
   ctx.add_result(Shape{1}, DataType::Float32);
 }
 
+constexpr std::int64_t kLossScaleEntries = 4;
+
+void update_loss_scale_shape(ShapeContext& ctx) {
+  const auto& attrs = ctx.attrs<LossScaleAttrs>();
+  ctx.require_positive("interval", attrs.interval);
+  require_decay(ctx, "beta1", attrs.beta1);
+  require_decay(ctx, "beta2", attrs.beta2);
+  ctx.require_shape(0, Shape{kLossScaleEntries});
+  ctx.require_shape(1, Shape{kNumRates});
+  for (int input = 2; input < ctx.num_inputs(); ++input) {
+    ctx.require_shape(input, Shape{1});
+  }
+  ctx.add_result(Shape{1}, DataType::Float32);
+  ctx.add_result(Shape{kNumRates}, DataType::Float32);
+}
+
 void accumulate_gradient_shape(ShapeContext& ctx) {
   ctx.require_same_shape(1, 0);
   ctx.require_shape(2, Shape{2});
@@ -183,6 +203,18 @@ OpDef define_clip_scale() {
                       .is_variadic = true}},
           .results = {"scale"},
           .shape_rule = clip_scale_shape,
+          .batch_rule = batch::fixed,
+          .no_gradient = NoGradient::Missing};
+}
+
+OpDef define_update_loss_scale() {
+  return {.inputs = {mutated("loss_scale"),
+                     {"rates", kFloat32},
+                     {.name = "squared_norms",
+                      .types = kFloat32,
+                      .is_variadic = true}},
+          .results = {"scale", "rates"},
+          .shape_rule = update_loss_scale_shape,
           .batch_rule = batch::fixed,
           .no_gradient = NoGradient::Missing};
 }

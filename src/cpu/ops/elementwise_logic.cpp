@@ -63,20 +63,35 @@ void lower_comparison_of(NodeLowering& lowering) {
   }
 }
 
+/// Between floats of 16 and 32 bits in any layout, else in the plain one.
+std::pair<dnnl::memory::desc, dnnl::memory::desc> cast_layouts(
+    const NodeLowering& lowering) {
+  const TensorDescriptor& source = lowering.input_desc(0);
+  const TensorDescriptor& target = lowering.result_desc();
+  const auto from = lowering.layout(0);
+  const auto to = layout_like(from, target);
+  const bool keeps = is_float(source.data_type) && is_float(target.data_type) &&
+                     !is_plain(to) &&
+                     same_layout(layout_like(to, source), from);
+  if (keeps) return {from, to};
+  return {lowering.plain(source), lowering.plain(target)};
+}
+
 template <class From, class To>
 void lower_cast_between(NodeLowering& lowering) {
-  const int in = lowering.read(0), out = lowering.write(0);
+  const auto [from, to] = cast_layouts(lowering);
+  const int in = lowering.read(0, from), out = lowering.write(0, to);
   if constexpr (sizeof(From) == sizeof(To)) lowering.may_run_in_place(0, 0);
-  lowering.emit([=, n = lowering.result_shape().num_elements()](
-                    std::span<std::byte* const> at) -> BoundKernel {
-    return [n, x = typed<Stored<From>>(at[in]), y = typed<To>(at[out])] {
-      parallel_for(n, kCheapGrain, [&](auto begin, auto end) {
-        for (auto i = begin; i < end; ++i) {
-          y[i] = convert<To>(static_cast<From>(x[i]));
-        }
+  lowering.emit(
+      [=, n = num_elements(to)](std::span<std::byte* const> at) -> BoundKernel {
+        return [n, x = typed<Stored<From>>(at[in]), y = typed<To>(at[out])] {
+          parallel_for(n, kCheapGrain, [&](auto begin, auto end) {
+            for (auto i = begin; i < end; ++i) {
+              y[i] = convert<To>(static_cast<From>(x[i]));
+            }
+          });
+        };
       });
-    };
-  });
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ void lower_dense_update(NodeLowering& lowering) {
       return [=, p = floats(at[p]), gradient = typed<G>(at[gradient]),
               slots = slots_at<Step>(at, slots), rates = floats(at[rates]),
               scale = is_scaled ? floats(at[scale]) : nullptr] {
+        if (scale && *scale < 0) return;
         update_all(Step(attrs, rates, scale), n, p, gradient, slots);
       };
     });
@@ -48,6 +49,33 @@ void lower_update(NodeLowering& lowering, bool has_momentum) {
              [&]<class Step>(std::type_identity<Step>) {
                lower_dense_update<Step>(lowering);
              });
+}
+
+/// Entries of the loss scale.
+enum { kFactor, kStreak, kLeftOut };
+
+void update_scale(const LossScaleAttrs& attrs, bool is_finite, float* state) {
+  if (!is_finite) {
+    state[kFactor] = std::max(state[kFactor] / 2, kLeastLossScale);
+    state[kStreak] = 0;
+    ++state[kLeftOut];
+    return;
+  }
+  ++state[kStreak];
+  if (state[kStreak] < static_cast<float>(attrs.interval)) return;
+  state[kFactor] = std::min(state[kFactor] * 2, kLargestLossScale);
+  state[kStreak] = 0;
+}
+
+/// Adam's, for a step that counts only updates which were not left out.
+float corrected_rate(const LossScaleAttrs& attrs, const float* rates,
+                     float left_out) {
+  const bool is_corrected = attrs.beta1 != 0 || attrs.beta2 != 0;
+  if (!is_corrected || left_out == 0) return rates[kCorrectedRate];
+  const double step = std::max(1.0f, rates[kTimeStep] - left_out);
+  const double first = 1 - std::pow(double{attrs.beta1}, step);
+  const double second = 1 - std::pow(double{attrs.beta2}, step);
+  return static_cast<float>(rates[kLearningRate] * std::sqrt(second) / first);
 }
 
 }  // namespace
@@ -82,6 +110,27 @@ void lower_clip_scale(NodeLowering& lowering) {
       const bool is_within = norm <= attrs.maximum_norm;  // NaN is not
       const bool clips = rates[kClips] != 0 && !is_within;
       *scale = clips ? attrs.maximum_norm / norm : 1.0f;
+    };
+  });
+}
+
+void lower_update_loss_scale(NodeLowering& lowering) {
+  const auto attrs = lowering.attrs<LossScaleAttrs>();
+  const int num_inputs = static_cast<int>(lowering.node().inputs.size());
+  lowering.mutate(0);
+  for (int i = 1; i < num_inputs; ++i) lowering.read(i);
+  const int result = lowering.write(0), corrected = lowering.write(1);
+  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+    std::vector<const float*> squares;
+    for (int i = 2; i < num_inputs; ++i) squares.push_back(floats(at[i]));
+    return [=, state = floats(at[0]), rates = floats(at[1]),
+            scale = floats(at[result]), own_rates = floats(at[corrected])] {
+      const bool is_finite = std::ranges::all_of(
+          squares, [](const float* square) { return std::isfinite(*square); });
+      *scale = is_finite ? 1.0f : -1.0f;
+      update_scale(attrs, is_finite, state);
+      std::copy_n(rates, kNumRates, own_rates);
+      own_rates[kCorrectedRate] = corrected_rate(attrs, rates, state[kLeftOut]);
     };
   });
 }

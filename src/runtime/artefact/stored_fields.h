@@ -60,6 +60,7 @@ void visit_fields(V& visit, IsA<LayerInfo> auto& x) {
   visit("name", x.name);
   visit.later("is_loss", x.is_loss);
   visit.later("is_debugged", x.is_debugged);
+  visit.later("compute_type", x.compute_type);
   visit("sources", x.sources);
   visit("results", x.results);
   visit.later("parameters", x.parameters);
@@ -104,6 +105,7 @@ void visit_fields(V& visit, IsA<MergedGraph> auto& x) {
   visit.later("is_linkable", x.is_linkable);
   visit.later("accumulates_gradients", x.accumulates_gradients);
   visit.later("rules", x.rules);
+  visit.later("precision", x.precision);
   // Here go fields that MergedGraph comes to have.
 }
 

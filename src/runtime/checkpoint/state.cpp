@@ -134,6 +134,9 @@ std::vector<StateEntry> state_of(const char* call, const Session& session,
           /*is_slot=*/true);
     }
   }
+  if (with_optimizer && graph.loss_scale != kNoTensor) {
+    add("loss_scale", graph.loss_scale, /*is_slot=*/true);
+  }
   require_unique(call, entries);
   return entries;
 }

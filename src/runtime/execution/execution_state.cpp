@@ -210,6 +210,7 @@ void ExecutionState::take_numbers() noexcept {
   float& rate = rates.values[0];
   if (rates.is_scheduled) rate = optimizer.learning_rate_at(now);
   rates.values[1] = optimizer.corrected(rate, now);
+  rates.values[3] = static_cast<float>(now);
   std::memcpy(rates.at, rates.values.data(), sizeof(rates.values));
 }
 

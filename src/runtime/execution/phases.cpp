@@ -145,7 +145,8 @@ void Executor::write_rates(HostWriter& writer, ExecutionState& slot) {
       .number = number,
       .at = room,
       .values = {rate, optimizer.corrected(rate, number.value),
-                 optimizer.applies_gradient_clipping() ? 1.0f : 0.0f, 0.0f},
+                 optimizer.applies_gradient_clipping() ? 1.0f : 0.0f,
+                 static_cast<float>(number.value)},
       .is_scheduled = TimeSteps::has_schedule(optimizer)};
   if (room) std::memcpy(room, slot.rates.values.data(), 4 * sizeof(float));
 }

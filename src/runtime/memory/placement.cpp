@@ -87,6 +87,9 @@ std::vector<Placement::Category> Placement::categories(
   for (const auto& [of, into] : graph.accumulators) {
     if (into != kNoTensor) result[into] = Category::Accumulator;
   }
+  if (graph.loss_scale != kNoTensor) {
+    result[graph.loss_scale] = Category::Accumulator;
+  }
   return result;
 }
 

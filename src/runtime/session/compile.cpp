@@ -56,6 +56,22 @@ void require_compilable(const Declaration& declaration,
                                             "gradients",
                                     .expected = "a TrainingGraph"});
   }
+  if (to_string(options.precision) == "?") {
+    throw InvalidArgument(
+        ErrorInfo{.op = "compile",
+                  .node = "precision",
+                  .what = "there is no such precision",
+                  .expected = "a case of Precision",
+                  .got = std::to_string(static_cast<int>(options.precision))});
+  }
+  if (options.link_graphs && options.precision == Precision::MixedFloat16) {
+    throw UnsupportedError(ErrorInfo{
+        .op = "compile",
+        .node = "precision",
+        .what = "graphs that are linked cannot agree on a loss scale",
+        .expected = "float32, fast or mixed_bfloat16, which need none",
+        .got = "mixed_float16 and link_graphs"});
+  }
   require_not_negative("max_gpu_ms", options.max_gpu_ms);
   require_not_negative("verify_tolerance", options.verify_tolerance);
 }
@@ -202,6 +218,7 @@ void compile(Session& session, const Device& device,
   declaration.is_linkable = options.link_graphs;
   declaration.accumulates_gradients = options.accumulates_gradients;
   declaration.debugs_layers = options.debug_layers;
+  declaration.precision = options.precision;
   declaration.forget_boundary_gradients();
   const bool takes_gradients = options.link_graphs && declaration.trains;
   if (takes_gradients) declaration.allocate_boundary_gradients();

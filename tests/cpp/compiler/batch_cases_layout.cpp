@@ -272,6 +272,12 @@ std::vector<Row> layout_and_loss_rows() {
          c.add(ClipScale, ClipScaleAttrs{}, {c.fixed({4}), c.fixed({1})});
        },
        kNone},
+      {"update_loss_scale",
+       [](Case& c) {
+         c.program.append(UpdateLossScale, LossScaleAttrs{},
+                          {c.variable({4}), c.fixed({4}), c.fixed({1})});
+       },
+       kNone},
       {"accumulate_gradient",
        [](Case& c) {
          c.program.append(AccumulateGradient, NoAttrs{},

@@ -10,6 +10,7 @@
 #include "graph/image_filter.h"
 #include "nodes/filter_builder.h"
 #include "nodes/node_check.h"
+#include "runtime/device/null_backend.h"
 #include "traingraph/nodes.h"
 
 namespace traingraph {
@@ -129,7 +130,8 @@ TEST_F(ImageFiltersTest, PassesLeaveFiltersWhole) {
   const ValueId pooled = nodes.lowered(*added_[2].state()).result;
   declaration.outputs.emplace("pooled", nodes.tensor(pooled, "pooled"));
   const Merged merged = merge_graphs(declaration);
-  const Assembled assembled = assemble(merged.graph, Mode::Training, 2);
+  const Assembled assembled =
+      assemble(merged.graph, Mode::Training, 2, make_null_context()->target());
   const auto& filters = assembled.program.filters->filters;
   EXPECT_EQ(assembled.program.shape(filters[1].result), (Shape{2, 8, 6, 6}));
   for (int i = 0; i < 3; ++i) {

@@ -191,6 +191,9 @@ std::vector<ErrorCase> shape_errors() {
       {RmspropUpdate, RmspropUpdateAttrs{}, {x, x, x, x, other, rates}},
       {ClipScale, ClipScaleAttrs{}, {{{3}}, {{1}}}},
       {ClipScale, ClipScaleAttrs{}, {rates, {{1}}, {{2}}}},
+      {UpdateLossScale, LossScaleAttrs{}, {{{3}}, rates, {{1}}}},
+      {UpdateLossScale, LossScaleAttrs{}, {rates, {{3}}, {{1}}}},
+      {UpdateLossScale, LossScaleAttrs{}, {rates, rates, {{1}}, {{2}}}},
       {AccumulateGradient, NoAttrs{}, {x, other, {{2}}}},
       {AccumulateGradient, NoAttrs{}, {x, x, {{1}}}},
   };
@@ -394,6 +397,9 @@ std::vector<ErrorCase> attribute_errors() {
       update(RmspropUpdate, RmspropUpdateAttrs{.is_centered = true}),
       {ClipScale, ClipScaleAttrs{.maximum_norm = 0}, {rates, {{1}}}},
       {ClipScale, ClipScaleAttrs{.custom_norm = -1}, {rates, {{1}}}},
+      {UpdateLossScale, LossScaleAttrs{.interval = 0}, {rates, rates, {{1}}}},
+      {UpdateLossScale, LossScaleAttrs{.beta1 = 1}, {rates, rates, {{1}}}},
+      {UpdateLossScale, LossScaleAttrs{.beta2 = -1}, {rates, rates, {{1}}}},
   };
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Cases of the optimizer updates: every slot, clipping on and off, every
 // regularisation. They have no results; the parameter and the slots count.
+#include <cmath>
 #include <limits>
 
 #include "ops/cases.h"
@@ -141,6 +142,61 @@ void add_clip_scales(OpCases& cases) {
   }
 }
 
+/// Updates that a loss scale leaves out: nothing changes, whatever arrives.
+void add_left_out(OpCases& cases) {
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  const CaseInput x{kSmall}, bad{{1, 1}, values({kNaN})},
+      none{{1}, values({-1})};
+  const CaseInput one{{1, 1}};
+  cases.push_back({.op = OpKind::SgdUpdate,
+                   .attrs = SgdUpdateAttrs{.momentum_scale = 0.9f},
+                   .inputs = {one, bad, one, rates(true), none}});
+  cases.push_back({.op = OpKind::AdamUpdate,
+                   .attrs = AdamUpdateAttrs{.uses_amsgrad = true},
+                   .inputs = {x,
+                              x,
+                              x,
+                              {kSmall, uniform(0.01, 1)},
+                              {kSmall, uniform(0.01, 1)},
+                              rates(true),
+                              none}});
+  cases.push_back({.op = OpKind::RmspropUpdate,
+                   .attrs = RmspropUpdateAttrs{},
+                   .inputs = {one,
+                              bad,
+                              {{1, 1}, uniform(0.5, 1)},
+                              absent(),
+                              absent(),
+                              rates(true),
+                              none}});
+}
+
+void add_loss_scales(OpCases& cases) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  const LossScaleAttrs adam{.interval = 3, .beta1 = 0.9f, .beta2 = 0.999f};
+  const auto add = [&](const LossScaleAttrs& attrs, std::vector<double> state,
+                       double step, std::vector<double> squares) {
+    OpCase op_case{.op = OpKind::UpdateLossScale, .attrs = attrs};
+    op_case.inputs.push_back({{4}, values(std::move(state))});
+    op_case.inputs.push_back({{4}, values({0.05, 0.03, 1, step})});
+    for (double square : squares) {
+      op_case.inputs.push_back({{1}, values({square})});
+    }
+    cases.push_back(op_case);
+  };
+  const double largest = std::exp2(24), least = std::exp2(-24);
+  for (const LossScaleAttrs& attrs : {LossScaleAttrs{.interval = 3}, adam}) {
+    add(attrs, {1024, 0, 0, 0}, 1, {9, 0});
+    add(attrs, {1024, 2, 0, 0}, 7, {9, 0});          // doubles
+    add(attrs, {1024, 1, 2, 0}, 7, {9, kInfinity});  // halves
+    add(attrs, {1024, 2, 6, 0}, 7, {kNaN, 9});
+    add(attrs, {largest, 2, 1, 0}, 4000, {9});
+    add(attrs, {least, 0, 5, 0}, 300, {kInfinity});
+    add(attrs, {1024, 0, 1, 0}, 2, {0});  // 1 - beta^1
+  }
+}
+
 void add_accumulations(OpCases& cases) {
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   for (const Shape& shape : {Shape{1}, kSmall, kLarge}) {
@@ -166,6 +222,8 @@ void add_update_cases(OpCases& cases, Random&) {
   add_sgds(cases);
   add_adams(cases);
   add_rmsprops(cases);
+  add_left_out(cases);
+  add_loss_scales(cases);
   add_clip_scales(cases);
   add_accumulations(cases);
 }

@@ -6,6 +6,7 @@
 
 #include "compiler/assemble.h"
 #include "compiler/merge.h"
+#include "runtime/device/null_backend.h"
 #include "support/reference.h"
 #include "support/training.h"
 
@@ -219,7 +220,8 @@ class ReferenceSteps {
     d.labels = {{"label", net.label}};
     d.outputs = {{"y", net.y}};
     merged_ = merge_graphs(d);
-    assembled_ = assemble(merged_.graph, Mode::Training, kBatch);
+    assembled_ = assemble(merged_.graph, Mode::Training, kBatch,
+                          make_null_context()->target());
     const Program& program = assembled_.program;
     for (ValueId id = 0; id < static_cast<ValueId>(program.values().size());
          ++id) {

@@ -35,9 +35,15 @@ std::vector<double> prepared_gradient(
   return result;
 }
 
+/// Does the scale say that the update is left out?
+bool is_left_out(const RefTensors& in, std::size_t scale) {
+  return scale < in.size() && in[scale].is_present() && in[scale].data[0] < 0;
+}
+
 }  // namespace
 
 RefTensors reference_sgd_update(const SgdUpdateAttrs& attrs, RefTensors& in) {
+  if (is_left_out(in, 4)) return {};
   RefTensor& parameter = in[0];
   RefTensor& momentum = in[2];
   const RefTensor& rates = in[3];
@@ -62,6 +68,7 @@ RefTensors reference_sgd_update(const SgdUpdateAttrs& attrs, RefTensors& in) {
 }
 
 RefTensors reference_adam_update(const AdamUpdateAttrs& attrs, RefTensors& in) {
+  if (is_left_out(in, 6)) return {};
   RefTensor& parameter = in[0];
   RefTensor& maximum_velocity = in[4];
   const RefTensor& rates = in[5];
@@ -95,6 +102,7 @@ RefTensors reference_adam_update(const AdamUpdateAttrs& attrs, RefTensors& in) {
 
 RefTensors reference_rmsprop_update(const RmspropUpdateAttrs& attrs,
                                     RefTensors& in) {
+  if (is_left_out(in, 6)) return {};
   RefTensor& parameter = in[0];
   RefTensor& momentum = in[3];
   const RefTensor& rates = in[5];
@@ -133,6 +141,33 @@ RefTensors reference_clip_scale(const ClipScaleAttrs& attrs, RefTensors& in) {
       attrs.custom_norm != 0 ? attrs.custom_norm : std::sqrt(sum);
   const double maximum = attrs.maximum_norm;
   return {filled({1}, norm <= maximum ? 1 : maximum / norm)};  // NaN stays
+}
+
+RefTensors reference_update_loss_scale(const LossScaleAttrs& attrs,
+                                       RefTensors& in) {
+  bool is_finite = true;
+  for (std::size_t i = 2; i < in.size(); ++i) {
+    is_finite = is_finite && std::isfinite(in[i].data[0]);
+  }
+  auto& state = in[0].data;
+  if (is_finite) {
+    state[1] += 1;
+    if (state[1] >= static_cast<double>(attrs.interval)) {
+      state[0] = std::min(2 * state[0], std::exp2(24));
+      state[1] = 0;
+    }
+  } else {
+    state[0] = std::max(state[0] / 2, std::exp2(-24));
+    state[1] = 0;
+    state[2] += 1;
+  }
+  RefTensor rates = in[1];
+  const double step = std::max(1.0, rates.data[3] - state[2]);
+  if (state[2] > 0 && (attrs.beta1 > 0 || attrs.beta2 > 0)) {
+    rates.data[1] = rates.data[0] * std::sqrt(1 - std::pow(attrs.beta2, step)) /
+                    (1 - std::pow(attrs.beta1, step));
+  }
+  return {filled({1}, is_finite ? 1 : -1), rates};
 }
 
 RefTensors reference_accumulate_gradient(const NoAttrs&, RefTensors& in) {

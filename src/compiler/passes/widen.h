@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// Floats of 16 bits where the target has no code for them: the node computes in
+// float32, between casts. What it computed is stored in 16 bits all the same,
+// so that memory holds what the plan of a target with such code holds.
+//
+//   before: y16 = op(x16)
+//   after:  x32 = cast(x16), y32 = op(x32), y16 = cast(y32)
+#pragma once
+
+#include "compiler/target.h"
+
+namespace traingraph {
+
+void widen(const Target& target, Program& program);
+
+}  // namespace traingraph

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// What the host may know of a loss scale; the updates read and change it on
+// the device.
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "base/format.h"
+#include "runtime/checkpoint/state.h"
+#include "traingraph/error.h"
+
+namespace traingraph {
+namespace {
+
+/// As the op update_loss_scale has them.
+enum { kFactor, kStreak, kLeftOut, kNumEntries };
+using Entries = std::array<float, kNumEntries + 1>;
+
+StateEntry entry_of(const char* call, const Session& session) {
+  const TensorIndex index = session.batches->graph().loss_scale;
+  if (index == kNoTensor) {
+    throw StateError(
+        ErrorInfo{.op = call,
+                  .what = "the graph has no loss scale",
+                  .hint = "Compile it with precision mixed_float16."});
+  }
+  return {.name = "loss_scale",
+          .tensor = session.objects.tensors[index],
+          .placed = session.placement.of(index),
+          .is_slot = true};
+}
+
+Entries read(const StateEntry& entry) {
+  Entries entries{};
+  read_entry(entry, [&](std::span<const std::byte> bytes) {
+    std::memcpy(entries.data(), bytes.data(), sizeof(entries));
+  });
+  return entries;
+}
+
+Entries read(const char* call, Session& session) {
+  const GroupLock lock(call, session);
+  return read(entry_of(call, session));
+}
+
+void require_factor(float factor) {
+  int exponent = 0;
+  constexpr int kMostExponent = 24;
+  const bool is_power = std::frexp(factor, &exponent) == 0.5f;
+  if (is_power && std::abs(exponent - 1) <= kMostExponent) return;
+  throw InvalidArgument(ErrorInfo{.op = "set_loss_scale",
+                                  .node = "factor",
+                                  .what = "the loss scale is out of range",
+                                  .expected = "a power of two, 2^-24 to 2^24",
+                                  .got = format_value(factor)});
+}
+
+}  // namespace
+
+float TrainingGraph::loss_scale() const {
+  return read("loss_scale", *session_)[kFactor];
+}
+
+std::int64_t TrainingGraph::updates_left_out() const {
+  return static_cast<std::int64_t>(
+      read("updates_left_out", *session_)[kLeftOut]);
+}
+
+void TrainingGraph::set_loss_scale(float factor) {
+  constexpr const char* kCall = "set_loss_scale";
+  require_factor(factor);
+  const GroupLock lock(kCall, *session_);
+  const StateEntry entry = entry_of(kCall, *session_);
+  Entries entries = read(entry);
+  entries[kFactor] = factor;
+  entries[kStreak] = 0;
+  write_entry(entry, std::as_bytes(std::span(entries)));
+}
+
+}  // namespace traingraph
