@@ -191,9 +191,8 @@ std::vector<ErrorCase> shape_errors() {
       {RmspropUpdate, RmspropUpdateAttrs{}, {x, x, x, x, other, rates}},
       {ClipScale, ClipScaleAttrs{}, {{{3}}, {{1}}}},
       {ClipScale, ClipScaleAttrs{}, {rates, {{1}}, {{2}}}},
-      {UpdateLossScale, LossScaleAttrs{}, {{{3}}, rates, {{1}}}},
       {UpdateLossScale, LossScaleAttrs{}, {rates, {{3}}, {{1}}}},
-      {UpdateLossScale, LossScaleAttrs{}, {rates, rates, {{1}}, {{2}}}},
+      {UpdateLossScale, LossScaleAttrs{}, {rates, rates, {{2}}}},
       {AccumulateGradient, NoAttrs{}, {x, other, {{2}}}},
       {AccumulateGradient, NoAttrs{}, {x, x, {{1}}}},
   };
