@@ -51,7 +51,7 @@ TEST_P(Mixed, AProductIsRoundedOnce) {
   Linear net(16, 70, 9);
   TrainingGraph t = net.train(sgd(0.1f), in(GetParam()));
   const auto result = t.execute_forward(net.inputs, net.labels).get();
-  const Floats y = floats_of(result.outputs.at("y"));
+  const Floats y = floats_of(result.outputs()[0]);
   const Doubles expected = expected_output(net);
   for (std::size_t i = 0; i < y.size(); ++i) {
     const double bound = unit_of(GetParam()) * std::abs(expected[i]) + 1e-5;
@@ -118,7 +118,7 @@ TEST(ComputeType, OfALayerComesFirst) {
   TrainingGraph u = exact.train(sgd(0.1f));
   const auto y = [](TrainingGraph& graph, Linear& of) {
     const auto run = graph.execute_forward(of.inputs, of.labels).get();
-    return floats_of(run.outputs.at("y"));
+    return floats_of(run.outputs()[0]);
   };
   EXPECT_EQ(y(t, net), y(u, exact));
 
