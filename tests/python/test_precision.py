@@ -61,7 +61,9 @@ def test_what_the_host_sees_is_float32(precision: str | tg.Precision) -> None:
 def test_fast_is_float32_storage() -> None:
     exact, fast = Net("float32"), Net("fast")
     assert fast.step() == pytest.approx(exact.step(), rel=0.02)
-    assert fast.training.memory.step.arena_bytes >= exact.training.memory.step.arena_bytes
+    assert (
+        fast.training.memory.step.arena_bytes >= exact.training.memory.step.arena_bytes
+    )
 
 
 def test_a_layer_may_differ() -> None:

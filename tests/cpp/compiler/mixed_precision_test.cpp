@@ -5,8 +5,9 @@
 
 #include <algorithm>
 
+#include "compiler/assemble.h"
 #include "compiler/merge.h"
-#include "compiler/passes/widen.h"
+#include "graph/op_def.h"
 #include "graph/verify.h"
 #include "runtime/device/null_backend.h"
 #include "traingraph/layers.h"
