@@ -3,6 +3,9 @@
 
 #include <pybind11/critical_section.h>
 
+#include <algorithm>
+
+#include "dlpack.h"
 #include "lifetime.h"
 
 namespace traingraph::python {
@@ -39,11 +42,23 @@ std::string type_name(py::handle object) {
   return py::type::handle_of(object).attr("__name__").cast<std::string>();
 }
 
+/// What NumPy has refused for another reason is refused here, too.
+std::optional<py::array> bfloat16_unless_error(py::handle source) {
+  try {
+    return bfloat16_from_dlpack(source);
+  } catch (py::error_already_set& error) {
+    if (!error.matches(PyExc_Exception)) throw;
+  } catch (const py::cast_error&) {
+  }
+  return std::nullopt;
+}
+
 py::array from_dlpack(py::handle source, const Context& context) {
   try {
     return py::module_::import("numpy").attr("from_dlpack")(source);
   } catch (py::error_already_set& error) {
     if (!error.matches(PyExc_Exception)) throw;
+    if (const auto bits = bfloat16_unless_error(source)) return *bits;
     fail(context, "NumPy cannot read this array",
          "an array on the CPU, of a type that NumPy has",
          py::str(error.value()).cast<std::string>(),
@@ -179,7 +194,7 @@ py::array converted(py::handle source, DataType data_type,
   py::array array = as_data(source, context);
   const auto plain = plain_descriptor(array);
   if (plain && plain->data_type == data_type) return array;
-  return conversion("converted")(array, to_dtype(data_type), context.op,
+  return conversion("converted")(array, stored_dtype(data_type), context.op,
                                  context.node);
 }
 
@@ -230,12 +245,12 @@ py::capsule holder_of(std::shared_ptr<const void> owner) {
 }
 
 Array new_array(const TensorDescriptor& descriptor) {
-  const Shape& shape = descriptor.shape;
-  return py::reinterpret_steal<Array>(
-      py::array(
-          py::reinterpret_borrow<py::dtype>(to_dtype(descriptor.data_type)),
-          std::vector<py::ssize_t>(shape.begin(), shape.end()))
-          .release());
+  return new_array(descriptor.shape, to_dtype(descriptor.data_type));
+}
+
+Array new_array(const Shape& shape, const py::dtype& dtype) {
+  py::array array(dtype, std::vector<py::ssize_t>(shape.begin(), shape.end()));
+  return py::reinterpret_steal<Array>(array.release());
 }
 
 std::span<std::byte> bytes_of(py::array& array) {
@@ -245,10 +260,14 @@ std::span<std::byte> bytes_of(py::array& array) {
 
 Array view(std::span<const std::byte> data, const TensorDescriptor& descriptor,
            py::handle base, bool is_writable) {
-  const Shape& shape = descriptor.shape;
-  py::array array(
-      py::reinterpret_borrow<py::dtype>(to_dtype(descriptor.data_type)),
-      std::vector<py::ssize_t>(shape.begin(), shape.end()), data.data(), base);
+  return view(data, descriptor.shape, to_dtype(descriptor.data_type), base,
+              is_writable);
+}
+
+Array view(std::span<const std::byte> data, const Shape& shape,
+           const py::dtype& dtype, py::handle base, bool is_writable) {
+  py::array array(dtype, std::vector<py::ssize_t>(shape.begin(), shape.end()),
+                  data.data(), base);
   if (!is_writable) {
     py::detail::array_proxy(array.ptr())->flags &=
         ~py::detail::npy_api::NPY_ARRAY_WRITEABLE_;
@@ -310,7 +329,7 @@ bool NamedArrays::convert_for(const ErrorInfo& error) {
       continue;
     }
     const std::optional<DataType> type = data_type_named(error.expected);
-    if (!type || *type == DataType::BFloat16) continue;  // NumPy has none
+    if (!type) continue;
     convert(i, *type);
     return true;
   }
@@ -325,6 +344,23 @@ void NamedArrays::convert_to(const TensorMap& tensors) {
     if (type == data_[i].data.descriptor->data_type) continue;
     if (py::isinstance<TensorData>(alive_[2 * i + 1])) continue;
     convert(i, type);
+  }
+}
+
+void NamedArrays::convert_floats_to(std::span<const StateTensor> tensors) {
+  const auto is_float = [](DataType type) {
+    return type == DataType::Float32 || type == DataType::BFloat16 ||
+           type == DataType::Float16;
+  };
+  for (std::size_t i = 0; i < data_.size(); ++i) {
+    const auto found =
+        std::ranges::find(tensors, data_[i].name, &StateTensor::name);
+    if (found == tensors.end() || !data_[i].data.descriptor) continue;
+    const DataType given = data_[i].data.descriptor->data_type;
+    const DataType wanted = found->descriptor.data_type;
+    if (given == wanted || !is_float(given) || !is_float(wanted)) continue;
+    if (py::isinstance<TensorData>(alive_[2 * i + 1])) continue;
+    convert(i, wanted);
   }
 }
 

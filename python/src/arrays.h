@@ -29,6 +29,9 @@ using TensorOrArray = Named<"traingraph._core.Tensor | numpy.typing.ArrayLike">;
 /// What NumPy makes an array of.
 using ArrayLike = Named<"numpy.typing.ArrayLike">;
 
+/// What values are wanted as.
+using DTypeOrNone = Named<"numpy.typing.DTypeLike | None">;
+
 /// numpy.ndarray of any data type.
 class Array : public py::array {
   PYBIND11_OBJECT_DEFAULT(Array, py::array, is_anything)
@@ -100,9 +103,16 @@ py::capsule holder_of(std::shared_ptr<const void> owner);
 /// A view of `data` that keeps `base` alive.
 Array view(std::span<const std::byte> data, const TensorDescriptor& descriptor,
            py::handle base, bool is_writable);
+Array view(std::span<const std::byte> data, const Shape& shape,
+           const py::dtype& dtype, py::handle base, bool is_writable);
+/// Values of a stored_dtype() as users get them: of `dtype`, or of their own
+/// type. Throws DTypeError as to_dtype(). copy: what __array__ is asked for.
+Array typed(const py::array& values, const DTypeOrNone& dtype,
+            const py::object& copy = py::none());
 
 /// A new array, and its bytes.
 Array new_array(const TensorDescriptor& descriptor);
+Array new_array(const Shape& shape, const py::dtype& dtype);
 std::span<std::byte> bytes_of(py::array& array);
 
 /// Buffers of optimizer_device_data, if there are any.
@@ -138,6 +148,8 @@ class NamedArrays {
   bool convert_for(const ErrorInfo& error);
   /// Converts what is in `tensors` to their types.
   void convert_to(const TensorMap& tensors);
+  /// The same of floats for floats of a state; the rest stays as it is.
+  void convert_floats_to(std::span<const StateTensor> tensors);
 
  private:
   TensorData to_data(py::object& value, std::string_view name, Access access);

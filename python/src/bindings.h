@@ -18,6 +18,7 @@ namespace py = pybind11;
 // signature or a default value mentions it.
 void bind_errors(py::module_& m);
 void bind_types(py::module_& m);
+void bind_bfloat16(py::module_& m);
 void bind_device(py::module_& m);
 void bind_optimizer_device_data(py::module_& m);
 void bind_tensor(py::module_& m);
@@ -220,6 +221,7 @@ void bind_sequence_descriptor(py::module_& m,
 void bind_sequence_tensors(Handle<Tensor>& tensor);
 void bind_optimizer_data(Handle<Tensor>& tensor);
 void bind_quantization(Handle<Tensor>& tensor);
+void bind_tensor_arrays(Handle<Tensor>& tensor);
 void bind_insight(Handle<CompiledGraph, Graph>& graph);
 void bind_checkpoint(Handle<CompiledGraph, Graph>& graph);
 void bind_listing(Handle<CompiledGraph, Graph>& graph);

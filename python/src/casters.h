@@ -47,8 +47,13 @@ DataType to_data_type(const py::object& dtype, const char* op,
 std::optional<DataType> find_data_type(const py::dtype& dtype);
 /// By its name in C++, as messages have it; empty for other words.
 std::optional<DataType> data_type_named(std::string_view name);
-/// Throws DTypeError for bfloat16, which NumPy does not have.
-py::object to_dtype(DataType type);
+/// Of arrays that users get. Throws DTypeError for bfloat16 where ml_dtypes is
+/// not installed, which has it.
+py::dtype to_dtype(DataType type);
+/// Of arrays inside the package: NumPy's, and of bfloat16 records of the bits.
+py::dtype stored_dtype(DataType type);
+/// Of ml_dtypes, or records of the bits.
+bool is_bfloat16(const py::dtype& dtype);
 
 /// False when `source` is no sequence of integers.
 bool load_integers(py::handle source, std::vector<std::int64_t>& integers);

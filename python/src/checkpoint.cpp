@@ -53,12 +53,14 @@ StateDict state_dict(const CompiledGraph& self, bool with_optimizer) {
 
 RestoreReport load_state_dict(CompiledGraph& self, const ArrayDict& mapping,
                               bool strict) {
-  const NamedArrays arrays(mapping, "load_state_dict", "mapping",
-                           NamedArrays::Access::Read);
-  return without_gil([&] {
+  NamedArrays arrays(mapping, "load_state_dict", "mapping",
+                     NamedArrays::Access::Read);
+  const auto tensors = without_gil([&] {
     self.synchronize();
-    return self.load_state(arrays.list(), strict);
+    return self.state_tensors(/*with_optimizer=*/true);
   });
+  arrays.convert_floats_to(tensors);
+  return without_gil([&] { return self.load_state(arrays.list(), strict); });
 }
 
 }  // namespace
@@ -148,7 +150,8 @@ void bind_checkpoint(Handle<CompiledGraph, Graph>& graph) {
           "Continues from a file of save(), bit for bit; inference graphs take "
           "parameters and statistics alone. Nothing changes unless the file "
           "is sound and, when strict, fits: the error lists what does not. "
-          "strict=False takes what fits. Returns a report with the file's "
+          "strict=False takes what fits. No type is converted to another: "
+          "load_state_dict() does that. Returns a report with the file's "
           "metadata. Raises FileError, InvalidArgument, ShapeError, "
           "DTypeError, StateError.")
       .def("state_dict", &state_dict, py::kw_only(),
@@ -156,13 +159,14 @@ void bind_checkpoint(Handle<CompiledGraph, Graph>& graph) {
            "Copies of parameters and running statistics by name, of one "
            "moment; with_optimizer: its buffers, too, as "
            "\"<parameter>.<buffer>\". Weights have the shapes of PyTorch's "
-           "modules. Raises StateError before compile.")
+           "modules. Those of bfloat16 are arrays of ml_dtypes. Raises "
+           "StateError before compile, DTypeError without that package.")
       .def("load_state_dict", &load_state_dict, py::arg("mapping"),
            py::kw_only(), py::arg("strict") = true,
            "Gives parameters, statistics and, if any is there, the "
            "optimizer's buffers new values, by name. Steps and rates stay. "
-           "Data as execute() takes it; other types than float32 must be "
-           "floats. strict and result as in "
+           "Floats of any type become those of the tensors, rounded to "
+           "nearest; other data must have their type. strict and result as in "
            "restore(). Raises InvalidArgument, ShapeError, DTypeError, "
            "StateError.");
 }

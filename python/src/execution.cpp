@@ -120,15 +120,26 @@ void bind_result(py::module_& m) {
           "declare them as outputs.")
       .def_property_readonly("has_loss",
                              never_waits(&ExecutionResult::has_loss))
-      .def_property_readonly("outputs", &outputs, "Declared outputs by name.")
+      .def_property_readonly("outputs", &outputs,
+                             "Declared outputs by name. Those of bfloat16 are "
+                             "arrays of ml_dtypes; DTypeError without that "
+                             "package: output() converts.")
       .def(
           "output",
-          [](const py::object& self, const std::string& name) {
-            return to_array(self.cast<const ExecutionResult&>().output(name),
-                            self);
+          [](const py::object& self, const std::string& name,
+             const DTypeOrNone& dtype) {
+            const OutputView output =
+                self.cast<const ExecutionResult&>().output(name);
+            if (dtype.is_none()) return to_array(output, self);
+            const TensorDescriptor& d = output.descriptor;
+            return typed(view(output.data, d.shape, stored_dtype(d.data_type),
+                              self, /*is_writable=*/false),
+                         dtype);
           },
-          py::arg("name"),
-          "One output. Raises InvalidArgument listing the names.")
+          py::arg("name"), py::arg("dtype") = py::none(),
+          "One output, as it is or as `dtype`, which for bfloat16 needs no "
+          "ml_dtypes. Raises InvalidArgument listing the names, DTypeError as "
+          "outputs.")
       .def_property_readonly("execution_time",
                              never_waits(&ExecutionResult::execution_time),
                              "Seconds on the device; 0 without profiling.")

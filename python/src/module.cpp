@@ -11,6 +11,7 @@ PYBIND11_MODULE(_core_of_main, m, pybind11::mod_gil_not_used()) {
   m.attr("__version__") = TRAINGRAPH_VERSION;
   bind_errors(m);
   bind_types(m);
+  bind_bfloat16(m);
   bind_device(m);
   bind_optimizer_device_data(m);
   bind_tensor(m);

@@ -2,17 +2,12 @@
 // Tensor, TensorData, TensorParameter and Platform.
 #include "traingraph/tensor.h"
 
-#include <cstring>
-
 #include "arrays.h"
 #include "device.h"
 #include "lifetime.h"
 
 namespace traingraph::python {
 namespace {
-
-using DTypeOrNone = Named<"numpy.typing.DTypeLike | None">;
-using ArrayCopy = Named<"bool | None">;
 
 /// What a tensor starts with; at most one of them.
 struct Contents {
@@ -79,66 +74,6 @@ py::object refuse_copy(const Tensor& self, const py::object&) {
                 .got = {},
                 .hint = "Make another one: traingraph.Tensor(x.descriptor, "
                         "data=x.numpy())."});
-}
-
-/// A view that stays valid when the tensor gets other host data later.
-std::optional<Array> data_view(const Tensor& self) {
-  std::span<const std::byte> bytes;
-  std::shared_ptr<const void> owner;
-  without_gil([&] {
-    do {  // of one moment: others may give the tensor new memory
-      owner = self.data_owner();
-      bytes = self.data();
-    } while (owner != self.data_owner());
-  });
-  if (bytes.empty()) return std::nullopt;
-  return view(bytes, self.descriptor(), holder_of(std::move(owner)),
-              /*is_writable=*/false);
-}
-
-/// Host data for another library: as it is when that can say "read-only", else
-/// a copy.
-py::object to_dlpack(const Tensor& self, const py::kwargs& options) {
-  const std::optional<Array> data = data_view(self);
-  if (!data) {
-    throw StateError(ErrorInfo{.op = "dlpack",
-                               .node = label_of(self),
-                               .what = "tensor has no host data",
-                               .expected = {},
-                               .got = {},
-                               .hint = "Call synchronize_data()."});
-  }
-  const bool must_not_copy = options.contains("copy") &&
-                             py::object(options["copy"]).is(py::bool_(false));
-  try {
-    return data->attr("__dlpack__")(**options);
-  } catch (py::error_already_set& error) {
-    if (must_not_copy || !error.matches(PyExc_BufferError)) throw;
-  }
-  return data->attr("copy")().attr("__dlpack__")(**options);
-}
-
-/// The newest values: the device's when it has a copy, else the host's.
-Array to_numpy(const Tensor& self) {
-  Array array = new_array(self.descriptor());
-  const std::span<std::byte> out = bytes_of(array);
-  without_gil([&] {
-    if (self.device()) {
-      return self.copy_data_from_device_memory(out);
-    }
-    if (!self.has_data()) {
-      throw StateError(ErrorInfo{
-          .op = "numpy",
-          .node = self.label(),
-          .what = "tensor has no data on the host or on a device",
-          .expected = {},
-          .got = {},
-          .hint = "Declare a result with add_outputs and read it from "
-                  "the ExecutionResult."});
-    }
-    std::memcpy(out.data(), self.data().data(), out.size());
-  });
-  return array;
 }
 
 /// Bytes of unknown meaning have no descriptor, so only their size is checked.
@@ -265,6 +200,7 @@ void bind_tensor_class(py::module_& m) {
   bind_sequence_tensors(tensor);
   bind_optimizer_data(tensor);
   bind_quantization(tensor);
+  bind_tensor_arrays(tensor);
   tensor
       .def_property_readonly("tensor_id", never_waits(&Tensor::tensor_id),
                              "Unique in the process.")
@@ -277,24 +213,6 @@ void bind_tensor_class(py::module_& m) {
                              "tensor is an input or a label, as it was given.")
       .def_property("label", &Tensor::label, &Tensor::set_label,
                     "Default: \"data\" and the id.")
-      .def_property_readonly(
-          "data", &data_view,
-          "Read-only NumPy view of the host data, as it was set or last "
-          "synchronized; None when there is none. set_data() writes.")
-      .def("numpy", &to_numpy,
-           "A copy of the newest values: the device's, waiting for work in "
-           "flight, or the host's. Raises StateError when neither has any.")
-      .def(
-          "__array__",
-          [](const Tensor& self, const DTypeOrNone& dtype, const ArrayCopy& c) {
-            const auto typed = py::module_::import("traingraph._conversion");
-            return Array(typed.attr("typed")(to_numpy(self), dtype, c));
-          },
-          py::arg("dtype") = py::none(), py::arg("copy") = py::none(),
-          "numpy() for np.asarray(tensor); always a copy.")
-      .def("__dlpack__", &to_dlpack)
-      .def("__dlpack_device__",
-           [](const Tensor&) { return std::tuple<int, int>(1, 0); })
       .def(
           "set_data",
           [](const Tensor& self, const ArrayLike& data) {
@@ -325,11 +243,22 @@ void bind_tensor_class(py::module_& m) {
                                   label_of(self)};
             const TensorData data =
                 writable_data(as_array(out, context), context);
+            if (*data.type() != self.data_type()) {
+              throw DTypeError(ErrorInfo{
+                  .op = context.op,
+                  .node = context.node,
+                  .what = "the array has another type",
+                  .expected = std::string(to_string(self.data_type())),
+                  .got = std::string(to_string(*data.type())),
+                  .hint = "numpy(dtype) converts."});
+            }
             without_gil([&] {
               self.copy_data_from_device_memory({data.bytes, data.length});
             });
           },
-          py::arg("out"), "Device to `out`.")
+          py::arg("out"),
+          "Device to `out`, which has the tensor's type. Raises DTypeError, "
+          "ShapeError, StateError.")
       .def(
           "bind_and_write_data",
           [](const Tensor& self, const DataLike& data,

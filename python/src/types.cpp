@@ -173,6 +173,7 @@ std::optional<DataType> find_data_type(const py::dtype& dtype) {
   for (const Row& row : kRows) {
     if (row.kind == kind && row.size == size) return row.type;
   }
+  if (is_bfloat16(dtype)) return DataType::BFloat16;
   return std::nullopt;
 }
 
@@ -204,18 +205,6 @@ DataType to_data_type(py::handle source) {
   const auto found = find_data_type(py::reinterpret_borrow<py::dtype>(dtype));
   if (!found) fail_declared_type(py::str(dtype).cast<std::string>());
   return *found;
-}
-
-py::object to_dtype(DataType type) {
-  if (type == DataType::BFloat16) {
-    throw DTypeError(ErrorInfo{.op = "numpy",
-                               .node = {},
-                               .what = "NumPy has no such data type",
-                               .expected = "a type that NumPy has",
-                               .got = "bfloat16",
-                               .hint = "Cast it to float32 in the graph."});
-  }
-  return py::dtype(std::string(to_string(type)));
 }
 
 bool load_integers(py::handle source, std::vector<std::int64_t>& integers) {

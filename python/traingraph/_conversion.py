@@ -5,8 +5,9 @@ What is given is copied when a call is made, so that any array will do: other
 strides, byte orders, lists, data frames. Its type must be the tensor's, or
 become it by one of two rules:
 
-"round to nearest": floats to other floats (float64 to float32). Rounding is all
-that may be lost: a value that would become infinite is an error.
+"round to nearest": floats to other floats (float64 to float32, float32 to
+bfloat16), ties to even, in one rounding. Rounding is all that may be lost: a
+finite value that would become infinite is an error.
 
 "exact": everything else (bool to float32 as 0 and 1, int64 to int32, int64 to
 float32, float64 to int64, int32 to bool). Each value must be one that the
@@ -14,6 +15,10 @@ tensor's type holds; else the call is an error.
 
 Complex numbers, dates, text and objects convert to nothing. Arrays that need no
 conversion never come here.
+
+bfloat16 is the type of the package ml_dtypes, known by its name and size so that
+the package is imported only when such an array is returned. Inside the package
+the values are records of one field with the bits, as users may give them, too.
 """
 
 from __future__ import annotations
@@ -22,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import _core
 from ._make_error import make_error
 from ._value_types import describe
 from .errors import CallError, DTypeError, Error, InvalidArgument
@@ -29,10 +35,11 @@ from .errors import CallError, DTypeError, Error, InvalidArgument
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["array_of", "converted", "dict_of", "typed"]
+__all__ = ["array_of", "converted", "dict_of", "is_bfloat16", "typed"]
 
 NUMBERS = "biuf"
 OURS = ("float32", "float16", "bool", "int64", "int32", "int8", "uint8")
+BITS: np.dtype[Any] = _core.bfloat16_record()
 RULE_OF_FLOATS = 'the rule "round to nearest": floats that stay finite'
 RULE_OF_OTHERS = 'the rule "exact": values that the type holds'
 
@@ -54,6 +61,13 @@ def dict_of(arrays: object, op: str, argument: str) -> dict[Any, Any]:
     )
 
 
+def is_bfloat16(dtype: np.dtype[Any]) -> bool:
+    """Of ml_dtypes, or records of the bits."""
+    if dtype.kind != "V" or dtype.itemsize != 2:
+        return False
+    return dtype == BITS or dtype.type.__name__ == "bfloat16"
+
+
 def array_of(source: object, op: str, node: str) -> NDArray[Any]:
     """What NumPy makes of a list, a number, a data frame or another buffer."""
     try:
@@ -72,6 +86,8 @@ def array_of(source: object, op: str, node: str) -> NDArray[Any]:
         ) from error
     if array.dtype.kind in NUMBERS or hasattr(source, "__array__"):
         return array
+    if is_bfloat16(array.dtype):  # a list of such numbers
+        return array
     raise make_error(
         InvalidArgument,
         "this is no array of numbers",
@@ -88,37 +104,50 @@ def converted(
 ) -> NDArray[Any]:
     """One block in our byte order, of `data_type`, or of the type of ours that is
     next to the array's."""
+    name = _name(array.dtype)
+    if is_bfloat16(array.dtype):
+        if data_type is None or is_bfloat16(np.dtype(data_type)):
+            return _bits(array).view(BITS)
+        array, name = _widened(array), "bfloat16"
     if array.dtype.kind not in NUMBERS:
         raise make_error(
             DTypeError,
             "data type is not supported",
             op=op,
             node=node,
-            expected=f"one of {', '.join(OURS)}, or a type that converts to it: "
-            "float64, int16, uint16, uint32, uint64",
-            got=_name(array.dtype),
+            expected=f"one of {', '.join(OURS)}, bfloat16, or a type that converts "
+            "to it: float64, int16, uint16, uint32, uint64",
+            got=name,
             hint=_hint_of_others(array.dtype.kind),
         )
     target = np.dtype(_next_type(array) if data_type is None else data_type)
+    becomes_bfloat16 = is_bfloat16(target)
     with np.errstate(all="ignore"):
-        result = np.asarray(array, target, order="C")
-        if np.can_cast(array.dtype, target, "safe"):
-            return result
-        are_floats = array.dtype.kind == target.kind == "f"
+        if becomes_bfloat16:
+            # What it holds, as floats.
+            returned = _rounded_to_bfloat16(array)
+            result = _widened(returned)
+        else:
+            returned = result = np.asarray(array, target, order="C")
+            if np.can_cast(array.dtype, target, "safe"):
+                return result
+        are_floats = array.dtype.kind == result.dtype.kind == "f"
         lost = _overflows(array, result) if are_floats else ~_held(array, result)
     count = int(np.count_nonzero(lost))
     if count == 0:
-        return result
+        return returned
     first = tuple(int(i) for i in np.argwhere(lost)[0])
     where = f", the first at {first}" if first else ""
+    wanted = "bfloat16" if becomes_bfloat16 else str(target)
+    of = "ml_dtypes" if becomes_bfloat16 else "numpy"
     raise make_error(
         InvalidArgument,
-        f"values of {array.dtype.name} do not convert to {target}",
+        f"values of {name} do not convert to {wanted}",
         op=op,
         node=node,
         expected=RULE_OF_FLOATS if are_floats else RULE_OF_OTHERS,
         got=f"{count} of {array.size} values that break it{where}",
-        hint=f"To lose that, pass x.astype(numpy.{target}).",
+        hint=f"To lose that, pass x.astype({of}.{wanted}).",
     )
 
 
@@ -135,7 +164,36 @@ def typed(
             got="copy=False",
             hint="Tensor.data is a view of the host's copy.",
         )
+    if isinstance(dtype, _core.DataType):
+        dtype = dtype.dtype
+    if is_bfloat16(values.dtype):
+        target = np.dtype(_core.bfloat16_dtype() if dtype is None else dtype)
+        if is_bfloat16(target):
+            return values.view(target)
+        values = _widened(values)
     return values if dtype is None else values.astype(dtype, copy=False)
+
+
+def _bits(array: NDArray[Any]) -> NDArray[np.uint16]:
+    """Those of bfloat16, in one block in our byte order."""
+    order = np.dtype(np.uint16).newbyteorder(array.dtype.byteorder)
+    return np.ascontiguousarray(array.view(order), np.uint16).reshape(array.shape)
+
+
+def _widened(array: NDArray[Any]) -> NDArray[np.float32]:
+    """bfloat16 is the upper half of a float32."""
+    wide = np.asarray(_bits(array), np.uint32) << np.uint32(16)
+    return np.asarray(wide).view(np.float32)
+
+
+def _rounded_to_bfloat16(array: NDArray[Any]) -> NDArray[Any]:
+    """Each number in one rounding; what is no number of ours is none afterwards."""
+    if array.dtype.kind != "f":
+        array = array.astype(np.float64)  # exact, or off after it, too
+    elif array.dtype.itemsize == 2:
+        array = array.astype(np.float32)
+    block = np.asarray(array, array.dtype.newbyteorder("="), order="C")
+    return np.asarray(_core.bfloat16_bits(block)).view(BITS)
 
 
 def _name(dtype: np.dtype[Any]) -> str:

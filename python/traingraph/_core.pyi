@@ -156,6 +156,7 @@ __all__: list[str] = [
     "PoolingMaxNode",
     "PoolingType",
     "PowerNode",
+    "Precision",
     "RMSProp",
     "RNN",
     "RandomInitializerType",
@@ -221,6 +222,9 @@ __all__: list[str] = [
     "YOLOLoss",
     "YOLOLossDescriptor",
     "ZeroPadding",
+    "bfloat16_bits",
+    "bfloat16_dtype",
+    "bfloat16_record",
     "num_threads",
     "read_metadata",
     "set_num_threads",
@@ -246,6 +250,13 @@ class DeviceType(enum.IntEnum):
     any = 2
     ane = 3
     null = 4
+    def __str__(self) -> str: ...
+
+class Precision(enum.IntEnum):
+    float32 = 0
+    fast = 1
+    mixed_bfloat16 = 2
+    mixed_float16 = 3
     def __str__(self) -> str: ...
 
 class RandomInitializerType(enum.IntEnum):
@@ -837,7 +848,7 @@ class Tensor:
         self, out: NDArray[Any] | TensorData | SupportsDLPack
     ) -> None:
         """
-        Device to `out`.
+        Device to `out`, which has the tensor's type. Raises DTypeError, ShapeError, StateError.
         """
     def dequantized(
         self,
@@ -849,9 +860,9 @@ class Tensor:
         """
         The reverse of quantized(): (q - bias) * scale, of a tensor of int8, uint8 or int32. type is what the new tensor holds: float32, and nothing else. Raises as quantized() does.
         """
-    def numpy(self) -> NDArray[Any]:
+    def numpy(self, dtype: DTypeLike | None = None) -> NDArray[Any]:
         """
-        A copy of the newest values: the device's, waiting for work in flight, or the host's. Raises StateError when neither has any.
+        A copy of the newest values: the device's, waiting for work in flight, or the host's; as `dtype`, or of the tensor's own type. Values of bfloat16 are an array of ml_dtypes, and without that package a DTypeError, unless a dtype is asked for. Raises StateError when neither has any.
         """
     def quantized(
         self,
@@ -883,7 +894,7 @@ class Tensor:
     @property
     def data(self) -> NDArray[Any] | None:
         """
-        Read-only NumPy view of the host data, as it was set or last synchronized; None when there is none. set_data() writes.
+        Read-only NumPy view of the host data, as it was set or last synchronized; None when there is none. set_data() writes. Of bfloat16 it takes ml_dtypes; else DTypeError.
         """
     @property
     def data_type(self) -> DataType: ...
@@ -972,6 +983,13 @@ class Layer:
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
     def __repr__(self) -> str: ...
+    @property
+    def compute_type(self) -> DataType | None:
+        """
+        The float type that this layer computes in and gives its results in, whatever compile(precision=) says; None: what that says. Losses stay float32. Read by compile().
+        """
+    @compute_type.setter
+    def compute_type(self, arg0: DataType | DTypeLike | None) -> None: ...
     @property
     def device_type(self) -> DeviceType | None:
         """
@@ -3302,9 +3320,9 @@ class ExecutionResult:
     What one execution returned. Arrays are read-only views that keep the result alive.
     """
     def __repr__(self) -> str: ...
-    def output(self, name: str) -> NDArray[Any]:
+    def output(self, name: str, dtype: DTypeLike | None = None) -> NDArray[Any]:
         """
-        One output. Raises InvalidArgument listing the names.
+        One output, as it is or as `dtype`, which for bfloat16 needs no ml_dtypes. Raises InvalidArgument listing the names, DTypeError as outputs.
         """
     @property
     def execution_time(self) -> float:
@@ -3331,7 +3349,7 @@ class ExecutionResult:
     @property
     def outputs(self) -> dict[str, NDArray[Any]]:
         """
-        Declared outputs by name.
+        Declared outputs by name. Those of bfloat16 are arrays of ml_dtypes; DTypeError without that package: output() converts.
         """
     @property
     def result(self) -> NDArray[Any] | None:
@@ -4547,6 +4565,20 @@ class Graph:
         """
         Appends one `unary` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
+    def update_loss_scale(
+        self,
+        loss_scale: Tensor,
+        rates: Tensor,
+        *squared_norms: Tensor,
+        interval: int = 2000,
+        beta1: float = 0.0,
+        beta2: float = 0.0,
+        name: str = "",
+        phase: str = "forward",
+    ) -> tuple[Tensor, Tensor]:
+        """
+        Appends one `update_loss_scale` op, which runs in `phase`: forward, gradient or update. Writes its inputs loss_scale. Results: scale rates. Raises ShapeError, DTypeError or InvalidArgument.
+        """
     def upsample(
         self,
         x: Tensor,
@@ -4815,6 +4847,7 @@ class CompiledGraph(Graph):
         link_graphs: bool = False,
         compute_all_gradients: bool = False,
         accumulates_gradients: bool = False,
+        precision: Precision | str = Precision.float32,
         reuses_memory: bool = True,
         poisons_memory: bool = False,
         max_gpu_ms: float = 500.0,
@@ -4829,7 +4862,7 @@ class CompiledGraph(Graph):
         """
         Plans memory and creates everything the device needs; allocates nothing.
 
-        device: "cpu", "gpu", "any" or a Device. debug_layers: results and gradients of layers with is_debugging_enabled are readable. link_graphs: will be joined by link(). compute_all_gradients: also those of inputs. accumulates_gradients: memory for execute_gradient(accumulate=...), as many floats as the trained parameters have. reuses_memory=False: every buffer has its own bytes. poisons_memory: freed ranges are filled with NaN. max_gpu_ms: cuts GPU work into pieces of about that length (0: does not). verify: a second device that repeats every execution; DeviceError names the first tensor that differs by more than verify_tolerance times its largest magnitude. input_tensors(_data): inputs that never change. Raises UnsupportedError naming the layer, StateError, InvalidArgument, DeviceError.
+        device: "cpu", "gpu", "any" or a Device. debug_layers: results and gradients of layers with is_debugging_enabled are readable. link_graphs: will be joined by link(). compute_all_gradients: also those of inputs. accumulates_gradients: memory for execute_gradient(accumulate=...), as many floats as the trained parameters have. precision: "float32", "fast" (products may round their operands), "mixed_bfloat16" or "mixed_float16" (products and what follows from them in 16 bits; parameters, optimizer buffers, statistics and losses stay float32). reuses_memory=False: every buffer has its own bytes. poisons_memory: freed ranges are filled with NaN. max_gpu_ms: cuts GPU work into pieces of about that length (0: does not). verify: a second device that repeats every execution; DeviceError names the first tensor that differs by more than verify_tolerance times its largest magnitude. input_tensors(_data): inputs that never change. Raises UnsupportedError naming the layer, StateError, InvalidArgument, DeviceError.
         """
     def export(
         self,
@@ -4856,7 +4889,7 @@ class CompiledGraph(Graph):
         strict: bool = True,
     ) -> RestoreReport:
         """
-        Gives parameters, statistics and, if any is there, the optimizer's buffers new values, by name. Steps and rates stay. Data as execute() takes it; other types than float32 must be floats. strict and result as in restore(). Raises InvalidArgument, ShapeError, DTypeError, StateError.
+        Gives parameters, statistics and, if any is there, the optimizer's buffers new values, by name. Steps and rates stay. Floats of any type become those of the tensors, rounded to nearest; other data must have their type. strict and result as in restore(). Raises InvalidArgument, ShapeError, DTypeError, StateError.
         """
     def plan_description(self) -> str:
         """
@@ -4878,7 +4911,7 @@ class CompiledGraph(Graph):
         self, path: str | os.PathLike[str], *, strict: bool = True
     ) -> RestoreReport:
         """
-        Continues from a file of save(), bit for bit; inference graphs take parameters and statistics alone. Nothing changes unless the file is sound and, when strict, fits: the error lists what does not. strict=False takes what fits. Returns a report with the file's metadata. Raises FileError, InvalidArgument, ShapeError, DTypeError, StateError.
+        Continues from a file of save(), bit for bit; inference graphs take parameters and statistics alone. Nothing changes unless the file is sound and, when strict, fits: the error lists what does not. strict=False takes what fits. No type is converted to another: load_state_dict() does that. Returns a report with the file's metadata. Raises FileError, InvalidArgument, ShapeError, DTypeError, StateError.
         """
     def save(
         self,
@@ -4896,7 +4929,7 @@ class CompiledGraph(Graph):
         """
     def state_dict(self, *, with_optimizer: bool = False) -> dict[str, NDArray[Any]]:
         """
-        Copies of parameters and running statistics by name, of one moment; with_optimizer: its buffers, too, as "<parameter>.<buffer>". Weights have the shapes of PyTorch's modules. Raises StateError before compile.
+        Copies of parameters and running statistics by name, of one moment; with_optimizer: its buffers, too, as "<parameter>.<buffer>". Weights have the shapes of PyTorch's modules. Those of bfloat16 are arrays of ml_dtypes. Raises StateError before compile, DTypeError without that package.
         """
     def synchronize(self) -> None:
         """
@@ -5157,6 +5190,13 @@ class TrainingGraph(CompiledGraph):
         All parameter gradients as one writable vector, in the order of `parameters`; each starts at a multiple of 64 bytes.
         """
     @property
+    def loss_scale(self) -> float:
+        """
+        What losses are multiplied by, with precision "mixed_float16"; gradients that are read or written are without it. Starts at 65536, doubles after 2000 updates in a row and halves when a gradient is not finite: then the update changes nothing and is not counted by Adam. A power of two from 2**-24 to 2**24, else InvalidArgument. Waits for work in flight. StateError for graphs that have none.
+        """
+    @loss_scale.setter
+    def loss_scale(self, value: float) -> None: ...
+    @property
     def optimizer(self) -> Optimizer | None: ...
     @property
     def parameters(self) -> list[Tensor]:
@@ -5170,6 +5210,11 @@ class TrainingGraph(CompiledGraph):
         """
     @random_step.setter
     def random_step(self, value: int) -> None: ...
+    @property
+    def updates_left_out(self) -> int:
+        """
+        How many updates changed nothing since compile(), because of a gradient that was not finite. Waits for work in flight. StateError for graphs without a loss_scale.
+        """
 
 class InferenceGraph(CompiledGraph):
     """
@@ -6142,6 +6187,21 @@ class NodeGraph:
         """
 
 def _adopt(capsule: typing_extensions.CapsuleType) -> Any: ...
+def bfloat16_bits(floats: Any) -> NDArray[Any]:
+    """
+    Floats as bfloat16: the bits, uint16.
+    """
+
+def bfloat16_dtype() -> numpy.dtype[Any]:
+    """
+    Of ml_dtypes; DTypeError without it.
+    """
+
+def bfloat16_record() -> numpy.dtype[Any]:
+    """
+    Of the bits, inside the package.
+    """
+
 def num_threads() -> int:
     """
     Threads of the device "cpu". At first OMP_NUM_THREADS where that is set, else the processors of the affinity mask, or as many as the CPU quota of the container pays for, whichever is less.

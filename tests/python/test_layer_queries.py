@@ -30,7 +30,7 @@ def test_device_type_is_none_before_compile() -> None:
         (tg.layers.ReLU, tg.DataType.float32, True),
         (tg.layers.Comparison, tg.DataType.int64, True),
         (tg.layers.Reshape, tg.DataType.int64, True),
-        (tg.layers.Reshape, tg.DataType.float16, False),
+        (tg.layers.Reshape, tg.DataType.float16, True),
         (tg.losses.Huber, tg.DataType.int32, False),
     ],
 )

@@ -192,6 +192,7 @@ CPP_ONLY = {
         "random",  # Tensor(random_initializer=)
         "sequence_descriptor",  # Tensor.descriptor is one
         "state",
+        "values",  # numpy
     },
     "Execution": {"get", "wait_for"},  # result(), wait(timeout)
     "ExecutionResult": set(),

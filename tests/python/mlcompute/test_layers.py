@@ -207,7 +207,7 @@ def test_dropout() -> None:
         (L.Convolution, "int32", False),
         (L.Comparison, "int64", True),
         (L.Reshape, "int64", True),
-        (L.Reshape, "float16", False),
+        (L.Reshape, "float16", True),
     ],
 )
 def test_supported_data_types(
