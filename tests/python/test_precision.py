@@ -8,7 +8,7 @@ import pytest
 
 import traingraph as tg
 
-MIXED = ["mixed-bfloat16", "mixed_float16", tg.Precision.MixedBFloat16]
+MIXED = ["mixed-bfloat16", "mixed_float16", tg.Precision.mixed_bfloat16]
 Array = npt.NDArray[np.float32]
 
 

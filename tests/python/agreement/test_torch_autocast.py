@@ -44,14 +44,14 @@ def images(*, norm: bool, channels: int = 16) -> Callable[[], Pairs]:
         pairs: Pairs = []
         for fan_in in (1, channels):
             conv = tg.layers.Convolution(fan_in, channels, kernel_size=3)
-            pairs.append((conv, nn.Conv2d(fan_in, channels, 3)))
+            pairs.append((conv, nn.Conv2d(fan_in, channels, 3, padding="same")))
             if norm:
                 layer = tg.layers.BatchNormalization(channels)
                 pairs.append((layer, nn.BatchNorm2d(channels)))
             pairs.append((tg.layers.ReLU(), nn.ReLU()))
         pairs.append((tg.layers.MaxPooling(2), nn.MaxPool2d(2)))
         pairs.append((tg.layers.Reshape((32, -1)), nn.Flatten()))
-        size = channels * 2 * 2
+        size = channels * 4 * 4
         pairs.append((tg.layers.FullyConnected(size, 10), nn.Linear(size, 10)))
         return pairs
 
