@@ -103,7 +103,8 @@ void take_declared(const Declaration& d, Merged& merged) {
 
 TensorIndex add_accumulator(const Tensor& of, Merged& merged) {
   if (!is_float(of.data_type())) return kNoTensor;
-  return merged.add(Tensor(of.descriptor(), "gradient of " + of.label()));
+  return merged.add(
+      Tensor(slot_descriptor(of.descriptor()), "gradient of " + of.label()));
 }
 
 /// As large as float16 has room for: too large a one halves until it fits.

@@ -17,6 +17,10 @@ bool has_half_kernels(OpKind kind) {
     case OpKind::SliceGradient:
     case OpKind::Split:
     case OpKind::Transpose:
+    // These take parameters of any type, and gradients of float32.
+    case OpKind::AdamUpdate:
+    case OpKind::RmspropUpdate:
+    case OpKind::SgdUpdate:
       return true;
     default:
       return false;
