@@ -76,6 +76,10 @@ def test_a_layer_may_differ() -> None:
     kept.first.compute_type = "float32"  # read by the next compile
     assert kept.first.compute_type is tg.DataType.float32
     assert exact.first.compute_type is None
+    with pytest.raises(tg.StateError, match="compute_type has changed"):
+        kept.step()
+    with pytest.raises(tg.DTypeError, match="float32 or bfloat16 or float16"):
+        kept.first.compute_type = "int32"
 
 
 def test_a_loss_scale_is_seen_and_set() -> None:

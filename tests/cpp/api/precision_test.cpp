@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(All, Mixed,
 
 TEST(ComputeType, OfALayerComesFirst) {
   Linear net(16, 70, 9), exact(16, 70, 9);
-  net.layer->compute_type = DataType::Float32;
+  net.layer->set_compute_type(DataType::Float32);
   TrainingGraph t = net.train(sgd(0.1f), in(Precision::MixedBFloat16));
   TrainingGraph u = exact.train(sgd(0.1f));
   const auto y = [](TrainingGraph& graph, Linear& of) {
@@ -123,7 +123,7 @@ TEST(ComputeType, OfALayerComesFirst) {
   EXPECT_EQ(y(t, net), y(u, exact));
 
   Linear low(16, 70, 9), mixed(16, 70, 9);
-  low.layer->compute_type = DataType::BFloat16;
+  low.layer->set_compute_type(DataType::BFloat16);
   TrainingGraph v = low.train(sgd(0.1f));
   TrainingGraph w = mixed.train(sgd(0.1f), in(Precision::MixedBFloat16));
   EXPECT_EQ(y(v, low), y(w, mixed));
