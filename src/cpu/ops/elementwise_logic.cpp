@@ -5,6 +5,7 @@
 
 #include "base/convert.h"
 #include "cpu/broadcast.h"
+#include "cpu/native_types.h"
 #include "cpu/ops/elementwise_lowering.h"
 
 namespace traingraph::cpu {
@@ -131,6 +132,10 @@ void lower_cast(NodeLowering& lowering) {
   const DataType from = lowering.input_desc(0).data_type;
   const DataType to = lowering.result_desc().data_type;
   if (from == to) return lowering.alias(0, 0);
+  // Products want blocks: one reorder rounds and moves what is in memory
+  // anyway.
+  const bool narrows = from == DataType::Float32 && to != from && is_float(to);
+  if (narrows && has_products(to) && lowering.defer_cast()) return;
   visit_type(lowering, from, [&]<class From>(From) {
     visit_type(lowering, to,
                [&]<class To>(To) { lower_cast_between<From, To>(lowering); });
