@@ -123,7 +123,9 @@ def first_states(streams: int) -> dict[str, np.ndarray]:
 class Writer:
     """The network in training, and one that writes a character at a time."""
 
-    def __init__(self, num_characters: int, device: str) -> None:
+    def __init__(
+        self, num_characters: int, device: str, precision: str = "float32"
+    ) -> None:
         self.net = build(num_characters, STREAMS, WINDOW)
         label = tg.Tensor((STREAMS * WINDOW,), np.int32, name="label")
         self.training = tg.TrainingGraph(
@@ -134,13 +136,13 @@ class Writer:
         self.training.add_inputs(self.net.inputs, loss_labels={"label": label})
         states = {name: self.net.outputs[name] for name in ("hidden", "cell")}
         self.training.add_outputs(states)
-        self.training.compile(device)
+        self.training.compile(device, precision=precision)
 
         one = build(num_characters, 1, 1, self.net)
         self.inference = tg.InferenceGraph([one.graph])
         self.inference.add_inputs(one.inputs)
         self.inference.add_outputs(one.outputs)
-        self.inference.compile(device)
+        self.inference.compile(device, precision=precision)
         self.forget()
 
     def forget(self) -> None:
@@ -325,6 +327,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--precision", default="float32", help="mixed-bfloat16 ...")
     parser.add_argument("--out", type=Path, default=Path("demo"))
     parser.add_argument("--torch", action="store_true", help="PyTorch as well")
     options = parser.parse_args()
@@ -333,7 +336,7 @@ def main() -> None:
     text = load_text()
     print(f"{len(text.train)} characters, {len(text.alphabet)} different ones")
     tg.Platform.set_rng_seed(SEED)
-    writer = Writer(len(text.alphabet), options.device)
+    writer = Writer(len(text.alphabet), options.device, options.precision)
     print(writer.training.memory)
     twin = TorchWriter(writer.net) if options.torch else None
     histories = {"traingraph": train(writer, text, options.epochs, print)}

@@ -32,7 +32,7 @@ class Network:
     optimizer: tg.optimizers.Adam
 
 
-def build(device: str) -> Network:
+def build(device: str, precision: str = "float32") -> Network:
     image = tg.Tensor((BATCH, 1, 8, 8), name="image")
     label = tg.Tensor((BATCH, 10), name="label")
     # 23 steps an epoch: statistics that forget faster than the default's 0.99.
@@ -60,11 +60,11 @@ def build(device: str) -> Network:
         [graph], loss=tg.losses.SoftmaxCrossEntropy(), optimizer=optimizer
     )
     training.add_inputs({"image": image}, loss_labels={"label": label})
-    training.compile(device=device)
+    training.compile(device=device, precision=precision)
     inference = tg.InferenceGraph([graph])
     inference.add_inputs({"image": image})
     inference.add_outputs({"logits": logits})
-    inference.compile(device=device)
+    inference.compile(device=device, precision=precision)
     return Network(training, inference, optimizer)
 
 
@@ -88,6 +88,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--epochs", type=int, default=30, help="to train now")
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--precision", default="float32", help="mixed-bfloat16 ...")
     parser.add_argument("--out", type=Path, default=Path("demo"))
     parser.add_argument("--resume", action="store_true")
     options = parser.parse_args()
@@ -97,7 +98,7 @@ def main() -> None:
     train_images, test_images, train_labels, test_labels = load_data()
     truth = test_labels.argmax(axis=1)
     tg.Platform.set_rng_seed(SEED)
-    net = build(options.device)
+    net = build(options.device, options.precision)
     history: dict[str, list[float]] = {"loss": [], "accuracy": []}
     if options.resume:
         history = json.loads(net.training.restore(checkpoint).metadata["history"])

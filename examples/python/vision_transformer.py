@@ -55,7 +55,7 @@ class Network:
     optimizer: tg.optimizers.AdamW
 
 
-def build(device: str) -> Network:
+def build(device: str, precision: str = "float32") -> Network:
     image = tg.Tensor((BATCH, 1, 8, 8), name="image")
     label = tg.Tensor((BATCH, 10), name="label")
     graph = tg.Graph()
@@ -83,11 +83,11 @@ def build(device: str) -> Network:
         [graph], loss=tg.losses.SoftmaxCrossEntropy(), optimizer=optimizer
     )
     training.add_inputs({"image": image}, loss_labels={"label": label})
-    training.compile(device)
+    training.compile(device, precision=precision)
     inference = tg.InferenceGraph([graph])
     inference.add_inputs({"image": image})
     inference.add_outputs({"logits": logits})
-    inference.compile(device)
+    inference.compile(device, precision=precision)
     return Network(training, inference, optimizer)
 
 
@@ -117,6 +117,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--precision", default="float32", help="mixed-bfloat16 ...")
     parser.add_argument("--out", type=Path, default=Path("demo"))
     parser.add_argument("--seed", type=int, default=SEED, help="of the first values")
     options = parser.parse_args()
@@ -125,7 +126,7 @@ def main() -> None:
     train_images, test_images, train_labels, test_labels = load_data()
     truth = test_labels.argmax(axis=1)
     tg.Platform.set_rng_seed(options.seed)
-    net = build(options.device)
+    net = build(options.device, options.precision)
     print(net.training.memory)
     history: dict[str, list[float]] = {"loss": [], "accuracy": []}
     seconds = 0.0

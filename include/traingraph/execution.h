@@ -26,9 +26,23 @@ struct OutputView {
   std::span<const std::byte> data;
   std::shared_ptr<const void> owner;
 
-  /// The same as numbers. Throws DTypeError when they are not float32.
+  /// The same as numbers of the output's own type: values<float16>(). Throws
+  /// DTypeError for other types.
+  template <Element T>
+  std::span<const T> values() const;
+  /// values<float>().
   TRAINGRAPH_API std::span<const float> floats() const;
+
+ private:
+  TRAINGRAPH_API std::span<const std::byte> data_as(DataType type,
+                                                    const char* call) const;
 };
+
+template <Element T>
+std::span<const T> OutputView::values() const {
+  const std::span<const std::byte> bytes = data_as(kDataTypeOf<T>, "values");
+  return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+}
 
 /// Device time of one layer in one execution (per-layer profiling).
 struct LayerTime {

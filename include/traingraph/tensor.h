@@ -37,8 +37,9 @@ class TRAINGRAPH_API Tensor {
                        std::string label = {},
                        std::optional<int> batch_axis = 0);
   /// Random values from the platform's seed, times `gain`. `fan_in`, `fan_out`
-  /// of 0 are derived from the shape as (out, in, ...). Float32 only. He's are
-  /// those before a ReLU; fan_in may be given the fan of the outputs.
+  /// of 0 are derived from the shape as (out, in, ...). Floats only: those of
+  /// 16 bits are the numbers of float32, rounded. He's are those before a ReLU;
+  /// fan_in may be given the fan of the outputs.
   static Tensor random(TensorDescriptor descriptor, RandomInitializerType type,
                        std::int64_t fan_in = 0, std::int64_t fan_out = 0,
                        std::string label = {},
@@ -93,7 +94,12 @@ class TRAINGRAPH_API Tensor {
   bool has_data() const { return !data().empty(); }
   /// Keeps the memory of data() alive without the tensor.
   std::shared_ptr<const void> data_owner() const;
-  /// Host data as floats. Throws DTypeError for other types.
+  /// Host data as numbers of the tensor's own type: values<float16>(). Throws
+  /// DTypeError for other types.
+  template <Element T>
+  std::span<const T> values() const&;
+  template <Element T>
+  std::span<const T> values() const&& = delete;  // keep the tensor
   std::span<const float> floats() const&;
   std::span<const float> floats() const&& = delete;  // keep the tensor
   /// Gives the tensor a value, wherever it is held: a parameter's copy on a
@@ -151,10 +157,18 @@ class TRAINGRAPH_API Tensor {
       : state_(std::move(state)) {}
 
  private:
+  std::span<const std::byte> data_as(DataType type, const char* call) const;
   std::shared_ptr<TensorState> state_;
 };
 
-/// A tensor that an optimizer may change. A handle: copies share the flag.
+template <Element T>
+std::span<const T> Tensor::values() const& {
+  const std::span<const std::byte> bytes = data_as(kDataTypeOf<T>, "values");
+  return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+}
+
+/// A tensor that an optimizer may change: floats of any type; the optimizer's
+/// buffers are float32. A handle: copies share the flag.
 class TRAINGRAPH_API TensorParameter {
  public:
   TensorParameter() = default;

@@ -4,19 +4,44 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "traingraph/export.h"
+#include "traingraph/half_types.h"
 #include "traingraph/types.h"
 
 namespace traingraph {
 
 class Device;
 struct DeviceStorage;
+
+/// The data type of tensors whose elements C++ has as `T`; none for Boolean,
+/// which is stored as bytes of 0 and 1.
+template <class T>
+inline constexpr DataType kDataTypeOf = DataType{};
+template <>
+inline constexpr DataType kDataTypeOf<float> = DataType::Float32;
+template <>
+inline constexpr DataType kDataTypeOf<bfloat16> = DataType::BFloat16;
+template <>
+inline constexpr DataType kDataTypeOf<float16> = DataType::Float16;
+template <>
+inline constexpr DataType kDataTypeOf<std::int64_t> = DataType::Int64;
+template <>
+inline constexpr DataType kDataTypeOf<std::int32_t> = DataType::Int32;
+template <>
+inline constexpr DataType kDataTypeOf<std::int8_t> = DataType::Int8;
+template <>
+inline constexpr DataType kDataTypeOf<std::uint8_t> = DataType::UInt8;
+
+template <class T>
+concept Element = kDataTypeOf<T> != DataType{};
 
 /// Host memory by pointer and length; never copies. `owner`, when set, keeps
 /// the memory alive for as long as the library may use it.
@@ -27,6 +52,8 @@ struct TRAINGRAPH_API TensorData {
   std::shared_ptr<void> owner;
   /// What the memory holds, when the caller knows; then it is checked.
   std::optional<TensorDescriptor> descriptor;
+  /// The type alone, as constructors of numbers set it; checked as well.
+  std::optional<DataType> element_type;
 
   TensorData() = default;
   TensorData(void* bytes, std::size_t length, std::shared_ptr<void> owner = {});
@@ -37,6 +64,23 @@ struct TRAINGRAPH_API TensorData {
   TensorData(std::vector<float>& values) : TensorData(std::span(values)) {}
   TensorData(const std::vector<float>& values)
       : TensorData(std::span(values)) {}
+  /// Numbers of other types are not converted: the tensor must have the type.
+  template <class T>
+    requires Element<std::remove_const_t<T>>
+  TensorData(std::span<T> values)
+      : TensorData(values.data(), values.size_bytes()) {
+    element_type = kDataTypeOf<std::remove_const_t<T>>;
+  }
+  template <Element T>
+  TensorData(std::vector<T>& values) : TensorData(std::span<T>(values)) {}
+  template <Element T>
+  TensorData(const std::vector<T>& values)
+      : TensorData(std::span<const T>(values)) {}
+
+  /// The type that the memory is said to hold, by either of the two.
+  std::optional<DataType> type() const {
+    return descriptor ? descriptor->data_type : element_type;
+  }
 };
 
 /// Optimizer buffer of a parameter on the host.

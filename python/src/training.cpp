@@ -3,6 +3,7 @@
 #include "device.h"
 #include "execute.h"
 #include "traingraph/training_graph.h"
+#include "training_state.h"
 
 namespace traingraph::python {
 namespace {
@@ -333,40 +334,7 @@ void bind_optimizer_methods(Training& graph) {
             });
           },
           py::arg("data"), py::arg("tensor"), py::kw_only(),
-          py::arg("device_data") = py::none(), kBindOptimizerDataDoc)
-      .def_property(
-          "random_step", released(&TrainingGraph::random_step),
-          py::cpp_function(
-              [](TrainingGraph& self, std::int64_t step) {
-                if (step < 0) {
-                  throw InvalidArgument(ErrorInfo{.op = "random_step",
-                                                  .node = {},
-                                                  .what = "it is negative",
-                                                  .expected = "0 or more",
-                                                  .got = std::to_string(step),
-                                                  .hint = {}});
-                }
-                const auto value = static_cast<std::uint64_t>(step);
-                without_gil([&] { self.set_random_step(value); });
-              },
-              py::is_method(graph), whole("value")),
-          "Number of forward passes in training form so far; dropout "
-          "depends on it.")
-      .def_property(
-          "loss_scale", released(&TrainingGraph::loss_scale),
-          py::cpp_function(released(&TrainingGraph::set_loss_scale),
-                           py::is_method(graph), whole("value")),
-          "What losses are multiplied by, with precision \"mixed_float16\"; "
-          "gradients that are read or written are without it. Starts at 65536, "
-          "doubles after 2000 updates in a row and halves when a gradient is "
-          "not finite: then the update changes nothing and is not counted by "
-          "Adam. A power of two from 2**-24 to 2**24, else InvalidArgument. "
-          "Waits for work in flight. StateError for graphs that have none.")
-      .def_property_readonly(
-          "updates_left_out", released(&TrainingGraph::updates_left_out),
-          "How many updates changed nothing since compile(), because of a "
-          "gradient that was not finite. Waits for work in flight. StateError "
-          "for graphs without a loss_scale.");
+          py::arg("device_data") = py::none(), kBindOptimizerDataDoc);
 }
 
 }  // namespace
@@ -388,6 +356,7 @@ void bind_training(py::module_& m) {
   bind_execute(training);
   bind_gradients(training);
   bind_optimizer_methods(training);
+  bind_training_state(training);
   bind_load(training);
   Inference inference(m, "InferenceGraph",
                       "A graph that compiles and runs forward.");

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Tensors of the C interface, by name and as one array.
 #include <algorithm>
-#include <cstring>
+#include <span>
 
 #include "base/checked.h"
 #include "c/handles.h"
 #include "c/status.h"
+#include "graph/stored_floats.h"
 
 namespace traingraph::c {
 namespace {
@@ -68,19 +69,30 @@ const std::vector<StateTensor>& parameters_of(GraphHandle& handle,
   return list_of(call, handle, TG_PARAMETER);
 }
 
+std::size_t count_of(const StateTensor& tensor) {
+  return static_cast<std::size_t>(tensor.descriptor.shape.num_elements());
+}
+
 std::size_t count_of(const std::vector<StateTensor>& tensors) {
   std::size_t count = 0;
-  for (const StateTensor& tensor : tensors) {
-    count += tensor.descriptor.size_bytes() / sizeof(float);
-  }
+  for (const StateTensor& tensor : tensors) count += count_of(tensor);
   return count;
 }
 
+/// A tensor's part of the caller's array.
+template <class Float>
+struct Part {
+  const StateTensor& tensor;
+  std::span<Float> values;
+
+  DataType type() const { return tensor.descriptor.data_type; }
+};
+
 /// One entry each, side by side in the caller's array.
 template <class Float>
-std::vector<NamedData> parts_of(const char* call,
-                                const std::vector<StateTensor>& tensors,
-                                Float* values, std::size_t count) {
+std::vector<Part<Float>> parts_of(const char* call,
+                                  const std::vector<StateTensor>& tensors,
+                                  Float* values, std::size_t count) {
   required(call, "values", values);
   const std::size_t expected = count_of(tensors);
   if (count != expected) {
@@ -90,16 +102,34 @@ std::vector<NamedData> parts_of(const char* call,
                                .expected = std::to_string(expected) + " floats",
                                .got = std::to_string(count)});
   }
-  std::vector<NamedData> parts;
+  std::vector<Part<Float>> parts;
   for (const StateTensor& tensor : tensors) {
-    const std::size_t bytes = tensor.descriptor.size_bytes();
-    TensorData data(values, bytes);
-    data.descriptor = tensor.descriptor;
-    parts.push_back({tensor.name, std::move(data)});
-    values += bytes / sizeof(float);
+    parts.push_back({tensor, {values, count_of(tensor)}});
+    values += count_of(tensor);
   }
   return parts;
 }
+
+/// What the library reads or writes: the caller's memory, or, of tensors that
+/// are stored in fewer bits, memory beside it.
+struct Beside {
+  std::vector<std::vector<std::byte>> memory;
+  std::vector<NamedData> list;
+
+  template <class Float>
+  explicit Beside(const std::vector<Part<Float>>& parts) {
+    for (const Part<Float>& part : parts) {
+      TensorData data(part.values.data(), part.values.size_bytes());
+      memory.emplace_back();
+      if (part.type() != DataType::Float32) {
+        memory.back().resize(part.tensor.descriptor.size_bytes());
+        data = TensorData(memory.back().data(), memory.back().size());
+      }
+      data.descriptor = part.tensor.descriptor;
+      list.push_back({part.tensor.name, std::move(data)});
+    }
+  }
+};
 
 }  // namespace
 }  // namespace traingraph::c
@@ -188,8 +218,15 @@ tg_status tg_read_parameters(tg_graph* graph, float* values, size_t count) {
   return guarded([&] {
     constexpr const char* kCall = "tg_read_parameters";
     const auto handle = graph_of(kCall, graph);
-    handle->any().read_state(
-        parts_of(kCall, parameters_of(*handle, kCall), values, count));
+    const auto parts =
+        parts_of(kCall, parameters_of(*handle, kCall), values, count);
+    const Beside beside(parts);
+    handle->any().read_state(beside.list);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (beside.memory[i].empty()) continue;
+      std::ranges::copy(widened(beside.memory[i], parts[i].type()),
+                        parts[i].values.begin());
+    }
   });
 }
 
@@ -198,9 +235,15 @@ tg_status tg_write_parameters(tg_graph* graph, const float* values,
   return guarded([&] {
     constexpr const char* kCall = "tg_write_parameters";
     const auto handle = graph_of(kCall, graph);
-    handle->any().load_state(
-        parts_of(kCall, parameters_of(*handle, kCall), values, count),
-        /*strict=*/false);
+    const auto parts =
+        parts_of(kCall, parameters_of(*handle, kCall), values, count);
+    Beside beside(parts);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (beside.memory[i].empty()) continue;
+      store_floats(parts[i].values, parts[i].type(), beside.memory[i], kCall,
+                   parts[i].tensor.name);
+    }
+    handle->any().load_state(beside.list, /*strict=*/false);
   });
 }
 
@@ -213,8 +256,8 @@ tg_status tg_read_gradients(tg_graph* graph, float* values, size_t count) {
     const TrainingGraph& training = handle->trained(kCall);
     const auto parameters = training.parameters();
     for (std::size_t i = 0; i < parts.size(); ++i) {
-      const auto gradient = training.gradient_data(parameters[i]);
-      std::memcpy(parts[i].data.bytes, gradient.data(), parts[i].data.length);
+      std::ranges::copy(training.gradient_data(parameters[i]),
+                        parts[i].values.begin());
     }
   });
 }

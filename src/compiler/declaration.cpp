@@ -173,13 +173,13 @@ void Declaration::set_trained_inputs(std::vector<TensorParameter> parameters) {
   for (const TensorParameter& parameter : parameters) {
     const Tensor& tensor = parameter.tensor();
     const bool fits = tensor && uses(tensor) && !produces(tensor) &&
-                      tensor.data_type() == DataType::Float32;
+                      is_float(tensor.data_type());
     if (fits) continue;
     throw InvalidArgument(ErrorInfo{
         .op = "set_training_tensor_parameters",
         .node = tensor ? tensor.label() : "",
         .what = "not an input tensor of this graph",
-        .expected = "a float32 tensor that a node reads and none produces",
+        .expected = "a tensor of floats that a node reads and none produces",
         .hint = "Parameters of layers are trained anyway."});
   }
   int number = 0;

@@ -64,7 +64,7 @@ void take_layers(const GraphState& state, bool debugs_layers, Merged& merged) {
     info.name = record.name;
     info.is_loss = record.layer->is_loss();
     info.is_debugged = debugs_layers && record.layer->is_debugging_enabled;
-    info.compute_type = record.layer->compute_type;
+    info.compute_type = record.layer->compute_type();
     info.sources = indices_of(record.sources, merged);
     info.results = indices_of(record.results, merged);
     for (const TensorParameter& parameter : record.layer->parameters()) {
@@ -103,7 +103,8 @@ void take_declared(const Declaration& d, Merged& merged) {
 
 TensorIndex add_accumulator(const Tensor& of, Merged& merged) {
   if (!is_float(of.data_type())) return kNoTensor;
-  return merged.add(Tensor(of.descriptor(), "gradient of " + of.label()));
+  return merged.add(
+      Tensor(slot_descriptor(of.descriptor()), "gradient of " + of.label()));
 }
 
 /// As large as float16 has room for: too large a one halves until it fits.

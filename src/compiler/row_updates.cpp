@@ -104,15 +104,18 @@ class Readers {
 };
 
 /// A row that is looked up goes through memory twice: to catch up and to be
-/// updated. Rows take the gradients of tokens as they are stored.
+/// updated. Rows are float32, as the gradients of tokens are.
 bool pays(const Program& program, const Node& gradient, const Node& update) {
   const Shape& shape = program.desc(update.inputs[kParameter]).shape;
   const std::int64_t num_tokens =
       program.desc(gradient.inputs[kIndices]).shape.num_elements();
   const std::int64_t num_rows = shape.num_elements() / shape.back();
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-  const DataType type = program.desc(gradient.inputs[kTokens]).data_type;
-  return type == DataType::Float32 && num_rows <= kMost &&
+  const auto is_float32 = [&](ValueId value) {
+    return program.desc(value).data_type == DataType::Float32;
+  };
+  return is_float32(gradient.inputs[kTokens]) &&
+         is_float32(update.inputs[kParameter]) && num_rows <= kMost &&
          num_tokens <= num_rows / 2;
 }
 

@@ -46,6 +46,10 @@ bool has_half_kernels(const Node& node, DataType type) {
     case OpKind::SliceGradient:
     case OpKind::Split:
     case OpKind::Transpose:
+    // These take parameters of any type, and gradients of float32.
+    case OpKind::AdamUpdate:
+    case OpKind::RmspropUpdate:
+    case OpKind::SgdUpdate:
       return true;
 
     case OpKind::MaxPool2d:

@@ -5,15 +5,20 @@
 #include <cmath>
 #include <cstddef>
 #include <numbers>
+#include <span>
+#include <type_traits>
 #include <vector>
 
 #include "base/convert.h"
 #include "base/format.h"
 #include "base/random.h"
+#include "graph/op_def.h"
 #include "graph/orthogonal.h"
 #include "graph/platform.h"
+#include "graph/stored_floats.h"
 #include "graph/tensor_state.h"
 #include "traingraph/error.h"
+#include "traingraph/half_types.h"
 
 namespace traingraph {
 namespace {
@@ -77,9 +82,28 @@ void fill_orthogonal(std::span<float> values, const RandomRange& range,
 }
 
 template <class T>
-void fill_with(const HostData& data, double value) {
-  std::fill_n(reinterpret_cast<T*>(data.bytes), data.size / sizeof(T),
-              convert<T>(value));
+void fill_with(const HostData& data, T value) {
+  std::fill_n(reinterpret_cast<T*>(data.bytes), data.size / sizeof(T), value);
+}
+
+template <class T>
+void fill_floats(const HostData& data, DataType type, double value) {
+  const T stored = [&] {
+    if constexpr (std::is_same_v<T, float>) {
+      return static_cast<float>(value);
+    } else {
+      return T(before_rounding(value));
+    }
+  }();
+  if (std::isfinite(value) && std::isinf(static_cast<float>(stored))) {
+    throw InvalidArgument(ErrorInfo{
+        .op = "filled",
+        .what = "the value is too large for its data type",
+        .expected =
+            "a value that stays finite in " + std::string(to_string(type)),
+        .got = std::to_string(value)});
+  }
+  fill_with(data, stored);
 }
 
 }  // namespace
@@ -87,28 +111,26 @@ void fill_with(const HostData& data, double value) {
 void fill_values(const HostData& data, DataType type, double value) {
   switch (type) {
     case DataType::Float32:
-      return fill_with<float>(data, value);
-    case DataType::Boolean:
-      return fill_with<std::uint8_t>(data, value != 0);
-    case DataType::Int64:
-      return fill_with<std::int64_t>(data, value);
-    case DataType::Int32:
-      return fill_with<std::int32_t>(data, value);
-    case DataType::Int8:
-      return fill_with<std::int8_t>(data, value);
-    case DataType::UInt8:
-      return fill_with<std::uint8_t>(data, value);
-    case DataType::Float16:
+      return fill_floats<float>(data, type, value);
     case DataType::BFloat16:
-      if (value == 0) return;  // zeroed by the allocation
-      break;
+      return fill_floats<bfloat16>(data, type, value);
+    case DataType::Float16:
+      return fill_floats<float16>(data, type, value);
+    case DataType::Boolean:
+      return fill_with(data, static_cast<std::uint8_t>(value != 0));
+    case DataType::Int64:
+      return fill_with(data, convert<std::int64_t>(value));
+    case DataType::Int32:
+      return fill_with(data, convert<std::int32_t>(value));
+    case DataType::Int8:
+      return fill_with(data, convert<std::int8_t>(value));
+    case DataType::UInt8:
+      return fill_with(data, convert<std::uint8_t>(value));
   }
-  throw DTypeError(ErrorInfo{.op = "filled",
-                             .node = {},
-                             .what = "cannot fill this data type",
-                             .expected = "a data type that C++ has",
-                             .got = std::string(to_string(type)),
-                             .hint = "Give the bytes as TensorData."});
+  throw InvalidArgument(
+      ErrorInfo{.op = "filled",
+                .what = "not a data type",
+                .got = std::to_string(static_cast<std::int32_t>(type))});
 }
 
 Fans fans_of(const Shape& shape) {
@@ -160,9 +182,11 @@ RandomRange reserve_random(std::size_t num_values) {
   return reserve_random_blocks((num_values + 3) / 4);
 }
 
-void fill_random(std::span<float> values, RandomInitializerType type,
-                 const Shape& shape, Fans fans, float gain,
-                 const RandomRange& range) {
+namespace {
+
+void draw(std::span<float> values, const Shape& shape, const RandomRule& rule,
+          const RandomRange& range) {
+  const auto& [type, fans, gain] = rule;
   const double sum =
       static_cast<double>(fans.in) + static_cast<double>(fans.out);
   const auto inputs = static_cast<double>(fans.in);
@@ -195,6 +219,22 @@ void fill_random(std::span<float> values, RandomInitializerType type,
                                   .hint = {}});
 }
 
+}  // namespace
+
+void fill_random(const HostData& data, const TensorDescriptor& descriptor,
+                 const RandomRule& rule, const RandomRange& range,
+                 const std::string& label) {
+  if (descriptor.data_type == DataType::Float32) {
+    return draw(
+        {reinterpret_cast<float*>(data.bytes), data.size / sizeof(float)},
+        descriptor.shape, rule, range);
+  }
+  std::vector<float> drawn(data.size / size_of(descriptor.data_type));
+  draw(drawn, descriptor.shape, rule, range);
+  store_floats(drawn, descriptor.data_type, {data.bytes, data.size}, "random",
+               label);
+}
+
 void forget_initializer(TensorState& tensor) {
   const std::lock_guard lock(tensor.mutex);
   tensor.initializer.reset();
@@ -207,14 +247,14 @@ void initialize_host(TensorState& tensor, const Initializer& initializer) {
   if (initializer.type) {
     require_random({desc.shape, *initializer.type, 0, 0, initializer.gain},
                    label);
-    const bool fits = desc.data_type == DataType::Float32 &&
-                      initializer.fan_in >= 1 && initializer.fan_out >= 1;
+    const bool fits = is_float(desc.data_type) && initializer.fan_in >= 1 &&
+                      initializer.fan_out >= 1;
     if (!fits) {
       throw InvalidArgument(
           ErrorInfo{.op = "random",
                     .node = label,
                     .what = "no initializer makes such values",
-                    .expected = "float32, and fans of 1 or more",
+                    .expected = "floats, and fans of 1 or more",
                     .got = desc.to_string()});
     }
   }
@@ -222,11 +262,11 @@ void initialize_host(TensorState& tensor, const Initializer& initializer) {
   if (!initializer.type) {
     fill_values(data, desc.data_type, initializer.value);
   } else {
-    fill_random(
-        {reinterpret_cast<float*>(data.bytes), data.size / sizeof(float)},
-        *initializer.type, desc.shape,
-        {.in = initializer.fan_in, .out = initializer.fan_out},
-        initializer.gain, {initializer.seed, initializer.first_block});
+    fill_random(data, desc,
+                {*initializer.type,
+                 {.in = initializer.fan_in, .out = initializer.fan_out},
+                 initializer.gain},
+                {initializer.seed, initializer.first_block}, label);
   }
   tensor.initializer = initializer;
   ++tensor.version;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 
 #include "graph/platform.h"
@@ -32,15 +31,25 @@ struct RandomValues {
 /// Throws InvalidArgument or ShapeError on what no initializer makes.
 void require_random(const RandomValues& of, const std::string& label);
 
-/// `value` in every element. Throws DTypeError for types that C++ lacks.
+/// `value` in every element, rounded once. Throws InvalidArgument for a finite
+/// value that would become infinite.
 void fill_values(const HostData& data, DataType type, double value);
 
 /// The numbers of the platform's stream that so many values take.
 RandomRange reserve_random(std::size_t num_values);
 
-/// Values of a tensor of this shape, times `gain`, of the numbers in `range`.
-void fill_random(std::span<float> values, RandomInitializerType type,
-                 const Shape& shape, Fans fans, float gain,
-                 const RandomRange& range);
+/// What random values are made with.
+struct RandomRule {
+  RandomInitializerType type;
+  Fans fans;
+  float gain;
+};
+
+/// Values of a tensor of floats, of the numbers in `range`; those of 16 bits
+/// are the ones of float32, rounded. Throws InvalidArgument, with `label`, when
+/// one would become infinite.
+void fill_random(const HostData& data, const TensorDescriptor& descriptor,
+                 const RandomRule& rule, const RandomRange& range,
+                 const std::string& label);
 
 }  // namespace traingraph

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "graph/initializers.h"
+#include "graph/op_def.h"
 #include "graph/tensor_state.h"
 #include "traingraph/error.h"
 
@@ -68,31 +69,32 @@ std::optional<int> checked_axis(std::optional<int> axis,
                                   .got = std::to_string(*axis)});
 }
 
-// The leading bytes of `data` that belong to a tensor.
-void check_data(const TensorData& data, const TensorState& state) {
-  if (data.descriptor && data.descriptor->data_type != state.desc.data_type) {
+// The leading bytes of `data` are those of a tensor `desc`; `state` has the
+// name.
+void check_data(const TensorData& data, const TensorDescriptor& desc,
+                const TensorState& state) {
+  if (data.type() && *data.type() != desc.data_type) {
     throw DTypeError(
         ErrorInfo{.op = "tensor",
                   .node = name_of(state),
                   .what = "data has another type",
-                  .expected = std::string(to_string(state.desc.data_type)),
-                  .got = std::string(to_string(data.descriptor->data_type)),
+                  .expected = std::string(to_string(desc.data_type)),
+                  .got = std::string(to_string(*data.type())),
                   .hint = "Convert the data first."});
   }
-  if (data.descriptor && data.descriptor->shape != state.desc.shape) {
+  if (data.descriptor && data.descriptor->shape != desc.shape) {
     throw ShapeError(ErrorInfo{.op = "tensor",
                                .node = name_of(state),
                                .what = "data has another shape",
-                               .expected = state.desc.shape.to_string(),
+                               .expected = desc.shape.to_string(),
                                .got = data.descriptor->shape.to_string()});
   }
-  if (data.bytes && data.length >= state.desc.size_bytes()) return;
-  throw ShapeError(
-      {.op = "tensor",
-       .node = name_of(state),
-       .what = "data is too short for " + state.desc.to_string(),
-       .expected = std::to_string(state.desc.size_bytes()) + " bytes",
-       .got = std::to_string(data.length)});
+  if (data.bytes && data.length >= desc.size_bytes()) return;
+  throw ShapeError({.op = "tensor",
+                    .node = name_of(state),
+                    .what = "data is too short for " + desc.to_string(),
+                    .expected = std::to_string(desc.size_bytes()) + " bytes",
+                    .got = std::to_string(data.length)});
 }
 
 // Sign, exponent and fraction of the 16-bit types: all exponent bits set means
@@ -133,7 +135,7 @@ HostData& ensure_host(TensorState& tensor) {
 
 void set_host(TensorState& tensor, const TensorData& data) {
   const std::lock_guard lock(tensor.mutex);
-  check_data(data, tensor);
+  check_data(data, tensor.desc, tensor);
   std::memmove(ensure_host(tensor).bytes, data.bytes, tensor.desc.size_bytes());
   ++tensor.version;
 }
@@ -152,10 +154,13 @@ TensorData::TensorData(const void* bytes, std::size_t length,
       owner(std::move(owner)) {}
 
 TensorData::TensorData(std::span<float> values)
-    : TensorData(static_cast<void*>(values.data()), values.size_bytes()) {}
+    : TensorData(static_cast<void*>(values.data()), values.size_bytes()) {
+  element_type = DataType::Float32;
+}
 
 TensorData::TensorData(std::span<const float> values)
     : TensorData(static_cast<const void*>(values.data()), values.size_bytes()) {
+  element_type = DataType::Float32;
 }
 
 Tensor::Tensor(TensorDescriptor descriptor, std::string label,
@@ -191,12 +196,12 @@ Tensor Tensor::random(TensorDescriptor descriptor, RandomInitializerType type,
                       float gain) {
   require_random({descriptor.shape, type, fan_in, fan_out, gain}, label);
   Tensor tensor(descriptor, std::move(label), batch_axis);
-  if (descriptor.data_type != DataType::Float32) {
+  if (!is_float(descriptor.data_type)) {
     throw DTypeError(
         ErrorInfo{.op = "random",
                   .node = tensor.label(),
                   .what = "random initializers make floats",
-                  .expected = "float32",
+                  .expected = "float32, bfloat16 or float16",
                   .got = std::string(to_string(descriptor.data_type))});
   }
   // Throws when the sizes are too large to multiply.
@@ -204,9 +209,9 @@ Tensor Tensor::random(TensorDescriptor descriptor, RandomInitializerType type,
   Fans fans = fans_of(descriptor.shape);
   if (fan_in > 0) fans.in = fan_in;
   if (fan_out > 0) fans.out = fan_out;
-  const RandomRange range = reserve_random(data.size / sizeof(float));
-  fill_random({reinterpret_cast<float*>(data.bytes), data.size / sizeof(float)},
-              type, descriptor.shape, fans, gain, range);
+  const RandomRange range =
+      reserve_random(data.size / size_of(descriptor.data_type));
+  fill_random(data, descriptor, {type, fans, gain}, range, tensor.label());
   tensor.state_->initializer = Initializer{.type = type,
                                            .fan_in = fans.in,
                                            .fan_out = fans.out,
@@ -255,16 +260,19 @@ std::shared_ptr<const void> Tensor::data_owner() const {
   return state.data.owner;
 }
 
+std::span<const std::byte> Tensor::data_as(DataType type,
+                                           const char* call) const {
+  if (data_type() == type) return data();
+  throw DTypeError(ErrorInfo{.op = call,
+                             .node = label(),
+                             .what = "the tensor holds numbers of another type",
+                             .expected = std::string(to_string(type)),
+                             .got = std::string(to_string(data_type())),
+                             .hint = "Use values() of its type, or data()."});
+}
+
 std::span<const float> Tensor::floats() const& {
-  if (data_type() != DataType::Float32) {
-    throw DTypeError(ErrorInfo{.op = "floats",
-                               .node = label(),
-                               .what = "the tensor does not hold floats",
-                               .expected = "float32",
-                               .got = std::string(to_string(data_type())),
-                               .hint = "Use data()."});
-  }
-  const std::span<const std::byte> bytes = data();
+  const auto bytes = data_as(DataType::Float32, "floats");
   return {reinterpret_cast<const float*>(bytes.data()),
           bytes.size() / sizeof(float)};
 }
@@ -314,19 +322,20 @@ struct TensorParameter::State {
 TensorParameter::TensorParameter(Tensor tensor,
                                  const std::vector<TensorData>& slots) {
   TensorState& tensor_state = require_state(tensor.state(), "parameter");
-  if (tensor.data_type() != DataType::Float32) {
+  if (!is_float(tensor.data_type())) {
     throw DTypeError(
         ErrorInfo{.op = "parameter",
                   .node = tensor.label(),
                   .what = "an optimizer trains floats only",
-                  .expected = "float32",
+                  .expected = "float32, bfloat16 or float16",
                   .got = std::string(to_string(tensor.data_type())),
                   .hint = {}});
   }
-  const std::size_t size = tensor.descriptor().size_bytes();
+  const TensorDescriptor slot_desc = slot_descriptor(tensor.descriptor());
+  const std::size_t size = slot_desc.size_bytes();
   std::vector<OptimizerSlot> copies;
   for (const TensorData& data : slots) {
-    check_data(data, tensor_state);
+    check_data(data, slot_desc, tensor_state);
     // The optimizer that is compiled later knows the names.
     OptimizerSlot slot{.name = {},
                        .host = allocate_host(size),

@@ -144,7 +144,8 @@ Tensor make_slopes(std::int64_t count, float slope) {
 void require_slopes(const Tensor& weights) {
   const std::int64_t count = weights ? weights.shape().num_elements() : 1;
   require_parameter("PReLU", "weights", weights,
-                    {Shape{count}, Shape{1, count, 1, 1}});
+                    {Shape{count}, Shape{1, count, 1, 1}},
+                    type_of_weights({std::span(&weights, 1)}));
 }
 
 }  // namespace

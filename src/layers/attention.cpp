@@ -61,20 +61,26 @@ void require_count(const char* field, std::size_t count, std::size_t full,
 }
 
 /// Any shape of so many elements will do.
-void require_vector(const char* what, const Tensor& tensor,
-                    std::int64_t count) {
+void require_vector(const char* what, const Tensor& tensor, std::int64_t count,
+                    DataType type) {
   require_option(static_cast<bool>(tensor), kMultiheadAttention, what,
                  "a tensor", "none");
   const Shape& shape = tensor.shape();
   require_parameter(kMultiheadAttention, what, tensor,
-                    {shape.num_elements() == count ? shape : Shape{count}});
+                    {shape.num_elements() == count ? shape : Shape{count}},
+                    type);
 }
 
 /// Weights from `in` to `out` of all heads, in both forms.
 void require_weights(const char* what, const Tensor& tensor, std::int64_t out,
-                     std::int64_t in, std::int64_t heads) {
+                     std::int64_t in, std::int64_t heads, DataType type) {
   require_parameter(kMultiheadAttention, what, tensor,
-                    {Shape{out, in}, Shape{1, heads, out / heads, in}});
+                    {Shape{out, in}, Shape{1, heads, out / heads, in}}, type);
+}
+
+DataType type_of(const MultiheadAttentionOptions& options) {
+  return type_of_weights(
+      {options.weights, options.biases, options.attention_biases});
 }
 
 /// The projection of a source or of the heads; `parameter` is also the number
@@ -225,13 +231,13 @@ void MultiheadAttention::set_weights(const MultiheadAttentionOptions& options) {
     if (given.empty()) {
       tensor = created(kMultiheadAttention, kWeightNames[i], [&] {
         return Tensor::random(
-            TensorDescriptor{shapes[i]},
+            TensorDescriptor{shapes[i], type_of(options)},
             options.initializer.value_or(RandomInitializerType::GlorotUniform));
       });
     } else {
       tensor = given[i];
       require_weights(kWeightNames[i], tensor, shapes[i][0], shapes[i][1],
-                      i == kOutput ? 1 : d.head_count);
+                      i == kOutput ? 1 : d.head_count, type_of(options));
     }
     name_tensor(tensor, kWeightNames[i]);
     weights_.emplace_back(tensor);
@@ -251,11 +257,12 @@ void MultiheadAttention::set_biases(const MultiheadAttentionOptions& options) {
       Tensor tensor;
       if (given.empty()) {
         tensor = created(kMultiheadAttention, names[i], [&] {
-          return Tensor::filled(TensorDescriptor{{counts[i]}}, 0);
+          return Tensor::filled(TensorDescriptor{{counts[i]}, type_of(options)},
+                                0);
         });
       } else {
         tensor = given[i];
-        require_vector(names[i], tensor, counts[i]);
+        require_vector(names[i], tensor, counts[i], type_of(options));
       }
       name_tensor(tensor, names[i]);
       parameters.emplace_back(tensor);

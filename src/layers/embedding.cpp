@@ -30,7 +30,8 @@ void require_table(const Tensor& weights,
   const bool fits = weights.shape().num_elements() == shape.num_elements() &&
                     (has_rows(weights, descriptor) || !descriptor.maximum_norm);
   require_parameter(kEmbedding, "weights", weights,
-                    {shape, fits ? weights.shape() : other});
+                    {shape, fits ? weights.shape() : other},
+                    type_of_weights({std::span(&weights, 1)}));
 }
 
 /// N(0, 1), as PyTorch's; the row of the padding is zeros.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "graph/stored_floats.h"
 #include "layers/names.h"
 #include "layers/rows.h"
 #include "layers/validate.h"
@@ -22,6 +23,10 @@ ValueId product(LayerBuilder& builder, ValueId x, ValueId weights,
                         {x, weights});
 }
 
+std::vector<float> floats_of(const Tensor& tensor) {
+  return widened(tensor.data(), tensor.data_type());
+}
+
 }  // namespace
 
 LoRA::LoRA(std::shared_ptr<FullyConnected> base, std::int64_t rank, float alpha)
@@ -36,13 +41,14 @@ LoRA::LoRA(std::shared_ptr<FullyConnected> base, std::int64_t rank, float alpha)
                  std::to_string(rank));
   require_finite(kLoRA, "alpha", alpha);
   set_label(LayerNames::own_label(*base_));
+  const DataType type = base_->weights().data_type();
   down_ = TensorParameter(created(kLoRA, "down", [&] {
-    return Tensor::random(TensorDescriptor{{rank, in}},
+    return Tensor::random(TensorDescriptor{{rank, in}, type},
                           RandomInitializerType::HeUniform, in, 0, {}, 0,
                           1 / std::sqrt(6.0F));
   }));
   up_ = TensorParameter(created(kLoRA, "up", [&] {
-    return Tensor::filled(TensorDescriptor{{out, rank}}, 0);
+    return Tensor::filled(TensorDescriptor{{out, rank}, type}, 0);
   }));
   name_tensor(down_.tensor(), "down");
   name_tensor(up_.tensor(), "up");
@@ -87,13 +93,12 @@ void LoRA::lower(LayerBuilder& builder) const {
 }
 
 std::shared_ptr<FullyConnected> LoRA::merged() const {
-  const std::span<const float> down = down_.tensor().floats();
-  const std::span<const float> up = up_.tensor().floats();
-  const std::span<const float> base = base_->weights().floats();
+  const std::vector<float> down = floats_of(down_.tensor());
+  const std::vector<float> up = floats_of(up_.tensor());
+  std::vector<float> weights = floats_of(base_->weights());
   const auto rank = static_cast<std::size_t>(this->rank());
   const std::size_t in = down.size() / rank;
   const std::size_t out = up.size() / rank;
-  std::vector<float> weights(base.begin(), base.end());
   for (std::size_t row = 0; row < out; ++row) {
     for (std::size_t column = 0; column < in; ++column) {
       double sum = 0;
@@ -104,15 +109,19 @@ std::shared_ptr<FullyConnected> LoRA::merged() const {
       weight = static_cast<float>(weight + sum * alpha_ / this->rank());
     }
   }
+  const TensorDescriptor desc = base_->weights().descriptor();
+  std::vector<std::byte> stored(desc.size_bytes());
+  store_floats(weights, desc.data_type, stored, "merged", label());
   Tensor biases;
   if (base_->biases()) {
+    const std::span<const std::byte> bytes = base_->biases().data();
     biases = Tensor(base_->biases().descriptor(),
-                    TensorData(base_->biases().floats()));
+                    TensorData(bytes.data(), bytes.size()));
   }
   auto layer = std::make_shared<FullyConnected>(
       base_->descriptor(),
       WeightOptions{
-          .weights = Tensor(base_->weights().descriptor(), TensorData(weights)),
+          .weights = Tensor(desc, TensorData(stored.data(), stored.size())),
           .biases = biases,
           .uses_biases = static_cast<bool>(biases)});
   layer->set_label(LayerNames::own_label(*base_));

@@ -37,19 +37,19 @@ namespace {
 
 constexpr const char* kLSTM = "LSTM";
 
-void require_tensor(const Kind& kind, const Tensor& tensor,
-                    const Shape& shape) {
+void require_tensor(const Kind& kind, const Tensor& tensor, const Shape& shape,
+                    DataType type) {
   require_option(static_cast<bool>(tensor), kLSTM, kind.name, "tensors",
                  "none");
   if (tensor.shape().num_elements() == shape.num_elements()) {
-    return require_parameter(kLSTM, kind.name, tensor, {tensor.shape()});
+    return require_parameter(kLSTM, kind.name, tensor, {tensor.shape()}, type);
   }
-  require_parameter(kLSTM, kind.name, tensor, {shape});  // throws
+  require_parameter(kLSTM, kind.name, tensor, {shape}, type);  // throws
 }
 
 /// One tensor per gate of each set, or one per set.
 void require_tensors(const Kind& kind, const LSTMDescriptor& d,
-                     const std::vector<Tensor>& tensors) {
+                     const std::vector<Tensor>& tensors, DataType type) {
   const auto count = static_cast<std::int64_t>(tensors.size());
   const std::int64_t sets = num_sets(d), all = kNumLstmGates * sets;
   require_option(count == sets || count == all, kLSTM, kind.name,
@@ -60,17 +60,19 @@ void require_tensors(const Kind& kind, const LSTMDescriptor& d,
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t set = i * gates / kNumLstmGates;
     require_tensor(kind, tensors[static_cast<std::size_t>(i)],
-                   shape_of(kind, d, set, gates));
+                   shape_of(kind, d, set, gates), type);
   }
 }
 
 /// One tensor per set, with random weights or zeros.
 std::vector<Tensor> create(const Kind& kind, const LSTMDescriptor& d,
-                           std::optional<RandomInitializerType> type) {
+                           std::optional<RandomInitializerType> type,
+                           DataType data_type) {
   std::vector<Tensor> tensors;
   for (std::int64_t set = 0; set < num_sets(d); ++set) {
     tensors.push_back(created(kLSTM, kind.name, [&] {
-      const TensorDescriptor desc{shape_of(kind, d, set, kNumLstmGates)};
+      const TensorDescriptor desc{shape_of(kind, d, set, kNumLstmGates),
+                                  data_type};
       if (!type) return Tensor::filled(desc, 0);
       return Tensor::random(desc, *type, /*fan_in=*/desc.shape.back(),
                             /*fan_out=*/d.hidden_size);
@@ -113,9 +115,12 @@ LSTM::LSTM(LSTMDescriptor descriptor, LSTMOptions options)
                  "uses_biases", "on: biases are given", "off");
   const auto type =
       options.initializer.value_or(RandomInitializerType::GlorotUniform);
+  const DataType data_type =
+      type_of_weights({options.input_weights, options.hidden_weights,
+                       options.peephole_weights, options.biases});
   const auto set = [&](const Kind& kind, std::vector<Tensor> tensors,
                        Parameters& list) {
-    require_tensors(kind, descriptor_, tensors);
+    require_tensors(kind, descriptor_, tensors, data_type);
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       list.emplace_back(tensors[i]);
       const bool is_only = tensors.size() == 1;
@@ -126,7 +131,7 @@ LSTM::LSTM(LSTMDescriptor descriptor, LSTMOptions options)
   };
   const auto or_created = [&](const Kind& kind, std::vector<Tensor>& given,
                               std::optional<RandomInitializerType> random) {
-    return given.empty() ? create(kind, descriptor_, random) : given;
+    return given.empty() ? create(kind, descriptor_, random, data_type) : given;
   };
   set(kInputWeights, or_created(kInputWeights, options.input_weights, type),
       input_weights_);

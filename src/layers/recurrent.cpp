@@ -30,7 +30,7 @@ std::int64_t hidden_columns(const LSTMDescriptor& d, std::int64_t) {
 }
 
 void require_list(const char* op, const List& list, const LSTMDescriptor& d,
-                  const std::vector<Tensor>& tensors) {
+                  const std::vector<Tensor>& tensors, DataType type) {
   const std::int64_t sets = num_sets(d);
   const auto count = static_cast<std::int64_t>(tensors.size());
   require_option(count == sets, op, list.name,
@@ -41,17 +41,18 @@ void require_list(const char* op, const List& list, const LSTMDescriptor& d,
   for (std::int64_t set = 0; set < sets; ++set) {
     const Tensor& tensor = tensors[static_cast<std::size_t>(set)];
     require_option(static_cast<bool>(tensor), op, list.name, "tensors", "none");
-    require_parameter(op, list.name, tensor, {list.shape(d, set)});
+    require_parameter(op, list.name, tensor, {list.shape(d, set)}, type);
   }
 }
 
 std::vector<Tensor> create(const char* op, const List& list,
                            const LSTMDescriptor& d,
-                           std::optional<RandomInitializerType> type) {
+                           std::optional<RandomInitializerType> type,
+                           DataType data_type) {
   std::vector<Tensor> tensors;
   for (std::int64_t set = 0; set < num_sets(d); ++set) {
     tensors.push_back(created(op, list.name, [&] {
-      const TensorDescriptor desc{list.shape(d, set)};
+      const TensorDescriptor desc{list.shape(d, set), data_type};
       if (!type) return Tensor::filled(desc, 0);
       return Tensor::random(desc, *type, /*fan_in=*/desc.shape.back(),
                             /*fan_out=*/d.hidden_size);
@@ -96,13 +97,15 @@ void Recurrent::set_weights(std::vector<Tensor> input_weights,
       checked_multiply(num_gates(), descriptor_.hidden_size, "hidden_size");
   const auto random =
       initializer.value_or(RandomInitializerType::GlorotUniform);
+  const DataType data_type =
+      type_of_weights({input_weights, hidden_weights, biases});
   const auto set = [&](const List& list, std::vector<Tensor> tensors,
                        std::optional<RandomInitializerType> type,
                        Parameters& to) {
     if (tensors.empty()) {
-      tensors = create(type_name_, list, descriptor_, type);
+      tensors = create(type_name_, list, descriptor_, type, data_type);
     }
-    require_list(type_name_, list, descriptor_, tensors);
+    require_list(type_name_, list, descriptor_, tensors, data_type);
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       to.emplace_back(tensors[i]);
       name_tensor(tensors[i], numbered(list.name, i, tensors.size()));
@@ -119,10 +122,11 @@ void Recurrent::set_weights(std::vector<Tensor> input_weights,
 
 void Recurrent::set_secondary_biases(std::vector<Tensor> tensors) {
   const List list{"secondary_biases", descriptor_.hidden_size, no_columns};
+  const DataType data_type = input_weights_.front().tensor().data_type();
   if (tensors.empty()) {
-    tensors = create(type_name_, list, descriptor_, std::nullopt);
+    tensors = create(type_name_, list, descriptor_, std::nullopt, data_type);
   }
-  require_list(type_name_, list, descriptor_, tensors);
+  require_list(type_name_, list, descriptor_, tensors, data_type);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     secondary_biases_.emplace_back(tensors[i]);
     name_tensor(tensors[i], numbered(list.name, i, tensors.size()));

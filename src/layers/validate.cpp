@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/op_def.h"
 #include "ops/window.h"
 
 namespace traingraph {
@@ -76,17 +77,29 @@ void require_within(const char* op, const char* field, float value, float low,
                  format_value(value));
 }
 
+DataType type_of_weights(std::initializer_list<std::span<const Tensor>> given) {
+  for (const std::span<const Tensor> list : given) {
+    const auto first = std::ranges::find_if(
+        list, [](const Tensor& tensor) { return static_cast<bool>(tensor); });
+    if (first == list.end()) continue;
+    if (is_float(first->data_type())) return first->data_type();
+  }
+  return DataType::Float32;
+}
+
 void require_parameter(const char* op, const char* what, const Tensor& tensor,
-                       std::initializer_list<Shape> shapes) {
+                       std::initializer_list<Shape> shapes, DataType type) {
   require_option(static_cast<bool>(tensor), op, what, "a tensor", "none");
-  if (tensor.data_type() != DataType::Float32) {
-    throw DTypeError(
-        ErrorInfo{.op = op,
-                  .node = tensor.label(),
-                  .what = std::string(what) + " have the wrong data type",
-                  .expected = "float32",
-                  .got = std::string(to_string(tensor.data_type())),
-                  .hint = {}});
+  if (tensor.data_type() != type) {
+    const bool is_mixed = is_float(tensor.data_type()) && is_float(type) &&
+                          type != DataType::Float32;
+    throw DTypeError(ErrorInfo{
+        .op = op,
+        .node = tensor.label(),
+        .what = std::string(what) + " have the wrong data type",
+        .expected = std::string(to_string(type)),
+        .got = std::string(to_string(tensor.data_type())),
+        .hint = is_mixed ? "A layer's weights are of one type." : ""});
   }
   if (std::find(shapes.begin(), shapes.end(), tensor.shape()) != shapes.end()) {
     return;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 
 #include "base/format.h"
@@ -59,8 +60,13 @@ Tensor created(const char* op, const char* what, Make make) {
   }
 }
 
-/// Throws unless `tensor` is Float32 and has one of the shapes.
+/// What the weights of a layer are stored as: floats of any type, and one type
+/// in a layer, that of the first tensor that is given; else float32.
+DataType type_of_weights(std::initializer_list<std::span<const Tensor>> given);
+
+/// Throws unless `tensor` has the type and one of the shapes.
 void require_parameter(const char* op, const char* what, const Tensor& tensor,
-                       std::initializer_list<Shape> shapes);
+                       std::initializer_list<Shape> shapes,
+                       DataType type = DataType::Float32);
 
 }  // namespace traingraph

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "traingraph/layers/weights.h"
 
+#include <array>
+
 #include "layers/validate.h"
 
 namespace traingraph::layers {
@@ -17,6 +19,8 @@ void WeightedLayer::set_weights(const char* op, const WeightOptions& options,
   Tensor weights = options.weights;
   Tensor biases = options.biases;
   const std::int64_t outputs = weights_shape[0];
+  const std::array given{weights, biases};
+  const DataType type = type_of_weights({given});
   require_option(!weights || !options.initializer, op, "initializer",
                  "none: the weights are given",
                  std::string(to_string(options.initializer.value_or(
@@ -24,20 +28,21 @@ void WeightedLayer::set_weights(const char* op, const WeightOptions& options,
   require_option(!biases || options.uses_biases, op, "uses_biases",
                  "on: biases are given", "off");
   if (weights) {
-    require_parameter(op, "weights", weights, {weights_shape, other_shape});
+    require_parameter(op, "weights", weights, {weights_shape, other_shape},
+                      type);
   } else {
     weights = created(op, "weights", [&] {
       return Tensor::random(
-          TensorDescriptor{weights_shape},
+          TensorDescriptor{weights_shape, type},
           options.initializer.value_or(RandomInitializerType::GlorotUniform));
     });
   }
   if (biases) {
     require_parameter(op, "biases", biases,
-                      {Shape{outputs}, Shape{1, outputs, 1, 1}});
+                      {Shape{outputs}, Shape{1, outputs, 1, 1}}, type);
   } else if (options.uses_biases) {
     biases = created(op, "biases", [&] {
-      return Tensor::filled(TensorDescriptor{{outputs}}, 0);
+      return Tensor::filled(TensorDescriptor{{outputs}, type}, 0);
     });
   }
   weights_ = TensorParameter(weights);

@@ -14,7 +14,9 @@ namespace traingraph {
 /// Where a layer's parameters come from. Weights that are not given are created
 /// from the platform's seed, with `initializer` (Glorot uniform), biases with
 /// zeros, unless `uses_biases` is off. InvalidArgument for an initializer of
-/// given weights, and for given biases that are off.
+/// given weights, and for given biases that are off. Weights are floats of any
+/// type, biases of the same: what is created follows what is given. Sources of
+/// the layer must have that type, too; cast converts.
 struct WeightOptions {
   Tensor weights = {};
   Tensor biases = {};

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Comparisons, logical not, casts and fills: plain loops, because oneDNN has
+// Comparisons, logical not and fills: plain loops, because oneDNN has
 // neither Booleans nor 64-bit integers.
 #include <algorithm>
 
 #include "base/convert.h"
 #include "cpu/broadcast.h"
-#include "cpu/native_types.h"
 #include "cpu/ops/elementwise_lowering.h"
 
 namespace traingraph::cpu {
@@ -64,37 +63,6 @@ void lower_comparison_of(NodeLowering& lowering) {
   }
 }
 
-/// Between floats of 16 and 32 bits in any layout, else in the plain one.
-std::pair<dnnl::memory::desc, dnnl::memory::desc> cast_layouts(
-    const NodeLowering& lowering) {
-  const TensorDescriptor& source = lowering.input_desc(0);
-  const TensorDescriptor& target = lowering.result_desc();
-  const auto from = lowering.layout(0);
-  const auto to = layout_like(from, target);
-  const bool keeps = is_float(source.data_type) && is_float(target.data_type) &&
-                     !is_plain(to) &&
-                     same_layout(layout_like(to, source), from);
-  if (keeps) return {from, to};
-  return {lowering.plain(source), lowering.plain(target)};
-}
-
-template <class From, class To>
-void lower_cast_between(NodeLowering& lowering) {
-  const auto [from, to] = cast_layouts(lowering);
-  const int in = lowering.read(0, from), out = lowering.write(0, to);
-  if constexpr (sizeof(From) == sizeof(To)) lowering.may_run_in_place(0, 0);
-  lowering.emit(
-      [=, n = num_elements(to)](std::span<std::byte* const> at) -> BoundKernel {
-        return [n, x = typed<Stored<From>>(at[in]), y = typed<To>(at[out])] {
-          parallel_for(n, kCheapGrain, [&](auto begin, auto end) {
-            for (auto i = begin; i < end; ++i) {
-              y[i] = convert<To>(static_cast<From>(x[i]));
-            }
-          });
-        };
-      });
-}
-
 }  // namespace
 
 void lower_compare(NodeLowering& lowering) {
@@ -125,20 +93,6 @@ void lower_logical_not(NodeLowering& lowering) {
           },
           /*multiple=*/64);
     };
-  });
-}
-
-void lower_cast(NodeLowering& lowering) {
-  const DataType from = lowering.input_desc(0).data_type;
-  const DataType to = lowering.result_desc().data_type;
-  if (from == to) return lowering.alias(0, 0);
-  // Products want blocks: one reorder rounds and moves what is in memory
-  // anyway.
-  const bool narrows = from == DataType::Float32 && to != from && is_float(to);
-  if (narrows && has_products(to) && lowering.defer_cast()) return;
-  visit_type(lowering, from, [&]<class From>(From) {
-    visit_type(lowering, to,
-               [&]<class To>(To) { lower_cast_between<From, To>(lowering); });
   });
 }
 

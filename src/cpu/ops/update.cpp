@@ -1,24 +1,34 @@
 // SPDX-License-Identifier: MIT
 // Optimizer updates; the loops are in update_loops.h. The hyper-parameters that
 // change between steps come from the rates tensor.
-#include "cpu/float_types.h"
+#include "cpu/lowering.h"
 #include "cpu/ops/update_deferred.h"
 #include "cpu/ops/update_loops.h"
 #include "cpu/ops/update_rows.h"
 #include "cpu/typed_address.h"
+#include "traingraph/half_types.h"
 
 namespace traingraph::cpu {
 namespace {
 
-/// All ops here have it as input 1.
-DataType gradient_type(const NodeLowering& lowering) {
-  return lowering.input_desc(1).data_type;
+template <class T>
+float* widened_from(const T* stored, std::int64_t count, float* tile) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) tile[i] = stored[i];
+  return tile;
+}
+
+template <class T>
+void store_to(T* stored, std::int64_t count, const float* tile) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) stored[i] = T(tile[i]);
 }
 
 template <class Step>
 void lower_dense_update(NodeLowering& lowering) {
   const auto attrs = lowering.attrs<typename Step::Attrs>();
   const std::int64_t n = lowering.input_shape(0).num_elements();
+  const DataType type = lowering.input_desc(0).data_type;
   const int p = lowering.mutate(0), gradient = lowering.read(1);
   std::array<int, kNumSlots<Step>> slots{};
   for (std::size_t i = 0; i < slots.size(); ++i) {
@@ -27,15 +37,14 @@ void lower_dense_update(NodeLowering& lowering) {
   const int rates = lowering.read(Step::kRates);
   const bool is_scaled = lowering.has(Step::kRates + 1);
   const int scale = is_scaled ? lowering.read(Step::kRates + 1) : -1;
-  visit_float_type(lowering, gradient_type(lowering), [&]<class G>(G) {
-    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
-      return [=, p = floats(at[p]), gradient = typed<G>(at[gradient]),
-              slots = slots_at<Step>(at, slots), rates = floats(at[rates]),
-              scale = is_scaled ? floats(at[scale]) : nullptr] {
-        if (scale && *scale < 0) return;
-        update_all(Step(attrs, rates, scale), n, p, gradient, slots);
-      };
-    });
+  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+    return
+        [=, p = StoredParameter{at[p], type}, gradient = floats(at[gradient]),
+         slots = slots_at<Step>(at, slots), rates = floats(at[rates]),
+         scale = is_scaled ? floats(at[scale]) : nullptr] {
+          if (scale && *scale < 0) return;
+          update_all(Step(attrs, rates, scale), n, p, gradient, slots);
+        };
   });
 }
 
@@ -79,6 +88,27 @@ float corrected_rate(const LossScaleAttrs& attrs, const float* rates,
 }
 
 }  // namespace
+
+float* widened(const StoredParameter& p, std::int64_t first, std::int64_t last,
+               float* tile) {
+  switch (p.type) {
+    case DataType::BFloat16:
+      return widened_from(typed<bfloat16>(p.at) + first, last - first, tile);
+    case DataType::Float16:
+      return widened_from(typed<float16>(p.at) + first, last - first, tile);
+    default:
+      return floats(p.at) + first;
+  }
+}
+
+void store(const StoredParameter& p, std::int64_t first, std::int64_t last,
+           const float* tile) {
+  if (p.type == DataType::BFloat16) {
+    store_to(typed<bfloat16>(p.at) + first, last - first, tile);
+  } else {
+    store_to(typed<float16>(p.at) + first, last - first, tile);
+  }
+}
 
 void lower_sgd_update(NodeLowering& lowering) {
   lower_update<SgdUpdateAttrs>(lowering, /*has_momentum=*/lowering.has(2));
@@ -139,13 +169,11 @@ void lower_accumulate_gradient(NodeLowering& lowering) {
   const std::int64_t n = lowering.input_shape(0).num_elements();
   const int sum = lowering.mutate(0), gradient = lowering.read(1);
   const int factors = lowering.read(2);
-  visit_float_type(lowering, gradient_type(lowering), [&]<class G>(G) {
-    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
-      return [=, sum = floats(at[sum]), gradient = typed<G>(at[gradient]),
-              factors = floats(at[factors])] {
-        accumulate(factors[0], factors[1], sum, gradient, n);
-      };
-    });
+  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+    return [=, sum = floats(at[sum]), gradient = floats(at[gradient]),
+            factors = floats(at[factors])] {
+      accumulate(factors[0], factors[1], sum, gradient, n);
+    };
   });
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The loops of the optimizers: one pass over parameter, gradient and slots
-// each. Only the gradient's stored type varies; all else is float32.
+// each. Only the parameter's stored type varies; all else is float32.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include "cpu/ops/update_steps.h"
 #include "cpu/parallel.h"
 #include "cpu/typed_address.h"
+#include "traingraph/types.h"
 
 namespace traingraph::cpu {
 
@@ -41,35 +43,59 @@ void apply(const Step& step, float gradient, float& p, const Slots& slots,
   }(std::make_index_sequence<kNumSlots<Step>>());
 }
 
-/// Runs `action(i)` for every element; they are independent of each other.
-template <class Action>
-void for_each_parameter(std::int64_t n, const Action& action) {
-  parallel_for(n, kCheapGrain, [&](std::int64_t begin, std::int64_t end) {
-    // A copy, so that no store can be taken for a change of a constant.
-    const Action local = action;
-#pragma omp simd
-    for (std::int64_t i = begin; i < end; ++i) local(i);
-  });
-}
+/// A parameter as it is stored. Steps are computed in float32 whatever that is,
+/// so that there is one loop for each step: values of 16 bits are widened tile
+/// by tile and rounded once, when they are stored.
+struct StoredParameter {
+  std::byte* at;
+  DataType type;
+};
 
-template <class Step, class G>
-void update_all(const Step& step, std::int64_t n, float* p, const G* gradient,
-                const Slots<Step>& slots) {
-  for_each_parameter(
-      n, [=](std::int64_t i) { apply(step, gradient[i], p[i], slots, i); });
+inline constexpr std::int64_t kParameterTile = 512;
+
+/// Elements [first, last) as floats: themselves, or in `tile`.
+float* widened(const StoredParameter& p, std::int64_t first, std::int64_t last,
+               float* tile);
+void store(const StoredParameter& p, std::int64_t first, std::int64_t last,
+           const float* tile);
+
+template <class Step>
+void update_all(const Step& step, std::int64_t n, const StoredParameter& p,
+                const float* gradient, const Slots<Step>& slots) {
+  parallel_for(n, kCheapGrain, [&](std::int64_t begin, std::int64_t end) {
+    // Copies, so that no store can be taken for a change of them.
+    const Step local = step;
+    const Slots<Step> own = slots;
+    const bool is_float = p.type == DataType::Float32;
+    const std::int64_t size = is_float ? end - begin : kParameterTile;
+    float tile[kParameterTile];
+    for (std::int64_t first = begin; first < end; first += size) {
+      const std::int64_t last = std::min(first + size, end);
+      float* const values = widened(p, first, last, tile);
+#pragma omp simd
+      for (std::int64_t i = first; i < last; ++i) {
+        apply(local, gradient[i], values[i - first], own, i);
+      }
+      if (!is_float) store(p, first, last, tile);
+    }
+  });
 }
 
 /// sum = keep * sum + add * gradient. An accumulator that starts over may hold
 /// anything, NaN included.
-template <class G>
-void accumulate(float keep, float add, float* sum, const G* gradient,
-                std::int64_t n) {
-  if (keep != 0) {
-    for_each_parameter(
-        n, [=](std::int64_t i) { sum[i] = keep * sum[i] + add * gradient[i]; });
-  } else {
-    for_each_parameter(n, [=](std::int64_t i) { sum[i] = add * gradient[i]; });
-  }
+inline void accumulate(float keep, float add, float* sum, const float* gradient,
+                       std::int64_t n) {
+  parallel_for(n, kCheapGrain, [=](std::int64_t begin, std::int64_t end) {
+    if (keep != 0) {
+#pragma omp simd
+      for (std::int64_t i = begin; i < end; ++i) {
+        sum[i] = keep * sum[i] + add * gradient[i];
+      }
+    } else {
+#pragma omp simd
+      for (std::int64_t i = begin; i < end; ++i) sum[i] = add * gradient[i];
+    }
+  });
 }
 
 }  // namespace traingraph::cpu

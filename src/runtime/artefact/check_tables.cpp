@@ -127,7 +127,7 @@ class TableCheck {
     for (TensorIndex tensor : graph_.trainable) {
       const Value* const value = value_of(tensor);
       require((!value || value->role == Role::Variable) &&
-                  tensors_[tensor].desc.data_type == DataType::Float32 &&
+                  is_float(tensors_[tensor].desc.data_type) &&
                   !tensors_[tensor].is_result && seen.insert(tensor).second,
               "tensor \"" + tensors_[tensor].label + "\" is no parameter");
     }

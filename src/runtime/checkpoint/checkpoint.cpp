@@ -68,13 +68,17 @@ StoredTensor stored(const NamedData& item,
   std::optional<TensorDescriptor> descriptor = item.data.descriptor;
   if (!descriptor) {
     const auto it = std::ranges::find(entries, item.name, &StateEntry::name);
-    const bool fits = it != entries.end() && item.data.bytes &&
-                      item.data.length == it->tensor.descriptor().size_bytes();
-    if (fits) descriptor = it->tensor.descriptor();
+    const bool is_known = it != entries.end() && item.data.bytes;
+    const auto own = is_known ? it->tensor.descriptor() : TensorDescriptor();
+    const DataType type = item.data.type().value_or(own.data_type);
+    const bool fits = is_known && type == own.data_type &&
+                      item.data.length == own.size_bytes();
+    if (fits) descriptor = own;
   }
   if (!descriptor) {
-    result.dtype = "bytes";
-    result.shape = {item.data.length};
+    const auto type = item.data.type();
+    result.dtype = type ? stored_type(*type) : "bytes";
+    result.shape = {item.data.length / (type ? size_of(*type) : 1)};
     return result;
   }
   result.dtype = stored_type(descriptor->data_type);
@@ -107,9 +111,10 @@ void require_room(const char* call, const NamedData& item,
   if (item.data.is_immutable) {
     throw InvalidArgument(info("the memory must not be written", {}, {}));
   }
-  if (given && given->data_type != own.data_type) {
+  const auto type = item.data.type();
+  if (type && *type != own.data_type) {
     throw DTypeError(info("the memory has another type", own.to_string(),
-                          given->to_string()));
+                          std::string(to_string(*type))));
   }
   if (given && given->shape != own.shape) {
     throw ShapeError(info("the memory has another shape", own.to_string(),

@@ -77,6 +77,11 @@ void require_fit(const char* call, const std::string& node, const Match& match,
                  .hint =
                      "Without `strict`, what fits is taken, and a report "
                      "lists the rest. Nothing was changed."};
+  if (match.types_differ && source == "file") {
+    info.hint +=
+        " Files are not converted to other types; load_state_dict() "
+        "of Python converts arrays.";
+  }
   const bool has_names = !report.missing.empty() || !report.unexpected.empty();
   if (!has_names && match.types_differ) throw DTypeError(std::move(info));
   if (!has_names && match.shapes_differ) throw ShapeError(std::move(info));

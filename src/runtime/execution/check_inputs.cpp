@@ -187,18 +187,18 @@ void Inputs::check_data(const char* call, const NamedData& item,
     throw InvalidArgument(
         ErrorInfo{.op = call, .node = name(), .what = "there is no data"});
   }
+  if (item.data.type() && *item.data.type() != want.data_type) {
+    throw DTypeError(
+        ErrorInfo{.op = call,
+                  .node = name(),
+                  .what = "the data has the wrong type",
+                  .expected = std::string(to_string(want.data_type)),
+                  .got = std::string(to_string(*item.data.type())),
+                  .hint = "Convert it first, or declare the tensor with this "
+                          "type."});
+  }
   if (item.data.descriptor) {
     const TensorDescriptor& got = *item.data.descriptor;
-    if (got.data_type != want.data_type) {
-      throw DTypeError(
-          ErrorInfo{.op = call,
-                    .node = name(),
-                    .what = "the data has the wrong type",
-                    .expected = std::string(to_string(want.data_type)),
-                    .got = std::string(to_string(got.data_type)),
-                    .hint = "Convert it first, or declare the tensor with this "
-                            "type."});
-    }
     const Shape smaller = at_batch(tensor, batch, batch_).shape;
     const bool has_rest = may_be_longer && got.shape == want.shape;
     if (got.shape != smaller && !has_rest) {

@@ -41,16 +41,16 @@ const OutputPlan::Entry& require_computed(const char* call,
 
 void require_descriptor(const char* call, const NamedData& item,
                         const TensorDescriptor& want) {
-  if (!item.data.descriptor) return;
-  const TensorDescriptor& got = *item.data.descriptor;
-  if (got.data_type != want.data_type) {
+  if (item.data.type() && *item.data.type() != want.data_type) {
     throw DTypeError(
         ErrorInfo{.op = call,
                   .node = std::string(item.name),
                   .what = "the output buffer has the wrong type",
                   .expected = std::string(to_string(want.data_type)),
-                  .got = std::string(to_string(got.data_type))});
+                  .got = std::string(to_string(*item.data.type()))});
   }
+  if (!item.data.descriptor) return;
+  const TensorDescriptor& got = *item.data.descriptor;
   if (got.shape == want.shape) return;
   throw ShapeError(ErrorInfo{.op = call,
                              .node = std::string(item.name),

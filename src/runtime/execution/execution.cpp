@@ -104,17 +104,23 @@ float ExecutionResult::loss() const {
       .hint = "Read result() or losses() instead."});
 }
 
+std::span<const std::byte> OutputView::data_as(DataType type,
+                                               const char* call) const {
+  if (descriptor.data_type == type) return data;
+  const auto wanted = std::string(to_string(type));
+  throw DTypeError(ErrorInfo{.op = call,
+                             .node = std::string(name),
+                             .what = "the output is not " + wanted,
+                             .expected = wanted,
+                             .got = descriptor.to_string(),
+                             .hint = "Use values() of its type, or its bytes, "
+                                     "data."});
+}
+
 std::span<const float> OutputView::floats() const {
-  if (descriptor.data_type != DataType::Float32) {
-    throw DTypeError(ErrorInfo{.op = "floats",
-                               .node = std::string(name),
-                               .what = "the output is not float32",
-                               .expected = "float32",
-                               .got = descriptor.to_string(),
-                               .hint = "Read its bytes, data, instead."});
-  }
-  return {reinterpret_cast<const float*>(data.data()),
-          data.size() / sizeof(float)};
+  const auto bytes = data_as(DataType::Float32, "floats");
+  return {reinterpret_cast<const float*>(bytes.data()),
+          bytes.size() / sizeof(float)};
 }
 
 std::vector<OutputView> ExecutionResult::losses() const {

@@ -65,13 +65,13 @@ void require_size(const char* call, const Tensor& tensor, std::size_t got) {
 
 void require_slot(const char* call, const Tensor& parameter,
                   const TensorDescriptor& slot, const TensorData& data) {
-  if (data.descriptor && data.descriptor->data_type != slot.data_type) {
+  if (data.type() && *data.type() != slot.data_type) {
     throw DTypeError(
         ErrorInfo{.op = call,
                   .node = parameter.label(),
                   .what = "the data has the wrong type",
                   .expected = std::string(to_string(slot.data_type)),
-                  .got = std::string(to_string(data.descriptor->data_type))});
+                  .got = std::string(to_string(*data.type()))});
   }
   const std::size_t got = data.bytes ? data.length : 0;
   if (got >= slot.size_bytes()) return;

@@ -51,7 +51,7 @@ TEST_P(Mixed, AProductIsRoundedOnce) {
   Linear net(16, 70, 9);
   TrainingGraph t = net.train(sgd(0.1f), in(GetParam()));
   const auto result = t.execute_forward(net.inputs, net.labels).get();
-  const Floats y = floats_of(result.outputs.at("y"));
+  const Floats y = floats_of(result.outputs()[0]);
   const Doubles expected = expected_output(net);
   for (std::size_t i = 0; i < y.size(); ++i) {
     const double bound = unit_of(GetParam()) * std::abs(expected[i]) + 1e-5;
@@ -113,17 +113,17 @@ INSTANTIATE_TEST_SUITE_P(All, Mixed,
 
 TEST(ComputeType, OfALayerComesFirst) {
   Linear net(16, 70, 9), exact(16, 70, 9);
-  net.layer->compute_type = DataType::Float32;
+  net.layer->set_compute_type(DataType::Float32);
   TrainingGraph t = net.train(sgd(0.1f), in(Precision::MixedBFloat16));
   TrainingGraph u = exact.train(sgd(0.1f));
   const auto y = [](TrainingGraph& graph, Linear& of) {
     const auto run = graph.execute_forward(of.inputs, of.labels).get();
-    return floats_of(run.outputs.at("y"));
+    return floats_of(run.outputs()[0]);
   };
   EXPECT_EQ(y(t, net), y(u, exact));
 
   Linear low(16, 70, 9), mixed(16, 70, 9);
-  low.layer->compute_type = DataType::BFloat16;
+  low.layer->set_compute_type(DataType::BFloat16);
   TrainingGraph v = low.train(sgd(0.1f));
   TrainingGraph w = mixed.train(sgd(0.1f), in(Precision::MixedBFloat16));
   EXPECT_EQ(y(v, low), y(w, mixed));

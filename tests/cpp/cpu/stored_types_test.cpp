@@ -16,7 +16,6 @@
 #include "cpu/ops/norm_sample_gradient_loops.h"
 #include "cpu/ops/norm_softmax_loops.h"
 #include "cpu/ops/reduce_loops.h"
-#include "cpu/ops/update_loops.h"
 #include "traingraph/half_types.h"
 
 namespace traingraph::cpu {
@@ -316,31 +315,6 @@ TEST(StoredTypes, RowsOfANormAreRoundedOnce) {
   }
   expect_rounded_once(y, exact_y, /*floor=*/1e-6);
   expect_rounded_once(dx, exact_dx, /*floor=*/1e-6);
-}
-
-// The parameter keeps all its digits, however few the gradient has.
-TEST(StoredTypes, AdamStaysInFloat) {
-  constexpr std::int64_t kSize = 500;
-  const AdamUpdateAttrs attrs{};
-  Floats p(kSize, 1.0f), m(kSize), v(kSize);
-  Doubles exact_p(kSize, 1.0), exact_m(kSize), exact_v(kSize);
-  for (int step = 1; step <= 20; ++step) {
-    const Halves g = random_halves(kSize, 0.5f, step);
-    const float rates[4] = {0.01f, 0.01f, 0, 0};
-    const AdamStep<RegularizationType::None, /*kAmsgrad=*/false> adam(
-        attrs, rates, /*scale=*/nullptr);
-    update_all(adam, kSize, p.data(), g.data(), {m.data(), v.data()});
-    for (std::int64_t i = 0; i < kSize; ++i) {
-      const double b1 = attrs.beta1, b2 = attrs.beta2, each = g[i];
-      exact_m[i] = b1 * exact_m[i] + (1 - b1) * each;
-      exact_v[i] = b2 * exact_v[i] + (1 - b2) * each * each;
-      exact_p[i] -= static_cast<double>(rates[1]) * exact_m[i] /
-                    (std::sqrt(exact_v[i]) + attrs.epsilon);
-    }
-  }
-  for (std::int64_t i = 0; i < kSize; ++i) {
-    ASSERT_NEAR(p[i], exact_p[i], 1e-5) << "at " << i;
-  }
 }
 
 // The loss is float32, its gradient stored as the prediction is.

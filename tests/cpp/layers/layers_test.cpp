@@ -88,7 +88,7 @@ TEST(Layer, AnswersForDataTypes) {
   const Device cpu = Device::cpu();
   using enum DataType;
   EXPECT_TRUE(Convolution::supports_data_type(Float32, cpu));
-  EXPECT_FALSE(Convolution::supports_data_type(Float16, cpu));
+  EXPECT_TRUE(Convolution::supports_data_type(Float16, cpu));
   EXPECT_FALSE(MaxPooling::supports_data_type(Int32, cpu));
   EXPECT_FALSE(Dropout::supports_data_type(Int32, cpu));
   EXPECT_TRUE(ReLU::supports_data_type(Float32, cpu));
@@ -98,9 +98,9 @@ TEST(Layer, AnswersForDataTypes) {
   EXPECT_FALSE(Selection::supports_data_type(Int64, cpu));
   EXPECT_TRUE(Comparison::supports_data_type(Int64, cpu));
   EXPECT_TRUE(Reshape::supports_data_type(Int64, cpu));
-  EXPECT_FALSE(Reshape::supports_data_type(BFloat16, cpu));
+  EXPECT_TRUE(Reshape::supports_data_type(BFloat16, cpu));
   EXPECT_TRUE(Layer::supports_data_type(Int64, cpu));
-  EXPECT_FALSE(Layer::supports_data_type(Float16, cpu));
+  EXPECT_TRUE(Layer::supports_data_type(Float16, cpu));
 }
 
 TEST(ActivationLayer, DefaultsPerType) {

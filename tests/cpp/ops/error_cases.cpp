@@ -191,9 +191,8 @@ std::vector<ErrorCase> shape_errors() {
       {RmspropUpdate, RmspropUpdateAttrs{}, {x, x, x, x, other, rates}},
       {ClipScale, ClipScaleAttrs{}, {{{3}}, {{1}}}},
       {ClipScale, ClipScaleAttrs{}, {rates, {{1}}, {{2}}}},
-      {UpdateLossScale, LossScaleAttrs{}, {{{3}}, rates, {{1}}}},
       {UpdateLossScale, LossScaleAttrs{}, {rates, {{3}}, {{1}}}},
-      {UpdateLossScale, LossScaleAttrs{}, {rates, rates, {{1}}, {{2}}}},
+      {UpdateLossScale, LossScaleAttrs{}, {rates, rates, {{2}}}},
       {AccumulateGradient, NoAttrs{}, {x, other, {{2}}}},
       {AccumulateGradient, NoAttrs{}, {x, x, {{1}}}},
   };
@@ -205,7 +204,7 @@ std::vector<ErrorCase> attribute_errors() {
   const ErrorInput gates{{2, 3, 20}}, recurrent{{20, 5}};
   const ErrorInput x{{2, 3}}, image{{2, 4, 8, 8}}, weights{{6, 4, 3, 3}};
   const ErrorInput grid{{2, 12, 3, 3}};
-  const ErrorInput rates{{4}}, channels{{3}};
+  const ErrorInput rates{{4}}, channels{{3}}, query{{2, 5, 4}}, key{{2, 7, 4}};
   const auto update = [&](OpKind op, const Attributes& attrs) {
     const bool is_sgd = op == SgdUpdate;
     return is_sgd ? ErrorCase{op, attrs, {x, x, kAbsent, rates}}
@@ -375,12 +374,7 @@ std::vector<ErrorCase> attribute_errors() {
       attention({.dropout = 0.5f}),  // without random numbers
       {AttentionGradient,
        AttentionAttrs{.scale = kNaN},
-       {{{2, 5, 4}},
-        {{2, 5, 4}},
-        {{2, 7, 4}},
-        {{2, 7, 4}},
-        {{2, 5, 4}},
-        {{2, 1, 5}}}},
+       {query, query, key, key, query, {{2, 1, 5}}}},
       update(SgdUpdate, SgdUpdateAttrs{.gradient_rescale = kNaN}),
       update(SgdUpdate, SgdUpdateAttrs{.clips_by_value = true,
                                        .gradient_clip_min = 1,

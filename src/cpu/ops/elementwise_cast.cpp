@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// Casts: a plain loop for each pair of types.
+#include <type_traits>
+#include <utility>
+
+#include "base/convert.h"
+#include "cpu/native_types.h"
+#include "cpu/ops/elementwise_lowering.h"
+
+namespace traingraph::cpu {
+namespace {
+
+using dnnl::memory;
+
+/// Between floats in any layout, else in the plain one.
+std::pair<memory::desc, memory::desc> cast_layouts(
+    const NodeLowering& lowering) {
+  const TensorDescriptor& source = lowering.input_desc(0);
+  const TensorDescriptor& target = lowering.result_desc();
+  const auto from = lowering.layout(0), to = layout_like(from, target);
+  const bool keeps = is_float(source.data_type) && is_float(target.data_type) &&
+                     !is_plain(to) &&
+                     same_layout(layout_like(to, source), from);
+  if (keeps) return {from, to};
+  return {lowering.plain(source), lowering.plain(target)};
+}
+
+using CastRange = void (*)(const std::byte* from, std::byte* to,
+                           std::int64_t count);
+
+template <class T>
+inline constexpr bool kIsFloat =
+    std::is_same_v<T, float> || std::is_same_v<T, bfloat16> ||
+    std::is_same_v<T, float16>;
+
+template <class From, class To>
+void cast_range(const std::byte* from, std::byte* to, std::int64_t count) {
+  const auto* x = reinterpret_cast<const Stored<From>*>(from);
+  auto* y = reinterpret_cast<Stored<To>*>(to);
+  const auto run = [=] {
+    for (std::int64_t i = 0; i < count; ++i) {
+      y[i] = convert<To>(static_cast<From>(x[i]));
+    }
+  };
+  // Others are rare.
+  if constexpr (kIsFloat<From> && kIsFloat<To>) {
+    vectorized(run);
+  } else {
+    run();
+  }
+}
+
+CastRange find_cast(const NodeLowering& lowering) {
+  CastRange cast = nullptr;
+  visit_type(lowering, lowering.input_desc(0).data_type, [&]<class From>(From) {
+    visit_type(lowering, lowering.result_desc().data_type,
+               [&]<class To>(To) { cast = cast_range<From, To>; });
+  });
+  return cast;
+}
+
+}  // namespace
+
+void lower_cast(NodeLowering& lowering) {
+  const DataType from_type = lowering.input_desc(0).data_type;
+  const DataType to_type = lowering.result_desc().data_type;
+  if (from_type == to_type) return lowering.alias(0, 0);
+  // Products want blocks: one reorder rounds and moves what is in memory
+  // anyway.
+  const bool narrows = from_type == DataType::Float32 && is_float(to_type);
+  if (narrows && has_products(to_type) && lowering.defer_cast()) return;
+  const auto [from, to] = cast_layouts(lowering);
+  const int in = lowering.read(0, from), out = lowering.write(0, to);
+  const auto from_bytes = static_cast<std::int64_t>(size_of(from_type));
+  const auto to_bytes = static_cast<std::int64_t>(size_of(to_type));
+  if (from_bytes == to_bytes) lowering.may_run_in_place(0, 0);
+  lowering.emit([=, cast = find_cast(lowering), n = num_elements(to)](
+                    std::span<std::byte* const> at) -> BoundKernel {
+    return [=, x = at[in], y = at[out]] {
+      parallel_for(n, kCheapGrain, [&](std::int64_t begin, std::int64_t end) {
+        cast(x + begin * from_bytes, y + begin * to_bytes, end - begin);
+      });
+    };
+  });
+}
+
+}  // namespace traingraph::cpu

@@ -1,0 +1,166 @@
+"""compile(precision=): what is computed in 16 bits, and what is not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import traingraph as tg
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MIXED = ["mixed-bfloat16", "mixed_float16", tg.Precision.mixed_bfloat16]
+Array = npt.NDArray[np.float32]
+
+
+class Net:
+    """Two layers on random data, 16 samples of 40 numbers."""
+
+    def __init__(self, precision: str | tg.Precision, **options: bool) -> None:
+        tg.Platform.set_rng_seed(3)
+        rng = np.random.default_rng(4)
+        self.data = {"x": rng.standard_normal((16, 40)).astype(np.float32)}
+        self.labels = {"y": np.eye(10, dtype=np.float32)[rng.integers(0, 10, 16)]}
+        x, y = tg.Tensor((16, 40), name="x"), tg.Tensor((16, 10), name="y")
+        graph = tg.Graph()
+        self.first = tg.layers.FullyConnected(40, 64)
+        h = graph.node(tg.layers.ReLU(), graph.node(self.first, x))
+        logits = graph.node(tg.layers.FullyConnected(64, 10), h)
+        self.training = tg.TrainingGraph(
+            [graph], tg.losses.SoftmaxCrossEntropy(), tg.optimizers.Adam(0.01)
+        )
+        self.training.add_inputs({"x": x}, {"y": y})
+        self.training.add_outputs({"logits": logits})
+        self.training.compile("cpu", precision=precision, **options)
+
+    def step(self) -> float:
+        loss = self.training.execute(self.data, self.labels).result().loss
+        assert loss is not None
+        return loss
+
+
+@pytest.mark.parametrize("precision", MIXED)
+def test_training_follows_float32(precision: str | tg.Precision) -> None:
+    exact, mixed = Net("float32"), Net(precision)
+    for _ in range(30):
+        expected, got = exact.step(), mixed.step()
+        # Eight significant bits, in logits whose errors partly cancel.
+        assert got == pytest.approx(expected, rel=0.02, abs=0.01)
+    assert got < 0.5
+
+
+@pytest.mark.parametrize("precision", MIXED)
+def test_what_the_host_sees_is_float32(precision: str | tg.Precision) -> None:
+    net = Net(precision)
+    result = net.training.execute_forward(net.data, net.labels).result()
+    assert result.outputs["logits"].dtype == np.float32
+    net.training.execute_gradient().wait()
+    assert net.training.gradient(net.first.weights).dtype == np.float32
+    assert net.first.weights.numpy().dtype == np.float32
+
+
+def test_fast_is_float32_storage() -> None:
+    exact, fast = Net("float32"), Net("fast")
+    assert fast.step() == pytest.approx(exact.step(), rel=0.02)
+    assert (
+        fast.training.memory.step.arena_bytes >= exact.training.memory.step.arena_bytes
+    )
+
+
+def test_a_layer_may_differ() -> None:
+    exact, kept = Net("float32"), Net("mixed-bfloat16")
+    kept.first.compute_type = "float32"  # read by the next compile
+    assert kept.first.compute_type is tg.DataType.float32
+    assert exact.first.compute_type is None
+    with pytest.raises(tg.StateError, match="compute_type has changed"):
+        kept.step()
+    with pytest.raises(tg.DTypeError, match="float32 or bfloat16 or float16"):
+        kept.first.compute_type = "int32"
+
+
+def test_a_loss_scale_is_seen_and_set() -> None:
+    net = Net("mixed-float16")
+    assert net.training.loss_scale == 65536
+    net.training.loss_scale = 1024
+    net.step()
+    assert (net.training.loss_scale, net.training.updates_left_out) == (1024, 0)
+    net.data["x"][0, 0] = np.inf
+    before = net.first.weights.numpy().copy()
+    net.step()
+    assert (net.training.loss_scale, net.training.updates_left_out) == (512, 1)
+    np.testing.assert_array_equal(net.first.weights.numpy(), before)
+
+
+@pytest.mark.parametrize("precision", ["fast", "mixed-bfloat16", "mixed-float16"])
+def test_training_resumes_to_the_bit(precision: str, tmp_path: Path) -> None:
+    net, other = Net(precision), Net(precision)
+    if precision == "mixed-float16":
+        net.training.loss_scale = 256
+    for _ in range(3):
+        net.step()
+    net.training.save(tmp_path / "state.safetensors")
+    net.training.export(tmp_path / "net.tg.safetensors")
+    other.training.restore(tmp_path / "state.safetensors")
+    loaded = tg.TrainingGraph.load(tmp_path / "net.tg.safetensors", "cpu")
+    expected = [net.step() for _ in range(3)]
+    assert [other.step() for _ in range(3)] == expected
+    again = [loaded.execute(net.data, net.labels).result().loss for _ in range(3)]
+    assert again == expected
+    if precision == "mixed-float16":
+        assert other.training.loss_scale == loaded.loss_scale == 256
+
+
+def test_graphs_that_are_linked_are_one() -> None:
+    """What goes from one to the other is float32, and the same number in 16 bits."""
+
+    def losses(*, in_two: bool) -> list[float]:
+        tg.Platform.set_rng_seed(1)
+        x, y = tg.Tensor((16, 40), name="x"), tg.Tensor((16, 10), name="y")
+        first = tg.Graph()
+        h = first.node(tg.layers.FullyConnected(40, 64), x)
+        second = tg.Graph() if in_two else first
+        second.node(tg.layers.FullyConnected(64, 10), second.node(tg.layers.Tanh(), h))
+        sgd = tg.optimizers.SGD(0.1)
+        loss = tg.losses.MeanSquaredError()
+        graphs = [tg.TrainingGraph([second], loss, sgd)]
+        if in_two:
+            graphs.insert(0, tg.TrainingGraph([first], optimizer=sgd))
+        graphs[0].add_inputs({"x": x}, None if in_two else {"y": y})
+        if in_two:
+            graphs[0].add_outputs({"h": h})
+            graphs[1].add_inputs({"h": h}, {"y": y})
+        for graph in graphs:
+            graph.compile("cpu", link_graphs=in_two, precision="mixed-bfloat16")
+        if in_two:
+            graphs[0].link([graphs[1]])
+        rng = np.random.default_rng(2)
+        data = {"x": rng.standard_normal((16, 40), np.float32)}
+        labels = {"y": rng.standard_normal((16, 10), np.float32)}
+        found = []
+        for _ in range(4):
+            if in_two:
+                graphs[0].execute_forward(data)
+            run = graphs[-1].execute_forward({} if in_two else data, labels)
+            for graph in reversed(graphs):
+                graph.execute_gradient()
+            for graph in graphs:
+                graph.execute_optimizer_update()
+            found.append(run.result().loss)
+        return found
+
+    assert losses(in_two=True) == losses(in_two=False)
+
+
+def test_what_there_is_not_is_said() -> None:
+    with pytest.raises(tg.UnsupportedError, match="mixed_bfloat16"):
+        Net("mixed-float16", link_graphs=True)
+    with pytest.raises(tg.StateError, match="mixed_float16"):
+        _ = Net("float32").training.loss_scale
+    with pytest.raises(tg.InvalidArgument, match="power of two"):
+        Net("mixed-float16").training.loss_scale = 3
+    with pytest.raises((ValueError, TypeError), match="mixed_bfloat16"):
+        Net("bfloat16")
