@@ -63,6 +63,16 @@ void bind_memory(py::module_& m) {
       .def("__str__", &Report::to_string);
 }
 
+/// What the device does otherwise than the precision says.
+void warn_of_notes(const CompiledGraph& self) {
+  const auto notes = without_gil([&] { return self.report().notes; });
+  for (const std::string& note : notes) {
+    if (PyErr_WarnEx(PyExc_RuntimeWarning, note.c_str(), 1) != 0) {
+      throw py::error_already_set();
+    }
+  }
+}
+
 void compile(CompiledGraph& self, const DeviceLike& device, bool debug_layers,
              bool disable_layer_fusion, bool link_graphs,
              bool compute_all_gradients, bool accumulates_gradients,
@@ -92,6 +102,7 @@ void compile(CompiledGraph& self, const DeviceLike& device, bool debug_layers,
     self.compile(target, options, input_tensors.value_or(TensorMap()),
                  constants.list());
   });
+  if (precision != Precision::Float32) warn_of_notes(self);
 }
 
 template <TensorMap (CompiledGraph::*kMap)() const>
