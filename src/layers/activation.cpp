@@ -178,7 +178,9 @@ void PReLU::lower(LayerBuilder& builder) const {
   if (count > 1) slopes[1] = count;
   const ValueId w = builder.variable(weights(), slopes, "weights");
   const ValueId zero = builder.append(
-      OpKind::Fill, FillAttrs{Shape::filled(shape.rank(), 1), 0}, {});
+      OpKind::Fill,
+      FillAttrs{Shape::filled(shape.rank(), 1), 0, builder.desc(x).data_type},
+      {});
   const ValueId is_positive = builder.append(
       OpKind::Compare, CompareAttrs{ComparisonOperation::Greater}, {x, zero});
   const ValueId scaled = builder.append(
