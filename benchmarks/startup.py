@@ -18,7 +18,7 @@ import importlib, time
 from workloads import WORKLOADS
 steps = importlib.import_module("systems.with_{0}").steps
 start = time.perf_counter()
-step = steps(WORKLOADS["resnet-cifar"], "")
+step = steps(WORKLOADS["resnet-cifar"], "", "float32")
 compiled = time.perf_counter()
 step()
 print(compiled - start, time.perf_counter() - start)

@@ -42,7 +42,9 @@ def keep_quiet(log: str) -> None:
     os.close(file)
 
 
-def serve(connection: Connection, system: str, workload_name: str, log: str) -> None:
+def serve(
+    connection: Connection, system: str, workload_name: str, precision: str, log: str
+) -> None:
     """Runs in the child. Sends Ready, then a Block for every number that comes."""
     keep_quiet(log)
     workload = WORKLOADS[workload_name]
@@ -53,7 +55,7 @@ def serve(connection: Connection, system: str, workload_name: str, log: str) -> 
         start = time.perf_counter()
         module, _, variant = system.partition("-")
         steps = __import__(f"systems.with_{module}", fromlist=["steps"]).steps
-        step = steps(workload, variant)
+        step = steps(workload, variant, precision)
         losses = [step()]
         first = time.perf_counter() - start
         losses += [step() for _ in range(COMPARED_STEPS - 1)]

@@ -152,8 +152,8 @@ def _channels_last(images: np.ndarray) -> jax.Array:
     return jnp.asarray(images.transpose(0, 2, 3, 1) if images.ndim == 4 else images)
 
 
-def steps(workload: Workload, variant: str) -> Callable[[], float]:
-    del variant
+def steps(workload: Workload, variant: str, precision: str) -> Callable[[], float]:
+    del variant, precision  # float32
     batches = [
         (_channels_last(images), jnp.eye(10)[classes])
         for images, classes in workload.batches()

@@ -151,8 +151,8 @@ class Exporter:
         return name
 
 
-def steps(workload: Workload, variant: str) -> Callable[[], float]:
-    del variant
+def steps(workload: Workload, variant: str, precision: str) -> Callable[[], float]:
+    del variant, precision  # float32
     exporter = Exporter(workload)
     logits = exporter.add(workload.layers, "image")
     shape = [workload.batch, *workload.sample]

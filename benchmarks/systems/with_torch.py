@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""The workloads in PyTorch. Variants: "channels-last", "compile", both, none."""
+"""The workloads in PyTorch. Variants: "channels-last", "compile", both, none.
+
+Mixed precision is autocast, as its documentation has it: around the forward pass
+and the loss, with a GradScaler for float16.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from typing import TYPE_CHECKING
 
@@ -153,7 +158,14 @@ def _sequence(layers: tuple) -> nn.Module:
     return nn.Sequential(*map(_module, layers))
 
 
-def steps(workload: Workload, variant: str) -> Callable[[], float]:
+AUTOCAST = {"mixed-bfloat16": torch.bfloat16, "mixed-float16": torch.float16}
+
+
+def steps(workload: Workload, variant: str, precision: str) -> Callable[[], float]:
+    if precision == "fast":
+        torch.set_float32_matmul_precision("medium")
+    low_type = AUTOCAST.get(precision)
+    scaler = torch.amp.GradScaler("cpu", enabled=low_type is torch.float16)
     if workload.threads:
         torch.set_num_threads(workload.threads)
     model = _sequence(workload.layers)
@@ -183,9 +195,11 @@ def steps(workload: Workload, variant: str) -> Callable[[], float]:
     def step() -> float:
         images, classes = next(upcoming)
         optimizer.zero_grad(set_to_none=True)
-        loss = nn.functional.cross_entropy(model(images), classes)
-        loss.backward()
-        optimizer.step()
+        with torch.autocast("cpu", low_type) if low_type else contextlib.nullcontext():
+            loss = nn.functional.cross_entropy(model(images), classes)
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
         return loss.item()
 
     return step

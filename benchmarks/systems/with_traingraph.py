@@ -153,7 +153,7 @@ def build(workload: Workload) -> tg.TrainingGraph:
     return training
 
 
-def steps(workload: Workload, variant: str) -> Callable[[], float]:
+def steps(workload: Workload, variant: str, precision: str) -> Callable[[], float]:
     upcoming = itertools.cycle(
         [
             ({"image": images}, {"label": np.eye(10, dtype=np.float32)[classes]})
@@ -161,7 +161,7 @@ def steps(workload: Workload, variant: str) -> Callable[[], float]:
         ]
     )
     training = build(workload)
-    training.compile(device="cpu")
+    training.compile(device="cpu", precision=precision.replace("-", "_"))
     if variant == "phases":
 
         def step() -> float:

@@ -103,6 +103,11 @@ struct Report {
   std::vector<UnitSpan> units;  // in the order of execution
   std::vector<MemorySpan> memory;
   std::size_t arena_bytes = 0;
+  /// Casts between floats of 32 and 16 bits, and those of them that are units
+  /// of their own: the others are part of what is before or behind them.
+  int casts = 0, cast_units = 0;
+  /// Sentences about what the device does otherwise than it was asked to.
+  std::vector<std::string> notes;
 };
 
 /// Measured runs; where there are several, each cost is their median, so that

@@ -45,8 +45,9 @@ class TRAINGRAPH_API Layer {
   bool is_debugging_enabled = false;
   /// The float type that this layer computes in and gives its results in,
   /// whatever CompileOptions::precision is; empty: what that says. Losses stay
-  /// float32. Read by compile().
-  std::optional<DataType> compute_type = std::nullopt;
+  /// float32. Read by compile(). Throws DTypeError for what is no float.
+  void set_compute_type(std::optional<DataType> type);
+  std::optional<DataType> compute_type() const { return compute_type_; }
 
   /// Where the layer runs: the device of the last compile of a graph that it
   /// is part of. Empty before.
@@ -82,6 +83,7 @@ class TRAINGRAPH_API Layer {
   std::string class_name_;
   mutable std::string label_;
   bool has_own_label_ = false;
+  std::optional<DataType> compute_type_;
   std::vector<std::pair<Tensor, std::string>> tensors_;
   mutable std::atomic<std::optional<DeviceType>> device_type_{std::nullopt};
   /// The one graph that may have this layer as nodes; set by its first node.

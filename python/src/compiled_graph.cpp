@@ -63,12 +63,23 @@ void bind_memory(py::module_& m) {
       .def("__str__", &Report::to_string);
 }
 
+/// What the device does otherwise than the precision says.
+void warn_of_notes(const CompiledGraph& self) {
+  const auto notes = without_gil([&] { return self.report().notes; });
+  for (const std::string& note : notes) {
+    if (PyErr_WarnEx(PyExc_RuntimeWarning, note.c_str(), 1) != 0) {
+      throw py::error_already_set();
+    }
+  }
+}
+
 void compile(CompiledGraph& self, const DeviceLike& device, bool debug_layers,
              bool disable_layer_fusion, bool link_graphs,
              bool compute_all_gradients, bool accumulates_gradients,
              Precision precision, bool reuses_memory, bool poisons_memory,
              double max_gpu_ms, const std::optional<DeviceLike>& verify,
-             double verify_tolerance, const OptionalTensors& input_tensors,
+             std::optional<double> verify_tolerance,
+             const OptionalTensors& input_tensors,
              const OptionalArrays& input_tensors_data) {
   const Device target = to_device(device);
   NamedArrays constants(input_tensors_data, "compile", "input_tensors_data");
@@ -91,6 +102,7 @@ void compile(CompiledGraph& self, const DeviceLike& device, bool debug_layers,
     self.compile(target, options, input_tensors.value_or(TensorMap()),
                  constants.list());
   });
+  if (precision != Precision::Float32) warn_of_notes(self);
 }
 
 template <TensorMap (CompiledGraph::*kMap)() const>
@@ -136,7 +148,8 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
           py::arg("precision") = Precision::Float32,
           py::arg("reuses_memory") = true, py::arg("poisons_memory") = false,
           py::arg("max_gpu_ms") = CompileOptions{}.max_gpu_ms,
-          py::arg("verify") = py::none(), py::arg("verify_tolerance") = 1e-3,
+          py::arg("verify") = py::none(),
+          py::arg("verify_tolerance") = py::none(),
           py::arg("input_tensors") = py::none(),
           py::arg("input_tensors_data") = py::none(),
           "Plans memory and creates everything the device needs; allocates "
@@ -156,7 +169,8 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
           "that "
           "length (0: does not). verify: a second device that repeats every "
           "execution; DeviceError names the first tensor that differs by more "
-          "than verify_tolerance times its largest magnitude. "
+          "than verify_tolerance (None: 1e-3, more where 16 bits are mixed in) "
+          "times its largest magnitude. "
           "input_tensors(_data): inputs that never "
           "change. "
           "Raises UnsupportedError naming the layer, StateError, "

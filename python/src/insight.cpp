@@ -175,10 +175,10 @@ ReportObject report(const CompiledGraph& self) {
   const auto report = without_gil(
       [&] { return std::make_shared<const Report>(self.report()); });
   const PausedCollection paused;
-  return ReportObject(
-      python_class("Report")(tables_of(*report), to_list(report->memory),
-                             py::int_(report->arena_bytes), table_of(report),
-                             text_of(report, &memory_svg)));
+  return ReportObject(python_class("Report")(
+      tables_of(*report), to_list(report->memory),
+      py::int_(report->arena_bytes), report->casts, report->cast_units,
+      report->notes, table_of(report), text_of(report, &memory_svg)));
 }
 
 ProfileObject profile(const CompiledGraph& self, int runs) {

@@ -23,10 +23,11 @@ void bind_layer(py::module_& m) {
       .def_readwrite("is_debugging_enabled", &Layer::is_debugging_enabled,
                      "With compile(debug_layers=True): results and gradients "
                      "are readable after each execution.")
-      .def_readwrite("compute_type", &Layer::compute_type,
-                     "The float type that this layer computes in and gives its "
-                     "results in, whatever compile(precision=) says; None: "
-                     "what that says. Losses stay float32. Read by compile().")
+      .def_property("compute_type", &Layer::compute_type,
+                    &Layer::set_compute_type,
+                    "The float type that this layer computes in and gives its "
+                    "results in, whatever compile(precision=) says; None: "
+                    "what that says. Losses stay float32. Read by compile().")
       .def_property_readonly("device_type", &Layer::device_type,
                              "Where the layer runs: the device of the last "
                              "compile. None before.")

@@ -80,7 +80,10 @@ class Report(_Tables):
 
     rows: a dict per layer. total: their sum. units: what the device runs as
     one piece each, in order. memory: who has which bytes of the arena, from
-    unit ``first`` to unit ``last``.
+    unit ``first`` to unit ``last``. casts: between floats of 32 and 16 bits;
+    cast_units: those that are units of their own, the others being part of
+    what is before or behind them. notes: sentences about what the device does
+    otherwise than it was asked to.
     """
 
     measures = ("flops", "bytes")
@@ -90,12 +93,18 @@ class Report(_Tables):
         tables: dict[str, Any],
         memory: list[Row],
         arena_bytes: int,
+        casts: int,
+        cast_units: int,
+        notes: list[str],
         table: Table,
         svg: Callable[[], str],
     ) -> None:
         super().__init__(tables, table)
         self.memory = memory
         self.arena_bytes = arena_bytes
+        self.casts = casts
+        self.cast_units = cast_units
+        self.notes = notes
         self._svg = svg
         for unit in self.units:  # nothing was measured
             del unit["seconds"], unit["spread"], unit["share"], unit["start"]

@@ -27,7 +27,8 @@ class GradientAssembler {
     request.seeds = seeds();
     if (!request.seeds.empty()) differentiate_program(std::move(request));
     for (const auto& [of, gradient] : graph_.given_gradients) {
-      a_.gradient_of[a_.find(of)] = a_.find(gradient);
+      a_.program.position = {Phase::Gradient, -1, graph_.tensors[of].name};
+      a_.gradient_of[a_.find(of)] = in_float32(a_.find(gradient));
     }
     collect();
     collect_debugged();

@@ -17,7 +17,8 @@ class UpdateAssembler {
         program_(a.program),
         a_(a),
         layer_of_(layers_of(a.program)),
-        place_of_(graph.tensors.size(), 0) {
+        place_of_(graph.tensors.size(), 0),
+        norms_(a.trained.size(), kNoValue) {
     for (std::size_t i = 0; i < graph.trainable.size(); ++i) {
       place_of_[graph.trainable[i]] = i;
     }
@@ -32,11 +33,11 @@ class UpdateAssembler {
       scale = global_scale();
     }
     if (graph_.loss_scale != kNoTensor) update_loss_scale();
-    for (const Trained& trained : a_.trained) {
+    for (std::size_t i = 0; i < a_.trained.size(); ++i) {
       if (rule_.clipping == GradientClippingType::ByNorm) {
-        scale = append_scale({squared_norm(trained.gradient)}, 0);
+        scale = append_scale({norm(i)}, 0);
       }
-      append_update(trained, unless_left_out(scale));
+      append_update(a_.trained[i], unless_left_out(scale));
     }
   }
 
@@ -75,8 +76,9 @@ class UpdateAssembler {
     }
     std::vector<ValueId> inputs = norms();
     const ValueId known = a_.find(graph_.loss_scale);
-    const ValueId state =
-        known == kNoValue ? add_value(Role::Variable, graph_.loss_scale) : known;
+    const ValueId state = known == kNoValue
+                              ? add_value(Role::Variable, graph_.loss_scale)
+                              : known;
     inputs.insert(inputs.begin(), {state, rates_});
     const auto results =
         program_.append(OpKind::UpdateLossScale, attrs, std::move(inputs));
@@ -86,24 +88,28 @@ class UpdateAssembler {
 
   /// The scale of an update; below 0 when gradients are not finite.
   ValueId unless_left_out(ValueId scale) {
-    if (verdict_ == kNoValue || scale == kNoValue) {
-      return verdict_ == kNoValue ? scale : verdict_;
+    if (verdict_ == kNoValue) return scale;
+    if (scale == kNoValue) return verdict_;
+    if (applies_ == kNoValue) {
+      const ValueId zero =
+          program_.append_one(OpKind::Fill, FillAttrs{{1}, 0.0f}, {});
+      applies_ = program_.append_one(OpKind::Compare,
+                                     CompareAttrs{ComparisonOperation::Greater},
+                                     {verdict_, zero});
     }
-    const ValueId zero =
-        program_.append_one(OpKind::Fill, FillAttrs{{1}, 0.0f}, {});
-    const ValueId applies = program_.append_one(
-        OpKind::Compare, CompareAttrs{ComparisonOperation::Greater},
-        {verdict_, zero});
     return program_.append_one(OpKind::Select, NoAttrs{},
-                               {applies, scale, verdict_});
+                               {applies_, scale, verdict_});
   }
 
-  std::vector<ValueId> norms() {
-    std::vector<ValueId> norms;
-    for (const Trained& trained : a_.trained) {
-      norms.push_back(squared_norm(trained.gradient));
-    }
-    return norms;
+  /// Of the gradient of trained[i], once.
+  ValueId norm(std::size_t i) {
+    if (norms_[i] == kNoValue) norms_[i] = squared_norm(a_.trained[i].gradient);
+    return norms_[i];
+  }
+
+  const std::vector<ValueId>& norms() {
+    for (std::size_t i = 0; i < norms_.size(); ++i) norm(i);
+    return norms_;
   }
 
   ValueId append_scale(std::vector<ValueId> norms, float custom_norm) {
@@ -147,6 +153,8 @@ class UpdateAssembler {
   const std::vector<int> layer_of_;
   std::vector<std::size_t> place_of_;  // among what is trained, by tensor
   ValueId rates_ = kNoValue;
+  std::vector<ValueId> norms_;  // of gradients, where they are needed
+  ValueId applies_ = kNoValue;
   ValueId verdict_ = kNoValue;  // of the loss scale
 };
 

@@ -65,6 +65,27 @@ LayerCost LayerRow::cost() const {
   return sum;
 }
 
+void count_casts(const CompiledProgram& compiled, std::span<const UnitId> order,
+                 Report& report) {
+  const Program& program = compiled.assembled.program;
+  const auto is_cast = [&](NodeId id) {
+    const Node& node = program.node(id);
+    if (node.op->kind != OpKind::Cast) return false;
+    const DataType from = program.desc(node.inputs[0]).data_type;
+    const DataType to = program.desc(node.outputs[0]).data_type;
+    return from != to && is_float(from) && is_float(to);
+  };
+  for (NodeId id = 0; id < static_cast<NodeId>(program.nodes().size()); ++id) {
+    if (is_cast(id)) ++report.casts;
+  }
+  for (UnitId id : order) {
+    const Unit& unit = compiled.lowered.units[id];
+    const bool is_alone =
+        !unit.is_reorder && std::ranges::all_of(unit.nodes, is_cast);
+    if (is_alone) ++report.cast_units;
+  }
+}
+
 std::vector<double> shares_of(const Unit& unit, const Program& program) {
   std::vector<double> weights;
   for (NodeId id : unit.nodes) {

@@ -54,6 +54,10 @@ class UnitTable {
   double end_ = 0;
 };
 
+/// Sets Report::casts and cast_units.
+void count_casts(const CompiledProgram& compiled, std::span<const UnitId> order,
+                 Report& report);
+
 /// Everything that lies in the plan's arena, by storage.
 std::vector<MemorySpan> memory_spans(const CompiledProgram& compiled,
                                      const Plan& plan);

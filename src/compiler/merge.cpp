@@ -64,7 +64,7 @@ void take_layers(const GraphState& state, bool debugs_layers, Merged& merged) {
     info.name = record.name;
     info.is_loss = record.layer->is_loss();
     info.is_debugged = debugs_layers && record.layer->is_debugging_enabled;
-    info.compute_type = record.layer->compute_type;
+    info.compute_type = record.layer->compute_type();
     info.sources = indices_of(record.sources, merged);
     info.results = indices_of(record.results, merged);
     for (const TensorParameter& parameter : record.layer->parameters()) {

@@ -57,6 +57,9 @@ std::vector<ValueId> gradient_borders(const MergedGraph& graph,
   for (const auto& user : graph.user_gradients) {
     named.push_back(a.find(user.of));
   }
+  for (const auto& given : graph.given_gradients) {
+    named.push_back(a.find(given.gradient));
+  }
   for (TensorIndex tensor : graph.stopped) named.push_back(a.find(tensor));
   for (TensorIndex tensor : debugged_results(graph)) {
     named.push_back(a.find(tensor));

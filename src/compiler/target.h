@@ -80,6 +80,8 @@ struct LoweredProgram {
   std::vector<StorageId> storage_of;
   std::vector<Unit> units;
   std::shared_ptr<TargetData> data;
+  /// Sentences for people: what is done otherwise than it was asked for.
+  std::vector<std::string> notes;
 };
 
 struct LowerOptions {

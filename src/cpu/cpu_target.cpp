@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cpu/lowering.h"
+#include "cpu/native_types.h"
 
 namespace traingraph::cpu {
 namespace {
@@ -18,17 +19,41 @@ bool has_long_axis(const Shape& shape) {
       shape, [](std::int64_t size) { return size > kLongestAxis; });
 }
 
+bool is_product(const Node& node) {
+  return node.op->mixed_form == MixedForm::Narrows;
+}
+
+/// Products in 16 bits that the processor lacks were widened before.
+std::vector<std::string> notes_of(const Program& program,
+                                  const LowerOptions& options) {
+  std::vector<std::string> notes;
+  if (std::ranges::none_of(program.nodes(), is_product)) return notes;
+  for (DataType type : {DataType::BFloat16, DataType::Float16}) {
+    const auto is_of_type = [&](const Value& value) {
+      return !value.is_opaque && value.desc.data_type == type;
+    };
+    if (has_products(type)) continue;
+    if (std::ranges::any_of(program.values(), is_of_type)) {
+      notes.push_back(note_of_widened_products(type));
+    }
+  }
+  if (options.rounds_operands && !gains_by_rounding()) {
+    notes.push_back(note_of_exact_products());
+  }
+  return notes;
+}
+
 }  // namespace
 
 bool CpuTarget::computes(const Program& program, const Node& node) const {
-  const auto is_half = [&](ValueId id) {
-    if (id == kNoValue || program.value(id).is_opaque) return false;
+  const auto has_kernel = [&](ValueId id) {
+    if (id == kNoValue || program.value(id).is_opaque) return true;
     const DataType type = program.desc(id).data_type;
-    return is_float(type) && type != DataType::Float32;
+    const bool is_half = is_float(type) && type != DataType::Float32;
+    return !is_half || has_half_kernels(node, type);
   };
-  const bool has_halves = std::ranges::any_of(node.inputs, is_half) ||
-                          std::ranges::any_of(node.outputs, is_half);
-  return !has_halves || has_half_kernels(node.op->kind);
+  return std::ranges::all_of(node.inputs, has_kernel) &&
+         std::ranges::all_of(node.outputs, has_kernel);
 }
 
 std::string CpuTarget::reason_unsupported(const Program& program,
@@ -55,7 +80,9 @@ std::string CpuTarget::reason_unsupported(const Program& program,
 
 LoweredProgram CpuTarget::lower(const Program& program,
                                 const LowerOptions& options) const {
-  return lower_program(program, options, *this, num_threads_);
+  LoweredProgram lowered = lower_program(program, options, *this, num_threads_);
+  lowered.notes = notes_of(program, options);
+  return lowered;
 }
 
 }  // namespace traingraph::cpu

@@ -4,8 +4,10 @@
 // a stored type converts to and from float by itself and has no arithmetic of
 // its own; a loop that adds up must do so in float or double.
 //
-// Ops whose loops are instantiated for all of them call visit_any_float() and
-// have a row in half_kernels.cpp; the others get float32, by casts around them.
+// Ops whose loops are instantiated for more than float call one of the visitors
+// below it and have a row in half_kernels.cpp; the others get float32, by casts
+// around them. Loops that take long to compile leave out float16, which few
+// processors multiply: there it saves memory, not time.
 #pragma once
 
 #include <algorithm>
@@ -40,17 +42,19 @@ void visit_float_type(const NodeLowering& lowering, DataType type, Use&& use) {
   }
 }
 
-/// The same for floats of 16 bits, too.
+/// The same for bfloat16, too.
+template <class Use>
+void visit_float_or_bfloat16(const NodeLowering& lowering, DataType type,
+                             Use&& use) {
+  if (type == DataType::BFloat16) return use(bfloat16{});
+  visit_float_type(lowering, type, use);
+}
+
+/// The same for all floats.
 template <class Use>
 void visit_any_float(const NodeLowering& lowering, DataType type, Use&& use) {
-  switch (type) {
-    case DataType::BFloat16:
-      return use(bfloat16{});
-    case DataType::Float16:
-      return use(float16{});
-    default:
-      visit_float_type(lowering, type, use);
-  }
+  if (type == DataType::Float16) return use(float16{});
+  visit_float_or_bfloat16(lowering, type, use);
 }
 
 /// The same for all types. Booleans come as `bool` so that casts can tell them

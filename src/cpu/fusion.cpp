@@ -15,11 +15,6 @@ using dnnl::algorithm;
 
 constexpr NodeId kNone = -1;
 
-bool has_post_ops(const Node& node) {
-  return node.op->kind == OpKind::Convolution2d ||
-         node.op->kind == OpKind::MatMul;
-}
-
 /// The only activation among the readers of `value`, if each other reader is
 /// its gradient and can read the activation's result instead.
 NodeId find_activation(const Program& program, ValueId value,
@@ -57,20 +52,6 @@ NodeId find_bias_gradient(const Program& program,
   return kNone;
 }
 
-/// The node to fuse with a convolution, a product, or a weights gradient.
-NodeId find_fused_node(const Program& program, NodeId id,
-                       const Readers& readers,
-                       const std::vector<bool>& is_kept) {
-  const Node& node = program.node(id);
-  if (node.op->kind == OpKind::Convolution2dWeightsGradient) {
-    return find_bias_gradient(program, readers[node.inputs[0]], id);
-  }
-  if (!has_post_ops(node)) return kNone;
-  const ValueId result = node.outputs[0];
-  if (is_kept[result]) return kNone;
-  return find_activation(program, result, readers[result]);
-}
-
 class FusionSearch {
  public:
   FusionSearch(const Program& program, const Readers& readers,
@@ -90,8 +71,15 @@ class FusionSearch {
         case OpKind::BatchNormGradient:
           join_predecessors(id);
           break;
+        case OpKind::Convolution2dWeightsGradient:
+          join_sums(id);
+          break;
+        case OpKind::Convolution2d:
+        case OpKind::MatMul:
+          if (!join(id, find_next_activation(id))) join(id, find_cast(id));
+          break;
         default:
-          join(id, find_fused_node(program_, id, readers_, is_kept_));
+          break;
       }
     }
     return std::move(fusions_);
@@ -135,6 +123,49 @@ class FusionSearch {
       return input == kNoValue || input == value ||
              program_.value(input).producer < at;
     });
+  }
+
+  NodeId find_next_activation(NodeId product) const {
+    const ValueId result = node(product).outputs[0];
+    if (is_kept_[result]) return kNone;
+    return find_activation(program_, result, readers_[result]);
+  }
+
+  /// What makes float32 of the only result of node `id`.
+  NodeId find_cast(NodeId id) const {
+    const ValueId result = node(id).outputs[0];
+    const NodeId reader = only_reader(result);
+    if (reader == kNone || node(reader).op->kind != OpKind::Cast) return kNone;
+    const auto is_float32 = [&](ValueId value) {
+      return program_.desc(value).data_type == DataType::Float32;
+    };
+    const bool widens =
+        !is_float32(result) && is_float32(node(reader).outputs[0]);
+    return widens ? reader : kNone;
+  }
+
+  /// A weights gradient, the cast of it, and the gradient of the bias with its
+  /// reshape and cast.
+  void join_sums(NodeId weights) {
+    NodeId last = weights;
+    const auto join_last = [&](NodeId next) {
+      if (!join(last, next)) return false;
+      last = next;
+      return true;
+    };
+    join_last(find_cast(weights));
+    const ValueId gradient = node(weights).inputs[0];
+    if (!join_last(find_bias_gradient(program_, readers_[gradient], weights))) {
+      return;
+    }
+    const NodeId next = only_reader(node(last).outputs[0]);
+    if (next == kNone) return;
+    if (node(next).op->kind != OpKind::Reshape) {
+      join_last(find_cast(last));
+    } else if (const NodeId cast = find_cast(next); cast != kNone) {
+      join_last(next);
+      join_last(cast);
+    }
   }
 
   void join_followers(NodeId norm) {

@@ -8,6 +8,12 @@
 // Legal when nothing else reads p. The activation's gradient does, unless it
 // can be computed from y, as for ReLU, where y > 0 just when p > 0.
 //
+// The cast to float32 behind a product of 16 bits is part of it, too: its sums
+// are float32 anyway.
+//
+//   before: dw16 = weights_gradient(g16, x16); dw = cast(dw16)
+//   after:  dw = weights_gradient+cast(g16, x16)
+//
 // It also sums the gradient of a convolution over all but the channels, which
 // is the gradient of its bias, while it computes that of the weights.
 //
@@ -73,6 +79,7 @@ auto describe_with(const std::optional<Eltwise>& f,
   using Result = WithPostOp<std::remove_const_t<decltype(plain)>>;
   if (!f) return Result{plain};
   dnnl::primitive_attr with_activation = user_scratchpad();
+  with_activation.set_fpmath_mode(attr.get_fpmath_mode());
   dnnl::post_ops ops = attr.get_post_ops();
   ops.append_eltwise(f->algorithm, f->alpha, f->beta);
   with_activation.set_post_ops(ops);

@@ -1,15 +1,44 @@
 // SPDX-License-Identifier: MIT
 // Ops that read and write floats of 16 bits. The others compute in float32
 // between casts (compiler/passes/widen.h).
+#include <variant>
+
 #include "cpu/lowering.h"
+#include "cpu/native_types.h"
 
 namespace traingraph::cpu {
+namespace {
 
-bool has_half_kernels(OpKind kind) {
-  switch (kind) {
+/// Where windows overlap, oneDNN rounds the gradient of a sample for each of
+/// them. A forward pass and its gradient share a state and must agree.
+template <class Attrs>
+bool has_pooling(const Attrs& attrs) {
+  return has_pools(DataType::BFloat16) && attrs.dilation_rates == Pair{1, 1} &&
+         attrs.strides[0] >= attrs.kernel_sizes[0] &&
+         attrs.strides[1] >= attrs.kernel_sizes[1];
+}
+
+}  // namespace
+
+bool has_half_kernels(const Node& node, DataType type) {
+  const bool is_bfloat16 = type == DataType::BFloat16;
+  switch (node.op->kind) {
+    case OpKind::Convolution2d:
+    case OpKind::Convolution2dInputGradient:
+    case OpKind::Convolution2dWeightsGradient:
+      return has_convolutions(type);
+    case OpKind::MatMul:
+      return has_products(type);
+
+    case OpKind::Activation:
+    case OpKind::ActivationGradient:
+    case OpKind::Binary:
     case OpKind::Cast:
     case OpKind::Fill:
+    case OpKind::Select:
+    case OpKind::Unary:
     // These move elements.
+    case OpKind::BroadcastTo:
     case OpKind::Concatenate:
     case OpKind::Pad:
     case OpKind::Reshape:
@@ -22,6 +51,28 @@ bool has_half_kernels(OpKind kind) {
     case OpKind::RmspropUpdate:
     case OpKind::SgdUpdate:
       return true;
+
+    case OpKind::MaxPool2d:
+    case OpKind::MaxPool2dGradient:
+      return is_bfloat16 && has_pooling(std::get<Pool2dAttrs>(node.attrs));
+    case OpKind::AveragePool2d:
+      return is_bfloat16 &&
+             has_pooling(std::get<AveragePool2dAttrs>(node.attrs));
+    case OpKind::AveragePool2dGradient:
+      return is_bfloat16 &&
+             has_pooling(std::get<AveragePool2dGradientAttrs>(node.attrs));
+
+    // Loops that take long to compile.
+    case OpKind::BatchNorm:
+    case OpKind::BatchNormGradient:
+    case OpKind::Dropout:
+    case OpKind::Gather:
+    case OpKind::Reduce:
+    case OpKind::Scatter:
+    case OpKind::ScatterGradient:
+    case OpKind::Softmax:
+    case OpKind::SoftmaxGradient:
+      return is_bfloat16;
     default:
       return false;
   }

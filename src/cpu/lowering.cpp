@@ -7,6 +7,7 @@
 #include "cpu/fusion.h"
 #include "cpu/layout_text.h"
 #include "cpu/lowering_walk.h"
+#include "cpu/native_types.h"
 #include "cpu/primitive_threads.h"
 
 namespace traingraph::cpu {
@@ -20,13 +21,13 @@ bool has_dims_of(const memory::desc& layout, const memory::desc& other) {
 }
 
 /// Row-major data of `layout`'s logical shape.
-memory::desc plain_like(const memory::desc& layout) {
+memory::desc plain_like(const memory::desc& layout, memory::data_type type) {
   const auto dims = layout.get_dims();
   memory::dims strides(dims.size(), 1);
   for (std::size_t i = dims.size() - 1; i > 0; --i) {
     strides[i - 1] = strides[i] * dims[i];
   }
-  return {dims, layout.get_data_type(), strides};
+  return {dims, type, strides};
 }
 
 }  // namespace
@@ -47,7 +48,10 @@ KernelFactory bind_primitive(const dnnl::primitive_desc_base& primitive,
 
 Lowering::Lowering(const Program& program, const LowerOptions& options,
                    const CpuTarget& target, int num_threads)
-    : program_(program), target_(target), num_threads_(num_threads) {
+    : program_(program),
+      target_(target),
+      num_threads_(num_threads),
+      rounds_operands_(options.rounds_operands && gains_by_rounding()) {
   const std::size_t n = program.values().size();
   states_.assign(n, {});  // an empty layout, too, is one allocation
   lowered_.storage_of.assign(n, -1);
@@ -160,21 +164,51 @@ StorageId Lowering::in_layout(ValueId value, const memory::desc& layout,
                               NodeId user) {
   const Phase phase = program_.node(user).phase;
   if (const Copy* copy = find(value, layout, phase)) return copy->storage;
-  if (states_[value].copies.empty()) {
+  const State& state = states_[value];
+  if (state.copies.empty() && state.cast_from == kNoValue) {
     throw InternalError(ErrorInfo{.op = program_.node(user).op->name,
                                   .node = program_.node(user).name,
                                   .what = "input was not lowered",
                                   .got = program_.value(value).name});
   }
-  // Layouts of different axes (grouped weights) meet in plain layout only.
-  Copy from = states_[value].copies.front();
-  if (!is_plain(layout) && !has_dims_of(from.layout, layout)) {
-    in_layout(value, plain(value), user);
-    from = *find(value, plain(value), phase);
-  }
+  const Copy from = source_of(value, layout, user);
   const Copy to = add_copy(value, layout, phase);
   reorder(value, from, to, user);
   return to.storage;
+}
+
+Lowering::Copy Lowering::source_of(ValueId value, const memory::desc& layout,
+                                   NodeId user) {
+  const ValueId source = states_[value].cast_from;
+  if (source != kNoValue) return states_[source].copies.front();
+  // Layouts of different axes (grouped weights) meet in plain layout only.
+  const Copy& first = states_[value].copies.front();
+  if (is_plain(layout) || has_dims_of(first.layout, layout)) return first;
+  in_layout(value, plain(value), user);
+  return *find(value, plain(value), program_.node(user).phase);
+}
+
+bool Lowering::defer_cast(ValueId value, ValueId source) {
+  const auto changes = [&](NodeId id) {
+    const Node& node = program_.node(id);
+    if (node.phase == Phase::Update) return false;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const bool is_it = node.inputs[i] == source;
+      if (is_it && mutates(node, static_cast<int>(i))) return true;
+    }
+    return false;
+  };
+  const auto is_late = [&](NodeId id) {
+    return program_.node(id).phase == Phase::Update;
+  };
+  // Variables and inputs are in memory anyway, in plain layout.
+  if (program_.value(source).role == Role::Result || is_kept_[value] ||
+      std::ranges::any_of(readers_[source], changes) ||
+      std::ranges::any_of(readers_[value], is_late)) {
+    return false;
+  }
+  states_[value].cast_from = source;
+  return true;
 }
 
 const Lowering::Copy& Lowering::add_copy(ValueId value,
@@ -194,9 +228,11 @@ const Lowering::Copy& Lowering::add_copy(ValueId value,
 void Lowering::reorder(ValueId value, const Copy& from, const Copy& to,
                        NodeId user) {
   const memory::desc source =
-      is_plain(from.layout) ? plain_like(to.layout) : from.layout;
+      is_plain(from.layout) ? plain_like(to.layout, from.layout.get_data_type())
+                            : from.layout;
   const memory::desc target =
-      is_plain(to.layout) ? plain_like(source) : to.layout;
+      is_plain(to.layout) ? plain_like(source, to.layout.get_data_type())
+                          : to.layout;
   const NodeCost cost{.bytes = 2.0 * static_cast<double>(target.get_size())};
   const PrimitiveThreads threads(threads_for(cost, num_threads_));
   const dnnl::reorder::primitive_desc primitive(engine(), source, engine(),

@@ -39,6 +39,12 @@ struct CpuUnitCode : UnitCode {
 
 class Lowering;
 
+/// The argument to write it to, and its type.
+struct BiasGradient {
+  int arg;
+  DataType data_type;
+};
+
 class NodeLowering {
  public:
   NodeLowering(Lowering& lowering, NodeId id);
@@ -66,6 +72,13 @@ class NodeLowering {
   void fuse_activation();
   /// Was input `i`, made to be x, forwarded to f(x) by fuse_activation()?
   bool reads_activated(int input) const;
+  /// Is the next node that may be fused a cast from 16 bits to float32?
+  bool has_next_cast() const;
+  /// Fuses it: result 0 is then float32, without having been rounded.
+  void fuse_cast();
+  /// Of a cast: leaves it to the reorders to what its readers want, if there
+  /// may be some and the source stays as it is; or else does nothing.
+  bool defer_cast();
   /// Fuses the next node (fusion.h); empty: there is none. It gets no unit of
   /// its own: what it reads and writes are arguments of this node's unit.
   std::optional<NodeLowering> join_next();
@@ -81,8 +94,10 @@ class NodeLowering {
   /// Does the host, or a node outside of this unit, read this result?
   bool outlives_unit(int result) const;
   /// Of a convolution's weights gradient: fuses the gradient of the bias
-  /// (fusion.h) and returns the argument to write it to; empty: there is none.
-  std::optional<int> write_bias_gradient();
+  /// (fusion.h); empty: there is none.
+  std::optional<BiasGradient> write_bias_gradient();
+  /// user_scratchpad() for products: may they round what they multiply?
+  dnnl::primitive_attr product_attributes() const;
 
   /// The layout that input `i` has now (plain unless its producer chose one).
   dnnl::memory::desc layout(int input) const;
@@ -148,7 +163,9 @@ class NodeLowering {
   };
   NodeLowering(Lowering& lowering, NodeId id, std::shared_ptr<Draft> draft);
   void emit_code(std::unique_ptr<CpuUnitCode> code);
-  /// Adds the node that this one is fused with to the unit; returns it.
+  /// The node that the last one of the unit is fused with; -1: none.
+  NodeId next_fused() const;
+  /// Adds it to the unit.
   NodeId join();
 
   Lowering* lowering_;
@@ -189,8 +206,8 @@ using LowerFunction = void (*)(NodeLowering&);
 /// Table entry for each OpKind; the families define the functions as
 /// `void lower_<name>(NodeLowering&)` in cpu/ops/<family>.cpp.
 LowerFunction lower_function(OpKind kind);
-/// Has it kernels for floats of 16 bits, too?
-bool has_half_kernels(OpKind kind);
+/// Can it run with floats of 16 bits that are of this type?
+bool has_half_kernels(const Node& node, DataType type);
 
 #define OP(Kind, name, Attrs) void lower_##name(NodeLowering&);
 #include "traingraph/ops.inc"

@@ -38,6 +38,12 @@ class Lowering {
   NodeId deferred_update(NodeId lookup) const {
     return deferred_update_[lookup];
   }
+  /// May products round operands of float32?
+  bool rounds_operands() const { return rounds_operands_; }
+  /// `value` is `source` in another type: made by the reorders that readers
+  /// ask for. False where the source may change before them, or is kept in
+  /// memory for nothing else.
+  bool defer_cast(ValueId value, ValueId source);
   bool defers_rows(NodeId update) const { return held_.contains(update); }
   /// Storage of an update that stays from run to run; is it the first call?
   std::pair<StorageId, bool> held(NodeId update, std::size_t bytes);
@@ -96,11 +102,14 @@ class Lowering {
     dnnl::memory::desc produced;  // the layout that its producer chose
     std::vector<Copy> copies;
     int version = 0;
+    ValueId cast_from = kNoValue;  // deferred: there may be no copy yet
   };
 
   const Copy* find(ValueId value, const dnnl::memory::desc& layout,
                    Phase phase) const;
   bool is_current(ValueId value, const Copy& copy) const;
+  /// What a new copy in `layout` is made from.
+  Copy source_of(ValueId value, const dnnl::memory::desc& layout, NodeId user);
   const Copy& add_copy(ValueId value, const dnnl::memory::desc& layout,
                        Phase phase);
   void reorder(ValueId value, const Copy& from, const Copy& to, NodeId user);
@@ -110,6 +119,7 @@ class Lowering {
   const Program& program_;
   const CpuTarget& target_;
   int num_threads_;
+  bool rounds_operands_;
   LoweredProgram lowered_;
   PlainDescs plain_;
   std::map<std::vector<std::int64_t>, std::any> shared_;

@@ -49,8 +49,12 @@ ValueId NodeLowering::result_value(int result) const {
   return lowering_->forwarded(node().outputs[result]);
 }
 
+NodeId NodeLowering::next_fused() const {
+  return lowering_->fused_with(draft_->unit.nodes.back());
+}
+
 NodeId NodeLowering::join() {
-  const NodeId next = lowering_->fused_with(id_);
+  const NodeId next = next_fused();
   lowering_->mark_fused(next);
   draft_->unit.nodes.push_back(next);
   return next;
@@ -86,7 +90,7 @@ bool NodeLowering::outlives_unit(int result) const {
 }
 
 const ActivationAttrs* NodeLowering::next_activation() const {
-  const NodeId next = lowering_->fused_with(id_);
+  const NodeId next = next_fused();
   if (next < 0) return nullptr;
   return std::get_if<ActivationAttrs>(&lowering_->program().node(next).attrs);
 }
@@ -96,10 +100,35 @@ void NodeLowering::fuse_activation() {
   lowering_->forward(node().outputs[0], activated);
 }
 
-std::optional<int> NodeLowering::write_bias_gradient() {
-  if (lowering_->fused_with(id_) < 0) return {};
-  const ValueId sum = lowering_->program().node(join()).outputs[0];
-  return write_value(sum, lowering_->plain(sum));
+bool NodeLowering::has_next_cast() const {
+  const NodeId next = next_fused();
+  return next >= 0 && lowering_->program().node(next).op->kind == OpKind::Cast;
+}
+
+void NodeLowering::fuse_cast() {
+  const ValueId cast = lowering_->program().node(join()).outputs[0];
+  lowering_->forward(node().outputs[0], cast);
+}
+
+bool NodeLowering::defer_cast() {
+  return lowering_->defer_cast(result_value(0), input_value(0));
+}
+
+dnnl::primitive_attr NodeLowering::product_attributes() const {
+  dnnl::primitive_attr attr = user_scratchpad();
+  if (lowering_->rounds_operands()) {
+    attr.set_fpmath_mode(dnnl::fpmath_mode::bf16);
+  }
+  return attr;
+}
+
+std::optional<BiasGradient> NodeLowering::write_bias_gradient() {
+  if (next_fused() < 0) return {};
+  NodeId last = join();
+  while (next_fused() >= 0) last = join();
+  const ValueId sum = lowering_->program().node(last).outputs[0];
+  return BiasGradient{write_value(sum, lowering_->plain(sum)),
+                      lowering_->program().desc(sum).data_type};
 }
 
 bool NodeLowering::reads_activated(int input) const {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <utility>
 
+#include "graph/op_def.h"
 #include "layers/names.h"
 #include "traingraph/error.h"
 
@@ -34,6 +35,19 @@ void Layer::set_label(std::string label) {
   label_ =
       has_own_label_ ? std::move(label) : LayerNames::of_class(class_name_);
   LayerNames::name_tensors(*this, /*is_in_graph=*/false);
+}
+
+void Layer::set_compute_type(std::optional<DataType> type) {
+  if (!type || is_float(*type)) {
+    compute_type_ = type;
+    return;
+  }
+  throw DTypeError(ErrorInfo{.op = "set_compute_type",
+                             .node = label_,
+                             .what = "layers compute in floats",
+                             .expected = names_of(kFloat) + ", or none",
+                             .got = std::string(to_string(*type)),
+                             .hint = {}});
 }
 
 void Layer::name_tensor(const Tensor& tensor, std::string word) {

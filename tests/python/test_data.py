@@ -104,8 +104,9 @@ def test_there_is_no_setting_that_nobody_reads(classifier: Classifier) -> None:
     """Settable attributes; each of them is effective, or refused.
 
     label, learning_rate, schedule, applies_gradient_clipping, time_step and
-    random_step take effect at once (test_optimizers.py, set_data_test.cpp), is_updatable
-    and is_debugging_enabled are refused after compile. Layers copy the fields of
+    random_step take effect at once (test_optimizers.py, set_data_test.cpp), as does
+    loss_scale (test_precision.py); is_updatable, is_debugging_enabled and compute_type
+    are refused after compile. Layers copy the fields of
     YOLOLossDescriptor, which ML Compute lets set (mlcompute/test_losses.py).
     """
     settable = {
@@ -118,6 +119,7 @@ def test_there_is_no_setting_that_nobody_reads(classifier: Classifier) -> None:
         if cls is not tg.losses.YOLOLossDescriptor
     }
     assert settable == {
+        "Layer.compute_type",
         "Layer.is_debugging_enabled",
         "Layer.label",
         "Optimizer.applies_gradient_clipping",
@@ -126,6 +128,7 @@ def test_there_is_no_setting_that_nobody_reads(classifier: Classifier) -> None:
         "Optimizer.time_step",
         "Tensor.label",
         "TensorParameter.is_updatable",
+        "TrainingGraph.loss_scale",
         "TrainingGraph.random_step",
     }
     for owner in (

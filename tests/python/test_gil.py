@@ -110,7 +110,9 @@ FORKED = """
         "largest_batch": (1 << 20,),
         "add_done_callback": (print,),
     }
-    new_values = {"random_step": 3, "label": "new", "is_updatable": True}
+    new_values = {
+        "random_step": 3, "loss_scale": 2, "label": "new", "is_updatable": True
+    }
 
     def call(action):
         try:

@@ -207,7 +207,8 @@ CPP_ONLY = {
     "TrainingGraph": {
         "gradient_view",  # gradient, an array of its type
         "gradients_view",
-        "set_random_step",  # property
+        "set_loss_scale",  # properties
+        "set_random_step",
     },
     "InferenceGraph": set(),
     "Device": {"context"},
@@ -228,7 +229,7 @@ CPP_ONLY = {
         "set_updatable",
         "tensor_or_none",  # None
     },
-    "Layer": {"lower", "set_label"},
+    "Layer": {"lower", "set_compute_type", "set_label"},
 }
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 import traingraph as tg
 
-MIXED = ["mixed-bfloat16", "mixed_float16", tg.Precision.MixedBFloat16]
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MIXED = ["mixed-bfloat16", "mixed_float16", tg.Precision.mixed_bfloat16]
 Array = npt.NDArray[np.float32]
 
 
@@ -71,6 +76,10 @@ def test_a_layer_may_differ() -> None:
     kept.first.compute_type = "float32"  # read by the next compile
     assert kept.first.compute_type is tg.DataType.float32
     assert exact.first.compute_type is None
+    with pytest.raises(tg.StateError, match="compute_type has changed"):
+        kept.step()
+    with pytest.raises(tg.DTypeError, match="float32 or bfloat16 or float16"):
+        kept.first.compute_type = "int32"
 
 
 def test_a_loss_scale_is_seen_and_set() -> None:
@@ -86,16 +95,64 @@ def test_a_loss_scale_is_seen_and_set() -> None:
     np.testing.assert_array_equal(net.first.weights.numpy(), before)
 
 
-def test_a_checkpoint_holds_the_loss_scale(tmp_path: object) -> None:
-    path = f"{tmp_path}/state.safetensors"
-    net, other = Net("mixed-float16"), Net("mixed-float16")
-    net.training.loss_scale = 256
+@pytest.mark.parametrize("precision", ["fast", "mixed-bfloat16", "mixed-float16"])
+def test_training_resumes_to_the_bit(precision: str, tmp_path: Path) -> None:
+    net, other = Net(precision), Net(precision)
+    if precision == "mixed-float16":
+        net.training.loss_scale = 256
     for _ in range(3):
         net.step()
-    net.training.save(path)
-    other.training.restore(path)
-    assert other.training.loss_scale == 256
-    assert [other.step() for _ in range(3)] == [net.step() for _ in range(3)]
+    net.training.save(tmp_path / "state.safetensors")
+    net.training.export(tmp_path / "net.tg.safetensors")
+    other.training.restore(tmp_path / "state.safetensors")
+    loaded = tg.TrainingGraph.load(tmp_path / "net.tg.safetensors", "cpu")
+    expected = [net.step() for _ in range(3)]
+    assert [other.step() for _ in range(3)] == expected
+    again = [loaded.execute(net.data, net.labels).result().loss for _ in range(3)]
+    assert again == expected
+    if precision == "mixed-float16":
+        assert other.training.loss_scale == loaded.loss_scale == 256
+
+
+def test_graphs_that_are_linked_are_one() -> None:
+    """What goes from one to the other is float32, and the same number in 16 bits."""
+
+    def losses(*, in_two: bool) -> list[float]:
+        tg.Platform.set_rng_seed(1)
+        x, y = tg.Tensor((16, 40), name="x"), tg.Tensor((16, 10), name="y")
+        first = tg.Graph()
+        h = first.node(tg.layers.FullyConnected(40, 64), x)
+        second = tg.Graph() if in_two else first
+        second.node(tg.layers.FullyConnected(64, 10), second.node(tg.layers.Tanh(), h))
+        sgd = tg.optimizers.SGD(0.1)
+        loss = tg.losses.MeanSquaredError()
+        graphs = [tg.TrainingGraph([second], loss, sgd)]
+        if in_two:
+            graphs.insert(0, tg.TrainingGraph([first], optimizer=sgd))
+        graphs[0].add_inputs({"x": x}, None if in_two else {"y": y})
+        if in_two:
+            graphs[0].add_outputs({"h": h})
+            graphs[1].add_inputs({"h": h}, {"y": y})
+        for graph in graphs:
+            graph.compile("cpu", link_graphs=in_two, precision="mixed-bfloat16")
+        if in_two:
+            graphs[0].link([graphs[1]])
+        rng = np.random.default_rng(2)
+        data = {"x": rng.standard_normal((16, 40), np.float32)}
+        labels = {"y": rng.standard_normal((16, 10), np.float32)}
+        found = []
+        for _ in range(4):
+            if in_two:
+                graphs[0].execute_forward(data)
+            run = graphs[-1].execute_forward({} if in_two else data, labels)
+            for graph in reversed(graphs):
+                graph.execute_gradient()
+            for graph in graphs:
+                graph.execute_optimizer_update()
+            found.append(run.result().loss)
+        return found
+
+    assert losses(in_two=True) == losses(in_two=False)
 
 
 def test_what_there_is_not_is_said() -> None:

@@ -87,6 +87,8 @@ def build(
     training.add_inputs({"x": x}, {"label": tg.Tensor(y.shape, name="label")})
     training.add_outputs({"y": y})
     training.compile("cpu", **options)
+    if options.get("precision") == "mixed-float16":
+        training.loss_scale = 1  # or some gradients are infinite at first
     return Network(training, x, y, np.random.default_rng(3))
 
 
@@ -114,6 +116,7 @@ def train(network: Network) -> list[bytes]:
     return [np.asarray(values).tobytes() for values in trace]
 
 
+precisions = st.sampled_from(["float32", "mixed-bfloat16", "mixed-float16"])
 images = st.tuples(*(st.integers(1, most) for most in (4, 4, 7, 7)))
 
 
@@ -122,13 +125,14 @@ images = st.tuples(*(st.integers(1, most) for most in (4, 4, 7, 7)))
     chosen=steps(),
     optimizer=st.sampled_from(["SGD", "Adam", "RMSProp"]),
     fuses=st.booleans(),
+    precision=precisions,
 )
 def test_training_is_the_same_however_planned(
-    shape: Shape, chosen: list[Step], optimizer: str, fuses: bool
+    shape: Shape, chosen: list[Step], optimizer: str, fuses: bool, precision: str
 ) -> None:
     def run(**options: bool) -> list[bytes]:
         options["disable_layer_fusion"] = not fuses
-        return train(build(shape, chosen, optimizer, **options))
+        return train(build(shape, chosen, optimizer, precision=precision, **options))
 
     expected = run(reuses_memory=False)
     assert run() == expected
@@ -139,12 +143,16 @@ def test_training_is_the_same_however_planned(
     shape=images,
     chosen=steps(OF_SAMPLES),
     sizes=st.lists(st.integers(1, 6), min_size=1, max_size=4),
+    precision=precisions,
 )
 def test_batch_sizes_in_rotation(
-    shape: Shape, chosen: list[Step], sizes: list[int]
+    shape: Shape, chosen: list[Step], sizes: list[int], precision: str
 ) -> None:
-    network = build((6, *shape[1:]), chosen, "SGD")
-    separate = {size: build((size, *shape[1:]), chosen, "SGD") for size in sizes}
+    def network_for(size: int) -> Network:
+        return build((size, *shape[1:]), chosen, "SGD", precision=precision)
+
+    network = network_for(6)
+    separate = {size: network_for(size) for size in sizes}
     training = network.training
     bytes_of_a_round = set()
     for _ in range(3):

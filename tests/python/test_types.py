@@ -35,6 +35,7 @@ ENUMS = [
     tg.PaddingPolicy,
     tg.PaddingType,
     tg.PoolingType,
+    tg.Precision,
     tg.RandomInitializerType,
     tg.ReductionType,
     tg.RegularizationType,

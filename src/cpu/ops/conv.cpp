@@ -20,10 +20,12 @@ constexpr auto kAlgorithm = dnnl::algorithm::convolution_direct;
 struct Convolution {
   memory::desc x, weights, y;
   memory::dims strides, dilations, padding_begin, padding_end;
+  dnnl::primitive_attr attr;
 
   template <class Attrs>
-  Convolution(const Attrs& attrs, const TensorDescriptor& x_desc,
-              const TensorDescriptor& w_desc, const TensorDescriptor& y_desc)
+  Convolution(const NodeLowering& lowering, const Attrs& attrs,
+              const TensorDescriptor& x_desc, const TensorDescriptor& w_desc,
+              const TensorDescriptor& y_desc)
       : x(any(to_dims(x_desc.shape), x_desc.data_type)),
         weights(any(weight_dims(w_desc.shape, attrs.groups), w_desc.data_type)),
         y(any(to_dims(y_desc.shape), y_desc.data_type)),
@@ -31,40 +33,38 @@ struct Convolution {
         // oneDNN counts the skipped samples.
         dilations{attrs.dilation_rates[0] - 1, attrs.dilation_rates[1] - 1},
         padding_begin{attrs.padding[0], attrs.padding[2]},
-        padding_end{attrs.padding[1], attrs.padding[3]} {}
+        padding_end{attrs.padding[1], attrs.padding[3]},
+        attr(lowering.product_attributes()) {}
 
   /// `bias` may be empty.
-  Forward forward(const memory::desc& bias = {},
-                  const dnnl::primitive_attr& attr = user_scratchpad(),
-                  bool allow_empty = false) const {
+  Forward forward(const memory::desc& bias, const dnnl::primitive_attr& with,
+                  bool allow_empty) const {
     const auto kind = dnnl::prop_kind::forward_training;
     return {engine(),    kind, kAlgorithm, x,         weights,
             bias,        y,    strides,    dilations, padding_begin,
-            padding_end, attr, allow_empty};
+            padding_end, with, allow_empty};
   }
   BackwardData backward_data(bool allow_empty = false) const {
-    return {engine(),
-            kAlgorithm,
-            x,
-            weights,
-            y,
-            strides,
-            dilations,
-            padding_begin,
-            padding_end,
-            forward(),
-            user_scratchpad(),
-            allow_empty};
+    return {engine(),  kAlgorithm,    x,           weights,  y,    strides,
+            dilations, padding_begin, padding_end, hint({}), attr, allow_empty};
   }
   /// `bias` may be empty.
   BackwardWeights backward_weights(const memory::desc& bias) const {
-    return {engine(),    kAlgorithm,    x,
-            weights,     bias,          y,
-            strides,     dilations,     padding_begin,
-            padding_end, forward(bias), user_scratchpad()};
+    return {engine(),  kAlgorithm,    x,           weights,    bias, y, strides,
+            dilations, padding_begin, padding_end, hint(bias), attr};
   }
 
  private:
+  /// The forward convolution, for oneDNN to look at. Its weights are of the
+  /// type of the data, whatever their gradient is.
+  Forward hint(const memory::desc& bias) const {
+    Convolution other = *this;
+    const auto type = y.get_data_type();
+    if (weights.get_data_type() != type) {
+      other.weights = {weights.get_dims(), type, memory::format_tag::any};
+    }
+    return other.forward(bias, attr, /*allow_empty=*/false);
+  }
   static memory::desc any(const memory::dims& dims, DataType type) {
     return {dims, to_dnnl(type), memory::format_tag::any};
   }
@@ -111,13 +111,14 @@ BackwardData choose_backward_data(const Convolution& convolution,
 }  // namespace
 
 void lower_convolution_2d(NodeLowering& lowering) {
-  const Convolution convolution(lowering.attrs<Convolution2dAttrs>(),
+  if (lowering.has_next_cast()) lowering.fuse_cast();
+  const Convolution convolution(lowering, lowering.attrs<Convolution2dAttrs>(),
                                 lowering.input_desc(0), lowering.input_desc(1),
                                 lowering.result_desc());
   const memory::desc bias =
       lowering.has(2) ? lowering.plain(lowering.input_desc(2)) : memory::desc();
   const Forward primitive = describe_fused(
-      lowering, user_scratchpad(), [&](const auto& attr, bool allow_empty) {
+      lowering, convolution.attr, [&](const auto& attr, bool allow_empty) {
         return convolution.forward(bias, attr, allow_empty);
       });
   std::vector<PrimitiveArg> args{{DNNL_ARG_SRC, primitive.src_desc(),
@@ -133,9 +134,9 @@ void lower_convolution_2d(NodeLowering& lowering) {
 }
 
 void lower_convolution_2d_input_gradient(NodeLowering& lowering) {
-  const Convolution convolution(lowering.attrs<Convolution2dGradientAttrs>(),
-                                lowering.result_desc(), lowering.input_desc(1),
-                                lowering.input_desc(0));
+  const auto& attrs = lowering.attrs<Convolution2dGradientAttrs>();
+  const Convolution convolution(lowering, attrs, lowering.result_desc(),
+                                lowering.input_desc(1), lowering.input_desc(0));
   const BackwardData primitive =
       choose_backward_data(convolution, lowering.layout(0));
   const memory::desc gradient = primitive.diff_dst_desc(),
@@ -148,13 +149,14 @@ void lower_convolution_2d_input_gradient(NodeLowering& lowering) {
 }
 
 void lower_convolution_2d_weights_gradient(NodeLowering& lowering) {
-  const Convolution convolution(lowering.attrs<Convolution2dGradientAttrs>(),
-                                lowering.input_desc(1), lowering.result_desc(),
-                                lowering.input_desc(0));
-  const std::optional<int> bias_gradient = lowering.write_bias_gradient();
-  const TensorDescriptor& arriving = lowering.input_desc(0);
+  if (lowering.has_next_cast()) lowering.fuse_cast();
+  const auto& attrs = lowering.attrs<Convolution2dGradientAttrs>();
+  const Convolution convolution(lowering, attrs, lowering.input_desc(1),
+                                lowering.result_desc(), lowering.input_desc(0));
+  const auto bias_gradient = lowering.write_bias_gradient();
+  const std::int64_t channels = lowering.input_shape(0)[1];
   const memory::desc bias =
-      bias_gradient ? plain_desc({arriving.shape[1]}, arriving.data_type)
+      bias_gradient ? plain_desc({channels}, bias_gradient->data_type)
                     : memory::desc();
   const auto primitive = convolution.backward_weights(bias);
   const memory::desc gradient = primitive.diff_dst_desc(),
@@ -165,7 +167,7 @@ void lower_convolution_2d_weights_gradient(NodeLowering& lowering) {
       {DNNL_ARG_SRC, x, lowering.read(1, x)},
       {DNNL_ARG_DIFF_WEIGHTS, dw, lowering.write(0, dw)}};
   if (bias_gradient) {
-    args.push_back({DNNL_ARG_DIFF_BIAS, bias, *bias_gradient});
+    args.push_back({DNNL_ARG_DIFF_BIAS, bias, bias_gradient->arg});
   }
   emit_primitive(lowering, primitive, std::move(args));
 }

@@ -38,11 +38,15 @@ void lower_pairs(NodeLowering& lowering, F f,
       plan_broadcast<2>(lowering.result_shape(),
                         {lowering.input_shape(0), lowering.input_shape(1)});
   const DataType type = lowering.result_desc().data_type;
-  visit_float_type(lowering, type, [&]<class T>(T) {
+  visit_any_float(lowering, type, [&]<class T>(T) {
     lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
       return [f, plan, grain, x = typed<T>(at[left]), y = typed<T>(at[right]),
               z = typed<T>(at[out])] {
-        broadcast_binary<T>(plan, grain, x, y, z, f);
+        if constexpr (is_exact<T>) {
+          broadcast_binary<T>(plan, grain, x, y, z, f);
+        } else {
+          run_broadcast_zip(plan, grain, x, y, z, {zip_row<F>, &f});
+        }
       };
     });
   });
@@ -96,6 +100,9 @@ void lower_unary(NodeLowering& lowering) {
     case Cosh:
       return lower([](float x) { return std::cosh(x); });
     case Tanh:
+      if (lowering.result_desc().data_type != DataType::Float32) {
+        return lower([](float x) { return fast_tanh(x); });
+      }
       return lower_eltwise(lowering, {algorithm::eltwise_tanh});
     case Asinh:
       return lower([](float x) { return std::asinh(x); });
@@ -167,7 +174,7 @@ void lower_select(NodeLowering& lowering) {
                         {lowering.input_shape(0), lowering.input_shape(1),
                          lowering.input_shape(2)});
   const DataType type = lowering.result_desc().data_type;
-  visit_float_type(lowering, type, [&]<class T>(T) {
+  visit_any_float(lowering, type, [&]<class T>(T) {
     lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
       return [plan, c = typed<std::uint8_t>(at[condition]),
               x = typed<T>(at[left]), y = typed<T>(at[right]),

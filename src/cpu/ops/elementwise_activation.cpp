@@ -2,210 +2,17 @@
 // The activation family and its gradients: oneDNN's eltwise where its formula
 // is ours, which pays off for exponentials; else plain loops, because oneDNN
 // has no such function or not with these parameters.
-#include <algorithm>
-#include <cmath>
-#include <numbers>
 #include <optional>
 
 #include "cpu/fusion.h"
+#include "cpu/ops/elementwise_functions.h"
 #include "cpu/ops/elementwise_rows.h"
-#include "cpu/vector_math.h"
 
 namespace traingraph::cpu {
 namespace {
 
+using namespace functions;
 using enum ActivationType;
-
-// std::min and std::max let loops vectorise, unlike fmin and fmax, and a NaN in
-// the first argument wins.
-float clamp(float x, float low, float high) {
-  return std::min(std::max(x, low), high);
-}
-float sigmoid(float x) {
-  const float e = fast_exp(-std::fabs(x));  // never overflows
-  return (x >= 0 ? 1 : e) / (1 + e);
-}
-float softplus(float x) {
-  return std::max(x, 0.0f) + fast_log1p_unit(fast_exp(-std::fabs(x)));
-}
-
-// Each: value(x), slope(x). At a kink the slope is PyTorch's.
-struct Identity {
-  float value(float x) const { return x; }
-  float slope(float) const { return 1; }
-};
-struct Relu {
-  float a;
-  float value(float x) const { return leaky(x, a); }
-  float slope(float x) const { return x > 0 ? 1 : a; }
-};
-struct LinearMap {
-  float a, b;
-  float value(float x) const { return a * x + b; }
-  float slope(float) const { return a; }
-};
-struct HardSigmoidMap {
-  float a, b;
-  float value(float x) const { return clamp(a * x + b, 0, 1); }
-  float slope(float x) const {
-    const float y = a * x + b;
-    return y > 0 && y < 1 ? a : 0;
-  }
-};
-struct ScaledTanh {
-  float a, b;
-  float value(float x) const { return a * std::tanh(b * x); }
-  float slope(float x) const {  // 1 - tanh^2 would cancel
-    const float e = fast_exp(-2 * std::fabs(b * x)), d = 1 + e;
-    return a * b * (4 * e / (d * d));
-  }
-};
-struct SigmoidMap {
-  float value(float x) const { return sigmoid(x); }
-  float slope(float x) const {  // y (1 - y) would cancel
-    const float e = fast_exp(-std::fabs(x)), d = 1 + e;
-    return e / (d * d);
-  }
-};
-struct AbsoluteValue {
-  float value(float x) const { return std::fabs(x); }
-  float slope(float x) const { return x > 0 ? 1 : x < 0 ? -1 : 0; }
-};
-struct ScaledSoftPlus {
-  float a, b;
-  float value(float x) const { return a * softplus(b * x); }
-  float slope(float x) const { return a * b * sigmoid(b * x); }
-};
-struct SoftSignMap {
-  float value(float x) const { return x / (1 + std::fabs(x)); }
-  float slope(float x) const {
-    const float d = 1 + std::fabs(x);
-    return 1 / (d * d);
-  }
-};
-struct ReluN {
-  float a, b;
-  float value(float x) const { return std::min(leaky(x, a), b); }
-  float slope(float x) const {
-    const float y = leaky(x, a);
-    return y >= b ? 0 : x > 0 ? 1 : a;
-  }
-};
-/// scale * (x or alpha * (e^(x / width) - 1)): ELU, SELU, CELU.
-struct ScaledElu {
-  float scale, alpha, width;
-  float value(float x) const {
-    const float negative = alpha * fast_expm1(x / width);
-    return scale * (x > 0 ? x : negative);
-  }
-  float slope(float x) const {
-    const float negative = alpha / width * fast_exp(x / width);
-    return scale * (x > 0 ? 1 : negative);
-  }
-};
-struct HardShrinkMap {
-  float a;
-  float value(float x) const { return std::fabs(x) > a ? x : 0; }
-  float slope(float x) const { return std::fabs(x) > a ? 1 : 0; }
-};
-struct SoftShrinkMap {
-  float a;
-  float value(float x) const { return x > a ? x - a : x < -a ? x + a : 0; }
-  float slope(float x) const { return x > a || x < -a ? 1 : 0; }
-};
-struct TanhShrinkMap {
-  float value(float x) const {
-    // Near 0 the difference cancels; its series does not.
-    const float square = x * x;
-    float p = 5.90027441e-4f;
-    p = p * square - 1.45583439e-3f;
-    p = p * square + 3.59212804e-3f;
-    p = p * square - 8.86323553e-3f;
-    p = p * square + 2.18694885e-2f;
-    p = p * square - 5.39682540e-2f;
-    p = p * square + 1.33333333e-1f;
-    p = p * square - 3.33333333e-1f;
-    const float series = -p * square * x;
-    return square < 0.25f ? series : x - std::tanh(x);
-  }
-  float slope(float x) const {
-    const float t = std::tanh(x);
-    return t * t;
-  }
-};
-struct ThresholdMap {
-  float a, b;
-  float value(float x) const { return x > a ? x : b; }
-  float slope(float x) const { return x > a ? 1 : 0; }
-};
-struct HardSwishMap {
-  float value(float x) const { return x * clamp(x + 3, 0, 6) / 6; }
-  float slope(float x) const {
-    return x <= -3 ? 0 : x >= 3 ? 1 : (2 * x + 3) / 6;
-  }
-};
-/// Below this GELU is 0, also in the limit, where x * 0 would be NaN.
-constexpr float kGeluEnd = -16;
-struct GeluMap {
-  float value(float x) const {
-    constexpr float kScale = static_cast<float>(1 / std::numbers::sqrt2);
-    return std::max(x, kGeluEnd) * 0.5f * std::erfc(-x * kScale);
-  }
-  float slope(float x) const {
-    constexpr float kScale = static_cast<float>(1 / std::numbers::sqrt2);
-    constexpr float kDensity = 0.3989422804014327f;  // 1 / sqrt(2 pi)
-    x = clamp(x, kGeluEnd, -kGeluEnd);
-    return 0.5f * std::erfc(-x * kScale) +
-           x * kDensity * fast_exp(-0.5f * x * x);
-  }
-};
-struct GeluTanhMap {
-  static constexpr float kScale = 0.7978845608028654f;  // sqrt(2 / pi)
-  static constexpr float kCubic = kScale * 0.044715f;
-  float value(float x) const {
-    const float inner = x * (kScale + kCubic * x * x);
-    return std::max(x, kGeluEnd) * 0.5f * (1 + std::tanh(inner));
-  }
-  float slope(float x) const {
-    x = clamp(x, kGeluEnd, -kGeluEnd);
-    const float square = x * x;
-    const float t = std::tanh(x * (kScale + kCubic * square));
-    return 0.5f * (1 + t) +
-           0.5f * x * (1 - t * t) * (kScale + 3 * kCubic * square);
-  }
-};
-/// Below this e^x is 0 in float32, and with it SiLU and Mish, also in the
-/// limit, where x * 0 would be NaN.
-constexpr float kSigmoidEnd = -104;
-struct SiluMap {
-  float value(float x) const { return std::max(x, kSigmoidEnd) * sigmoid(x); }
-  float slope(float x) const {
-    x = clamp(x, kSigmoidEnd, -kSigmoidEnd);
-    // s (1 + x (1 - s)), with 1 - s as the other side's sigmoid.
-    return sigmoid(x) * (1 + x * sigmoid(-x));
-  }
-};
-struct MishMap {
-  /// tanh(ln(1 + e^x)) = n / (n + 2) with n = e^x (e^x + 2).
-  static float factor(float x) {
-    const float e = fast_exp(std::min(x, 20.0f));  // 1 beyond
-    const float n = e * (e + 2);
-    return n / (n + 2);
-  }
-  float value(float x) const { return std::max(x, kSigmoidEnd) * factor(x); }
-  float slope(float x) const {
-    x = clamp(x, kSigmoidEnd, -kSigmoidEnd);
-    const float e = fast_exp(std::min(x, 20.0f));
-    const float d = e * (e + 2) + 2;
-    // 1 - tanh^2 = 4 (e + 1)^2 / d^2; the slope of ln(1 + e^x) is e / (1 + e).
-    return factor(x) + x * (4 * e * (e + 1) / d / d);
-  }
-};
-struct ClampMap {
-  float a, b;
-  float value(float x) const { return clamp(x, a, b); }
-  float slope(float x) const { return x >= a && x <= b ? 1 : 0; }
-};
 
 /// Calls use(function, grain) with the function that `attrs` names.
 template <class Use>
@@ -268,6 +75,25 @@ void with_function(const ActivationAttrs& attrs, Use use) {
                                 .got = std::string(to_string(type))});
 }
 
+/// The same for elements of 16 bits.
+template <class Use>
+void with_stored_function(const ActivationAttrs& attrs, Use use) {
+  switch (attrs.type) {
+    case GELU:
+      return use(StoredGelu{}, kCostlyGrain);
+    case GELUTanh:
+      return use(StoredGeluTanh{}, kCostlyGrain);
+    case Tanh:
+      return use(StoredTanh{{attrs.a, attrs.b}}, kCostlyGrain);
+    default:
+      return with_function(attrs, use);
+  }
+}
+
+bool is_float32(const NodeLowering& lowering) {
+  return lowering.result_desc().data_type == DataType::Float32;
+}
+
 /// oneDNN's function, with our own for what it gets wrong: its GELU of infinity
 /// is NaN.
 void lower_corrected(NodeLowering& lowering, Eltwise f, ActivationType type) {
@@ -304,15 +130,34 @@ std::optional<Eltwise> find_eltwise(const ActivationAttrs& attrs) {
 
 void lower_activation(NodeLowering& lowering) {
   const auto& attrs = lowering.attrs<ActivationAttrs>();
+  const auto lower = [&](auto function, std::int64_t grain) {
+    lower_map(lowering, grain,
+              [function](float x) { return function.value(x); });
+  };
+  if (!is_float32(lowering)) return with_stored_function(attrs, lower);
   // oneDNN's logistic loses digits far from 0 with SSE.
   const auto eltwise =
       attrs.type == Sigmoid ? std::nullopt : find_eltwise(attrs);
   if (eltwise) return lower_corrected(lowering, *eltwise, attrs.type);
-  with_function(attrs, [&](auto function, std::int64_t grain) {
-    lower_map(lowering, grain,
-              [function](float x) { return function.value(x); });
-  });
+  with_function(attrs, lower);
 }
+
+namespace {
+
+/// Of tanh and the sigmoid, from what they are.
+void lower_gradient_of_result(NodeLowering& lowering, const Eltwise& f,
+                              const dnnl::memory::desc& layout) {
+  const auto lower = [&](auto slope) {
+    lower_zip(lowering, kCheapGrain, layout,
+              [=](float gradient, float y) { return gradient * slope(y); });
+  };
+  if (f.algorithm == dnnl::algorithm::eltwise_tanh_use_dst_for_bwd) {
+    return lower([](float y) { return 1 - y * y; });
+  }
+  lower([](float y) { return y * (1 - y); });
+}
+
+}  // namespace
 
 void lower_activation_gradient(NodeLowering& lowering) {
   const auto& attrs = lowering.attrs<ActivationAttrs>();
@@ -324,14 +169,19 @@ void lower_activation_gradient(NodeLowering& lowering) {
   const auto eltwise = has_better     ? std::nullopt
                        : reads_result ? find_eltwise_of_result(attrs)
                                       : find_eltwise(attrs);
-  if (eltwise) return lower_eltwise_gradient(lowering, *eltwise);
+  const bool is_exact = is_float32(lowering);
+  if (eltwise && is_exact) return lower_eltwise_gradient(lowering, *eltwise);
   // A padded gradient is zero and so is its product with any slope.
   const auto layout = common_layout(lowering, 1, 0, /*keeps_zero=*/true);
-  with_function(attrs, [&](auto function, std::int64_t grain) {
+  if (eltwise && reads_result) {
+    return lower_gradient_of_result(lowering, *eltwise, layout);
+  }
+  const auto lower = [&](auto function, std::int64_t grain) {
     lower_zip(lowering, grain, layout, [function](float gradient, float x) {
       return gradient * function.slope(x);
     });
-  });
+  };
+  is_exact ? with_function(attrs, lower) : with_stored_function(attrs, lower);
 }
 
 void activate_row(const ActivationAttrs& attrs, const float* x, float* y,

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Casts: a plain loop for each pair of types.
+#include <type_traits>
 #include <utility>
 
 #include "base/convert.h"
+#include "cpu/native_types.h"
 #include "cpu/ops/elementwise_lowering.h"
 
 namespace traingraph::cpu {
@@ -26,12 +28,25 @@ std::pair<memory::desc, memory::desc> cast_layouts(
 using CastRange = void (*)(const std::byte* from, std::byte* to,
                            std::int64_t count);
 
+template <class T>
+inline constexpr bool kIsFloat =
+    std::is_same_v<T, float> || std::is_same_v<T, bfloat16> ||
+    std::is_same_v<T, float16>;
+
 template <class From, class To>
 void cast_range(const std::byte* from, std::byte* to, std::int64_t count) {
   const auto* x = reinterpret_cast<const Stored<From>*>(from);
   auto* y = reinterpret_cast<Stored<To>*>(to);
-  for (std::int64_t i = 0; i < count; ++i) {
-    y[i] = convert<To>(static_cast<From>(x[i]));
+  const auto run = [=] {
+    for (std::int64_t i = 0; i < count; ++i) {
+      y[i] = convert<To>(static_cast<From>(x[i]));
+    }
+  };
+  // Others are rare.
+  if constexpr (kIsFloat<From> && kIsFloat<To>) {
+    vectorized(run);
+  } else {
+    run();
   }
 }
 
@@ -50,6 +65,10 @@ void lower_cast(NodeLowering& lowering) {
   const DataType from_type = lowering.input_desc(0).data_type;
   const DataType to_type = lowering.result_desc().data_type;
   if (from_type == to_type) return lowering.alias(0, 0);
+  // Products want blocks: one reorder rounds and moves what is in memory
+  // anyway.
+  const bool narrows = from_type == DataType::Float32 && is_float(to_type);
+  if (narrows && has_products(to_type) && lowering.defer_cast()) return;
   const auto [from, to] = cast_layouts(lowering);
   const int in = lowering.read(0, from), out = lowering.write(0, to);
   const auto from_bytes = static_cast<std::int64_t>(size_of(from_type));

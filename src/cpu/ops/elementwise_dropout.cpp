@@ -57,7 +57,7 @@ void lower_dropout(NodeLowering& lowering) {
                   attrs.rate};
   const std::int64_t n = lowering.result_shape().num_elements();
   const DataType type = lowering.result_desc().data_type;
-  visit_float_type(lowering, type, [&]<class T>(T) {
+  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
     lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
       return [mask, n, x = typed<T>(at[in]),
               words = typed<std::uint32_t>(at[state]),

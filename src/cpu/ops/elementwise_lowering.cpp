@@ -2,6 +2,8 @@
 // oneDNN's eltwise primitive, and the choice of layouts for plain loops.
 #include "cpu/ops/elementwise_lowering.h"
 
+#include <algorithm>
+
 namespace traingraph::cpu {
 namespace {
 
@@ -34,7 +36,93 @@ bool reads_result(algorithm f) {
          f == algorithm::eltwise_logistic_use_dst_for_bwd;
 }
 
+template <class T>
+void widen(const T* from, std::int64_t n, float* to) {
+  for (std::int64_t i = 0; i < n; ++i) to[i] = from[i];
+}
+
+template <class T>
+void narrow(const float* from, std::int64_t n, T* to) {
+  for (std::int64_t i = 0; i < n; ++i) to[i] = from[i];
+}
+
 }  // namespace
+
+template <class T>
+void run_map(std::int64_t n, std::int64_t grain, const T* x, T* y, MapRow row) {
+  parallel_for(n, grain, [=](std::int64_t begin, std::int64_t end) {
+    if constexpr (is_exact<T>) {
+      row.run(row.f, x + begin, y + begin, end - begin);
+    } else {
+      float piece[kWidenedPiece];
+      for (std::int64_t i = begin; i < end; i += kWidenedPiece) {
+        const std::int64_t count = std::min(kWidenedPiece, end - i);
+        widen(x + i, count, piece);
+        row.run(row.f, piece, piece, count);
+        narrow(piece, count, y + i);
+      }
+    }
+  });
+}
+
+template <class T>
+void run_zip(std::int64_t n, std::int64_t grain, const T* x, const T* y, T* z,
+             ZipRow row) {
+  parallel_for(n, grain, [=](std::int64_t begin, std::int64_t end) {
+    if constexpr (is_exact<T>) {
+      row.run(row.f, x + begin, y + begin, z + begin, end - begin);
+    } else {
+      float left[kWidenedPiece], right[kWidenedPiece];
+      for (std::int64_t i = begin; i < end; i += kWidenedPiece) {
+        const std::int64_t count = std::min(kWidenedPiece, end - i);
+        widen(x + i, count, left);
+        widen(y + i, count, right);
+        row.run(row.f, left, right, left, count);
+        narrow(left, count, z + i);
+      }
+    }
+  });
+}
+
+template <class T>
+void run_broadcast_zip(const BroadcastPlan<2>& plan, std::int64_t grain,
+                       const T* x, const T* y, T* z, ZipRow row) {
+  // The innermost step of a dense operand is one element or none.
+  const auto steps = plan.strides[plan.rank - 1];
+  const auto load = [](const T* from, bool moves, std::int64_t n, float* to) {
+    if (moves) return widen(from, n, to);
+    std::fill_n(to, n, static_cast<float>(*from));
+  };
+  broadcast_rows(plan, grain,
+                 [&](std::int64_t at, const auto& from, std::int64_t count) {
+                   float left[kWidenedPiece], right[kWidenedPiece];
+                   for (std::int64_t i = 0; i < count; i += kWidenedPiece) {
+                     const std::int64_t n = std::min(kWidenedPiece, count - i);
+                     load(x + from[0] + i * steps[0], steps[0] != 0, n, left);
+                     load(y + from[1] + i * steps[1], steps[1] != 0, n, right);
+                     row.run(row.f, left, right, left, n);
+                     narrow(left, n, z + at + i);
+                   }
+                 });
+}
+
+template void run_map(std::int64_t, std::int64_t, const float*, float*, MapRow);
+template void run_map(std::int64_t, std::int64_t, const bfloat16*, bfloat16*,
+                      MapRow);
+template void run_map(std::int64_t, std::int64_t, const float16*, float16*,
+                      MapRow);
+template void run_zip(std::int64_t, std::int64_t, const float*, const float*,
+                      float*, ZipRow);
+template void run_zip(std::int64_t, std::int64_t, const bfloat16*,
+                      const bfloat16*, bfloat16*, ZipRow);
+template void run_zip(std::int64_t, std::int64_t, const float16*,
+                      const float16*, float16*, ZipRow);
+template void run_broadcast_zip(const BroadcastPlan<2>&, std::int64_t,
+                                const bfloat16*, const bfloat16*, bfloat16*,
+                                ZipRow);
+template void run_broadcast_zip(const BroadcastPlan<2>&, std::int64_t,
+                                const float16*, const float16*, float16*,
+                                ZipRow);
 
 std::int64_t num_elements(const memory::desc& layout) {
   const std::size_t bytes = memory::data_type_size(layout.get_data_type());

@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 
+#include "cpu/broadcast.h"
 #include "cpu/float_types.h"
 #include "cpu/parallel.h"
 #include "cpu/typed_address.h"
@@ -65,25 +66,61 @@ bool is_finite(const T* x, std::int64_t n) {
   return is_finite;
 }
 
+/// Elements of 16 bits become floats in pieces that stay in the nearest cache,
+/// so that there is one loop for each function whatever it reads.
+inline constexpr std::int64_t kWidenedPiece = 512;
+
+/// y[i] = f(x[i]), on the calling thread; `f` is an F.
+template <class F>
+void map_row(const void* f, const float* x, float* y, std::int64_t n) {
+  vectorized([=] {
+    const F local = *static_cast<const F*>(f);
+#pragma omp simd
+    for (std::int64_t i = 0; i < n; ++i) y[i] = local(x[i]);
+  });
+}
+/// z[i] = f(x[i], y[i]), on the calling thread; `f` is an F.
+template <class F>
+void zip_row(const void* f, const float* x, const float* y, float* z,
+             std::int64_t n) {
+  vectorized([=] {
+    const F local = *static_cast<const F*>(f);
+#pragma omp simd
+    for (std::int64_t i = 0; i < n; ++i) z[i] = local(x[i], y[i]);
+  });
+}
+
+struct MapRow {
+  void (*run)(const void*, const float*, float*, std::int64_t);
+  const void* f;
+};
+struct ZipRow {
+  void (*run)(const void*, const float*, const float*, float*, std::int64_t);
+  const void* f;
+};
+// On the team, for all stored types.
+template <class T>
+void run_map(std::int64_t n, std::int64_t grain, const T* x, T* y, MapRow row);
+template <class T>
+void run_zip(std::int64_t n, std::int64_t grain, const T* x, const T* y, T* z,
+             ZipRow row);
+
+/// z[i] = f(x[i], y[i]) with x and y, of 16 bits, broadcast to z.
+template <class T>
+void run_broadcast_zip(const BroadcastPlan<2>& plan, std::int64_t grain,
+                       const T* x, const T* y, T* z, ZipRow row);
+
 /// y[i] = f(x[i])
 template <class T, class F>
 void map_floats(std::int64_t n, std::int64_t grain, const T* x, T* y, F f) {
-  parallel_for(n, grain, [=](std::int64_t begin, std::int64_t end) {
-    const F local = f;  // else a store to y may be one to a constant of f
-#pragma omp simd
-    for (std::int64_t i = begin; i < end; ++i) y[i] = local(x[i]);
-  });
+  run_map(n, grain, x, y, {map_row<F>, &f});
 }
 
 /// z[i] = f(x[i], y[i])
 template <class T, class F>
 void zip_floats(std::int64_t n, std::int64_t grain, const T* x, const T* y,
                 T* z, F f) {
-  parallel_for(n, grain, [=](std::int64_t begin, std::int64_t end) {
-    const F local = f;
-#pragma omp simd
-    for (std::int64_t i = begin; i < end; ++i) z[i] = local(x[i], y[i]);
-  });
+  run_zip(n, grain, x, y, z, {zip_row<F>, &f});
 }
 
 /// oneDNN's function, but `own` everywhere when a NaN or an infinity is among
@@ -111,7 +148,7 @@ void lower_map(NodeLowering& lowering, std::int64_t grain, F f) {
   const int in = lowering.read(0, layout), out = lowering.write(0, layout);
   lowering.may_run_in_place(0, 0);
   const DataType type = lowering.result_desc().data_type;
-  visit_float_type(lowering, type, [&]<class T>(T) {
+  visit_any_float(lowering, type, [&]<class T>(T) {
     lowering.emit([=, n = num_elements(layout)](
                       std::span<std::byte* const> at) -> BoundKernel {
       return [f, n, grain, x = typed<T>(at[in]), y = typed<T>(at[out])] {
@@ -130,7 +167,7 @@ void lower_zip(NodeLowering& lowering, std::int64_t grain,
   lowering.may_run_in_place(0, 0);
   lowering.may_run_in_place(0, 1);
   const DataType type = lowering.result_desc().data_type;
-  visit_float_type(lowering, type, [&]<class T>(T) {
+  visit_any_float(lowering, type, [&]<class T>(T) {
     lowering.emit([=, n = num_elements(layout)](
                       std::span<std::byte* const> at) -> BoundKernel {
       return [f, n, grain, x = typed<T>(at[left]), y = typed<T>(at[right]),

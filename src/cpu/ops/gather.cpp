@@ -14,7 +14,7 @@ constexpr int kIndices = 1;
 template <class Use>
 void visit_types(const NodeLowering& lowering, Use&& use) {
   const DataType type = lowering.input_desc(0).data_type;
-  visit_float_type(lowering, type, [&]<class T>(T) {
+  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
     visit_index_type(lowering, kIndices, [&]<class I>(I) { use(T{}, I{}); });
   });
 }

@@ -3,9 +3,11 @@
 // mostly dispatch (matmul_small.h). Transposes are strides, broadcast leading
 // axes have size 1, alpha is a post-op.
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "base/checked.h"
+#include "cpu/float_types.h"
 #include "cpu/fusion.h"
 #include "cpu/instruction_set.h"
 #include "cpu/ops/matmul_small.h"
@@ -134,6 +136,57 @@ std::optional<SmallProduct> find_small_product(
                       .slope = has_relu ? next->a : 0};
 }
 
+void run_small(const SmallProduct& product,
+               const SmallProductArgs<float>& args) {
+  vectorized_by_width([&]<int kFloats>(VectorWidth<kFloats>) {
+    run_small_product<kFloats>(product, args);
+  });
+}
+
+template <class From, class To>
+void convert_all(const From* from, To* to, std::int64_t n) {
+  vectorized([=] {
+    for (std::int64_t i = 0; i < n; ++i) to[i] = from[i];
+  });
+}
+
+/// Arguments of a product of 16 bits as floats beside them.
+class WidenedProduct {
+ public:
+  WidenedProduct(NodeLowering& lowering, bool has_bias)
+      : sizes_{lowering.input_shape(0).num_elements(),
+               lowering.input_shape(1).num_elements(),
+               has_bias ? lowering.input_shape(2).num_elements() : 0,
+               lowering.result_shape().num_elements()},
+        scratch_(lowering.scratch(checked_bytes<float>(
+            sizes_[0] + sizes_[1] + sizes_[2] + sizes_[3], "scratch"))) {}
+
+  /// The product of `from`, whose result is stored as it is there.
+  template <class T, class Z>
+  BoundKernel bind(const SmallProduct& product, const T* x, const T* y,
+                   const T* bias, Z* z, float* panel,
+                   std::span<std::byte* const> at) const {
+    float* const wide_x = floats(at[scratch_]);
+    float* const wide_y = wide_x + sizes_[0];
+    float* const wide_bias = wide_y + sizes_[1];
+    float* wide_z = wide_bias + sizes_[2];
+    if constexpr (is_exact<Z>) wide_z = z;
+    const SmallProductArgs<float> args{
+        wide_x, wide_y, bias ? wide_bias : nullptr, wide_z, panel};
+    return [=, sizes = sizes_] {
+      convert_all(x, wide_x, sizes[0]);
+      convert_all(y, wide_y, sizes[1]);
+      if (bias) convert_all(bias, wide_bias, sizes[2]);
+      run_small(product, args);
+      if constexpr (!is_exact<Z>) convert_all(wide_z, z, sizes[3]);
+    };
+  }
+
+ private:
+  std::array<std::int64_t, 4> sizes_;  // of x, y, bias, z
+  int scratch_;
+};
+
 void lower_small_product(NodeLowering& lowering, const SmallProduct& product) {
   if (product.has_relu) lowering.fuse_activation();
   const int x = lowering.read(0), y = lowering.read(1),
@@ -141,17 +194,26 @@ void lower_small_product(NodeLowering& lowering, const SmallProduct& product) {
             z = lowering.write(0),
             scratch = lowering.scratch(
                 checked_bytes<float>(product.scratch(), "scratch"));
-  visit_float_type(lowering, lowering.result_desc().data_type, [&]<class T>(T) {
-    lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
-      const SmallProductArgs<T> args{typed<T>(at[x]), typed<T>(at[y]),
-                                     bias < 0 ? nullptr : typed<T>(at[bias]),
-                                     typed<T>(at[z]), floats(at[scratch])};
-      return [=] {
-        vectorized_by_width([&]<int kFloats>(VectorWidth<kFloats>) {
-          run_small_product<kFloats>(product, args);
-        });
-      };
+  const DataType type = lowering.input_desc(0).data_type;
+  if (type == DataType::Float32) {
+    return lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+      const SmallProductArgs<float> args{floats(at[x]), floats(at[y]),
+                                         bias < 0 ? nullptr : floats(at[bias]),
+                                         floats(at[z]), floats(at[scratch])};
+      return [=] { run_small(product, args); };
     });
+  }
+  const WidenedProduct widened(lowering, bias >= 0);
+  const DataType result = lowering.result_desc().data_type;
+  visit_any_float(lowering, type, [&]<class T>(T) {
+    const auto emit = [&]<class Z>(Z) {
+      lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+        return widened.bind(product, typed<T>(at[x]), typed<T>(at[y]),
+                            bias < 0 ? nullptr : typed<T>(at[bias]),
+                            typed<Z>(at[z]), floats(at[scratch]), at);
+      });
+    };
+    result == type ? emit(T{}) : emit(float{});
   });
 }
 
@@ -175,7 +237,7 @@ Product make_product(const NodeLowering& lowering,
   // oneDNN adds its bias before post-ops, but alpha does not scale ours: then
   // the bias becomes a post-op too.
   const bool is_scaled = attrs.alpha != 1;
-  dnnl::primitive_attr attr = user_scratchpad();
+  dnnl::primitive_attr attr = lowering.product_attributes();
   if (is_scaled) {
     dnnl::post_ops ops;
     ops.append_eltwise(dnnl::algorithm::eltwise_linear, attrs.alpha, 0);
@@ -224,6 +286,7 @@ std::vector<std::int64_t> key_of(const NodeLowering& lowering,
 }  // namespace
 
 void lower_matmul(NodeLowering& lowering) {
+  if (lowering.has_next_cast()) lowering.fuse_cast();
   const auto activation = find_next_post_op(lowering);
   if (const auto small = find_small_product(lowering, activation)) {
     return lower_small_product(lowering, *small);

@@ -151,7 +151,7 @@ void lower_inference(NodeLowering& lowering) {
 void lower_batch_norm(NodeLowering& lowering) {
   const bool is_training = lowering.attrs<BatchNormAttrs>().training;
   const DataType type = lowering.input_desc(0).data_type;
-  visit_float_type(lowering, type, [&]<class T>(T) {
+  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
     is_training ? lower_training<T>(lowering) : lower_inference<T>(lowering);
   });
 }

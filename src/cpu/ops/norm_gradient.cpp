@@ -142,7 +142,7 @@ void lower_batch_norm_gradient(NodeLowering& lowering) {
   const bool needs_sums =
       attrs.training || args.dgamma >= 0 || args.dbeta >= 0 || args.kept >= 0;
   const DataType type = chain.norm.result_desc().data_type;
-  visit_float_type(lowering, type, [&]<class T>(T) {
+  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
     lowering.emit([=, plan = data.plan, is_training = attrs.training,
                    epsilon = attrs.epsilon](
                       std::span<std::byte* const> at) -> BoundKernel {

@@ -15,7 +15,7 @@ void lower_softmax(NodeLowering& lowering) {
   const int x = lowering.read(0), y = lowering.write(0);
   lowering.may_run_in_place(0, 0);
   const DataType type = lowering.result_desc().data_type;
-  visit_float_type(lowering, type, [&]<class T>(T) {
+  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
     const auto run = view.inner == 1 ? softmax_rows<T> : softmax_columns<T>;
     lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
       return [=, x = typed<T>(at[x]), y = typed<T>(at[y])] {
@@ -33,7 +33,7 @@ void lower_softmax_gradient(NodeLowering& lowering) {
   const int dx = lowering.write(0);
   lowering.may_run_in_place(0, 0);
   const DataType type = lowering.result_desc().data_type;
-  visit_float_type(lowering, type, [&]<class T>(T) {
+  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
     const auto run = view.inner == 1 ? softmax_rows_gradient<T>
                                      : softmax_columns_gradient<T>;
     lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {

@@ -226,7 +226,7 @@ MaxPoolCorrection correct_max_pool(const NodeLowering& lowering,
                    y_at.height, y_at.width};
   MaxPoolCorrection correct;
   const DataType type = lowering.result_desc().data_type;
-  visit_float_type(lowering, type, [&]<class T>(T) {
+  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
     correct = [=, n = num_elements(x)](const std::byte* from, std::byte* to) {
       const auto* image = reinterpret_cast<const T*>(from);
       if (is_finite(image, n)) return;
@@ -242,7 +242,7 @@ void lower_max_pool_loop(NodeLowering& lowering, const PoolWindow& window) {
   const int in = lowering.read(0), out = lowering.write(0);
   const int winners = lowering.write_opaque(1, state_bytes(g));
   const DataType type = lowering.result_desc().data_type;
-  visit_float_type(lowering, type, [&]<class T>(T) {
+  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
     lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
       return [g, x = typed<T>(at[in]), y = typed<T>(at[out]),
               state = typed<std::int32_t>(at[winners])] {
@@ -260,7 +260,7 @@ void lower_max_pool_gradient_loop(NodeLowering& lowering) {
       lowering.read_opaque(2, OpKind::MaxPool2d, state_bytes(g));
   const int out = lowering.write(0);
   const DataType type = lowering.result_desc().data_type;
-  visit_float_type(lowering, type, [&]<class T>(T) {
+  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
     const int sums = add_sums<T>(lowering, out, g.images * g.in_size());
     lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
       return
@@ -278,7 +278,7 @@ void lower_average_pool_loop(NodeLowering& lowering, const PoolWindow& window,
       geometry(window, lowering.input_shape(0), lowering.result_shape());
   const int in = lowering.read(0), out = lowering.write(0);
   const DataType type = lowering.result_desc().data_type;
-  visit_float_type(lowering, type, [&]<class T>(T) {
+  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
     lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
       return [g, counts_padding, x = typed<T>(at[in]), y = typed<T>(at[out])] {
         average_pool(g, counts_padding, x, y);
@@ -294,7 +294,7 @@ void lower_average_pool_gradient_loop(NodeLowering& lowering,
       geometry(window, lowering.result_shape(), lowering.input_shape(0));
   const int in = lowering.read(0), out = lowering.write(0);
   const DataType type = lowering.result_desc().data_type;
-  visit_float_type(lowering, type, [&]<class T>(T) {
+  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
     const int sums = add_sums<T>(lowering, out, g.images * g.in_size());
     lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
       return [g, counts_padding, gradient = typed<T>(at[in]),

@@ -35,8 +35,9 @@ void emit_reduce(NodeLowering& lowering, const Shape& axes) {
 template <class R>
 void emit_float_reduce(NodeLowering& lowering, const Shape& axes) {
   const DataType type = lowering.input_desc(0).data_type;
-  visit_float_type(lowering, type,
-                   [&]<class T>(T) { emit_reduce<R, T, T>(lowering, axes); });
+  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
+    emit_reduce<R, T, T>(lowering, axes);
+  });
 }
 
 template <class R>
@@ -47,7 +48,7 @@ void emit_index_of(NodeLowering& lowering, std::int64_t axis) {
   for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
   const int x = lowering.read(0), y = lowering.write(0);
   const DataType type = lowering.input_desc(0).data_type;
-  visit_float_type(lowering, type, [&]<class T>(T) {
+  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
     lowering.emit([=, length = shape[axis]](
                       std::span<std::byte* const> at) -> BoundKernel {
       return [=, x = typed<T>(at[x]), y = typed<std::int32_t>(at[y])] {
@@ -101,7 +102,7 @@ void lower_broadcast_to(NodeLowering& lowering) {
 
 void lower_squared_norm(NodeLowering& lowering) {
   const DataType type = lowering.input_desc(0).data_type;
-  visit_float_type(lowering, type, [&]<class T>(T) {
+  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
     emit_reduce<SquareSum, T, float>(lowering, /*axes=*/Shape());
   });
 }

@@ -103,7 +103,7 @@ void StepProduct::find_primitive(NodeLowering& lowering, const MatrixView& x,
                          memory::format_tag::any);
   const auto z = MatrixView::plain(x.rows, weights.columns);
   product_ = {engine(), x.desc(type), any, z.desc(DataType::Float32),
-              user_scratchpad()};
+              lowering.product_attributes()};
   made_ = dnnl::matmul(product_);
   scratch_ = scratch_of(lowering, product_);
   const memory::desc packed = product_.weights_desc();
@@ -140,7 +140,7 @@ Product::Product(NodeLowering& lowering, const MatrixView& x,
                  const MatrixView& y, DataType type)
     : product_(engine(), x.desc(type), y.desc(type),
                MatrixView::plain(x.rows, y.columns).desc(type),
-               user_scratchpad()),
+               lowering.product_attributes()),
       made_(product_),
       num_threads_(PrimitiveThreads::count()),
       scratch_(scratch_of(lowering, product_)) {}

@@ -72,6 +72,10 @@ class VerifyingTarget final : public Target {
   bool computes_in(DataType type) const override {
     return device_.computes_in(type) && reference_.computes_in(type);
   }
+  bool computes(const Program& program, const Node& node) const override {
+    return device_.computes(program, node) &&
+           reference_.computes(program, node);
+  }
   std::string reason_unsupported(const Program& program,
                                  const Node& node) const override {
     const std::string reason = device_.reason_unsupported(program, node);

@@ -6,15 +6,21 @@
 namespace traingraph {
 namespace {
 
+std::string text(bool value) { return value ? "true" : "false"; }
+std::string text(std::optional<DataType> type) {
+  return type ? std::string(to_string(*type)) : "none";
+}
+
+template <class Value>
 [[noreturn]] void refuse(const char* call, const std::string& node,
-                         const char* setting, bool compiled, const char* hint) {
-  const auto text = [](bool value) { return value ? "true" : "false"; };
+                         const char* setting, Value compiled, Value now,
+                         const char* hint) {
   throw StateError(
       ErrorInfo{.op = call,
                 .node = node,
                 .what = std::string(setting) + " has changed since compile()",
                 .expected = text(compiled),
-                .got = text(!compiled),
+                .got = text(now),
                 .hint = hint});
 }
 
@@ -28,6 +34,7 @@ Settings::Settings(const Declaration& declaration) {
   for (const auto& graph : declaration.graphs) {
     for (const LayerRecord& record : graph->records) {
       for (const TensorParameter& p : record.layer->parameters()) add(p);
+      types_.emplace_back(record.layer, record.layer->compute_type());
       if (!declaration.debugs_layers) continue;
       layers_.emplace_back(record.layer, record.layer->is_debugging_enabled);
     }
@@ -36,15 +43,22 @@ Settings::Settings(const Declaration& declaration) {
 }
 
 void Settings::require(const Call& call) const {
+  constexpr const char* kAgain = "Call compile() again.";
   for (const auto& [layer, is_debugged] : layers_) {
     if (layer->is_debugging_enabled == is_debugged) continue;
     refuse(call.name, layer->label(), "is_debugging_enabled", is_debugged,
-           "Call compile() again.");
+           !is_debugged, kAgain);
+  }
+  for (const auto& [layer, type] : types_) {
+    if (layer->compute_type() == type) continue;
+    refuse(call.name, layer->label(), "compute_type", type,
+           layer->compute_type(), kAgain);
   }
   if (!differentiates(call.segment) && !updates(call.segment)) return;
   for (const auto& [parameter, is_updatable] : parameters_) {
     if (parameter.is_updatable() == is_updatable) continue;
     refuse(call.name, parameter.tensor().label(), "is_updatable", is_updatable,
+           !is_updatable,
            "Call compile() again; with synchronize_optimizer_data() of each "
            "parameter before, the optimizer's buffers go on.");
   }

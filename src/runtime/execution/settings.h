@@ -3,6 +3,7 @@
 // A change afterwards is refused, not ignored.
 #pragma once
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,7 @@ class Settings {
  private:
   std::vector<std::pair<TensorParameter, bool>> parameters_;
   std::vector<std::pair<LayerPtr, bool>> layers_;
+  std::vector<std::pair<LayerPtr, std::optional<DataType>>> types_;
 };
 
 }  // namespace traingraph

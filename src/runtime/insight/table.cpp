@@ -186,11 +186,16 @@ std::string table(const Report& report, const TableOptions& options) {
                   .expected = "the order declared, flops, bytes or parameters",
                   .hint = "A profile has times."});
   }
-  const std::string title = printable(report.device) + ", batch size " +
-                            std::to_string(report.batch_size) + ", " +
-                            std::to_string(report.units.size()) +
-                            " units, arena " + with_commas(report.arena_bytes) +
-                            " bytes\n";
+  std::string title = printable(report.device) + ", batch size " +
+                      std::to_string(report.batch_size) + ", " +
+                      std::to_string(report.units.size()) + " units, arena " +
+                      with_commas(report.arena_bytes) + " bytes";
+  if (report.casts > 0) {
+    title += ", " + std::to_string(report.casts) + " casts in " +
+             std::to_string(report.cast_units) + " units of their own";
+  }
+  title += '\n';
+  for (const std::string& note : report.notes) title += note + '\n';
   return title +
          with_total(
              chosen(report.rows, options), report.total, [](const Rows& rows) {

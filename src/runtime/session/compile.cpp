@@ -42,6 +42,19 @@ void require_not_negative(const char* option, double value) {
                                   .got = std::to_string(value)});
 }
 
+double tolerance_of(const CompileOptions& options) {
+  if (options.verify_tolerance) return *options.verify_tolerance;
+  switch (options.precision) {
+    case Precision::Fast:
+    case Precision::MixedBFloat16:
+      return 8 * 0x1p-8;
+    case Precision::MixedFloat16:
+      return 8 * 0x1p-11;
+    default:
+      return 1e-3;
+  }
+}
+
 void require_compilable(const Declaration& declaration,
                         const CompileOptions& options) {
   if (!declaration.has_nodes()) {
@@ -73,7 +86,7 @@ void require_compilable(const Declaration& declaration,
         .got = "mixed_float16 and link_graphs"});
   }
   require_not_negative("max_gpu_ms", options.max_gpu_ms);
-  require_not_negative("verify_tolerance", options.verify_tolerance);
+  require_not_negative("verify_tolerance", tolerance_of(options));
 }
 
 void require_constant_is_read(const Declaration& declaration,
@@ -141,7 +154,7 @@ std::shared_ptr<DeviceContext> context_of(const Device& device,
                                           const CompileOptions& options) {
   if (!options.verify) return device.context();
   return find_verifying_context(device.context(), options.verify->context(),
-                                options.verify_tolerance);
+                                tolerance_of(options));
 }
 
 CompilerOptions compiler_options(const CompileOptions& options) {

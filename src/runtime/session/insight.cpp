@@ -46,6 +46,8 @@ Report CompiledGraph::report() const {
   report.batch_size = main.batch;
   report.memory = memory_spans(compiled, plan);
   report.arena_bytes = plan.memory.arena_bytes;
+  count_casts(compiled, plan.order, report);
+  report.notes = compiled.lowered.notes;
   UnitTable table(*main.graph, compiled, {});
   table.add(plan.order, {});
   table.finish(report);

@@ -104,6 +104,27 @@ TEST_P(Mixed, TheMemoryReportIsExact) {
   EXPECT_EQ(t.memory().predicted_bytes, predicted);
 }
 
+TEST_P(Mixed, AGradientThatANodeComputesIsFloat32) {
+  Graph graph;
+  const Tensor x({{4, 3}}, "x"), dy({{4, 2}}, "dy");
+  const Tensor w = Tensor::filled({{3, 2}}, 5, "w", std::nullopt);
+  const Tensor y = graph.op(OpKind::MatMul, MatMulAttrs{}, {x, w}, "y").front();
+  const Tensor dw = graph
+                        .op(OpKind::MatMul, MatMulAttrs{.transposes_x = true},
+                            {x, dy}, "dw", Phase::Gradient)
+                        .front();
+  TrainingGraph t({graph}, nullptr, sgd(1));
+  t.add_inputs({{"x", x}, {"dy", dy}});
+  t.add_outputs({{"y", y}});
+  t.set_training_tensor_parameters({TensorParameter(w)});
+  t.set_gradient(w, dw);
+  t.compile(test_device(), in(GetParam()));
+  const Floats ones(12, 1), halves(8, 0.5f);  // exact in 16 bits
+  t.execute({{"x", view(ones)}, {"dy", view(halves)}}).wait();
+  const float expected = computes() ? 5 - 4 * 0.5f : 5;
+  EXPECT_EQ(read(w), Floats(6, expected));
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Mixed,
                          ::testing::Values(Precision::MixedBFloat16,
                                            Precision::MixedFloat16),
@@ -113,7 +134,7 @@ INSTANTIATE_TEST_SUITE_P(All, Mixed,
 
 TEST(ComputeType, OfALayerComesFirst) {
   Linear net(16, 70, 9), exact(16, 70, 9);
-  net.layer->compute_type = DataType::Float32;
+  net.layer->set_compute_type(DataType::Float32);
   TrainingGraph t = net.train(sgd(0.1f), in(Precision::MixedBFloat16));
   TrainingGraph u = exact.train(sgd(0.1f));
   const auto y = [](TrainingGraph& graph, Linear& of) {
@@ -123,7 +144,7 @@ TEST(ComputeType, OfALayerComesFirst) {
   EXPECT_EQ(y(t, net), y(u, exact));
 
   Linear low(16, 70, 9), mixed(16, 70, 9);
-  low.layer->compute_type = DataType::BFloat16;
+  low.layer->set_compute_type(DataType::BFloat16);
   TrainingGraph v = low.train(sgd(0.1f));
   TrainingGraph w = mixed.train(sgd(0.1f), in(Precision::MixedBFloat16));
   EXPECT_EQ(y(v, low), y(w, mixed));

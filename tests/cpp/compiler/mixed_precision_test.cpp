@@ -141,11 +141,11 @@ TEST_F(MixedPrecisionPass, AStoppedTensorStopsAllTheSame) {
 }
 
 TEST_F(MixedPrecisionPass, ALayerMayHaveATypeOfItsOwn) {
-  dense->compute_type = DataType::Float16;
+  dense->set_compute_type(DataType::Float16);
   const Assembled a = assembled();
   EXPECT_EQ(types(a, OpKind::MatMul), Types(3, DataType::Float16));
   EXPECT_EQ(types(a, OpKind::Convolution2d), Types{kLow});
-  dense->compute_type = kFull;
+  dense->set_compute_type(kFull);
   EXPECT_EQ(types(assembled(), OpKind::MatMul), Types(3, kFull));
 }
 

@@ -149,19 +149,5 @@ TEST(Lowering, ReshapeSharesStorage) {
   EXPECT_EQ(run.get(y), test.values(0));
 }
 
-TEST(Lowering, RefusesHalfPrecision) {
-  Program program;
-  const ValueId x =
-      program.add_value(Role::Input, {{4, 6}, DataType::Float16}, "x");
-  program.append(OpKind::Reshape, ShapeAttrs{{8, 3}}, {x}, "view");
-  try {
-    cpu::CpuTarget(2).lower(program, {});
-    FAIL() << "lowered float16";
-  } catch (const UnsupportedError& error) {
-    EXPECT_EQ(error.op(), "reshape");
-    EXPECT_EQ(error.node(), "view");
-  }
-}
-
 }  // namespace
 }  // namespace traingraph::testing

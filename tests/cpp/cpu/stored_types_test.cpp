@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Loops over floats that are stored in fewer bits: a software bfloat16 that no
-// graph knows of yet. Each element of a result may be off by the one rounding
-// with which it is stored; a loop that rounds twice, or adds up in what it
-// stores, is off by more.
+// Loops over floats that are stored in fewer bits. Each element of a result may
+// be off by the one rounding with which it is stored; a loop that rounds twice,
+// or adds up in what it stores, is off by more.
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <cmath>
 #include <random>
 #include <vector>
@@ -18,23 +16,12 @@
 #include "cpu/ops/norm_sample_gradient_loops.h"
 #include "cpu/ops/norm_softmax_loops.h"
 #include "cpu/ops/reduce_loops.h"
+#include "traingraph/half_types.h"
 
 namespace traingraph::cpu {
 namespace {
 
-/// The upper half of a float, rounded to nearest even.
-struct Half {
-  std::uint16_t bits = 0;
-
-  Half() = default;
-  Half(float x) {
-    const auto all = std::bit_cast<std::uint32_t>(x);
-    bits = static_cast<std::uint16_t>((all + 0x7fffu + (all >> 16 & 1u)) >> 16);
-  }
-  operator float() const {
-    return std::bit_cast<float>(std::uint32_t{bits} << 16);
-  }
-};
+using Half = bfloat16;
 static_assert(!is_exact<Half> && sizeof(Half) == 2);
 
 using Halves = std::vector<Half>;

@@ -25,6 +25,7 @@ DataType expected_type(const OpCase& c, std::size_t r,
     case OpKind::YoloLoss:
     case OpKind::SquaredNorm:
     case OpKind::ClipScale:
+    case OpKind::UpdateLossScale:
       return DataType::Float32;
     case OpKind::BatchNorm:
     case OpKind::BatchNormGradient:

@@ -65,11 +65,12 @@ class BenchmarkNetwork {
   }
   BenchmarkNetwork(const BenchmarkNetwork&) = delete;
 
-  TrainingGraph train(const Device& device = test_device()) const {
+  TrainingGraph train(const Device& device = test_device(),
+                      const CompileOptions& options = {}) const {
     TrainingGraph t({graph}, std::make_shared<losses::SoftmaxCrossEntropy>(),
                     optimizer);
     t.add_inputs({{"image", image}}, {{"label", label}});
-    t.compile(device);
+    t.compile(device, options);
     return t;
   }
 

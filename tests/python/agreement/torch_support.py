@@ -100,6 +100,7 @@ class Twins:
         pairs: Sequence[tuple[Any, nn.Module]],
         data: tuple[Array, Array],
         optimizer: tg.optimizers.Optimizer | None = None,
+        precision: str = "float32",
     ) -> None:
         self.x, self.y = data
         self.module = nn.Sequential(*(module for _, module in pairs))
@@ -117,7 +118,7 @@ class Twins:
             [graph], loss=tg.losses.SoftmaxCrossEntropy(), optimizer=optimizer
         )
         self.training.add_inputs({"x": image}, loss_labels={"y": label})
-        self.training.compile("cpu")
+        self.training.compile("cpu", precision=precision)
 
     def match(self, layer: Any, module: nn.Module) -> None:
         if isinstance(layer, tg.layers.WeightedLayer):
