@@ -47,6 +47,13 @@ inline constexpr bool kGruFlipsAsTheOpSays = true;
 /// gates are composed.
 inline constexpr bool kRnnHardSigmoidIsKnown = false;
 
+/// MPSGraph adds up matrix products and convolutions of 16 bits in float32 and
+/// rounds the sum once. Without this, they are computed in float32 between
+/// casts. The gradient by the weights always is: it is a sum over all images
+/// and positions, and PyTorch found no other way (its #431 review).
+inline constexpr bool kHalfProductsSumInFloat32 = true;
+inline constexpr bool kHalfConvolutionsSumInFloat32 = true;
+
 /// Buffers of a placement heap lie at heap base + offset for the host too.
 /// Checked whenever a heap is made.
 inline constexpr bool kHeapIsContiguousForHost = true;

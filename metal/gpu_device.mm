@@ -90,6 +90,7 @@ MacOs macos_version() {
   if (@available(macOS 15.1, *)) return {15, 1};
   if (@available(macOS 15.0, *)) return {15, 0};
   if (@available(macOS 14.4, *)) return {14, 4};
+  if (@available(macOS 14.0, *)) return {14, 0};
   return {13, 0};
 }
 

@@ -17,6 +17,7 @@ GpuLimits limits_of(const GpuSystem& system) {
   if (system.macos < MacOs{26, 0}) {
     limits.max_tensor_bytes = (std::size_t{1} << 32) - 1;
   }
+  limits.has_bfloat16 = system.macos >= MacOs{14, 0};
   // On M1 and M2 always (pytorch#195163), elsewhere in early systems
   // (pytorch#116769, #111634).
   if (system.apple_family >= 9 && system.macos >= MacOs{14, 4}) {

@@ -41,6 +41,10 @@ struct GpuLimits {
   /// assumed before 26: pytorch#86279, #124635, #143859, #149261). Holds for
   /// all that a node is computed with, too.
   std::size_t max_tensor_bytes = SIZE_MAX;
+  /// MPSDataTypeBFloat16 is there from macOS 14 on. GPUs before M3 (family 9)
+  /// have no instructions for it and convert every operand, so it saves them
+  /// memory and no time.
+  bool has_bfloat16 = false;
   /// Reductions, softmax and padding of tensors of a higher rank are wrong on
   /// some systems; tensors are folded to this rank first.
   int reliable_rank = 4;

@@ -36,7 +36,7 @@ class GraphBuilder {
   bool has_value(ValueId value) const { return tensors_.contains(value); }
   /// Makes a placeholder for the mask that these nodes share.
   T feed_mask(const TensorDescriptor& desc, std::span<const NodeId> nodes);
-  void begin(NodeId id) { node_ = id; }
+  void begin(NodeId id);
 
   // --- the node ---
   MPSGraph* graph() const { return graph_; }
@@ -52,13 +52,18 @@ class GraphBuilder {
   NSString* name() const;
   int num_inputs() const { return static_cast<int>(node().inputs.size()); }
   bool has(int input) const;
-  T input(int input) const { return tensors_.at(node().inputs[input]); }
+  T input(int input) { return read(node().inputs[input]); }
+  /// As the node computes with it: in float32 unless computes_in_half().
+  T read(ValueId value);
+  /// The type of the numbers that it computes result 0 with.
+  DataType compute_type() const;
   /// What dropout keeps, a Boolean; of attention its weights.
   T mask() const { return masks_.at(node_); }
   const TensorDescriptor& input_desc(int i) const;
   const TensorDescriptor& result_desc(int r = 0) const;
   const Shape& input_shape(int i) const { return input_desc(i).shape; }
   const Shape& result_shape(int r = 0) const { return result_desc(r).shape; }
+  /// Floats are rounded to the type of the result.
   void set(T tensor, int result = 0);
   /// The new contents of a variable; later nodes read these.
   void update(int input, T tensor);
@@ -131,13 +136,17 @@ class GraphBuilder {
  private:
   enum class Reduction { Sum, Maximum, Minimum };
   T reduce(Reduction kind, T x, const Shape& shape, const Shape& axes);
+  /// As the value is stored.
+  T rounded(T x, ValueId value);
 
   const Program& program_;
   const GpuLimits& limits_;
   MPSGraph* graph_;
   NodeId node_ = -1;
+  bool widens_ = false;  // the node computes in float32
   std::unordered_map<ValueId, T> tensors_;
   std::unordered_map<NodeId, T> masks_;
+  std::unordered_map<T, T> wide_;  // in float32, by what is of 16 bits
 };
 
 /// Table of lowering functions, one per row of ops.inc.

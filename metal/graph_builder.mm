@@ -5,8 +5,19 @@
 
 #import "metal/fold.h"
 #import "metal/guard.h"
+#include "metal/half_precision.h"
 
 namespace traingraph::metal {
+namespace {
+
+/// From macOS 14 on; not every SDK that this compiles with names it. The target
+/// refuses it before.
+constexpr auto kBFloat16 = static_cast<MPSDataType>(
+    MPSDataTypeAlternateEncodingBit | MPSDataTypeFloat16);
+
+bool is_float_tensor(T x) { return ([x dataType] & MPSDataTypeFloatBit) != 0; }
+
+}  // namespace
 
 MPSDataType mps_data_type(DataType type) {
   switch (type) {
@@ -24,8 +35,8 @@ MPSDataType mps_data_type(DataType type) {
       return MPSDataTypeInt8;
     case DataType::UInt8:
       return MPSDataTypeUInt8;
-    case DataType::BFloat16:  // macOS 14 only; the target refuses it
-      break;
+    case DataType::BFloat16:
+      return kBFloat16;
   }
   return MPSDataTypeInvalid;
 }
@@ -65,6 +76,32 @@ T GraphBuilder::feed_mask(const TensorDescriptor& desc,
   return mask;
 }
 
+void GraphBuilder::begin(NodeId id) {
+  node_ = id;
+  widens_ = !computes_in_half(program_, node());
+}
+
+T GraphBuilder::read(ValueId id) {
+  T x = tensors_.at(id);
+  const bool is_wide =
+      !is_float_tensor(x) || [x dataType] == MPSDataTypeFloat32;
+  if (is_wide || !widens_) return x;
+  T& wide = wide_[x];
+  if (!wide) wide = cast(x, DataType::Float32);
+  return wide;
+}
+
+DataType GraphBuilder::compute_type() const {
+  const DataType type = result_desc().data_type;
+  return widens_ && is_float(type) ? DataType::Float32 : type;
+}
+
+T GraphBuilder::rounded(T x, ValueId id) {
+  const DataType type = program_.desc(id).data_type;
+  const bool is_it = [x dataType] == mps_data_type(type);
+  return is_it || !is_float_tensor(x) || !is_float(type) ? x : cast(x, type);
+}
+
 NSString* GraphBuilder::name() const { return to_ns(node().name); }
 
 bool GraphBuilder::has(int input) const {
@@ -80,11 +117,13 @@ const TensorDescriptor& GraphBuilder::result_desc(int r) const {
 }
 
 void GraphBuilder::set(T tensor, int result) {
-  tensors_[node().outputs[result]] = tensor;
+  const ValueId value = node().outputs[result];
+  tensors_[value] = rounded(tensor, value);
 }
 
 void GraphBuilder::update(int input, T tensor) {
-  tensors_[node().inputs[input]] = tensor;
+  const ValueId value = node().inputs[input];
+  tensors_[value] = rounded(tensor, value);
 }
 
 T GraphBuilder::scalar(double value, DataType type) {
@@ -179,7 +218,7 @@ T GraphBuilder::broadcast(T x, const Shape& shape) {
 }
 
 T GraphBuilder::written(T x) {
-  if (([x dataType] & MPSDataTypeFloatBit) == 0) return x;
+  if (!is_float_tensor(x)) return x;
   // Leaves every number, NaN and sign as it is, and is no identity that a
   // compiler knows.
   return max(x, -std::numeric_limits<double>::infinity());

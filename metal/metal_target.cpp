@@ -18,8 +18,8 @@ namespace {
 std::string reason_of(const Target& target, const GpuLimits& limits,
                       const TensorDescriptor& desc) {
   if (!target.computes_in(desc.data_type)) {
-    return "the GPU does not compute in " +
-           std::string(to_string(desc.data_type)) + " yet";
+    return "MPSGraph computes in " + std::string(to_string(desc.data_type)) +
+           " from macOS 14 on";
   }
   if (desc.shape.num_elements() > limits.max_elements) {
     return "MPSGraph takes tensors of at most " +
@@ -313,7 +313,7 @@ std::size_t MetalTarget::alignment_of(std::size_t bytes) const {
 }
 
 bool MetalTarget::computes_in(DataType type) const {
-  return type != DataType::BFloat16 && type != DataType::Float16;
+  return type != DataType::BFloat16 || limits_.has_bfloat16;
 }
 
 std::string MetalTarget::reason_unsupported(const Program& program,

@@ -19,8 +19,8 @@ enum class Engine {
 };
 
 /// Of nodes that MPSNN does not take. Dropout is the only one that a kernel
-/// takes, and only when its mask is larger than `limits.max_mask_bytes`; a
-/// smaller one is worth no cut.
+/// takes, of float32, and only when its mask is larger than
+/// `limits.max_mask_bytes`; a smaller one is worth no cut.
 Engine engine_of(const Program& program, const Node& node,
                  const GpuLimits& limits);
 

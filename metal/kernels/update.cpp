@@ -156,9 +156,9 @@ bool has_update_kernel(const Program& program, const Node& node) {
       return false;
   }
   // Counts of elements and positions are 32 bits.
-  const TensorDescriptor& gradient = program.desc(node.inputs[1]);
-  return gradient.data_type == DataType::Float32 &&
-         gradient.shape.num_elements() <= kMostUpdateChunks * kUpdateChunk / 4;
+  const TensorDescriptor& parameter = program.desc(node.inputs[kParameter]);
+  return parameter.data_type == DataType::Float32 &&
+         parameter.shape.num_elements() <= kMostUpdateChunks * kUpdateChunk / 4;
 }
 
 UpdateRule update_rule(const Program& program, const Node& node) {

@@ -48,7 +48,7 @@ Padding padding_of(const WindowTile& rows, const WindowTile& columns) {
 }
 
 T zeros(GraphBuilder& b, const Shape& shape) {
-  return b.broadcast(b.scalar(0, DataType::Float32), shape);
+  return b.broadcast(b.scalar(0, b.compute_type()), shape);
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ T gelu_tanh_slope(GraphBuilder& b, T x) {
   return b.mul(b.add(b.add(t, 1.0), bend), 0.5);
 }
 
-DataType type_of(const GraphBuilder& b) { return b.result_desc().data_type; }
+DataType type_of(const GraphBuilder& b) { return b.compute_type(); }
 
 /// Below this e^x is 0, and with it x e^x, also in the limit.
 constexpr double kExpEnd = -104;

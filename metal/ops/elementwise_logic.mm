@@ -35,9 +35,9 @@ T compare(GraphBuilder& b, T x, T y) {
 }
 
 /// 0.5 is true too.
-T is_not_zero(GraphBuilder& b, T x, DataType type) {
+T is_not_zero(GraphBuilder& b, T x) {
   return [b.graph() notEqualWithPrimaryTensor:x
-                              secondaryTensor:b.scalar(0, type)
+                              secondaryTensor:b.scalar_like(x, 0)
                                          name:b.name()];
 }
 
@@ -88,7 +88,7 @@ void lower_cast(GraphBuilder& b) {
   const DataType to = b.result_desc().data_type;
   T x = b.input(0);
   if (from == to) return b.set(x);
-  if (to == DataType::Boolean) return b.set(is_not_zero(b, x, from));
+  if (to == DataType::Boolean) return b.set(is_not_zero(b, x));
   const bool drops_fractions = is_float(from) && !is_float(to);
   b.set(drops_fractions ? to_integer(b, x, to) : b.cast(x, to));
 }

@@ -35,21 +35,26 @@ std::vector<Tile> tiles(const GraphBuilder& b, std::int64_t extent) {
                                    b.limits().max_matmul_rows));
 }
 
-/// The sum of the products of the tiles of the inner dimension.
+/// The sum of the products of the tiles of the inner dimension. Those of 16
+/// bits are rounded; their sum is rounded once more.
 T sum_of_products(GraphBuilder& b, const MatrixOperand& x,
                   const MatrixOperand& y) {
   const int x_axis = x.inner_axis(true), y_axis = y.inner_axis(false);
+  const std::vector<Tile> inner = tiles(b, x.shape[x_axis]);
+  const DataType type = b.compute_type();
+  const bool widens = inner.size() > 1 && type != DataType::Float32;
   T sum = nil;
-  for (const Tile& tile : tiles(b, x.shape[x_axis])) {
-    const T part = [b.graph()
+  for (const Tile& tile : inner) {
+    T part = [b.graph()
         matrixMultiplicationWithPrimaryTensor:oriented(b,
                                                        cut(b, x, x_axis, tile))
                               secondaryTensor:oriented(b,
                                                        cut(b, y, y_axis, tile))
                                          name:b.name()];
+    if (widens) part = b.cast(part, DataType::Float32);
     sum = sum ? b.add(sum, part) : part;
   }
-  return sum;
+  return widens ? b.cast(sum, type) : sum;
 }
 
 /// The products of the tiles of the rows of x and the columns of y.

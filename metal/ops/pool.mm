@@ -93,7 +93,7 @@ void lower_average_pool_2d_gradient(GraphBuilder& b) {
   const T source =
       [b.graph() constantWithScalar:0
                               shape:ns_shape(attrs.shape)
-                           dataType:mps_data_type(b.result_desc().data_type)];
+                           dataType:mps_data_type(b.compute_type())];
   const T dx = [b.graph() avgPooling2DGradientWithGradientTensor:b.input(0)
                                                     sourceTensor:source
                                                       descriptor:descriptor

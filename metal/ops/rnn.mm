@@ -73,10 +73,9 @@ RnnSize rnn_size(const Shape& gates, const Shape& weights) {
 
 T input_or_zeros(GraphBuilder& b, int input, const Shape& shape) {
   if (b.has(input)) return b.input(input);
-  return
-      [b.graph() constantWithScalar:0
-                              shape:ns_shape(shape)
-                           dataType:mps_data_type(b.result_desc().data_type)];
+  return [b.graph() constantWithScalar:0
+                                 shape:ns_shape(shape)
+                              dataType:mps_data_type(b.compute_type())];
 }
 
 T input_or_nil(GraphBuilder& b, int input) {

@@ -24,11 +24,10 @@ RnnCall::RnnCall(GraphBuilder& b, const Shape& gates, int weights,
 T RnnCall::input(int i) {
   if (!pair_ || !b_.has(i)) return input_or_nil(b_, i);
   const ValueId whole = pair_->whole[static_cast<std::size_t>(i)];
-  if (whole != kNoValue && b_.has_value(whole)) return b_.value(whole);
+  if (whole != kNoValue && b_.has_value(whole)) return b_.read(whole);
   NSMutableArray<MPSGraphTensor*>* parts = [NSMutableArray array];
   for (NodeId id : {pair_->forward, own_}) {
-    T part =
-        b_.value(b_.program().node(id).inputs[static_cast<std::size_t>(i)]);
+    T part = b_.read(b_.program().node(id).inputs[static_cast<std::size_t>(i)]);
     const Shape& shape = b_.input_shape(i);
     [parts addObject:i == weights_ ? b_.reshape(part, {1, shape[0], shape[1]})
                                    : part];

@@ -53,7 +53,7 @@ class MoreGradients {
   T secondary_bias() {
     const Shape shape{size_.hidden};
     if (!attrs_.reset_after) {
-      return b_.broadcast(b_.scalar(0, b_.result_desc().data_type), shape);
+      return b_.broadcast(b_.scalar(0, b_.compute_type()), shape);
     }
     return b_.reshape(b_.sum(after_reset(), size_.states(), {0, 1}), shape);
   }

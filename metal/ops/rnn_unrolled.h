@@ -58,7 +58,7 @@ class UnrolledSteps {
   /// Of the argument of a gate, from that of its result and, which may be nil,
   /// that of what was saved.
   T gate_gradient(const ActivationAttrs& f, T saved, T d, T more);
-  DataType type() const { return b_.result_desc().data_type; }
+  DataType type() const { return b_.compute_type(); }
 
   GraphBuilder& b_;
   const RnnSize size_;

@@ -38,7 +38,7 @@ T weights(GraphBuilder& b, const std::vector<float>& numbers) {
   T given = constant(b, numbers.data(), numbers.size() * sizeof(float),
                      {1, static_cast<std::int64_t>(numbers.size()), 1},
                      MPSDataTypeFloat32);
-  return b.cast(given, b.result_desc().data_type);
+  return b.cast(given, b.compute_type());
 }
 
 bool has_zero(const std::vector<float>& numbers) {

@@ -36,6 +36,8 @@ class Lab {
   MPSGraph* graph() const { return graph_.get(); }
 
   T input(const Numbers& values, const Extents& shape);
+  /// Stored as that type: float32 or one of 16 bits.
+  T input(const Numbers& values, const Extents& shape, MPSDataType type);
   T input(const Numbers& values) {
     return input(values, {static_cast<std::int64_t>(values.size())});
   }
@@ -61,7 +63,7 @@ class Lab {
   const std::vector<ObjcPtr<T>>& inputs() const { return tensors_; }
 
  private:
-  T add_input(const void* bytes, std::size_t count, const Extents& shape,
+  T add_input(const void* data, std::size_t bytes, const Extents& shape,
               MPSDataType type);
   std::vector<ObjcPtr<id<MTLBuffer>>> run_raw(const std::vector<T>& targets);
 

@@ -8,6 +8,7 @@
 #include <limits>
 
 #import "metal/guard.h"
+#include "traingraph/half_types.h"
 
 namespace traingraph::metal::probes {
 namespace {
@@ -62,10 +63,10 @@ void commit_and_wait(MPSCommandBuffer* buffer) {
   raise(to_ns(describe([buffer error])));
 }
 
-T Lab::add_input(const void* bytes, std::size_t count, const Extents& shape,
+T Lab::add_input(const void* data, std::size_t bytes, const Extents& shape,
                  MPSDataType type) {
-  const auto buffer = make_buffer(count * 4);
-  std::memcpy([buffer.get() contents], bytes, count * 4);
+  const auto buffer = make_buffer(bytes);
+  std::memcpy([buffer.get() contents], data, bytes);
   T tensor = [graph_.get() placeholderWithShape:list(shape)
                                        dataType:type
                                            name:nil];
@@ -79,11 +80,22 @@ T Lab::add_input(const void* bytes, std::size_t count, const Extents& shape,
 }
 
 T Lab::input(const Numbers& values, const Extents& shape) {
-  return add_input(values.data(), values.size(), shape, MPSDataTypeFloat32);
+  return add_input(values.data(), values.size() * sizeof(float), shape,
+                   MPSDataTypeFloat32);
+}
+
+T Lab::input(const Numbers& values, const Extents& shape, MPSDataType type) {
+  if (type == MPSDataTypeFloat32) return input(values, shape);
+  std::vector<std::uint16_t> bits;
+  for (const float value : values) {
+    const bool is_half = type == MPSDataTypeFloat16;
+    bits.push_back(is_half ? float16(value).bits : bfloat16(value).bits);
+  }
+  return add_input(bits.data(), bits.size() * sizeof(bits[0]), shape, type);
 }
 
 T Lab::int_input(const std::vector<std::int32_t>& values) {
-  return add_input(values.data(), values.size(),
+  return add_input(values.data(), values.size() * sizeof(values[0]),
                    {static_cast<std::int64_t>(values.size())},
                    MPSDataTypeInt32);
 }

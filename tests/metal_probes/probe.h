@@ -61,6 +61,8 @@ std::vector<Probe> heap_probes();
 std::vector<Probe> stream_probes();
 std::vector<Probe> executable_probes();
 std::vector<Probe> numeric_probes();
+std::vector<Probe> half_sum_probes();
+std::vector<Probe> half_rounding_probes();
 std::vector<Probe> limit_probes();
 std::vector<Probe> large_probes();
 std::vector<Probe> gradient_op_probes();

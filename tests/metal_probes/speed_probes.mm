@@ -3,6 +3,7 @@
 // several runs, because clocks have to come up first.
 
 #include "metal/gpu_limits.h"
+#import "tests/metal_probes/half_lab.h"
 #import "tests/metal_probes/lab.h"
 #include "tests/metal_probes/probe.h"
 
@@ -26,6 +27,25 @@ std::string flops() {
   const double work = 2.0 * kSide * kSide * kSide;
   return compare(work / lab.best_seconds(product, 20),
                  GpuLimits{}.flops_per_second, "flop");
+}
+
+double seconds_of_product(MPSDataType type) {
+  constexpr std::int64_t kSide = 2048;
+  Lab lab;
+  const Numbers ones(kSide * kSide, 1);
+  T product = [lab.graph()
+      matrixMultiplicationWithPrimaryTensor:lab.input(ones, {kSide, kSide},
+                                                      type)
+                            secondaryTensor:lab.input(ones, {kSide, kSide},
+                                                      type)
+                                       name:@"product"];
+  return lab.best_seconds(product, 20);
+}
+
+std::string product_speed(MPSDataType type) {
+  const double single = seconds_of_product(MPSDataTypeFloat32);
+  return text(static_cast<float>(single / seconds_of_product(type))) +
+         " times that of float32";
 }
 
 std::string bytes() {
@@ -58,6 +78,13 @@ std::vector<Probe> speed_probes() {
        .expected = {"at least"},
        .remedy = {.constant = "bytes_per_second",
                   .value = "the smaller number of the answer"}},
+      {.name = "half_speed",
+       .question = "speed of matrix products of float16",
+       .answer = of_half<product_speed>},
+      {.name = "bfloat_speed",
+       .question = "speed of matrix products of bfloat16",
+       .answer = of_bfloat<product_speed>,
+       .may_abort = true},
   };
 }
 

@@ -82,6 +82,15 @@ TEST(GpuLimits, OfBroadcastsFollowTheSystem) {
   EXPECT_FALSE(limits_of(system).writes_broadcasts);
 }
 
+TEST(GpuLimits, OfBFloat16FollowTheSystem) {
+  GpuSystem system = new_mac();
+  EXPECT_TRUE(limits_of(system).has_bfloat16);
+  system.macos = {14, 0};
+  EXPECT_TRUE(limits_of(system).has_bfloat16);
+  system.macos = {13, 0};
+  EXPECT_FALSE(limits_of(system).has_bfloat16);
+}
+
 TEST(GpuLimits, AreCarefulWhereNothingIsKnown) {
   const GpuLimits limits = limits_of({});
   EXPECT_EQ(limits.max_matmul_extent, GpuLimits{}.max_matmul_extent);

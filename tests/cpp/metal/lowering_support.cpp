@@ -10,6 +10,7 @@
 #include "metal/metal_backend.h"
 #include "runtime/device/backend.h"
 #include "traingraph/error.h"
+#include "traingraph/half_types.h"
 
 namespace traingraph::testing {
 namespace {
@@ -19,6 +20,10 @@ auto with_type(DataType type, F&& f) {
   switch (type) {
     case DataType::Float32:
       return f(float{});
+    case DataType::Float16:
+      return f(float16{});
+    case DataType::BFloat16:
+      return f(bfloat16{});
     case DataType::Int32:
       return f(std::int32_t{});
     case DataType::Int64:

@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "graph/op_def.h"
+#include "support/half_rounding.h"
+#include "traingraph/half_types.h"
 
 namespace traingraph::testing {
 namespace {
@@ -16,6 +18,10 @@ auto with_type(DataType type, F&& f) {
   switch (type) {
     case DataType::Float32:
       return f(float{});
+    case DataType::Float16:
+      return f(float16{});
+    case DataType::BFloat16:
+      return f(bfloat16{});
     case DataType::Int32:
       return f(std::int32_t{});
     case DataType::Int64:
@@ -58,9 +64,7 @@ CaseProgram build(const OpCase& op_case) {
     built.inputs.push_back(program.add_value(
         role, {input.shape, input.data_type}, "input" + std::to_string(i)));
     RefTensor contents = input.domain(input.shape, built.contents, random);
-    if (input.data_type == DataType::Float32) {
-      for (double& x : contents.data) x = static_cast<float>(x);
-    }
+    for (double& x : contents.data) x = round_to(input.data_type, x);
     built.contents.push_back(std::move(contents));
   }
   built.results =

@@ -122,6 +122,29 @@ std::string describe(const OpCase& op_case) {
   return text + " seed " + std::to_string(cases_seed());
 }
 
+OpCase stored_as(OpCase op_case, DataType type) {
+  const OpDef& op = op_def(op_case.op);
+  bool is_changed = false;
+  for (std::size_t i = 0; i < op_case.inputs.size(); ++i) {
+    CaseInput& input = op_case.inputs[i];
+    const DataTypes types = input_def(op, static_cast<int>(i)).types;
+    const bool is_float = input.data_type == DataType::Float32;
+    if (input.shape.empty() || !is_float || (types & bit(type)) == 0) continue;
+    input.data_type = type;
+    is_changed = true;
+  }
+  const auto change = [&](DataType& made) {
+    if (!is_changed && made == DataType::Float32) made = type;
+  };
+  if (auto* cast = std::get_if<CastAttrs>(&op_case.attrs)) {
+    change(cast->data_type);
+  }
+  if (auto* fill = std::get_if<FillAttrs>(&op_case.attrs)) {
+    change(fill->data_type);
+  }
+  return op_case;
+}
+
 std::uint64_t cases_seed() {
   const char* text = std::getenv("TRAINGRAPH_TEST_SEED");
   return text == nullptr ? kSeed : std::strtoull(text, nullptr, 10);

@@ -46,6 +46,12 @@ struct CaseInput {
   DataType data_type = DataType::Float32;
   /// The state of the op's forward op, run on input 1 (max pooling).
   bool is_state = false;
+
+  /// Domains apart.
+  bool operator==(const CaseInput& other) const {
+    return shape == other.shape && data_type == other.data_type &&
+           is_state == other.is_state;
+  }
 };
 
 inline CaseInput absent() { return {}; }
@@ -74,6 +80,10 @@ struct OpCase {
 
 /// "convolution_2d {strides=(1, 1), ...} (2, 3, 5, 5) (4, 3, 3, 3) seed 17"
 std::string describe(const OpCase& op_case);
+
+/// The same with every float32 that may be of this type stored as it: what the
+/// schema of the op lets be, and what a cast or a fill makes.
+OpCase stored_as(OpCase op_case, DataType type);
 
 using OpCases = std::vector<OpCase>;
 

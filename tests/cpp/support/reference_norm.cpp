@@ -110,13 +110,25 @@ RefTensors reference_softmax(const SoftmaxAttrs& attrs, RefTensors& in) {
 
 RefTensors reference_softmax_gradient(const SoftmaxAttrs& attrs,
                                       RefTensors& in) {
-  const RefTensor& gradient = in[0];
-  // Some x with this result: the log softmax of itself is itself.
-  RefTensor x = in[1];
-  if (attrs.operation == SoftmaxOperation::Softmax) {
-    for (double& element : x.data) element = std::log(element);
-  }
-  return {numerical_gradient(OpKind::Softmax, attrs, {x}, 0, gradient)};
+  // By its definition: results that are stored in 16 bits are the softmax of no
+  // x, so there is nothing to take differences of.
+  const RefTensor &gradient = in[0], &y = in[1];
+  const bool is_log = attrs.operation == SoftmaxOperation::LogSoftmax;
+  const int axis = static_cast<int>(attrs.axis);
+  Shape rows = y.shape;
+  rows[axis] = 1;
+  RefTensor dx = zeros(y.shape);
+  for_each_position(rows, [&](Shape at) {
+    double sum = 0;
+    for (at[axis] = 0; at[axis] < y.shape[axis]; ++at[axis]) {
+      sum += gradient(at) * (is_log ? 1 : y(at));
+    }
+    for (at[axis] = 0; at[axis] < y.shape[axis]; ++at[axis]) {
+      dx(at) = is_log ? gradient(at) - std::exp(y(at)) * sum
+                      : y(at) * (gradient(at) - sum);
+    }
+  });
+  return {dx};
 }
 
 }  // namespace traingraph::testing

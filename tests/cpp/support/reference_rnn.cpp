@@ -77,10 +77,10 @@ RefTensors reference_lstm_steps(const LstmAttrs& attrs, RefTensors& in) {
 
 RefTensors reference_lstm_steps_gradient(const LstmAttrs& attrs,
                                          RefTensors& in) {
-  const RefTensor &saved = in[0], &cells = in[1], &weights = in[3], &h0 = in[4],
-                  &c0 = in[5], &peephole = in[6], &mask = in[7],
-                  &lengths = in[8], &dhidden = in[9], &dcells = in[10],
-                  &dgates = in[11], &dlast_hidden = in[12],
+  const RefTensor &saved = in[0], &cells = in[1], &own = in[2],
+                  &weights = in[3], &h0 = in[4], &c0 = in[5], &peephole = in[6],
+                  &mask = in[7], &lengths = in[8], &dhidden = in[9],
+                  &dcells = in[10], &dgates = in[11], &dlast_hidden = in[12],
                   &dlast_cell = in[13];
   const Gates gates(attrs);
   const std::int64_t steps = saved.shape[0], samples = saved.shape[1];
@@ -106,6 +106,8 @@ RefTensors reference_lstm_steps_gradient(const LstmAttrs& attrs,
       const auto state_before = [&](std::int64_t j) {
         if (i == 0) return at_or(h0, {n, j}, 0);
         const std::int64_t s = order[i - 1];
+        // The same, but for how they are stored.
+        if (own.is_present()) return own({s, n, j});
         return value_of(3, s, n, j) * activate(gates.cell, cells({s, n, j}));
       };
       for (std::int64_t j = 0; j < hidden; ++j) {

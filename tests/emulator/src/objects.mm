@@ -7,6 +7,7 @@
 
 #include "element_types.h"
 #include "faults.h"
+#include "hardware_faults.h"
 
 namespace emulator {
 namespace {
@@ -60,6 +61,9 @@ void require_type(const char* what, const Type& type) {
   if (element_size(type.data_type) == 0) {
     refuse(what, @"tensors cannot have element type %@",
            to_ns(type_name(type.data_type)));
+  }
+  if (type.data_type == kBFloat16 && hardware_faults().lacks_bfloat16) {
+    refuse(what, @"BFloat16 is there from macOS 14 on");
   }
   std::int64_t count = 1;
   for (std::int64_t length : type.shape) {

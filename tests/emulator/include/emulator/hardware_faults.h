@@ -30,6 +30,8 @@ struct HardwareFaults {
   std::int64_t max_tensor_bytes = kNever;
   /// Gradients of convolution2D in as many groups as channels end the process.
   bool ends_at_depthwise_gradients = false;
+  /// Not on machines but before macOS 14: there is no bfloat16.
+  bool lacks_bfloat16 = false;
 };
 
 /// While it lives, the emulator has these faults. One at a time.
