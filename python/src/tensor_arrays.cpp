@@ -92,6 +92,8 @@ Array newest(const Tensor& self) {
 
 Array typed(const py::array& values, const DTypeOrNone& dtype,
             const py::object& copy) {
+  const bool is_typed = dtype.is_none() && !is_bfloat16(values.dtype());
+  if (is_typed && copy.is_none()) return Array(values);
   const auto rules = py::module_::import("traingraph._conversion");
   return Array(rules.attr("typed")(values, dtype, copy));
 }
