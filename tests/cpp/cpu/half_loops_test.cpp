@@ -152,6 +152,47 @@ TYPED_TEST(HalfLoops, OperandsBroadcast) {
   }
 }
 
+// Rows of 5 and of 300 elements; the sums of a row are float32 and better.
+TYPED_TEST(HalfLoops, NormsOfRows) {
+  for (const std::int64_t n : {5, 300}) {
+    HalfCase<TypeParam> test;
+    Program& program = test.program;
+    const SampleNormAttrs attrs{.axis = 1, .epsilon = 0.01f};
+    const ValueId x = test.input({7, n}), g = test.input({7, n});
+    const auto forward = program.append(OpKind::SampleNorm, attrs, {x});
+    program.position.phase = Phase::Gradient;
+    const ValueId dx =
+        program.append_one(OpKind::SampleNormGradient, attrs,
+                           {g, x, kNoValue, forward[1], forward[2]});
+    if (!this->computes(program)) GTEST_SKIP() << "computed in float32";
+    Exacts y, exact_dx;
+    for (std::int64_t row = 0; row < 7; ++row) {
+      double mean = 0, variance = 0, gradient = 0, product = 0;
+      const auto at = [&](int i, std::int64_t k) -> double {
+        return test[i][row * n + k];
+      };
+      for (std::int64_t k = 0; k < n; ++k) mean += at(0, k) / n;
+      for (std::int64_t k = 0; k < n; ++k) {
+        variance += std::pow(at(0, k) - mean, 2) / n;
+      }
+      const double inverse = 1 / std::sqrt(variance + attrs.epsilon);
+      for (std::int64_t k = 0; k < n; ++k) {
+        gradient += at(1, k) / n;
+        product += at(1, k) * (at(0, k) - mean) * inverse / n;
+      }
+      for (std::int64_t k = 0; k < n; ++k) {
+        const double normal = (at(0, k) - mean) * inverse;
+        y.push_back(of(normal, 4));
+        exact_dx.push_back(
+            of(inverse * (at(1, k) - gradient - normal * product), 8));
+      }
+    }
+    const ProgramRun run = test.run({forward[0], dx});
+    expect_rounded_once(run.template get<TypeParam>(forward[0]), y);
+    expect_rounded_once(run.template get<TypeParam>(dx), exact_dx);
+  }
+}
+
 template <class T>
 class Pools : public HalfLoops<T> {
  protected:
