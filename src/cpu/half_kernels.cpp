@@ -68,6 +68,8 @@ bool has_half_kernels(const Node& node, DataType type) {
     case OpKind::Dropout:
     case OpKind::Gather:
     case OpKind::Reduce:
+    case OpKind::SampleNorm:
+    case OpKind::SampleNormGradient:
     case OpKind::Scatter:
     case OpKind::ScatterGradient:
     case OpKind::Softmax:

@@ -143,7 +143,7 @@ void lower_sample_norm(NodeLowering& lowering) {
                         /*has_element_parameters=*/attrs.groups == 0);
   const SampleArgs args = add_args(lowering, plan);
   const DataType type = lowering.result_desc().data_type;
-  visit_float_type(lowering, type, [&]<class T>(T) {
+  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
     lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
       return SampleKernel<T>{plan,
                              attrs,

@@ -271,7 +271,7 @@ void lower_sample_norm_gradient(NodeLowering& lowering) {
                         /*has_element_parameters=*/attrs.groups == 0);
   const SampleArgs args = add_args(lowering, plan);
   const DataType type = lowering.result_desc().data_type;
-  visit_float_type(lowering, type, [&]<class T>(T) {
+  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
     plan.is_per_element ? emit_kernel<ElementKernel, T>(lowering, plan, args)
                         : emit_kernel<ChannelKernel, T>(lowering, plan, args);
   });

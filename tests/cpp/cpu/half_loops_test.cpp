@@ -152,6 +152,109 @@ TYPED_TEST(HalfLoops, OperandsBroadcast) {
   }
 }
 
+// Rows of 5 and of 300 elements; the sums of a row are float32 and better.
+TYPED_TEST(HalfLoops, NormsOfRows) {
+  for (const std::int64_t n : {5, 300}) {
+    HalfCase<TypeParam> test;
+    Program& program = test.program;
+    const SampleNormAttrs attrs{.axis = 1, .epsilon = 0.01f};
+    const ValueId x = test.input({7, n}), g = test.input({7, n});
+    const auto forward = program.append(OpKind::SampleNorm, attrs, {x});
+    program.position.phase = Phase::Gradient;
+    const ValueId dx =
+        program.append_one(OpKind::SampleNormGradient, attrs,
+                           {g, x, kNoValue, forward[1], forward[2]});
+    if (!this->computes(program)) GTEST_SKIP() << "computed in float32";
+    Exacts y, exact_dx;
+    for (std::int64_t row = 0; row < 7; ++row) {
+      double mean = 0, variance = 0, gradient = 0, product = 0;
+      const auto at = [&](int i, std::int64_t k) -> double {
+        return test[i][row * n + k];
+      };
+      for (std::int64_t k = 0; k < n; ++k) mean += at(0, k) / n;
+      for (std::int64_t k = 0; k < n; ++k) {
+        variance += std::pow(at(0, k) - mean, 2) / n;
+      }
+      const double inverse = 1 / std::sqrt(variance + attrs.epsilon);
+      for (std::int64_t k = 0; k < n; ++k) {
+        gradient += at(1, k) / n;
+        product += at(1, k) * (at(0, k) - mean) * inverse / n;
+      }
+      for (std::int64_t k = 0; k < n; ++k) {
+        const double normal = (at(0, k) - mean) * inverse;
+        y.push_back(of(normal, 4));
+        exact_dx.push_back(
+            of(inverse * (at(1, k) - gradient - normal * product), 8));
+      }
+    }
+    const ProgramRun run = test.run({forward[0], dx});
+    expect_rounded_once(run.template get<TypeParam>(forward[0]), y);
+    expect_rounded_once(run.template get<TypeParam>(dx), exact_dx);
+  }
+}
+
+// With the ReLU behind it, as one unit in either phase.
+TYPED_TEST(HalfLoops, BatchNorms) {
+  constexpr std::int64_t kBatch = 2, kChannels = 19, kInner = 35;
+  constexpr double kCount = kBatch * kInner;
+  HalfCase<TypeParam> test;
+  Program& program = test.program;
+  const Shape shape{kBatch, kChannels, 5, 7};
+  const ValueId x = test.input(shape), g = test.input(shape);
+  std::vector<ValueId> inputs{x, kNoValue, kNoValue};
+  for (const char* name : {"running_mean", "running_variance"}) {
+    inputs.push_back(program.add_value(Role::Variable,
+                                       {{kChannels}, DataType::Float32}, name));
+  }
+  const BatchNormAttrs attrs{.epsilon = 0.01f};
+  const auto forward = program.append(OpKind::BatchNorm, attrs, inputs);
+  const ActivationAttrs relu{ReLU, 0.25f};
+  const ValueId y = program.append_one(OpKind::Activation, relu, {forward[0]});
+  program.position.phase = Phase::Gradient;
+  const ValueId slope =
+      program.append_one(OpKind::ActivationGradient, relu, {g, y});
+  const ValueId dx =
+      program.append_one(OpKind::BatchNormGradient, attrs,
+                         {slope, x, kNoValue, forward[1], forward[2]});
+  if (!this->computes(program)) GTEST_SKIP() << "computed in float32";
+
+  ProgramRun run(program, {y, dx});
+  for (const auto& [id, contents] : test.data) run.set(id, contents);
+  run.set(inputs[3], std::vector<float>(kChannels, 0));
+  run.set(inputs[4], std::vector<float>(kChannels, 1));
+  run.run();
+  EXPECT_TRUE(run.has_intact_guards());
+  const auto got = run.template get<TypeParam>(y);
+
+  Exacts exact(got.size()), exact_dx(got.size());
+  for (std::int64_t c = 0; c < kChannels; ++c) {
+    const auto for_each = [&](auto f) {
+      for (std::int64_t i = 0; i < kBatch * kInner; ++i) {
+        f((i / kInner * kChannels + c) * kInner + i % kInner);
+      }
+    };
+    const auto arrives = [&](std::int64_t i) {
+      return test[1][i] * (got[i] > 0 ? 1 : 0.25);
+    };
+    double mean = 0, variance = 0, gradient = 0, product = 0;
+    for_each([&](auto i) { mean += test[0][i] / kCount; });
+    for_each(
+        [&](auto i) { variance += std::pow(test[0][i] - mean, 2) / kCount; });
+    const double inverse = 1 / std::sqrt(variance + attrs.epsilon);
+    for_each([&](auto i) {
+      gradient += arrives(i) / kCount;
+      product += arrives(i) * (test[0][i] - mean) * inverse / kCount;
+    });
+    for_each([&](auto i) {
+      const double normal = (test[0][i] - mean) * inverse;
+      exact[i] = of(normal > 0 ? normal : normal / 4, 4);
+      exact_dx[i] = of(inverse * (arrives(i) - gradient - normal * product), 8);
+    });
+  }
+  expect_rounded_once(got, exact);
+  expect_rounded_once(run.template get<TypeParam>(dx), exact_dx);
+}
+
 template <class T>
 class Pools : public HalfLoops<T> {
  protected:
