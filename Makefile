@@ -7,6 +7,7 @@
 #   make demo    trains the small networks of examples/python on real data
 #   make lint    formatting and static checks
 #   make wheel   a wheel in dist/ for every Linux whose C library is new enough
+#   make pythons the Python tests on each CPython that is found
 #   make docs    the site, in build/docs/html
 #   make typecheck APPLE_SDK=<path>
 #                what a Mac compiles, checked against Apple's headers
@@ -47,7 +48,7 @@ WHEEL_SOURCES := CMakeLists.txt pyproject.toml LICENSE README.md \
   $(shell find cmake include src metal python -type f -not -name '*.pyc')
 
 .PHONY: test cpp-test python-test agreement-test package-test newest-onednn check demo \
-  wheel docs lint format typecheck oldest-clang clean distclean
+  wheel pythons docs lint format typecheck oldest-clang clean distclean
 
 test: check cpp-test python-test agreement-test package-test newest-onednn
 
@@ -150,6 +151,11 @@ else
 endif
 	mkdir -p dist && cp build/release/*.whl dist
 
+# The Python tests on a wheel for each python3.10 to python3.14 of PATH, or for those
+# of PYTHONS="...", with nothing but NumPy and pytest beside it.
+pythons: $(VENV)/.ready
+	python tools/check_pythons.py --quick $(PYTHONS)
+
 # Needs neither a compiler nor the library. Warnings (links that lead nowhere,
 # headers on no page) are errors; code blocks run in python-test.
 docs: $(DOCS_VENV)/.ready
@@ -188,7 +194,7 @@ $(VENV)/.ready: tools/setup_machine.sh tools/requirements.txt
 	tools/setup_machine.sh $(PYTHON)
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.10 or newer is needed: make PYTHON=..." if sys.version_info < (3, 10) else 0)'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet -r tools/requirements.txt
+	$(BIN)/python -m pip install --quiet --no-compile -r tools/requirements.txt
 	touch $@
 
 $(VENV)/.lint: $(VENV)/.ready tools/requirements-lint.txt
@@ -230,10 +236,12 @@ build/.agreement: build/.installed $(AGREEMENT_VENV)/.ready
 	touch $@
 
 # Not for measuring: it is optimised less. Meanwhile pip fetches what the examples
-# import.
+# import; of that only what they do import is compiled to byte code.
 build/.quick: $(VENV)/.ready $(WHEEL_SOURCES)
 	rm -rf build/quick-dist
-	pip install --quiet numpy $(DEMO_REQUIREMENTS) & \
+	{ pip install --quiet --no-compile numpy $(DEMO_REQUIREMENTS) \
+	  && PYTHONDONTWRITEBYTECODE= python -c \
+	    'import matplotlib.pyplot, sklearn.datasets'; } & \
 	pip wheel . --quiet --no-deps --no-build-isolation --wheel-dir build/quick-dist \
 	  -C build-dir=build/quick -C cmake.define.TRAINGRAPH_QUICK_BUILD=ON \
 	  && wait $$!

@@ -3,6 +3,11 @@
 # this machine alone; what runs outside of steps is optimised less.
 option(TRAINGRAPH_QUICK_BUILD "Compile less, for this machine alone" OFF)
 
+if(TRAINGRAPH_QUICK_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # Less often collects what is garbage: a tenth of the time, for some memory.
+  add_compile_options(--param=ggc-min-heapsize=524288)
+endif()
+
 function(traingraph_quick_target target)
   if(TRAINGRAPH_QUICK_BUILD)
     target_compile_options(${target} PRIVATE -O1)

@@ -8,11 +8,12 @@ function(traingraph_precompile target)
   endif()
 endfunction()
 
-# Many files are compiled as one. Their unnamed namespaces are one, so names in them
+# So many files are compiled as one; fewer where they take long, for the last batches
+# are compiled side by side. Their unnamed namespaces are one, so names in them
 # differ, or CMake's SKIP_UNITY_BUILD_INCLUSION keeps a file apart.
-function(traingraph_compile_together target)
+function(traingraph_compile_together target files)
   if(SKBUILD)
     set_target_properties(${target} PROPERTIES
-      UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
+      UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${files})
   endif()
 endfunction()

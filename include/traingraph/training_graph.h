@@ -168,6 +168,10 @@ class TRAINGRAPH_API CompiledGraph : public Graph {
   bool is_compiled() const;
   /// 1 per compile(), 1 per new batch size; the 8 sizes that ran last are kept.
   int compile_count() const;
+  /// Samples of an execution that is not told otherwise: the smallest size on a
+  /// batch axis of what was declared; 0: nothing varies with the batch. Throws
+  /// StateError before compile.
+  std::int64_t batch_size() const;
 
   /// Binds copies of `data`, in host memory, until they are bound anew; each
   /// execution that is not given data of its own has them on the device. Names

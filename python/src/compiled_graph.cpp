@@ -191,6 +191,11 @@ void bind_compiled_graph(py::module_& m) {
   graph.def_property_readonly("is_compiled", &CompiledGraph::is_compiled)
       .def_property_readonly("compile_count", &CompiledGraph::compile_count,
                              "1 per compile(), 1 per new batch size.")
+      .def_property_readonly(
+          "batch_size", &CompiledGraph::batch_size,
+          "Samples of an execution that is not told otherwise: the smallest "
+          "size on a batch axis of what was declared; 0: nothing varies with "
+          "the batch. Raises StateError before compile.")
       .def(
           "bind_and_write_data",
           [](CompiledGraph& self, const ArrayDict& inputs_data,

@@ -8,7 +8,6 @@ namespace {
 using nodes::FilterNode;
 using nodes::GradientFilterNode;
 using nodes::ImageNode;
-using nodes::PaddingPolicy;
 using nodes::StateNode;
 
 /// A GradientFilterNode or TrainableNode where it is one.
@@ -41,6 +40,7 @@ void bind_identity(BoundClass<Node>& type) {
 }
 
 void bind_padding(py::module_& m) {
+  using nodes::PaddingPolicy;  // layers have one, too
   BoundClass<PaddingPolicy> type(
       m, "NodePaddingPolicy",
       "Where windows lie. With k^ = (k - 1) dilation + 1 and p = -1, 0, 1 for "

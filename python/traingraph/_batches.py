@@ -42,7 +42,7 @@ class Runner:
         self._labels = training.loss_labels
         self._weights = training.loss_label_weights
         self._tensors = {**training.inputs, **self._labels, **self._weights}
-        self._compiled = training.report().batch_size
+        self._compiled = training.batch_size
 
     def samples(self, batch: Batch) -> int:
         """By each tensor's own batch axis, whose size may be a multiple."""

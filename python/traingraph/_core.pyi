@@ -4944,6 +4944,11 @@ class CompiledGraph(Graph):
         A tensor by its name ("fc.weights"), as state_dict() has it, or as it was declared. Raises InvalidArgument, listing names that are near, StateError before compile.
         """
     @property
+    def batch_size(self) -> int:
+        """
+        Samples of an execution that is not told otherwise: the smallest size on a batch axis of what was declared; 0: nothing varies with the batch. Raises StateError before compile.
+        """
+    @property
     def compile_count(self) -> int:
         """
         1 per compile(), 1 per new batch size.

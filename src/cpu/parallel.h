@@ -51,14 +51,12 @@ void parallel_for(std::int64_t n, std::int64_t grain, F&& f,
   const Team::Position& here = Team::here();
   const bool is_alone = !here.team || here.is_in_share || n <= grain;
   const int shares = is_alone ? 1 : num_shares(n, grain, here.team->size());
-  if (shares == 1) {
-    vectorized([&] { f(std::int64_t{0}, n); });
-    return;
-  }
+  // In one place, so that the loop of `f` is compiled once.
   const auto run_share = [&](int index, int count) {
     const Part part(n, index, count, multiple);
     if (part.begin < part.end) vectorized([&] { f(part.begin, part.end); });
   };
+  if (shares == 1) return run_share(0, 1);
   here.team->run(
       shares,
       [](void* context, int index, int count) {

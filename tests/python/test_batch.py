@@ -64,3 +64,14 @@ def test_gradients_are_set_in_their_shape(classifier: Classifier) -> None:
         training.set_gradient_data(weights, before.T.copy())
     with pytest.raises(tg.DTypeError):
         training.set_gradient_data(weights, before.astype(np.complex64))
+
+
+def test_batch_size_is_the_compiled_one(classifier: Classifier) -> None:
+    training = classifier.training
+    assert training.batch_size == training.report().batch_size == len(classifier.x)
+    training.execute(
+        {"image": classifier.x[:5]}, {"label": classifier.y[:5]}, batch_size=5
+    ).wait()
+    assert training.batch_size == len(classifier.x)
+    with pytest.raises(tg.StateError, match="batch_size"):
+        _ = tg.TrainingGraph([classifier.graph]).batch_size

@@ -202,6 +202,7 @@ def test_errors_leave_a_graph_that_trains_on() -> None:
 def test_history_is_drawn_when_matplotlib_is_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    pytest.importorskip("matplotlib", reason="of the demo extra")
     history = tg.fit(make_training(), make_batches(2), epochs=2, shows_progress=False)
     picture: Any = history._repr_html_()
     assert "<svg" in picture

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-import safetensors.numpy
 
 import traingraph as tg
 
@@ -175,7 +175,9 @@ def test_adapters_are_saved_alone(
         tuned.execute(*data)
     tuned.save(adapter_file, trained_only=True)
     assert adapter_file.stat().st_size < base_file.stat().st_size + 400
-    assert set(safetensors.numpy.load_file(adapter_file)) == {"fc.down", "fc.up"}
+    with adapter_file.open("rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+    assert set(header) - {"__metadata__"} == {"fc.down", "fc.up"}
     with pytest.raises(tg.Error, match=r"fc\.weights"):
         tuned.restore(adapter_file)
 

@@ -313,7 +313,10 @@ def test_every_memory_field_is_an_attribute() -> None:
             assert hasattr(cls, field), field
 
 
+# Later ones print collections.abc.Buffer and more docstrings.
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="3.11 wrote the stub")
 def test_stub_is_current() -> None:
+    pytest.importorskip("pybind11_stubgen", reason="of the test extra")
     done = subprocess.run(
         [sys.executable, str(ROOT / "tools" / "gen_stubs.py"), "--check"],
         capture_output=True,

@@ -14,11 +14,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pytest
+
+import traingraph as tg
+
+pytest.importorskip("hypothesis", reason="of the test extra")
+
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from network_families import FAMILIES, OF_SAMPLES, Step
-
-import traingraph as tg
 
 settings.register_profile("suite", max_examples=25, deadline=None, derandomize=True)
 settings.register_profile(

@@ -169,8 +169,7 @@ def check_named(op: str, chosen: tuple[Option, ...], rng: np.random.Generator) -
     try:
         check(op, chosen, rng)
     except Exception as error:
-        error.add_note(f"{op} with {chosen}, seed {SEED}")
-        raise
+        raise AssertionError(f"{op} with {chosen}, seed {SEED}") from error
 
 
 @pytest.mark.parametrize("op", GATES)

@@ -41,6 +41,47 @@ def test_several_tasks_of_one_execution(classifier: Classifier) -> None:
     assert len(asyncio.run(train())) == 1
 
 
+@pytest.mark.parametrize("ends", ["result", "cancel", "cancelled task"])
+def test_all_tasks_that_wait_are_woken(
+    classifier: Classifier, patience: float, ends: str
+) -> None:
+    """On two event loops, before the work is over, however it ends."""
+    woken: list[str] = []
+
+    async def wait(run: tg.Execution) -> None:
+        try:
+            woken.append(str((await run).loss))
+        except (tg.CancelledError, asyncio.CancelledError):
+            woken.append("cancelled")
+
+    async def wait_in_tasks(run: tg.Execution) -> None:
+        tasks = [asyncio.create_task(wait(run)) for _ in range(5)]
+        tasks += [asyncio.create_task(wait(run)) for _ in range(5)]
+        await asyncio.sleep(0)  # all of them wait now
+        if ends == "cancel":
+            run.cancel()
+        elif ends == "cancelled task":
+            tasks[3].cancel()
+        await asyncio.gather(*tasks)
+
+    occupy(0.3)
+    run = classifier.step()
+    threads = [
+        threading.Thread(target=lambda: asyncio.run(wait_in_tasks(run)), daemon=True)
+        for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(patience)
+        assert not thread.is_alive()
+    assert len(woken) == 20
+    if ends == "result":
+        assert set(woken) == {str(run.result().loss)}
+    elif run.cancelled():
+        assert set(woken) == {"cancelled"}
+
+
 def test_everything_that_takes_coroutines(classifier: Classifier) -> None:
     async def train() -> None:
         assert (await asyncio.wait_for(classifier.step(), 60)).has_loss

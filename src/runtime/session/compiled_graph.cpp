@@ -116,6 +116,12 @@ int CompiledGraph::compile_count() const {
   return session_->num_compiles + session_->executor.num_specialized();
 }
 
+std::int64_t CompiledGraph::batch_size() const {
+  std::scoped_lock lock(session_->mutex);
+  session_->require_compiled("batch_size");
+  return session_->main().batch;
+}
+
 std::optional<Device> CompiledGraph::device() const {
   std::scoped_lock lock(session_->mutex);
   return session_->batches ? session_->device : std::nullopt;

@@ -56,6 +56,7 @@ TEST(Batch, SmallerBatchesEqualAGraphCompiledForThem) {
   Cnn large(8), small(5);
   TrainingGraph t = large.train(), r = small.train();
   EXPECT_EQ(t.compile_count(), 1);
+  EXPECT_EQ(t.batch_size(), 8);
   for (unsigned i = 0; i < 4; ++i) {
     const Data data(5, i);
     const auto got =
