@@ -120,7 +120,9 @@ TYPED_TEST(HalfParameters, AnUpdateRoundsOnce) {
       expected.push_back(bits_of<TypeParam>(p));
     }
     t.execute_optimizer_update().wait();
-    if (computes()) EXPECT_EQ(net.values(), expected);
+    if (computes()) {
+      EXPECT_EQ(net.values(), expected);
+    }
   }
 }
 
@@ -295,7 +297,8 @@ TYPED_TEST(HalfParameters, StatesAreReadAndLoadedByTheirType) {
 class CGraph {
  public:
   explicit CGraph(const std::filesystem::path& path) {
-    tg_load_options options = TG_INIT(tg_load_options);
+    tg_load_options options{};
+    options.size = sizeof(options);
     options.device = "cpu";
     EXPECT_EQ(tg_load_training(path.c_str(), &options, &graph), TG_OK)
         << tg_error_text();
@@ -312,7 +315,8 @@ TYPED_TEST(HalfParameters, CReadsAndWritesFloatsOfThem) {
   Net<TypeParam> net;
   net.training->export_graph(path);
   const CGraph c(path);
-  tg_tensor w = TG_INIT(tg_tensor);
+  tg_tensor w{};
+  w.size = sizeof(w);
   ASSERT_EQ(tg_find_tensor(c.graph, TG_PARAMETER, "first.weights", &w), TG_OK);
   const bool is_bfloat = std::is_same_v<TypeParam, bfloat16>;
   EXPECT_EQ(w.data_type, is_bfloat ? TG_BFLOAT16 : TG_FLOAT16);
@@ -347,7 +351,8 @@ TYPED_TEST(HalfParameters, CReadsAndWritesFloatsOfThem) {
   x.rank = 2;
   x.shape[0] = 8;
   x.shape[1] = 6;
-  tg_run run = TG_INIT(tg_run);
+  tg_run run{};
+  run.size = sizeof(run);
   run.inputs = &x;
   run.num_inputs = 1;
   EXPECT_EQ(tg_execute(c.graph, &run, nullptr), TG_DTYPE_ERROR);
