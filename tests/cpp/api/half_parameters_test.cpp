@@ -346,7 +346,10 @@ TYPED_TEST(HalfParameters, CReadsAndWritesFloatsOfThem) {
   ASSERT_EQ(tg_read_parameters(c.graph, all.data(), count), TG_OK);
   EXPECT_EQ(all, before);
 
-  tg_data x = {.name = "x", .data = own.data(), .bytes = 60};
+  tg_data x{};
+  x.name = "x";
+  x.data = own.data();
+  x.bytes = 60;
   x.data_type = TG_FLOAT32;
   x.rank = 2;
   x.shape[0] = 8;

@@ -45,7 +45,9 @@ TEST(MixedCasts, AreCounted) {
   EXPECT_GT(report.casts, 20);
   EXPECT_LE(report.cast_units, report.casts);
   const bool is_native = is_cpu() && report.notes.empty();
-  if (is_native) EXPECT_LT(report.cast_units, 10);
+  if (is_native) {
+    EXPECT_LT(report.cast_units, 10);
+  }
 }
 
 // Order of addition and rounding depend on nothing but the shapes.
