@@ -124,7 +124,7 @@ void expect_stored(const RefTensor& got, const RefTensor& expected,
 /// The references of these evaluate the forward op twice for every element that
 /// they differentiate by. What is large has smaller cases beside it.
 bool takes_long(const Node& node, const RefTensors& inputs) {
-  constexpr std::size_t kMostElements = 256;
+  constexpr std::size_t kMostElements = 100;
   switch (node.op->kind) {
     case OpKind::BatchNormGradient:
     case OpKind::SampleNormGradient:

@@ -15,7 +15,9 @@ inline double activate(const ActivationAttrs& f, double x) {
   return reference_activation(f, in)[0].data[0];
 }
 
+/// ReLU's slope at its kink is that below: cells are 0 where gates are.
 inline double slope(const ActivationAttrs& f, double x) {
+  if (f.type == ActivationType::ReLU) return x > 0 ? 1 : f.a;
   const double step = difference_step(x);
   return (activate(f, x + step) - activate(f, x - step)) / (2 * step);
 }
