@@ -34,6 +34,7 @@
 #include <tuple>
 
 #include "autodiff/gradient.h"
+#include "compiler/passes/widen.h"
 #include "graph/op_def.h"
 #include "ops/case_program.h"
 #include "support/half_rounding.h"
@@ -145,6 +146,7 @@ class HalfRun {
   explicit HalfRun(const OpCase& op_case)
       : op_case_(op_case), built_(build(op_case)) {
     differentiate_results();
+    widen(test_device().context()->target(), built_.program);
     const Program& program = built_.program;
     for (ValueId id = 0; id < static_cast<ValueId>(program.values().size());
          ++id) {
