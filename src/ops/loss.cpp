@@ -17,16 +17,6 @@
 namespace traingraph {
 namespace {
 
-bool broadcasts_to(const Shape& shape, const Shape& target) {
-  return broadcast_shapes(shape, target) == target;
-}
-
-Shape per_sample(const Shape& losses) {
-  Shape shape = Shape::filled(losses.rank(), 1);
-  shape[0] = losses[0];
-  return shape;
-}
-
 void require_finite(const ShapeContext& ctx, const char* attribute, float value,
                     bool is_in_range, const char* expected) {
   ctx.require_attribute(std::isfinite(value) && is_in_range,

@@ -8,19 +8,9 @@
 namespace traingraph {
 namespace {
 
-bool broadcasts_to(const Shape& shape, const Shape& target) {
-  return broadcast_shapes(shape, target) == target;
-}
-
 /// (N), (N, 1), ...: one number per sample.
 bool is_column(const Shape& shape, std::int64_t count) {
   return shape.rank() > 0 && shape[0] == count && shape.num_elements() == count;
-}
-
-Shape per_sample(const Shape& losses) {
-  Shape shape = Shape::filled(losses.rank(), 1);
-  shape[0] = losses[0];
-  return shape;
 }
 
 /// (N, 1, H, W) -> (N, H, W); (N, 1, 1, 1) -> (N) for the cosine distance.
@@ -51,6 +41,16 @@ Shape with_leading_ones(const Shape& shape, int rank) {
 }
 
 }  // namespace
+
+bool broadcasts_to(const Shape& shape, const Shape& target) {
+  return broadcast_shapes(shape, target) == target;
+}
+
+Shape per_sample(const Shape& losses) {
+  Shape shape = Shape::filled(losses.rank(), 1);
+  shape[0] = losses[0];
+  return shape;
+}
 
 bool sums_over_classes(LossType type) {
   return type == LossType::SoftmaxCrossEntropy ||

@@ -18,6 +18,10 @@ bool sums_over_classes(LossType type);
 /// Do labels of this type name one class each?
 bool are_class_indices(LossType type, DataType labels);
 
+bool broadcasts_to(const Shape& shape, const Shape& target);
+/// (N, 1, ...) for losses of N samples.
+Shape per_sample(const Shape& losses);
+
 /// The shape of the losses before they are reduced.
 Shape element_loss_shape(LossType type, const Shape& prediction);
 

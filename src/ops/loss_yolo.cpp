@@ -86,8 +86,8 @@ void yolo_loss_gradient_shape(ShapeContext& ctx) {
 }
 
 /// Samples are on axis 0 of prediction and labels, which start at `first`.
-BatchAxis prediction_axis(BatchContext& ctx, int first,
-                          std::vector<batch::Operand> operands = {}) {
+BatchAxis grid_axis(BatchContext& ctx, int first,
+                    std::vector<batch::Operand> operands = {}) {
   const Shape all = batch::axes_in_order(4);
   operands.push_back({.input = first, .axes = all});
   operands.push_back({.input = first + 1, .axes = all});
@@ -97,10 +97,10 @@ BatchAxis prediction_axis(BatchContext& ctx, int first,
   return joined;
 }
 
-void yolo_loss_batch(BatchContext& ctx) { ctx.set(0, prediction_axis(ctx, 0)); }
+void yolo_loss_batch(BatchContext& ctx) { ctx.set(0, grid_axis(ctx, 0)); }
 
 void yolo_loss_gradient_batch(BatchContext& ctx) {
-  ctx.set(0, prediction_axis(ctx, 1, {{.input = 0, .axes = {0}}}));
+  ctx.set(0, grid_axis(ctx, 1, {{.input = 0, .axes = {0}}}));
 }
 
 void yolo_loss_rule(GradContext& ctx) {

@@ -14,6 +14,9 @@ class MixedNetworks : public ::testing::TestWithParam<const char*> {};
 
 // The others hold mostly parameters, which stay float32.
 TEST_P(MixedNetworks, TakeLessMemory) {
+  if (test_device_type() == DeviceType::GPU) {
+    GTEST_SKIP() << "what MPSGraph's executables hold is not in the arena";
+  }
   const BenchmarkNetwork net(GetParam());
   const Report all = net.train().report();
   for (Precision mixed : {Precision::MixedBFloat16, Precision::MixedFloat16}) {
