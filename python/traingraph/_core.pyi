@@ -989,7 +989,7 @@ class Layer:
         The float type that this layer computes in and gives its results in, whatever compile(precision=) says; None: what that says. Losses stay float32. Read by compile().
         """
     @compute_type.setter
-    def compute_type(self, arg0: DataType | DTypeLike | None) -> None: ...
+    def compute_type(self, arg1: DataType | DTypeLike | None) -> None: ...
     @property
     def device_type(self) -> DeviceType | None:
         """
@@ -4852,7 +4852,7 @@ class CompiledGraph(Graph):
         poisons_memory: bool = False,
         max_gpu_ms: float = 500.0,
         verify: Device | DeviceType | str | None = None,
-        verify_tolerance: float = 0.001,
+        verify_tolerance: float | None = None,
         input_tensors: collections.abc.Mapping[str, Tensor] | None = None,
         input_tensors_data: collections.abc.Mapping[
             str, ArrayLike | TensorData | SupportsDLPack
@@ -4862,7 +4862,7 @@ class CompiledGraph(Graph):
         """
         Plans memory and creates everything the device needs; allocates nothing.
 
-        device: "cpu", "gpu", "any" or a Device. debug_layers: results and gradients of layers with is_debugging_enabled are readable. link_graphs: will be joined by link(). compute_all_gradients: also those of inputs. accumulates_gradients: memory for execute_gradient(accumulate=...), as many floats as the trained parameters have. precision: "float32", "fast" (products may round their operands), "mixed_bfloat16" or "mixed_float16" (products and what follows from them in 16 bits; parameters, optimizer buffers, statistics and losses stay float32). reuses_memory=False: every buffer has its own bytes. poisons_memory: freed ranges are filled with NaN. max_gpu_ms: cuts GPU work into pieces of about that length (0: does not). verify: a second device that repeats every execution; DeviceError names the first tensor that differs by more than verify_tolerance times its largest magnitude. input_tensors(_data): inputs that never change. Raises UnsupportedError naming the layer, StateError, InvalidArgument, DeviceError.
+        device: "cpu", "gpu", "any" or a Device. debug_layers: results and gradients of layers with is_debugging_enabled are readable. link_graphs: will be joined by link(). compute_all_gradients: also those of inputs. accumulates_gradients: memory for execute_gradient(accumulate=...), as many floats as the trained parameters have. precision: "float32", "fast" (products may round their operands), "mixed_bfloat16" or "mixed_float16" (products and what follows from them in 16 bits; parameters, optimizer buffers, statistics and losses stay float32). reuses_memory=False: every buffer has its own bytes. poisons_memory: freed ranges are filled with NaN. max_gpu_ms: cuts GPU work into pieces of about that length (0: does not). verify: a second device that repeats every execution; DeviceError names the first tensor that differs by more than verify_tolerance (None: 1e-3, more where 16 bits are mixed in) times its largest magnitude. input_tensors(_data): inputs that never change. Raises UnsupportedError naming the layer, StateError, InvalidArgument, DeviceError.
         """
     def export(
         self,

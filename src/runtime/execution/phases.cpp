@@ -140,14 +140,13 @@ void Executor::write_rates(HostWriter& writer, ExecutionState& slot) {
   parts_.link.start_update(slot);  // nothing fails from here on
   const StepNumber number = TimeSteps::next(optimizer);
   const float rate = optimizer.learning_rate_at(number.value);
-  slot.rates = {
-      .optimizer = &optimizer,
-      .number = number,
-      .at = room,
-      .values = {rate, optimizer.corrected(rate, number.value),
-                 optimizer.applies_gradient_clipping() ? 1.0f : 0.0f,
-                 static_cast<float>(number.value)},
-      .is_scheduled = TimeSteps::has_schedule(optimizer)};
+  slot.rates = {.optimizer = &optimizer,
+                .number = number,
+                .at = room,
+                .values = {rate, optimizer.corrected(rate, number.value),
+                           optimizer.applies_gradient_clipping() ? 1.0f : 0.0f,
+                           static_cast<float>(number.value)},
+                .is_scheduled = TimeSteps::has_schedule(optimizer)};
   if (room) std::memcpy(room, slot.rates.values.data(), 4 * sizeof(float));
 }
 
