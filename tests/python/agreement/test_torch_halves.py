@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import traingraph as tg
+
+torch = pytest.importorskip("torch", reason="PyTorch is optional")
 
 TYPES: dict[str, torch.dtype] = {
     "float16": torch.float16,
