@@ -127,7 +127,16 @@ TEST_F(ProgramTest, RejectsADataTypeOutsideTheSchema) {
   const auto info =
       error_of<DTypeError>(OpKind::Activation, ActivationAttrs{}, {x}, "relu");
   expect_info(info, "activation", "relu", "input \"x\" has the wrong data type",
-              "float32", "int32");
+              "float32 or bfloat16 or float16", "int32");
+}
+
+TEST_F(ProgramTest, RejectsFloatsOfSeveralTypes) {
+  const ValueId x = input({8}), y = input({8}, DataType::BFloat16);
+  const auto info =
+      error_of<DTypeError>(OpKind::Binary, ArithmeticAttrs{}, {x, y}, "sum");
+  expect_info(info, "binary", "sum",
+              "input \"y\" must have the data type of \"x\"", "float32",
+              "bfloat16");
 }
 
 TEST_F(ProgramTest, RejectsTheAttributesOfAnotherOp) {
