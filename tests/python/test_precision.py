@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -155,6 +156,25 @@ def test_graphs_that_are_linked_train_as_one() -> None:
         return found
 
     assert losses(in_two=True) == pytest.approx(losses(in_two=False), rel=2**-8)
+
+
+def test_casts_are_counted() -> None:
+    assert Net("float32").training.report().casts == 0
+    report = Net("mixed-bfloat16").training.report()
+    # Of the data, two matrices and two biases, and back.
+    assert report.casts >= 8
+    assert report.cast_units <= report.casts
+
+
+def test_what_is_slower_is_said() -> None:
+    """Where the processor has no such products: in the report, and as a warning."""
+    for precision in ("mixed-bfloat16", "mixed-float16"):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            notes = Net(precision).training.report().notes
+        said = [str(each.message) for each in caught]
+        assert said == list(notes)
+        assert all("float32" in note for note in notes)
 
 
 def test_what_there_is_not_is_said() -> None:
