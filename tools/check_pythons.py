@@ -66,7 +66,7 @@ def found(paths: list[str]) -> list[Interpreter]:
     names = paths or [
         path for minor in MINORS if (path := shutil.which(f"python3.{minor}"))
     ]
-    interpreters = {}
+    interpreters: dict[str, Interpreter] = {}
     for name in names:
         interpreter = probe(name)
         if interpreter:
