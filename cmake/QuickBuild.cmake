@@ -4,7 +4,8 @@
 option(TRAINGRAPH_QUICK_BUILD "Compile less, for this machine alone" OFF)
 
 if(TRAINGRAPH_QUICK_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # Less often collects what is garbage: a tenth of the time, for some memory.
+  # GCC collects what is garbage less often: 8 % less time for the file that was
+  # measured, for some memory.
   add_compile_options(--param=ggc-min-heapsize=524288)
 endif()
 

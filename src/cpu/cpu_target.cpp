@@ -43,12 +43,16 @@ std::vector<std::string> notes_of(const Program& program,
   return notes;
 }
 
+bool is_half(DataType type) {
+  return is_float(type) && type != DataType::Float32;
+}
+
 /// Casts around a node cannot help where it changes a variable.
 std::string reason_of_change(const Program& program, const Node& node) {
   for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
     if (!mutates(node, i)) continue;
     const DataType type = program.desc(node.inputs[i]).data_type;
-    if (!is_float(type) || type == DataType::Float32) continue;
+    if (!is_half(type)) continue;
     return "the CPU has no code for a change of " +
            std::string(to_string(type)) + " in place; use float32 for \"" +
            program.value(node.inputs[i]).name + "\"";
@@ -62,8 +66,7 @@ bool CpuTarget::computes(const Program& program, const Node& node) const {
   const auto has_kernel = [&](ValueId id) {
     if (id == kNoValue || program.value(id).is_opaque) return true;
     const DataType type = program.desc(id).data_type;
-    const bool is_half = is_float(type) && type != DataType::Float32;
-    return !is_half || has_half_kernels(node, type);
+    return !is_half(type) || has_half_kernels(node, type);
   };
   return std::ranges::all_of(node.inputs, has_kernel) &&
          std::ranges::all_of(node.outputs, has_kernel);

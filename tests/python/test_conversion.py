@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from array_forms import read_only, strided
 
 import traingraph as tg
 
@@ -34,18 +35,6 @@ class Frame:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         del copy
         return self.values if dtype is None else self.values.astype(dtype)
-
-
-def strided(x: Array) -> Array:
-    wide = np.empty((2 * x.shape[0], 3 * x.shape[1]), x.dtype)
-    wide[::2, ::3] = x
-    return wide[::2, ::3]
-
-
-def read_only(x: Array) -> Array:
-    y = x.copy()
-    y.flags.writeable = False
-    return y
 
 
 FORMS: dict[str, Callable[[Array], Any]] = {

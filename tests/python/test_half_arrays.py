@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from array_forms import read_only, strided
 
 import traingraph as tg
 
@@ -91,18 +92,6 @@ def test_every_value_widens_exactly(name: str) -> None:
         np.testing.assert_array_equal(tensor.numpy(dtype=wide), expected)
         np.testing.assert_array_equal(np.asarray(tensor, wide), expected)
     assert tensor.numpy(dtype=tg.DataType.float32).dtype == np.float32
-
-
-def strided(x: Array) -> Array:
-    wide = np.zeros((2 * x.shape[0], 3 * x.shape[1]), x.dtype)
-    wide[::2, ::3] = x
-    return wide[::2, ::3]
-
-
-def read_only(x: Array) -> Array:
-    y = x.copy()
-    y.flags.writeable = False
-    return y
 
 
 FORMS: dict[str, Callable[[Array], Any]] = {
