@@ -11,6 +11,6 @@ endif()
 
 function(traingraph_quick_target target)
   if(TRAINGRAPH_QUICK_BUILD)
-    target_compile_options(${target} PRIVATE -O1)
+    target_compile_options(${target} PRIVATE -Og)
   endif()
 endfunction()
