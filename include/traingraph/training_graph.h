@@ -23,6 +23,7 @@
 
 #include "traingraph/artefact.h"
 #include "traingraph/checkpoint.h"
+#include "traingraph/data_parallel.h"
 #include "traingraph/enums.h"
 #include "traingraph/execution.h"
 #include "traingraph/graph.h"
@@ -97,6 +98,9 @@ struct CompileOptions {
   std::optional<Device> verify = std::nullopt;
   /// Empty: 1e-3, and 8 units of rounding where 16 bits are mixed in.
   std::optional<double> verify_tolerance = std::nullopt;
+  /// Training graphs on the CPU. compile() then waits for all processes, and gives
+  /// them the parameters, optimizer state and seed of rank 0.
+  DataParallel data_parallel = {};
 };
 
 /// A gradient where it lies on the device.
@@ -107,20 +111,6 @@ struct GradientView {
 };
 
 using CompletionHandler = std::function<void(const Execution&)>;
-
-/// What execute_gradient() does with the gradients that wait for the update;
-/// the first pass after an update, or after execute(), always replaces.
-enum class GradientAccumulation : std::uint8_t {
-  /// Replaces them.
-  None,
-  /// As the losses' reduction says, so that the update is that of one batch of
-  /// all samples. InvalidArgument where that is not one of the next two.
-  ByLoss,
-  /// Adds the new ones.
-  Sum,
-  /// Has their mean, each pass counting by its samples.
-  Mean
-};
 
 struct ExecuteOptions {
   /// Samples in this run, 1 to the compiled batch; 0: the compiled batch.

@@ -84,7 +84,7 @@ class GradientAssembler {
       const TensorDescriptor& desc = program.desc(loss);
       const FillAttrs ones{desc.shape, 1.0f, desc.data_type};
       const ValueId seed = program.append_one(OpKind::Fill, ones, {});
-      seeds.emplace_back(loss, scale_.applied(seed));
+      seeds.emplace_back(loss, scale_.applied(weighted(seed)));
       a_.loss_seeds.push_back(seed);
     }
     for (const auto& user : graph_.user_gradients) {
@@ -95,6 +95,17 @@ class GradientAssembler {
       seeds.emplace_back(value, scale_.applied(given));
     }
     return seeds;
+  }
+
+  /// Times this process's part of the batch of all, so that gradients of all
+  /// processes sum up to that of a mean.
+  ValueId weighted(ValueId seed) {
+    if (graph_.gradient_weight == kNoTensor) return seed;
+    const TensorIndex hidden = graph_.gradient_weight;
+    if (a_.find(hidden) == kNoValue) {
+      add_value(Role::Input, graph_.tensors[hidden].desc, hidden);
+    }
+    return scaled(a_.program, seed, a_.find(hidden));
   }
 
   ValueId add_value(Role role, TensorDescriptor desc, TensorIndex tensor) {

@@ -77,6 +77,7 @@ bool drops_accumulators(const MergedGraph& graph) {
 /// leave out some updates, but need the gradients.
 bool steps_apart(const MergedGraph& graph, const Target& target,
                  const CompilerOptions& options, const Assembled& assembled) {
+  if (options.exchanges()) return false;
   if (target.joins_phases()) return true;
   if (!options.fuses || graph.is_linkable) return false;
   const auto readable = readable_values(graph, assembled);
@@ -99,15 +100,21 @@ std::size_t alignment_of(const CompiledProgram& compiled,
 
 Plan plan(const MergedGraph& graph, const CompiledProgram& compiled,
           const Target& target, const CompilerOptions& options, PlanKind kind) {
+  const Assembled& assembled = compiled.assembled;
   PlanRequest request{.kind = kind,
-                      .readable = readable_values(graph, compiled.assembled),
+                      .readable = readable_values(graph, assembled),
                       .gradients = {},
                       .alignment = alignment_of(compiled, target),
                       .reuses = options.reuses_memory};
-  for (const Trained& trained : compiled.assembled.trained) {
+  for (const Trained& trained : assembled.trained) {
     request.gradients.push_back(trained.gradient);
   }
-  return make_plan(compiled.assembled.program, compiled.lowered, request);
+  if (options.exchanges() && kind != PlanKind::Inference) {
+    request.bucket_bytes = options.bucket_bytes;
+    request.gradients = in_order_of_readiness(assembled.program,
+                                              std::move(request.gradients));
+  }
+  return make_plan(assembled.program, compiled.lowered, request);
 }
 
 }  // namespace

@@ -17,6 +17,10 @@ struct CompilerOptions {
   bool fuses = true;
   bool reuses_memory = true;
   double max_gpu_ms = 0;  // see LowerOptions
+  /// See PlanRequest.
+  std::size_t bucket_bytes = 0;
+
+  bool exchanges() const { return bucket_bytes > 0; }
 };
 
 /// A program in one mode, lowered.

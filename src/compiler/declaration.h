@@ -42,6 +42,8 @@ struct Declaration {
   bool computes_all_gradients = false;
   bool is_linkable = false;
   bool accumulates_gradients = false;
+  /// How gradients of several processes become one; None: there is one process.
+  GradientAccumulation among_ranks = GradientAccumulation::None;
   bool debugs_layers = false;
   Precision precision = Precision::Float32;
   /// For pictures of unfinished graphs: an undeclared source is an input.

@@ -5,6 +5,7 @@
 
 #include "graph/op_def.h"
 #include "ops/loss_shapes.h"
+#include "traingraph/error.h"
 
 namespace traingraph {
 namespace {
@@ -61,6 +62,23 @@ LossReduction reduction_of_losses(const MergedGraph& graph) {
                    "\" are reduced in different ways over samples");
   }
   return reduction;
+}
+
+GradientAccumulation resolved(GradientAccumulation by,
+                              const LossReduction& losses, const char* op,
+                              const char* node) {
+  if (by != GradientAccumulation::ByLoss) return by;
+  if (losses.obstacle.empty()) {
+    return losses.type == ReductionType::Mean ? GradientAccumulation::Mean
+                                              : GradientAccumulation::Sum;
+  }
+  throw InvalidArgument(ErrorInfo{
+      .op = op,
+      .node = node,
+      .what = "the losses do not say how gradients add up: " + losses.obstacle,
+      .expected = "\"sum\" or \"mean\"",
+      .got = "by the losses",
+      .hint = "\"mean\" counts each part by its samples."});
 }
 
 }  // namespace traingraph

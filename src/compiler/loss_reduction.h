@@ -6,6 +6,7 @@
 #include <string>
 
 #include "compiler/merged_graph.h"
+#include "traingraph/training_graph.h"
 
 namespace traingraph {
 
@@ -19,5 +20,11 @@ struct LossReduction {
 /// Of all losses of a training graph. A loss that does not follow the batch
 /// goes with a mean only.
 LossReduction reduction_of_losses(const MergedGraph& graph);
+
+/// Sum or Mean. Throws InvalidArgument, which names `op` and `node`, when it is
+/// left to losses that do not say.
+GradientAccumulation resolved(GradientAccumulation by,
+                              const LossReduction& losses, const char* op,
+                              const char* node);
 
 }  // namespace traingraph

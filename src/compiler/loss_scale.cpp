@@ -17,8 +17,7 @@ ValueId LossScale::factor() {
   return factor_;
 }
 
-ValueId LossScale::product(ValueId gradient, ValueId factor) {
-  Program& program = a_.program;
+ValueId scaled(Program& program, ValueId gradient, ValueId factor) {
   const int rank = program.shape(gradient).rank();
   const ShapeAttrs shape{Shape::filled(rank, 1)};
   const ValueId one = program.append_one(OpKind::Reshape, shape, {factor});
@@ -28,7 +27,7 @@ ValueId LossScale::product(ValueId gradient, ValueId factor) {
 }
 
 ValueId LossScale::applied(ValueId seed) {
-  return is_used() ? product(seed, factor()) : seed;
+  return is_used() ? scaled(a_.program, seed, factor()) : seed;
 }
 
 ValueId LossScale::removed(ValueId gradient) {
@@ -40,7 +39,7 @@ ValueId LossScale::removed(ValueId gradient) {
         OpKind::Binary, ArithmeticAttrs{ArithmeticOperation::Divide},
         {program.append_one(OpKind::Fill, one, {}), factor()});
   }
-  return product(gradient, inverse_);
+  return scaled(program, gradient, inverse_);
 }
 
 }  // namespace traingraph

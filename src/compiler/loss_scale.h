@@ -13,6 +13,9 @@
 
 namespace traingraph {
 
+/// A gradient times one number, which is a tensor of one element.
+ValueId scaled(Program& program, ValueId gradient, ValueId factor);
+
 class LossScale {
  public:
   /// Does nothing for graphs without one.
@@ -25,7 +28,6 @@ class LossScale {
  private:
   bool is_used() const { return graph_.loss_scale != kNoTensor; }
   ValueId factor();
-  ValueId product(ValueId gradient, ValueId factor);
 
   const MergedGraph& graph_;
   Assembled& a_;

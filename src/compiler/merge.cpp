@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/batch_size.h"
+#include "compiler/loss_reduction.h"
 #include "compiler/merge_nodes.h"
 #include "compiler/parameter_rules.h"
 #include "graph/op_def.h"
@@ -115,6 +116,14 @@ Tensor make_loss_scale() {
   return scale;
 }
 
+/// Do gradients of processes make a mean?
+bool weights_gradients(GradientAccumulation among_ranks,
+                       const MergedGraph& graph) {
+  if (among_ranks == GradientAccumulation::None) return false;
+  return resolved(among_ranks, reduction_of_losses(graph), "compile",
+                  "gradients_of_ranks") == GradientAccumulation::Mean;
+}
+
 void add_hidden_tensors(Merged& merged) {
   MergedGraph& graph = merged.graph;
   graph.rates = merged.add(Tensor({{4}, DataType::Float32}, "rates"));
@@ -122,6 +131,10 @@ void add_hidden_tensors(Merged& merged) {
       merged.add(Tensor({{4}, DataType::Int32}, "random_state"));
   if (graph.trains && graph.precision == Precision::MixedFloat16) {
     graph.loss_scale = merged.add(make_loss_scale());
+  }
+  if (graph.trains && graph.weights_gradients) {
+    graph.gradient_weight =
+        merged.add(Tensor({{1}, DataType::Float32}, "gradient_weight"));
   }
   if (!graph.is_linkable && !graph.accumulates_gradients) return;
   std::vector<TensorIndex> accumulated = graph.trainable;
@@ -233,6 +246,7 @@ Merged merge_graphs(const Declaration& declaration) {
   take_declared(declaration, merged);
   graph.depends_on_labels = values_of_labels(graph);
   derive_batch(declaration, merged);
+  graph.weights_gradients = weights_gradients(declaration.among_ranks, graph);
   add_own_tensors(merged, state.random_state, declaration.optimizer,
                   /*keeps_host_data=*/true);
   return merged;

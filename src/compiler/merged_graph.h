@@ -86,6 +86,7 @@ struct MergedGraph {
   bool computes_all_gradients = false;
   bool is_linkable = false;
   bool accumulates_gradients = false;
+  bool weights_gradients = false;
   Precision precision = Precision::Float32;
 
   // Hidden tensors. Every execution writes the first three.
@@ -93,6 +94,9 @@ struct MergedGraph {
   TensorIndex random_state = kNoTensor;  // int32 (4): seed and step
   TensorIndex accumulation = kNoTensor;  // float32: 2 factors per accumulator
   TensorIndex loss_scale = kNoTensor;    // a variable: see update_loss_scale
+  /// float32 (1): what gradients of losses begin with, the part of a batch that
+  /// is this process's. Every execution that differentiates writes it.
+  TensorIndex gradient_weight = kNoTensor;
   /// Whose gradients are added up, and where: first those of `trainable`, then,
   /// of linkable graphs, those of inputs.
   struct Accumulator {

@@ -28,8 +28,12 @@ class Planner {
       : program_(program), lowered_(lowered), request_(request) {}
 
   Plan run() {
-    plan_.order = request_.kind == PlanKind::Step ? step_order(lowered_)
-                                                  : phase_order(lowered_);
+    plan_.order = request_.goes_by_phases() ? phase_order(lowered_)
+                                            : step_order(lowered_);
+    if (request_.exchanges()) {
+      plan_.buckets = make_buckets(lowered_, request_.gradients,
+                                   request_.bucket_bytes, plan_.order);
+    }
     find_phases();
     make_buffers();
     if (request_.reuses) merge_in_place();
@@ -59,7 +63,7 @@ class Planner {
     const int last = std::max(0, plan_.begin_of[3] - 1);
     buffer_of_.assign(lowered_.storages.size(), kUnused);
     offset_in_buffer_.assign(lowered_.storages.size(), 0);
-    if (request_.kind == PlanKind::Phases) make_gradient_block(last);
+    if (request_.keeps_gradients()) make_gradient_block(last);
     for (StorageId id = 0; id < num_storages(); ++id) {
       if (is_persistent(id) || buffer_of_[id] != kUnused) continue;
       buffer_of_[id] = static_cast<int>(buffers_.size());

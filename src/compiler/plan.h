@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/gradient_buckets.h"
 #include "compiler/memory_plan.h"
 #include "compiler/target.h"
 #include "traingraph/memory.h"
@@ -19,11 +20,20 @@ struct PlanRequest {
   PlanKind kind = PlanKind::Step;
   /// Values readable after the run: they live over the whole timeline.
   std::vector<ValueId> readable = {};
-  /// Parameter gradients, in order. The phase plan puts them in one block that
-  /// lives over the whole timeline.
+  /// Parameter gradients, in order; where they are kept, they are one block
+  /// that lives over the whole timeline.
   std::vector<ValueId> gradients = {};
+  /// Of gradients that are exchanged between processes; 0: they are not. Then a
+  /// step goes by phases, and keeps them.
+  std::size_t bucket_bytes = 0;
   std::size_t alignment = 64;
   bool reuses = true;
+
+  bool exchanges() const { return bucket_bytes > 0; }
+  bool goes_by_phases() const { return kind != PlanKind::Step || exchanges(); }
+  bool keeps_gradients() const {
+    return kind == PlanKind::Phases || exchanges();
+  }
 };
 
 struct ByteRange {
@@ -33,14 +43,15 @@ struct ByteRange {
 struct Plan {
   std::vector<UnitId> order;
   /// order[begin_of[p]] is the first unit of phase p; begin_of[3] is the end.
-  /// In a step plan updates are interleaved and only begin_of[3] matters.
+  /// In a step plan that does not go by phases only begin_of[3] matters.
   int begin_of[4] = {0, 0, 0, 0};
   static constexpr std::size_t kNotInArena = ~std::size_t{0};
   std::vector<std::size_t> offset_of;  // by storage
   /// Index in `lifetimes`, -1 when not in the arena; by storage. Storages that
   /// share one follow each other in place, or lie in the gradient block.
   std::vector<int> lifetime_of;
-  ByteRange gradient_block;  // phase plan only
+  ByteRange gradient_block;  // where gradients are kept
+  std::vector<Bucket> buckets;  // where they are exchanged
   /// Bytes that are dead after each position of `order`.
   std::vector<std::vector<ByteRange>> freed_after;
   std::vector<Lifetime> lifetimes;  // what was planned, for pictures and tests

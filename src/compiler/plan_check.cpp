@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "compiler/arena_contents.h"
+#include "compiler/check_buckets.h"
 #include "compiler/check_ends.h"
 #include "graph/op_def.h"
 
@@ -127,7 +128,7 @@ class Replay {
       return fail(message("the plan ends at ", plan_.begin_of[3], ": expected ",
                           plan_.order.size()));
     }
-    return request_.kind == PlanKind::Step || check_phases();
+    return !request_.goes_by_phases() || check_phases();
   }
 
   bool check_phases() {
@@ -184,7 +185,7 @@ class Replay {
   /// One block, in the order that was asked for, without gaps but for
   /// alignment.
   bool check_gradient_block() {
-    if (request_.kind != PlanKind::Phases) return true;
+    if (!request_.keeps_gradients()) return true;
     std::size_t next = plan_.gradient_block.offset;
     std::vector<bool> is_placed(lowered_.storages.size(), false);
     for (const ValueId value : request_.gradients) {
@@ -386,6 +387,7 @@ std::string check_plan(const Program& program, const LoweredProgram& lowered,
                        const Plan& plan, const PlanRequest& request) {
   std::string problem = Replay(program, lowered, plan, request).run();
   if (problem.empty()) problem = check_ends(lowered, plan, request.kind);
+  if (problem.empty()) problem = check_buckets(lowered, plan, request);
   return problem;
 }
 

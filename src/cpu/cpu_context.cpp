@@ -85,10 +85,13 @@ bool touches(const Submission& submission, const DeferredRows& rows) {
          (work && work->must_catch_up(rows));
 }
 
-void run(BoundUnits& work, std::span<double> unit_seconds) {
+void run(Submission& submission) {
   using Clock = std::chrono::steady_clock;
-  const auto& units = static_cast<CpuUnits&>(work);
+  const auto& units = static_cast<CpuUnits&>(*submission.work);
+  const std::span<double> unit_seconds = submission.unit_seconds;
+  Marks marks(submission);
   for (std::size_t i = 0; i < units.kernels.size(); ++i) {
+    marks.before(i);
     const auto start =
         unit_seconds.empty() ? Clock::time_point{} : Clock::now();
     units.kernels[i]();
@@ -101,6 +104,7 @@ void run(BoundUnits& work, std::span<double> unit_seconds) {
       std::memset(bytes.begin, 0xff, bytes.size);  // a NaN in every float type
     }
   }
+  marks.before(units.kernels.size());
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)

@@ -230,6 +230,7 @@ void keep_inference(MergedGraph& graph) {
   graph.trainable.clear();
   graph.rules.clear();
   graph.accumulates_gradients = false;
+  graph.weights_gradients = false;
   graph.computes_all_gradients = false;
 }
 

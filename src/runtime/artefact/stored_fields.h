@@ -106,6 +106,7 @@ void visit_fields(V& visit, IsA<MergedGraph> auto& x) {
   visit.later("accumulates_gradients", x.accumulates_gradients);
   visit.later("rules", x.rules);
   visit.later("precision", x.precision);
+  visit.later("weights_gradients", x.weights_gradients);
   // Here go fields that MergedGraph comes to have.
 }
 

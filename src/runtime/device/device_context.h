@@ -51,6 +51,12 @@ class Submission {
   std::span<const Upload> uploads;
   /// What the host gets, after the work.
   std::span<const Download> downloads;
+  /// Before the unit of `work` at marks[i] runs, and after all before it did, a
+  /// thread of the queue calls reached(i); the end of `work` is a place, too.
+  /// Ascending. Only where reaches_marks().
+  std::span<const int> marks;
+  /// May wait for other processes. What it throws ends the submission.
+  virtual void reached(std::size_t /*mark*/) {}
   /// When not empty: seconds per unit of `work` are stored here.
   std::span<double> unit_seconds;
   Submission* next = nullptr;
@@ -93,6 +99,8 @@ class DeviceContext {
       const LoweredProgram& program, std::span<const UnitId> units,
       std::span<const Location> locations,
       std::span<const std::vector<PoisonRange>> poison) = 0;
+  /// Can submissions have marks? Then the host has a view of the memory.
+  virtual bool reaches_marks() const { return false; }
   /// Enqueues; returns at once. Submissions run in order.
   virtual void submit(Submission& submission) = 0;
   /// After submitting what is_awaited: lends the calling thread to a queue

@@ -61,7 +61,11 @@ void run_on_host(Submission& submission, RunUnits run) {
   std::exception_ptr error = submission.blocked();
   if (!error) {
     try {
-      if (submission.work) run(*submission.work, submission.unit_seconds);
+      if (submission.work) {
+        run(submission);
+      } else {
+        Marks(submission).before(0);
+      }
       for (const Download& copy : submission.downloads) {
         std::memcpy(copy.to.data(), HostMemoryContext::address_of(copy.from),
                     copy.bytes);

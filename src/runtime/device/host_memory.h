@@ -41,14 +41,33 @@ class HostMemoryContext : public DeviceContext {
     return std::make_shared<HostBuffer>(bytes, label);
   }
   std::byte* host_view(Location at) const override { return address_of(at); }
+  bool reaches_marks() const final { return true; }
 
   static std::byte* address_of(Location at) {
     return static_cast<HostBuffer*>(at.buffer)->bytes().data() + at.offset;
   }
 };
 
-/// Executes units; may throw.
-using RunUnits = void (*)(BoundUnits& work, std::span<double> unit_seconds);
+/// Calls reached() as units run, or do nothing.
+class Marks {
+ public:
+  explicit Marks(Submission& submission) : submission_(submission) {}
+  /// All before `unit` have run.
+  void before(std::size_t unit) {
+    const auto marks = submission_.marks;
+    while (next_ < marks.size() &&
+           static_cast<std::size_t>(marks[next_]) <= unit) {
+      submission_.reached(next_++);
+    }
+  }
+
+ private:
+  Submission& submission_;
+  std::size_t next_ = 0;
+};
+
+/// Executes the units of a submission, with its marks; may throw.
+using RunUnits = void (*)(Submission& submission);
 /// What the queue's thread does with a submission to a HostMemoryContext.
 void run_on_host(Submission& submission, RunUnits run);
 

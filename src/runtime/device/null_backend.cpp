@@ -76,16 +76,19 @@ class NullTarget : public Target {
   }
 };
 
-void run(BoundUnits& work, std::span<double>) {
+void run(Submission& submission) {
   NullHook call;
   {
     std::scoped_lock lock(hook_mutex());
     call = hook();
   }
-  if (!call) return;
-  for (const NullCode* code : static_cast<NullUnits&>(work).units) {
-    call(code->op, code->node);
+  const auto& units = static_cast<NullUnits&>(*submission.work).units;
+  Marks marks(submission);
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    marks.before(i);
+    if (call) call(units[i]->op, units[i]->node);
   }
+  marks.before(units.size());
 }
 
 class NullContext final : public HostMemoryContext {

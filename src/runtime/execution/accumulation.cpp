@@ -32,28 +32,13 @@ void Accumulation::start(const MergedGraph& graph) {
   if (graph.trains) losses_ = reduction_of_losses(graph);
 }
 
-GradientAccumulation Accumulation::resolved(GradientAccumulation by) const {
-  if (by != GradientAccumulation::ByLoss) return by;
-  if (losses_.obstacle.empty()) {
-    return losses_.type == ReductionType::Mean ? GradientAccumulation::Mean
-                                               : GradientAccumulation::Sum;
-  }
-  throw InvalidArgument(ErrorInfo{
-      .op = kCall,
-      .node = "accumulate",
-      .what = "the losses do not say how gradients add up: " + losses_.obstacle,
-      .expected = "\"sum\" or \"mean\"",
-      .got = "by the losses",
-      .hint = "\"mean\" counts each pass by its samples."});
-}
-
 GradientPass Accumulation::pass(const MergedGraph& graph,
                                 GradientAccumulation by, std::int64_t batch,
                                 bool is_shared) const {
   GradientPass pass;
   if (by == GradientAccumulation::None) return pass;
   require_accumulators(graph);
-  pass.by = resolved(by);
+  pass.by = resolved(by, losses_, kCall, "accumulate");
   const bool is_mean = pass.by == GradientAccumulation::Mean;
   if (is_mean && is_shared) {
     throw InvalidArgument(ErrorInfo{

@@ -29,6 +29,8 @@ class Accumulation {
   /// It is enqueued.
   void count(const GradientPass& pass, std::int64_t batch,
              const std::shared_ptr<ExecutionState>& slot) noexcept;
+  /// That wait for the update.
+  std::int64_t samples() const { return samples_; }
   /// The next pass begins anew.
   void forget() noexcept {
     last_.reset();
@@ -36,8 +38,6 @@ class Accumulation {
   }
 
  private:
-  GradientAccumulation resolved(GradientAccumulation by) const;
-
   LossReduction losses_;
   std::shared_ptr<ExecutionState> last_;  // null: nothing waits
   std::int64_t samples_ = 0;              // that wait

@@ -11,13 +11,14 @@
 #include <vector>
 
 #include "compiler/compile.h"
+#include "runtime/exchange/exchange_plan.h"
 #include "runtime/memory/placement.h"
 #include "traingraph/execution.h"
 
 namespace traingraph {
 
 /// What one execution runs.
-enum class Segment {
+enum class Segment : std::uint8_t {
   Step,
   Forward,
   Gradient,
@@ -67,6 +68,7 @@ struct BoundSegment {
   std::vector<UnitId> units;
   std::unique_ptr<BoundUnits> work;  // null when there is nothing to run
   OutputPlan outputs;
+  ExchangePlan exchange;
 };
 
 /// One batch size.

@@ -175,6 +175,8 @@ std::shared_ptr<BoundSegment> bind_segment(const Compilation& compilation,
     bound->work = placement.context()->bind(program.lowered, bound->units,
                                             locations, poison);
   }
+  bound->exchange =
+      plan_exchange(compilation, segment, placement, bound->units);
   bound->outputs = OutputPlanner(compilation, segment, placement).run();
   return bound;
 }

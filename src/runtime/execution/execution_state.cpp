@@ -61,6 +61,8 @@ void ExecutionState::reset() {
   work = nullptr;
   specialization.reset();
   bound.reset();
+  exchange.reset();
+  marks = {};
   done_.store(false, std::memory_order_relaxed);
 }
 
@@ -154,6 +156,7 @@ void ExecutionState::start(std::shared_ptr<ExecutionState> self,
   droppable_ = next_droppable();
   uploads = to_upload_;
   downloads = to_download_;
+  if (exchange) marks = bound->exchange.marks;
   if (unit_times) unit_seconds = unit_times->seconds;
   self_ = std::move(self);
   in_flight_ = std::move(in_flight);
@@ -219,6 +222,11 @@ std::exception_ptr ExecutionState::blocked() noexcept { return blocked_; }
 bool ExecutionState::is_waiting() noexcept {
   return !std::ranges::all_of(
       depends_on_, [](const auto& other) { return other->is_done(); });
+}
+
+void ExecutionState::reached(std::size_t mark) {
+  exchange->run(bound->exchange, mark, exchange_call,
+                [this] { return is_to_be_dropped(); });
 }
 
 void ExecutionState::finished(std::exception_ptr error,

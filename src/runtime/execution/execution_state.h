@@ -15,6 +15,7 @@
 #include "base/condition_variable.h"
 #include "runtime/device/callback_thread.h"
 #include "runtime/device/device_context.h"
+#include "runtime/exchange/exchange.h"
 #include "runtime/execution/batches.h"
 #include "runtime/execution/time_steps.h"
 #include "runtime/insight/measured_runs.h"
@@ -75,6 +76,7 @@ class ExecutionState final : public Submission {
   void begin() noexcept override;
   std::exception_ptr blocked() noexcept override;
   bool is_waiting() noexcept override;
+  void reached(std::size_t mark) override;
   void finished(std::exception_ptr error, double seconds) noexcept override;
 
   // --- the user ---
@@ -101,6 +103,8 @@ class ExecutionState final : public Submission {
   std::vector<OutputView> losses;
   std::shared_ptr<const Specialization> specialization;
   std::shared_ptr<const BoundSegment> bound;
+  std::shared_ptr<Exchange> exchange;  // null: with nobody
+  Exchange::Call exchange_call;
 
  private:
   /// Waiting, and then one of the others: it runs; it was cancelled, or what it

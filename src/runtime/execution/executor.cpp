@@ -75,6 +75,7 @@ void Executor::forget() {
   last_phase_.reset();
   last_gradient_.reset();
   measured_.forget();
+  num_exchanges_ = 0;
   forget_phases();
   pool_.clear();
 }
@@ -102,6 +103,7 @@ Execution Executor::enqueue(const Call& call, const ExecuteOptions& options,
     slot->depend_on(parts_.link.dependency(call.segment));
     write_hidden(writer, *slot, call);
     // Nothing fails from here on.
+    take_turn_among_ranks(*slot, batch);
     if (options.per_layer_profiling) measured_.add(slot, call.depends_on);
     advance(call, batch, slot);
     if (!options.synchronous) {
@@ -201,6 +203,18 @@ std::shared_ptr<const BoundSegment> Executor::bound(
       {.poisons_memory = settings_.poisons_memory,
        .skips_update = [&](TensorIndex t) { return link.skips_update(t); }});
   return bound;
+}
+
+/// Counts calls that are cancelled, too: other processes do not know of that.
+void Executor::take_turn_among_ranks(ExecutionState& slot,
+                                     std::int64_t batch) noexcept {
+  if (!parts_.exchange || slot.bound->exchange.events.empty()) return;
+  const bool is_update = slot.segment == Segment::Update;
+  slot.exchange = parts_.exchange;
+  slot.exchange_call = {.name = slot.call,
+                        .segment = slot.segment,
+                        .number = ++num_exchanges_,
+                        .samples = is_update ? accumulation_.samples() : batch};
 }
 
 void Executor::submit(const std::shared_ptr<ExecutionState>& slot) {

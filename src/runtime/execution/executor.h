@@ -36,6 +36,7 @@ struct ExecutorParts {
   Inputs& inputs;
   LinkMember& link;
   InFlight& in_flight;
+  const std::shared_ptr<Exchange>& exchange;  // null: with nobody
 };
 
 class Executor {
@@ -116,7 +117,9 @@ class Executor {
                                             Segment segment);
   void grow_arenas(const Compilation& compilation);
   void write_hidden(HostWriter& writer, ExecutionState& slot, const Call& call);
+  std::uint64_t seed_of_rank() const;
   void write_rates(HostWriter& writer, ExecutionState& slot);
+  void take_turn_among_ranks(ExecutionState& slot, std::int64_t batch) noexcept;
   void submit(const std::shared_ptr<ExecutionState>& slot);
   void advance(const Call& call, std::int64_t batch,
                const std::shared_ptr<ExecutionState>& slot) noexcept;
@@ -135,6 +138,7 @@ class Executor {
   Accumulation accumulation_;
   MeasuredRuns measured_;
   RandomSteps random_steps_;
+  std::uint64_t num_exchanges_ = 0;  // calls that exchange gradients
 };
 
 }  // namespace traingraph

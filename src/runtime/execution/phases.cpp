@@ -113,12 +113,20 @@ void Executor::require_seed(const char* call) const {
               "compile()."});
 }
 
+/// Each process drops other elements.
+std::uint64_t Executor::seed_of_rank() const {
+  const auto rank =
+      static_cast<std::uint64_t>(parts_.exchange ? parts_.exchange->rank() : 0);
+  constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
+  return settings_.seed + rank * kGolden;
+}
+
 void Executor::write_hidden(HostWriter& writer, ExecutionState& slot,
                             const Call& call) {
   const Segment segment = call.segment;
   if (segment == Segment::Step || segment == Segment::Forward) {
     const StepNumber number = random_steps_.next();
-    const std::array<std::uint64_t, 2> words{settings_.seed, number.value};
+    const std::array<std::uint64_t, 2> words{seed_of_rank(), number.value};
     std::byte* const room =
         writer.room_for(parts_.batches->graph().random_state, sizeof(words));
     if (room) std::memcpy(room, words.data(), sizeof(words));
@@ -127,6 +135,9 @@ void Executor::write_hidden(HostWriter& writer, ExecutionState& slot,
                   .at = room ? room + sizeof(std::uint64_t) : nullptr};
   }
   if (differentiates(segment)) {
+    const float whole = 1;
+    writer.write(parts_.batches->graph().gradient_weight, &whole,
+                 sizeof(whole));
     parts_.link.write_factors(writer, slot, segment, call.pass);
   }
   if (updates(segment)) write_rates(writer, slot);

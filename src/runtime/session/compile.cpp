@@ -157,11 +157,18 @@ std::shared_ptr<DeviceContext> context_of(const Device& device,
                                 tolerance_of(options));
 }
 
+bool is_exchanged(const DataParallel& options) {
+  return options.collective || options.on_bucket;
+}
+
 CompilerOptions compiler_options(const CompileOptions& options) {
   return {.fuses = !options.disable_layer_fusion && !options.debug_layers,
           // What is compared after a run must not be overwritten before.
           .reuses_memory = options.reuses_memory && !options.verify,
-          .max_gpu_ms = options.max_gpu_ms};
+          .max_gpu_ms = options.max_gpu_ms,
+          .bucket_bytes = is_exchanged(options.data_parallel)
+                              ? options.data_parallel.bucket_bytes
+                              : 0};
 }
 
 /// A compile that fails leaves the graph uncompiled, whatever it was before.
@@ -170,6 +177,17 @@ void forget_compilation(Session& session) {
   session.executor.forget();
   session.gradient_tensors.clear();
   session.batches.reset();
+  session.exchange.reset();
+}
+
+void begin_exchange(Session& session, std::shared_ptr<Exchange> exchange) {
+  session.exchange = std::move(exchange);
+  try {
+    start_exchange(session);
+  } catch (...) {
+    forget_compilation(session);
+    throw;
+  }
 }
 
 void finish_compile(Session& session, Merged merged,
@@ -227,6 +245,10 @@ void compile(Session& session, const Device& device,
   LayerNames::make_unique(declaration.graphs, declaration.trained_inputs);
   forget_compilation(session);
   session.device = device;
+  auto exchange = make_exchange(session, options);
+  declaration.among_ranks = options.data_parallel.collective
+                                ? options.data_parallel.gradients
+                                : GradientAccumulation::None;
   declaration.computes_all_gradients = options.compute_all_gradients;
   declaration.is_linkable = options.link_graphs;
   declaration.accumulates_gradients = options.accumulates_gradients;
@@ -243,6 +265,7 @@ void compile(Session& session, const Device& device,
        .poisons_memory = options.poisons_memory && !options.verify,
        .seed =
            session.restored_seed ? *session.restored_seed : platform_seed()});
+  begin_exchange(session, std::move(exchange));
   freeze.keep();
   session.place_layers();
 }
@@ -281,11 +304,13 @@ void compile_optimizer(Session& session, OptimizerPtr optimizer) {
   session.in_flight.wait_until_idle();
   Merged merged{session.batches->graph(), session.objects};
   const CompilerOptions options = session.batches->options();
+  const auto exchange = session.exchange;
   forget_compilation(session);
   session.declaration.optimizer = optimizer;
   session.placement.drop_slots(merged.graph.first_slot);
   set_optimizer(merged, std::move(optimizer), /*keeps_host_data=*/false);
   finish_compile(session, std::move(merged), options);
+  begin_exchange(session, exchange);
 }
 
 }  // namespace traingraph

@@ -53,9 +53,11 @@ struct Session : std::enable_shared_from_this<Session> {
 
   Inputs inputs;
   InFlight in_flight;
+  std::shared_ptr<Exchange> exchange;  // null: there is one process
   LinkMember link{placement, inputs};
   Executor executor{
-      *this, {mutex, batches, objects, placement, inputs, link, in_flight}};
+      *this,
+      {mutex, batches, objects, placement, inputs, link, in_flight, exchange}};
 
   /// Tensors that read gradients on the device, by what they are gradients of.
   std::unordered_map<const TensorState*, Tensor> gradient_tensors;
@@ -69,6 +71,14 @@ void compile_optimizer(Session& session, OptimizerPtr optimizer);
 /// What was read from a file, into a session that has declared nothing.
 void compile_loaded(Session& session, const Device& device, Merged merged,
                     const CompilerOptions& options);
+
+// --- data_parallel.cpp ---
+/// Null when there is one process. Throws InvalidArgument, UnsupportedError.
+std::shared_ptr<Exchange> make_exchange(const Session& session,
+                                        const CompileOptions& options);
+/// Waits for all processes, and takes what rank 0 begins with. Throws the same
+/// error in all when they have compiled different graphs.
+void start_exchange(Session& session);
 
 // --- compiled_graph.cpp ---
 /// Parameters and running statistics that live where the graph placed them,

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/gradient_buckets.h"
+
+#include <algorithm>
+
+namespace traingraph {
+namespace {
+
+constexpr int kNone = -1;
+
+bool is_update(const LoweredProgram& lowered, UnitId id) {
+  return lowered.units[id].phase == Phase::Update;
+}
+
+/// By storage: position of the last unit before the updates that writes it.
+std::vector<int> last_writes(const LoweredProgram& lowered,
+                             const std::vector<UnitId>& order) {
+  std::vector<int> last(lowered.storages.size(), kNone);
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    if (is_update(lowered, order[at])) break;
+    for (StorageId id : lowered.units[order[at]].writes) {
+      last[id] = static_cast<int>(at);
+    }
+  }
+  return last;
+}
+
+/// Sorts update units by the last bucket that they need, directly or through
+/// other updates. A unit needs no earlier a bucket than what it must not
+/// overtake, so that the sorted order is valid where program order was.
+void sort_updates(const LoweredProgram& lowered,
+                  const std::vector<int>& bucket_of,
+                  std::vector<UnitId>& order) {
+  std::vector<int> read = bucket_of, written = bucket_of;  // by storage
+  std::vector<int> bucket(lowered.units.size(), kNone);
+  for (UnitId id : order) {
+    if (!is_update(lowered, id)) continue;
+    const Unit& unit = lowered.units[id];
+    int& last = bucket[id];
+    for (StorageId s : unit.reads) last = std::max(last, written[s]);
+    for (StorageId s : unit.writes) last = std::max({last, written[s], read[s]});
+    for (StorageId s : unit.reads) read[s] = std::max(read[s], last);
+    for (StorageId s : unit.writes) written[s] = std::max(written[s], last);
+  }
+  const auto updates = std::ranges::find_if(
+      order, [&](UnitId id) { return is_update(lowered, id); });
+  std::stable_sort(updates, order.end(), [&](UnitId a, UnitId b) {
+    return bucket[a] < bucket[b];
+  });
+}
+
+}  // namespace
+
+std::vector<ValueId> in_order_of_readiness(const Program& program,
+                                           std::vector<ValueId> gradients) {
+  const auto producer = [&](ValueId v) { return program.value(v).producer; };
+  std::ranges::stable_sort(gradients, {}, producer);
+  return gradients;
+}
+
+std::vector<Bucket> make_buckets(const LoweredProgram& lowered,
+                                         const std::vector<ValueId>& gradients,
+                                         std::size_t bytes,
+                                         std::vector<UnitId>& order) {
+  const std::vector<int> last = last_writes(lowered, order);
+  std::vector<int> bucket_of(lowered.storages.size(), kNone);
+  std::vector<Bucket> buckets;
+  std::size_t room = 0;
+  for (ValueId gradient : gradients) {
+    const StorageId id = lowered.storage_of[gradient];
+    if (id < 0 || bucket_of[id] != kNone) continue;
+    const std::size_t size = lowered.storages[id].bytes;
+    if (size == 0) continue;
+    if (buckets.empty() || size > room) {
+      buckets.emplace_back();
+      room = bytes;
+    }
+    room -= std::min(room, size);
+    Bucket& bucket = buckets.back();
+    bucket.gradients.push_back(gradient);
+    bucket.ready_after = std::max(bucket.ready_after, last[id]);
+    bucket_of[id] = static_cast<int>(buckets.size()) - 1;
+  }
+  sort_updates(lowered, bucket_of, order);
+  const int end = static_cast<int>(order.size());
+  for (Bucket& bucket : buckets) bucket.needed_before = end;
+  for (int at = end - 1; at >= 0 && is_update(lowered, order[at]); --at) {
+    for (StorageId id : lowered.units[order[at]].reads) {
+      if (bucket_of[id] != kNone) buckets[bucket_of[id]].needed_before = at;
+    }
+  }
+  return buckets;
+}
+
+}  // namespace traingraph

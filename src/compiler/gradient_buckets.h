@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Buckets: gradients that processes exchange as one. The schedule is static, so
+// it is known before the first step after which unit a bucket is complete, and
+// which unit is the first to need the sum.
+//
+//   forward | gradient: dW3 ... dW2 ... dW1 | update: W3 W2 W1
+//                          ^ send dW3  ^ send dW2   ^ wait for dW3
+//
+// Gradients lie in the order in which they become ready, and so do the updates
+// that use them.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "compiler/target.h"
+
+namespace traingraph {
+
+struct Bucket {
+  std::vector<ValueId> gradients;  // in the order of their bytes
+  /// Position of the last unit before the updates that writes one of them; -1:
+  /// none does.
+  int ready_after = -1;
+  /// Position of the first update unit that reads one; the end: none does.
+  int needed_before = 0;
+};
+
+/// Sorts gradients by the nodes that compute them: the same order for every batch
+/// size. Those in memory that outlives a run stay in their order.
+std::vector<ValueId> in_order_of_readiness(const Program& program,
+                                           std::vector<ValueId> gradients);
+
+/// Neighbours share a bucket of at most `bytes`; a gradient that is larger has
+/// one to itself. `order`, by phases, gets its update units sorted by the last
+/// bucket that each of them needs.
+std::vector<Bucket> make_buckets(const LoweredProgram& lowered,
+                                         const std::vector<ValueId>& gradients,
+                                         std::size_t bytes,
+                                         std::vector<UnitId>& order);
+
+}  // namespace traingraph

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/exchange/exchange_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/execution/batches.h"
+
+namespace traingraph {
+namespace {
+
+class ExchangePlanner {
+ public:
+  ExchangePlanner(const Compilation& compilation, Segment segment,
+                  const Placement& placement, std::span<const UnitId> units)
+      : graph_(*compilation.graph),
+        program_(compilation.program(plan_of(segment))),
+        plan_(compilation.plan(plan_of(segment))),
+        segment_(segment),
+        placement_(placement),
+        end_(static_cast<int>(units.size())) {
+    std::vector<int> position(plan_.order.size(), 0);
+    for (std::size_t at = 0; at < plan_.order.size(); ++at) {
+      position[plan_.order[at]] = static_cast<int>(at);
+    }
+    for (UnitId id : units) positions_.push_back(position[id]);
+  }
+
+  ExchangePlan run() {
+    if (plan_.buckets.empty() || !is_exchanging()) return {};
+    out_.weighs_sums = segment_ == Segment::Update && graph_.weights_gradients;
+    if (segment_ != Segment::Update) out_.weight = find_weight();
+    add(0, ExchangeStep::Announce);
+    add(segment_ == Segment::Step ? place_of(plan_.begin_of[1]) : 0,
+        ExchangeStep::Weigh);
+    for (const Bucket& bucket : plan_.buckets) bind(bucket);
+    std::ranges::stable_sort(out_.events, {}, [](const ExchangeEvent& event) {
+      return std::pair(event.before, event.step);
+    });
+    for (const ExchangeEvent& event : out_.events) {
+      out_.marks.push_back(event.before);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  /// Gradients that are added up over several passes go with the update.
+  bool is_exchanging() const {
+    const bool adds_up = !graph_.accumulators.empty();
+    if (segment_ == Segment::Gradient) return !adds_up;
+    if (segment_ == Segment::Update) return adds_up;
+    return segment_ == Segment::Step;
+  }
+
+  /// The first unit of the segment that is not before a position of the plan.
+  int place_of(int position) const {
+    return static_cast<int>(std::ranges::lower_bound(positions_, position) -
+                            positions_.begin());
+  }
+
+  void add(int before, ExchangeStep step, int bucket = -1) {
+    out_.events.push_back({before, step, bucket});
+  }
+
+  float* floats_at(Location at) const {
+    return reinterpret_cast<float*>(placement_.context()->host_view(at));
+  }
+
+  float* find_weight() const {
+    if (graph_.gradient_weight == kNoTensor) return nullptr;
+    const auto& place = placement_.of(graph_.gradient_weight);
+    return place ? floats_at(place->locate()) : nullptr;
+  }
+
+  void bind(const Bucket& bucket) {
+    const int send_before = segment_ == Segment::Update
+                                ? 0
+                                : place_of(bucket.ready_after + 1);
+    const int needed_before = segment_ == Segment::Gradient
+                                  ? end_
+                                  : place_of(bucket.needed_before);
+    const std::size_t first = out_.buckets.size();
+    for (ValueId gradient : bucket.gradients) append(gradient, first);
+    for (std::size_t i = first; i < out_.buckets.size(); ++i) {
+      add(send_before, ExchangeStep::Send, static_cast<int>(i));
+    }
+    for (std::size_t i = first; i < out_.buckets.size(); ++i) {
+      add(needed_before, ExchangeStep::Receive, static_cast<int>(i));
+    }
+  }
+
+  /// To the last piece of the bucket, unless there is something else between.
+  void append(ValueId gradient, std::size_t first) {
+    const StorageId storage = program_.lowered.storage_of[gradient];
+    const Location at = placement_.locate(program_, plan_, plan_of(segment_),
+                                          storage);
+    float* const begin = floats_at(at);
+    const std::size_t size =
+        program_.lowered.storages[storage].bytes / sizeof(float);
+    auto& buckets = out_.buckets;
+    const bool is_first = buckets.size() == first;
+    if (is_first || !is_next(buckets.back().values, begin)) {
+      buckets.push_back({.values = {begin, 0},
+                         .parameters = {},
+                         .memory = memory_of(storage),
+                         .sum = std::make_shared<Operation>()});
+    }
+    BoundBucket& bucket = buckets.back();
+    float* const start = bucket.values.data();
+    bucket.values = {start, static_cast<std::size_t>(begin - start) + size};
+    bucket.parameters.push_back(parameter_of(gradient));
+  }
+
+  std::shared_ptr<const void> memory_of(StorageId storage) const {
+    const bool is_in_arena = plan_.offset_of[storage] != Plan::kNotInArena;
+    if (is_in_arena) return placement_.arena(plan_of(segment_))->buffer();
+    const ValueId value = program_.lowered.storages[storage].value;
+    const TensorIndex tensor = program_.assembled.program.value(value).tensor;
+    return placement_.of(tensor)->arena->buffer();
+  }
+
+  /// Does it follow, but for the alignment?
+  bool is_next(std::span<float> values, const float* begin) const {
+    const float* const end = values.data() + values.size();
+    const std::size_t gap =
+        placement_.context()->target().alignment() / sizeof(float);
+    return begin >= end && static_cast<std::size_t>(begin - end) < gap;
+  }
+
+  std::string_view parameter_of(ValueId gradient) const {
+    const auto& trained = program_.assembled.trained;
+    const auto found = std::ranges::find(trained, gradient, &Trained::gradient);
+    return graph_.tensors[found->tensor].name;
+  }
+
+  const MergedGraph& graph_;
+  const CompiledProgram& program_;
+  const Plan& plan_;
+  const Segment segment_;
+  const Placement& placement_;
+  const int end_;
+  std::vector<int> positions_;  // in the plan, of the segment's units
+  ExchangePlan out_;
+};
+
+}  // namespace
+
+ExchangePlan plan_exchange(const Compilation& compilation, Segment segment,
+                           const Placement& placement,
+                           std::span<const UnitId> units) {
+  if (is_inference(segment)) return {};
+  return ExchangePlanner(compilation, segment, placement, units).run();
+}
+
+}  // namespace traingraph

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// What a segment of a graph exchanges with other processes, and before which of
+// its units.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "runtime/exchange/operation.h"
+#include "runtime/memory/placement.h"
+
+namespace traingraph {
+
+enum class Segment : std::uint8_t;
+
+enum class ExchangeStep { Announce, Weigh, Send, Receive };
+
+struct ExchangeEvent {
+  int before = 0;  // unit of the segment
+  ExchangeStep step = ExchangeStep::Announce;
+  int bucket = -1;
+};
+
+struct BoundBucket {
+  std::span<float> values;
+  std::vector<std::string_view> parameters;
+  std::shared_ptr<const void> memory;  // keeps the values where they are
+  std::shared_ptr<Operation> sum;
+};
+
+struct ExchangePlan {
+  std::vector<ExchangeEvent> events;
+  std::vector<int> marks;  // where they are
+  std::vector<BoundBucket> buckets;
+  /// Where the weight of this process's gradients goes; null: nowhere.
+  float* weight = nullptr;
+  /// Gradients have been added up without weights, which they get now.
+  bool weighs_sums = false;
+};
+
+/// Empty when the segment exchanges nothing. `units` are those of the segment.
+ExchangePlan plan_exchange(const Compilation& compilation, Segment segment,
+                           const Placement& placement,
+                           std::span<const UnitId> units);
+
+}  // namespace traingraph

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+// Data-parallel training: what processes agree on before they begin.
+#include <algorithm>
+#include <cstring>
+
+#include "base/format.h"
+#include "graph/attributes.h"
+#include "graph/op_def.h"
+#include "runtime/checkpoint/training_state.h"
+#include "runtime/memory/transfer.h"
+#include "runtime/session/session.h"
+#include "traingraph/error.h"
+
+namespace traingraph {
+namespace {
+
+constexpr const char* kNode = "collective";
+
+[[noreturn]] void refuse(const char* what, const char* expected) {
+  throw UnsupportedError(ErrorInfo{
+      .op = "compile", .node = kNode, .what = what, .expected = expected});
+}
+
+std::string text_of(const TensorDescriptor& desc) {
+  return std::string(to_string(desc.data_type)) + ' ' + desc.shape.to_string();
+}
+
+std::string text_of(const MergedGraph& graph, const MergedGraph::Names& names) {
+  std::string text;
+  for (const auto& [name, tensor] : names) {
+    text += name + ' ' + text_of(graph.tensors[tensor].desc) + '\n';
+  }
+  return text;
+}
+
+std::string layers_of(const MergedGraph& graph) {
+  std::string text;
+  for (const Node& node : graph.program.nodes()) {
+    text += std::string(node.op->name) + " \"" + node.name + "\":";
+    for (ValueId v : node.outputs) text += ' ' + text_of(graph.program.desc(v));
+    for_each_field(node.attrs, [&](const char* name, const auto& value) {
+      text += std::string(" ") + name + '=' + format_value(value);
+    });
+    for (ValueId v : node.inputs) text += " <" + std::to_string(v);
+    text += '\n';
+  }
+  return text;
+}
+
+std::string trained_by(const MergedGraph& graph) {
+  std::string text;
+  for (const TensorIndex tensor : graph.trainable) {
+    const TensorInfo& info = graph.tensors[tensor];
+    text += info.name + ' ' + text_of(info.desc) + '\n';
+  }
+  return text;
+}
+
+std::string optimizer_of(const Session& session) {
+  const auto state = training_state_of(session).optimizer;
+  if (!state) return "none\n";
+  std::string text = state->name + '\n';
+  for (const auto& [name, value] : state->settings) {
+    text += name + '=' + value + '\n';
+  }
+  return text;
+}
+
+std::string options_of(const Session& session) {
+  const MergedGraph& graph = session.batches->graph();
+  const DataParallel& options = session.exchange->options();
+  const auto line = [](const char* name, const auto& value) {
+    return std::string(name) + '=' + std::to_string(value) + '\n';
+  };
+  return "precision=" + std::string(to_string(graph.precision)) + '\n' +
+         line("accumulates_gradients", graph.accumulates_gradients) +
+         line("bucket_bytes", options.bucket_bytes) +
+         line("averages_gradients", graph.weights_gradients);
+}
+
+std::vector<Fact> facts_of(const Session& session) {
+  const MergedGraph& graph = session.batches->graph();
+  return {{"options of compile()", options_of(session)},
+          {"inputs", text_of(graph, graph.inputs)},
+          {"labels", text_of(graph, graph.labels) +
+                         text_of(graph, graph.label_weights)},
+          {"layers", layers_of(graph)},
+          {"trained parameters", trained_by(graph)},
+          {"optimizers", optimizer_of(session)}};
+}
+
+/// All that changes from step to step.
+std::vector<TensorIndex> state_of(const Session& session) {
+  std::vector<TensorIndex> tensors = variables_of(session);
+  const MergedGraph& graph = session.batches->graph();
+  for (const auto& slots : graph.slots) {
+    tensors.insert(tensors.end(), slots.begin(), slots.end());
+  }
+  tensors.push_back(graph.loss_scale);
+  std::erase_if(tensors, [&](TensorIndex t) {
+    return !session.placement.of(t);
+  });
+  return tensors;
+}
+
+struct Numbers {
+  std::uint64_t seed = 0, random_step = 0, time_step = 0;
+};
+
+void take_numbers(Session& session) {
+  Executor& executor = session.executor;
+  Optimizer* const optimizer = session.objects.optimizer.get();
+  Numbers numbers{executor.seed(), executor.random_step(),
+                  optimizer ? optimizer->time_step() : 0};
+  session.exchange->broadcast(std::as_writable_bytes(std::span(&numbers, 1)));
+  executor.set_seed(numbers.seed);
+  executor.set_random_step(numbers.random_step);
+  if (optimizer) optimizer->set_time_step(numbers.time_step);
+}
+
+void take_tensors(Session& session) {
+  const std::vector<TensorIndex> tensors = state_of(session);
+  const Placement& placement = session.placement;
+  std::size_t size = 0;
+  for (TensorIndex t : tensors) size += placement.of(t)->bytes;
+  std::vector<std::byte> bytes(size);
+  const auto for_each = [&](const auto& copy) {
+    std::span<std::byte> left = bytes;
+    for (TensorIndex t : tensors) {
+      const std::size_t count = placement.of(t)->bytes;
+      copy(placement.of(t)->locate(), left.first(count));
+      left = left.subspan(count);
+    }
+  };
+  DeviceContext& context = *placement.context();
+  for_each([&](Location at, std::span<std::byte> to) {
+    context.download(at, to);
+  });
+  session.exchange->broadcast(bytes);
+  for_each([&](Location at, std::span<std::byte> from) {
+    context.upload(from, at);
+  });
+}
+
+}  // namespace
+
+std::shared_ptr<Exchange> make_exchange(const Session& session,
+                                        const CompileOptions& options) {
+  const DataParallel& data_parallel = options.data_parallel;
+  if (!data_parallel.collective && !data_parallel.on_bucket) return nullptr;
+  if (!session.declaration.trains) {
+    refuse("an inference graph has no gradients to exchange",
+           "a TrainingGraph");
+  }
+  if (options.link_graphs) {
+    refuse("linked graphs exchange no gradients", "link_graphs off");
+  }
+  if (options.verify) {
+    refuse("an execution that is verified exchanges no gradients",
+           "verify off");
+  }
+  if (!session.device->context()->reaches_marks()) {
+    refuse("this device exchanges no gradients", "Device \"cpu\"");
+  }
+  return std::make_shared<Exchange>(data_parallel);
+}
+
+void start_exchange(Session& session) {
+  if (!session.exchange || session.exchange->size() == 1) return;
+  session.exchange->agree(facts_of(session));
+  take_numbers(session);
+  take_tensors(session);
+}
+
+}  // namespace traingraph
