@@ -106,13 +106,13 @@ Plan plan(const MergedGraph& graph, const CompiledProgram& compiled,
                       .gradients = {},
                       .alignment = alignment_of(compiled, target),
                       .reuses = options.reuses_memory};
-  for (const Trained& trained : assembled.trained) {
-    request.gradients.push_back(trained.gradient);
-  }
-  if (options.exchanges() && kind != PlanKind::Inference) {
+  if (kind != PlanKind::Inference && options.exchanges()) {
     request.bucket_bytes = options.bucket_bytes;
-    request.gradients = in_order_of_readiness(assembled.program,
-                                              std::move(request.gradients));
+    request.gradients = gradients_of(assembled, options.exchange_order);
+  } else {
+    for (const Trained& trained : assembled.trained) {
+      request.gradients.push_back(trained.gradient);
+    }
   }
   return make_plan(assembled.program, compiled.lowered, request);
 }
@@ -126,8 +126,9 @@ Compilation compile_graph(std::shared_ptr<const MergedGraph> merged,
   const auto compiled = [&](PlanKind kind) {
     return compile(graph, target, options, kind, batch);
   };
+  CompilerOptions ordered = options;
   const auto planned = [&](const CompiledProgram& program, PlanKind kind) {
-    return plan(graph, program, target, options, kind);
+    return plan(graph, program, target, ordered, kind);
   };
   Compilation c;
   c.graph = std::move(merged);
@@ -146,6 +147,11 @@ Compilation compile_graph(std::shared_ptr<const MergedGraph> merged,
       c.joined = {.assembled = assembled,
                   .lowered = lower(graph, target, options, kind, assembled)};
     }
+    if (options.exchanges() && options.exchange_order.empty()) {
+      ordered.exchange_order =
+          order_of_readiness(c.program(PlanKind::Step).assembled);
+    }
+    c.exchange_order = ordered.exchange_order;
     c.step = planned(c.program(PlanKind::Step), PlanKind::Step);
     c.phases = planned(*c.training, PlanKind::Phases);
   }

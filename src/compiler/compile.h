@@ -19,6 +19,9 @@ struct CompilerOptions {
   double max_gpu_ms = 0;  // see LowerOptions
   /// See PlanRequest.
   std::size_t bucket_bytes = 0;
+  /// Trained tensors in the order of their gradients' bytes; processes must have
+  /// the same, whatever their batch sizes. Empty: as this batch size suggests.
+  std::vector<TensorIndex> exchange_order = {};
 
   bool exchanges() const { return bucket_bytes > 0; }
 };
@@ -37,6 +40,7 @@ struct Compilation {
   /// The same for one timeline, where that makes another program: rows that
   /// are updated as they are computed, no accumulators.
   std::optional<CompiledProgram> joined;
+  std::vector<TensorIndex> exchange_order;  // see CompilerOptions
   Plan step;    // of `joined`, or of `training`
   Plan phases;  // of `training`
   CompiledProgram inference;

@@ -51,10 +51,23 @@ void sort_updates(const LoweredProgram& lowered,
 
 }  // namespace
 
-std::vector<ValueId> in_order_of_readiness(const Program& program,
-                                           std::vector<ValueId> gradients) {
-  const auto producer = [&](ValueId v) { return program.value(v).producer; };
-  std::ranges::stable_sort(gradients, {}, producer);
+std::vector<TensorIndex> order_of_readiness(const Assembled& assembled) {
+  std::vector<Trained> trained = assembled.trained;
+  std::ranges::stable_sort(trained, {}, [&](const Trained& t) {
+    return assembled.program.value(t.gradient).producer;
+  });
+  std::vector<TensorIndex> order;
+  for (const Trained& t : trained) order.push_back(t.tensor);
+  return order;
+}
+
+std::vector<ValueId> gradients_of(const Assembled& assembled,
+                                  const std::vector<TensorIndex>& tensors) {
+  std::vector<ValueId> gradients;
+  for (TensorIndex tensor : tensors) {
+    const Trained* const trained = assembled.find_trained(tensor);
+    if (trained) gradients.push_back(trained->gradient);
+  }
   return gradients;
 }
 
@@ -72,7 +85,8 @@ std::vector<Bucket> make_buckets(const LoweredProgram& lowered,
     const std::size_t size = lowered.storages[id].bytes;
     if (size == 0) continue;
     if (buckets.empty() || size > room) {
-      buckets.emplace_back();
+      const int before = buckets.empty() ? kNone : buckets.back().ready_after;
+      buckets.push_back({.gradients = {}, .ready_after = before});
       room = bytes;
     }
     room -= std::min(room, size);

@@ -13,23 +13,25 @@
 #include <cstddef>
 #include <vector>
 
+#include "compiler/assemble.h"
 #include "compiler/target.h"
 
 namespace traingraph {
 
 struct Bucket {
   std::vector<ValueId> gradients;  // in the order of their bytes
-  /// Position of the last unit before the updates that writes one of them; -1:
-  /// none does.
+  /// Position of the last unit before the updates that writes one of them, or one
+  /// of an earlier bucket: buckets are sent in order. -1: none does.
   int ready_after = -1;
   /// Position of the first update unit that reads one; the end: none does.
   int needed_before = 0;
 };
 
-/// Sorts gradients by the nodes that compute them: the same order for every batch
-/// size. Those in memory that outlives a run stay in their order.
-std::vector<ValueId> in_order_of_readiness(const Program& program,
-                                           std::vector<ValueId> gradients);
+/// What is trained, in the order in which the gradients become ready.
+std::vector<TensorIndex> order_of_readiness(const Assembled& assembled);
+/// The gradients of `tensors`, as far as there are some.
+std::vector<ValueId> gradients_of(const Assembled& assembled,
+                                  const std::vector<TensorIndex>& tensors);
 
 /// Neighbours share a bucket of at most `bytes`; a gradient that is larger has
 /// one to itself. `order`, by phases, gets its update units sorted by the last

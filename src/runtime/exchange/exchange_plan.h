@@ -3,18 +3,16 @@
 // its units.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "runtime/exchange/operation.h"
+#include "runtime/execution/segment.h"
 #include "runtime/memory/placement.h"
 
 namespace traingraph {
-
-enum class Segment : std::uint8_t;
 
 enum class ExchangeStep { Announce, Weigh, Send, Receive };
 

@@ -26,6 +26,7 @@ Batches::Batches(std::shared_ptr<const MergedGraph> graph,
       context_(std::move(context)),
       options_(options) {
   all_.push_back(compile(graph_->batch));
+  options_.exchange_order = main()->compilation.exchange_order;
 }
 
 std::shared_ptr<Specialization> Batches::compile(std::int64_t batch) const {

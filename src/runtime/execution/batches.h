@@ -12,39 +12,11 @@
 
 #include "compiler/compile.h"
 #include "runtime/exchange/exchange_plan.h"
+#include "runtime/execution/segment.h"
 #include "runtime/memory/placement.h"
 #include "traingraph/execution.h"
 
 namespace traingraph {
-
-/// What one execution runs.
-enum class Segment : std::uint8_t {
-  Step,
-  Forward,
-  Gradient,
-  Update,
-  Inference,
-  InferenceWithoutLabels,
-};
-inline constexpr int kNumSegments = 6;
-
-constexpr bool is_inference(Segment segment) {
-  return segment == Segment::Inference ||
-         segment == Segment::InferenceWithoutLabels;
-}
-constexpr PlanKind plan_of(Segment segment) {
-  if (segment == Segment::Step) return PlanKind::Step;
-  return is_inference(segment) ? PlanKind::Inference : PlanKind::Phases;
-}
-constexpr bool runs_forward(Segment segment) {
-  return segment != Segment::Gradient && segment != Segment::Update;
-}
-constexpr bool differentiates(Segment segment) {
-  return segment == Segment::Step || segment == Segment::Gradient;
-}
-constexpr bool updates(Segment segment) {
-  return segment == Segment::Step || segment == Segment::Update;
-}
 
 /// What the host gets after a segment: copies from the plan's arena into an
 /// execution's staging buffer.

@@ -47,10 +47,10 @@ std::string layers_of(const MergedGraph& graph) {
   return text;
 }
 
-std::string trained_by(const MergedGraph& graph) {
+std::string trained_by(const Session& session) {
   std::string text;
-  for (const TensorIndex tensor : graph.trainable) {
-    const TensorInfo& info = graph.tensors[tensor];
+  for (const TensorIndex tensor : session.main().exchange_order) {
+    const TensorInfo& info = session.batches->graph().tensors[tensor];
     text += info.name + ' ' + text_of(info.desc) + '\n';
   }
   return text;
@@ -85,7 +85,7 @@ std::vector<Fact> facts_of(const Session& session) {
           {"labels", text_of(graph, graph.labels) +
                          text_of(graph, graph.label_weights)},
           {"layers", layers_of(graph)},
-          {"trained parameters", trained_by(graph)},
+          {"trained parameters", trained_by(session)},
           {"optimizers", optimizer_of(session)}};
 }
 

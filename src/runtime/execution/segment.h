@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// Segments: the parts of a training program that one call runs.
+#pragma once
+
+#include <cstdint>
+
+#include "compiler/plan.h"
+
+namespace traingraph {
+
+/// What one execution runs.
+enum class Segment : std::uint8_t {
+  Step,
+  Forward,
+  Gradient,
+  Update,
+  Inference,
+  InferenceWithoutLabels,
+};
+inline constexpr int kNumSegments = 6;
+
+constexpr bool is_inference(Segment segment) {
+  return segment == Segment::Inference ||
+         segment == Segment::InferenceWithoutLabels;
+}
+constexpr PlanKind plan_of(Segment segment) {
+  if (segment == Segment::Step) return PlanKind::Step;
+  return is_inference(segment) ? PlanKind::Inference : PlanKind::Phases;
+}
+constexpr bool runs_forward(Segment segment) {
+  return segment != Segment::Gradient && segment != Segment::Update;
+}
+constexpr bool differentiates(Segment segment) {
+  return segment == Segment::Step || segment == Segment::Gradient;
+}
+constexpr bool updates(Segment segment) {
+  return segment == Segment::Step || segment == Segment::Update;
+}
+
+}  // namespace traingraph

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+// Ranks that train on parts of a batch, beside one process that has it all.
+#include <gtest/gtest.h>
+
+#include "exchange/rank_net.h"
+
+namespace traingraph {
+namespace {
+
+using namespace testing;
+using optimizers::Adam;
+using optimizers::AdamW;
+using optimizers::RMSProp;
+using optimizers::SGD;
+
+constexpr int kSteps = 3;
+// Sums of 12 samples in another order, over three steps: see accumulation_test.
+constexpr double kRounding = 5e-5;
+
+std::vector<OptimizerPtr> all_optimizers() {
+  OptimizerDescriptor clipped{.learning_rate = 0.1f,
+                              .applies_gradient_clipping = true};
+  clipped.gradient_clipping_type = GradientClippingType::ByGlobalNorm;
+  clipped.maximum_clipping_norm = 0.01f;
+  OptimizerDescriptor one_by_one = clipped;
+  one_by_one.gradient_clipping_type = GradientClippingType::ByNorm;
+  OptimizerDescriptor decays{.learning_rate = 0.05f,
+                             .regularization_type = RegularizationType::L2,
+                             .regularization_scale = 0.1f};
+  return {std::make_shared<SGD>(0.1f),
+          std::make_shared<SGD>(decays, 0.9f),
+          std::make_shared<SGD>(clipped, 0.9f, true),
+          std::make_shared<SGD>(one_by_one, 0.9f),
+          std::make_shared<Adam>(0.01f),
+          std::make_shared<AdamW>(OptimizerDescriptor{
+              .learning_rate = 0.01f, .regularization_scale = 0.1f}),
+          std::make_shared<RMSProp>(0.01f)};
+}
+
+enum class Way { Step, Phases, Added };
+
+/// One update from samples [begin, begin + count).
+void train(RankNet& net, Way way, Part part) {
+  if (way == Way::Step) {
+    net.step(part.begin, part.count).wait();
+    return;
+  }
+  if (way == Way::Phases || part.count == 1) {
+    net.forward(part.begin, part.count);
+    net.t->execute_gradient();
+    net.t->execute_optimizer_update().wait();
+    return;
+  }
+  const std::int64_t first = part.count / 2;
+  net.forward(part.begin, first);
+  net.t->execute_gradient({.accumulate = GradientAccumulation::ByLoss});
+  net.forward(part.begin + first, part.count - first);
+  net.t->execute_gradient({.accumulate = GradientAccumulation::ByLoss});
+  net.t->execute_optimizer_update().wait();
+}
+
+std::vector<Floats> alone(const RankOptions& options) {
+  RankNet net(options);
+  for (int step = 0; step < kSteps; ++step) net.step(0, RankNet::kSamples);
+  return net.values();
+}
+
+/// What each rank ends with.
+std::vector<std::vector<Floats>> together(const RankOptions& options, Way way,
+                                          const std::vector<Part>& parts) {
+  const int size = static_cast<int>(parts.size());
+  ThreadGroup group(size);
+  std::vector<std::vector<Floats>> values(parts.size());
+  on_each_rank(size, [&](int rank) {
+    RankOptions own = with_rank(options, group, rank);
+    own.compile.accumulates_gradients = way == Way::Added;
+    RankNet net(own);
+    for (int step = 0; step < kSteps; ++step) train(net, way, parts[rank]);
+    values[rank] = net.values();
+  });
+  return values;
+}
+
+TEST(DataParallel, IsTheUpdateOfTheWholeBatch) {
+  for (const ReductionType reduction :
+       {ReductionType::Mean, ReductionType::Sum}) {
+    for (const OptimizerPtr& optimizer : all_optimizers()) {
+      RankOptions options{.optimizer = optimizer, .reduction = reduction};
+      const auto expected = alone(options);
+      for (int size = 1; size <= 4; ++size) {
+        for (const Way way : {Way::Step, Way::Phases, Way::Added}) {
+          SCOPED_TRACE(std::string(optimizer->name()) + ", " +
+                       std::to_string(size) + " ranks, way " +
+                       std::to_string(static_cast<int>(way)));
+          const bool is_even = way != Way::Phases;
+          options.compile.data_parallel.bucket_bytes =
+              size % 2 == 0 ? 64 : std::size_t{4} << 20;
+          const auto values = together(options, way, parts_of(size, is_even));
+          for (const auto& of_rank : values) {
+            // All ranks have the same bits.
+            EXPECT_EQ(of_rank, values.front());
+          }
+          expect_all_near(values.front(), expected, kRounding);
+        }
+      }
+    }
+  }
+}
+
+TEST(DataParallel, RunsTwiceToTheSameBits) {
+  Platform::set_rng_seed(7);
+  const RankOptions options{.dropout = 0.5f};
+  const auto parts = parts_of(3, /*is_even=*/false);
+  const auto run = [&] {
+    ThreadGroup group(3, {.longest_delay = std::chrono::microseconds(300)});
+    std::vector<Floats> first;
+    on_each_rank(3, [&](int rank) {
+      RankNet net(with_rank(options, group, rank));
+      for (int step = 0; step < 5; ++step) train(net, Way::Step, parts[rank]);
+      if (rank == 0) first = net.values();
+    });
+    return first;
+  };
+  EXPECT_EQ(run(), run());
+}
+
+TEST(DataParallel, GradientsAreThoseOfAllSamples) {
+  RankNet whole({});
+  whole.forward(0, RankNet::kSamples);
+  whole.t->execute_gradient();
+  const auto expected = whole.gradients();
+  const auto parts = parts_of(3, /*is_even=*/false);
+  ThreadGroup group(3);
+  on_each_rank(3, [&](int rank) {
+    RankNet net(with_rank({}, group, rank));
+    net.forward(parts[rank].begin, parts[rank].count);
+    net.t->execute_gradient();
+    expect_all_near(net.gradients(), expected, 3e-6);
+  });
+}
+
+TEST(DataParallel, BeginsWithTheStateOfRankZero) {
+  ThreadGroup group(3);
+  RankNet zero({.seed = 1});
+  const auto expected = zero.values();
+  on_each_rank(3, [&](int rank) {
+    RankOptions options{.seed = static_cast<unsigned>(rank + 1)};
+    RankNet net(with_rank(options, group, rank));
+    EXPECT_EQ(net.values(), expected);
+  });
+}
+
+TEST(DataParallel, DropsOtherElementsInEachRank) {
+  ThreadGroup group(2);
+  std::vector<Floats> hidden(2);
+  on_each_rank(2, [&](int rank) {
+    RankNet net(with_rank({.dropout = 0.5f}, group, rank));
+    const OutputView view = net.step(0, 6).result().output("hidden");
+    for (float value : view.floats()) {
+      hidden[rank].push_back(value == 0 ? 0 : 1);
+    }
+  });
+  ASSERT_EQ(hidden[0].size(), 6u * 7);
+  EXPECT_NE(hidden[0], hidden[1]);
+}
+
+TEST(DataParallel, StaysTogetherOverRandomBatchesAndDelays) {
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  ThreadGroup group(3, {.longest_delay = std::chrono::microseconds(500),
+                        .seed = seed});
+  std::vector<std::vector<Floats>> values(3);
+  on_each_rank(3, [&](int rank) {
+    RankOptions options{.optimizer = std::make_shared<Adam>(0.01f)};
+    options.compile.data_parallel.bucket_bytes = 100;
+    RankNet net(with_rank(options, group, rank));
+    std::mt19937 random(seed + static_cast<unsigned>(rank));
+    for (int step = 0; step < 40; ++step) {
+      const auto count = static_cast<std::int64_t>(random() % 12 + 1);
+      net.step(0, count);  // many are in flight
+    }
+    values[rank] = net.values();
+  });
+  EXPECT_EQ(values[1], values[0]);
+  EXPECT_EQ(values[2], values[0]);
+}
+
+}  // namespace
+}  // namespace traingraph

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+// Ranks that differ, fall silent or fail: every other one ends with an error that
+// says which.
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "exchange/rank_net.h"
+#include "traingraph/error.h"
+
+namespace traingraph {
+namespace {
+
+using namespace testing;
+
+template <class E, class F>
+std::string error_of(F&& f) {
+  try {
+    f();
+  } catch (const E& error) {
+    return error.what();
+  }
+  return "no error of this type";
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// Each rank's InvalidArgument at compile.
+std::vector<std::string> errors_of_compile(
+    const std::vector<RankOptions>& options) {
+  const int size = static_cast<int>(options.size());
+  ThreadGroup group(size);
+  std::vector<std::string> errors(options.size());
+  on_each_rank(size, [&](int rank) {
+    errors[rank] = error_of<InvalidArgument>(
+        [&] { RankNet net(with_rank(options[rank], group, rank)); });
+  });
+  return errors;
+}
+
+TEST(Exchange, AllNameTheSameDifference) {
+  RankOptions other;
+  other.dropout = 0.5f;
+  for (const std::string& error : errors_of_compile({{}, {}, other})) {
+    EXPECT_TRUE(contains(error, "rank 2")) << error;
+    EXPECT_TRUE(contains(error, "layers differ")) << error;
+    EXPECT_TRUE(contains(error, "dropout")) << error;
+  }
+  other = {.optimizer = std::make_shared<optimizers::Adam>(0.1f)};
+  for (const std::string& error : errors_of_compile({{}, other})) {
+    EXPECT_TRUE(contains(error, "rank 1")) << error;
+    EXPECT_TRUE(contains(error, "optimizers differ")) << error;
+  }
+  other = {};
+  other.compile.data_parallel.bucket_bytes = 77;
+  for (const std::string& error : errors_of_compile({{}, other})) {
+    EXPECT_TRUE(contains(error, "bucket_bytes=77")) << error;
+  }
+}
+
+TEST(Exchange, ADifferentCallEndsBoth) {
+  ThreadGroup group(2);
+  on_each_rank(2, [&](int rank) {
+    RankNet net(with_rank({}, group, rank));
+    const std::string error = error_of<StateError>([&] {
+      if (rank == 0) net.step(0, 6).wait();
+      net.forward(6, 6);
+      net.t->execute_gradient().wait();
+    });
+    EXPECT_TRUE(contains(error, "different calls")) << error;
+    EXPECT_TRUE(contains(error, "execute_gradient")) << error;
+    // For good.
+    const std::string again =
+        error_of<StateError>([&] { net.step(0, 6).wait(); });
+    EXPECT_TRUE(contains(again, "from a checkpoint")) << again;
+  });
+}
+
+TEST(Exchange, ARankThatFallsSilentEndsTheOthersInTime) {
+  ThreadGroup group(3);
+  const auto begin = std::chrono::steady_clock::now();
+  on_each_rank(3, [&](int rank) {
+    RankOptions options;
+    options.compile.data_parallel.timeout = 0.5;
+    RankNet net(with_rank(options, group, rank));
+    net.step(0, 4).wait();
+    if (rank == 2) return group.kill(2);
+    const std::string error =
+        error_of<DeviceError>([&] { net.step(0, 4).wait(); });
+    EXPECT_TRUE(contains(error, "rank " + std::to_string(rank))) << error;
+  });
+  const std::chrono::duration<double> time =
+      std::chrono::steady_clock::now() - begin;
+  EXPECT_LT(time.count(), 30);
+}
+
+TEST(Exchange, ARankThatNeverCompilesEndsTheOthers) {
+  ThreadGroup group(2);
+  RankOptions options;
+  options.compile.data_parallel.timeout = 0.3;
+  const std::string error = error_of<DeviceError>(
+      [&] { RankNet net(with_rank(options, group, 0)); });
+  EXPECT_TRUE(contains(error, "did not come")) << error;
+}
+
+TEST(Exchange, AHookSeesEachBucketOnce) {
+  std::vector<std::string> names;
+  std::vector<int> indices;
+  RankOptions options;
+  options.compile.data_parallel.bucket_bytes = 64;
+  options.compile.data_parallel.on_bucket = [&](const GradientBucket& bucket) {
+    indices.push_back(bucket.index);
+    for (const auto name : bucket.parameters) names.emplace_back(name);
+    for (float& value : bucket.values) value = 0;
+  };
+  RankNet net(options);
+  const auto before = net.values();
+  net.step(0, 12).wait();
+  EXPECT_EQ(net.values(), before);  // gradients were made zero
+  EXPECT_EQ(indices, (std::vector<int>{0, 1, 2, 3}));
+  ASSERT_EQ(names.size(), 4u);
+  // The last layer's come first.
+  EXPECT_TRUE(contains(names.front(), "fully_connected_2")) << names.front();
+}
+
+TEST(Exchange, AHookThatThrowsFailsTheExecution) {
+  RankOptions options;
+  options.compile.data_parallel.on_bucket = [](const GradientBucket&) {
+    throw std::runtime_error("the disk is full");
+  };
+  RankNet net(options);
+  const std::string error =
+      error_of<std::runtime_error>([&] { net.step(0, 12).wait(); });
+  EXPECT_EQ(error, "the disk is full");
+}
+
+TEST(Exchange, RefusesWhatItCannotDo) {
+  ThreadGroup group(1);
+  RankOptions options = with_rank({}, group, 0);
+  options.compile.link_graphs = true;
+  EXPECT_THROW(RankNet net(options), UnsupportedError);
+  options.compile.link_graphs = false;
+  options.compile.verify = Device::cpu();
+  EXPECT_THROW(RankNet net(options), UnsupportedError);
+  options.compile.verify.reset();
+  options.compile.data_parallel.bucket_bytes = 0;
+  EXPECT_THROW(RankNet net(options), InvalidArgument);
+  options.compile.data_parallel.bucket_bytes = 64;
+  options.compile.data_parallel.timeout = -1;
+  EXPECT_THROW(RankNet net(options), InvalidArgument);
+}
+
+TEST(Exchange, TheReportCountsTheGradientsThatAStepKeeps) {
+  RankNet alone({});
+  ThreadGroup group(1);
+  RankNet net(with_rank({}, group, 0));
+  const MemoryReport own = net.t->memory();
+  EXPECT_GE(own.step.arena_bytes, own.step.gradient_bytes);
+  EXPECT_GT(own.step.arena_bytes, alone.t->memory().step.arena_bytes);
+}
+
+}  // namespace
+}  // namespace traingraph
