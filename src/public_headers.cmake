@@ -7,6 +7,7 @@ target_sources(traingraph PUBLIC
     "${header_dir}/c.h"
     "${header_dir}/c_types.h"
     "${header_dir}/checkpoint.h"
+    "${header_dir}/collective.h"
     "${header_dir}/device.h"
     "${header_dir}/enum_table.h"
     "${header_dir}/enums.h"
