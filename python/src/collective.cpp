@@ -164,18 +164,18 @@ void all_gather(const Transport& self, const AnyArray& part,
                                .got = py::str(to.dtype()),
                                .hint = {}});
   }
-  wait_for(*self.collective, py::make_tuple(part, all),
-           [&](Collective::Done done) {
-             self.collective->all_gather(bytes_of(from), bytes_of(to),
-                                         std::move(done));
-           });
+  const auto part_bytes = bytes_of(from), all_bytes = bytes_of(to);
+  wait_for(
+      *self.collective, py::make_tuple(part, all), [&](Collective::Done done) {
+        self.collective->all_gather(part_bytes, all_bytes, std::move(done));
+      });
 }
 
 void broadcast(const Transport& self, const AnyArray& array, int root) {
-  const py::array values =
-      array_of(array, "broadcast", "array", /*is_written=*/true);
+  const std::span<std::byte> bytes =
+      bytes_of(array_of(array, "broadcast", "array", /*is_written=*/true));
   wait_for(*self.collective, array, [&](Collective::Done done) {
-    self.collective->broadcast(bytes_of(values), root, std::move(done));
+    self.collective->broadcast(bytes, root, std::move(done));
   });
 }
 

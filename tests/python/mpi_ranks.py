@@ -26,18 +26,33 @@ import time
 import numpy as np
 
 import traingraph as tg
+
+def say(*words):
+    # One write, which those of other ranks do not mix with.
+    os.write(1, (" ".join(map(str, words)) + "\\n").encode())
 """
 
 
+# MPICH's mpiexec ends all ranks when one is killed, and often itself, whatever its
+# options say: here it does not see that.
+SHIELD = ["sh", "-c", '"$@"; sleep 3', "sh"]
+
+
 def run_ranks(
-    size: int, script: str, *options: str, arguments: tuple[str, ...] = ()
+    size: int,
+    script: str,
+    *,
+    arguments: tuple[str, ...] = (),
+    is_shielded: bool = False,
 ) -> subprocess.CompletedProcess[str]:
     """Runs `script`, source text or a path, on each rank."""
     path = Path(script) if script.endswith(".py") else None
     source = [str(path)] if path else ["-c", IMPORTS + textwrap.dedent(script)]
     assert MPIEXEC is not None
+    shield = SHIELD if is_shielded else []
+    launch = [MPIEXEC, "-n", str(size), *shield, sys.executable]
     return subprocess.run(
-        [MPIEXEC, *options, "-n", str(size), sys.executable, *source, *arguments],
+        [*launch, *source, *arguments],
         capture_output=True,
         text=True,
         timeout=PATIENCE,

@@ -20,8 +20,11 @@ LARGEST = 1 << 14
 LONGEST_DELAY = 200e-6
 
 
-def main(count: int, seed: int) -> None:
+def main(count: int, seed: int | None) -> None:
     ranks = tg.mpi_collective()
+    chosen = np.array([time.time_ns() if seed is None else seed])
+    ranks.broadcast(chosen)
+    seed = int(chosen[0])
     # The sizes are the same on all ranks, the delays are not.
     shared = np.random.default_rng(seed)
     own = np.random.default_rng((seed, ranks.rank))
@@ -48,4 +51,4 @@ def main(count: int, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else time.time_ns())
+    main(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else None)

@@ -53,7 +53,7 @@ def check(c):
         c.broadcast(array)
         assert (array == 0).all()
     c.barrier()
-    print("fine", r, flush=True)
+    say("fine", r)
 """
 
 
@@ -95,7 +95,7 @@ def test_sums_in_the_order_of_ranks() -> None:
         part = np.empty(1000, np.float32)
         fixed.reduce_scatter(values[fixed.rank], part)
         assert np.array_equal(part, expected.reshape(3, 1000)[fixed.rank])
-        print("fine", fixed.rank, flush=True)
+        say("fine", fixed.rank)
         """,
     )
     assert_fine(run, 3)
@@ -134,13 +134,13 @@ def test_two_mpi_in_one_process_are_refused() -> None:
         from mpi4py import MPI
 
         if MPI.Get_abi_version()[0] == 1:
-            print("fine", MPI.COMM_WORLD.rank, flush=True)  # then it is the same
+            say("fine", MPI.COMM_WORLD.rank)  # then it is the same
             sys.exit()
         try:
             tg.mpi_collective()
         except tg.DeviceError as error:
             assert "another MPI library" in str(error), error
-            print("fine", MPI.COMM_WORLD.rank, flush=True)
+            say("fine", MPI.COMM_WORLD.rank)
         """,
     )
     assert_fine(run, 2)
@@ -186,24 +186,34 @@ def test_a_rank_that_fails_ends_all() -> None:
 
 
 @needs_mpi
-def test_a_rank_that_gives_up_has_an_error() -> None:
+def test_ranks_that_wait_for_a_killed_one_can_give_up() -> None:
     run = run_ranks(
-        2,
+        4,
         """
         c = tg.mpi_collective()
-        c.barrier()
-        if c.rank == 1:
-            os.kill(os.getpid(), signal.SIGKILL)
-        threading.Timer(1.0, c.abort).start()
-        for _ in range(2):  # what has begun, and what follows
+        array = np.zeros(100_000, np.float32)
+        for step in range(50):
+            if (c.rank, step) == (2, 30):
+                os.kill(os.getpid(), signal.SIGKILL)
+            timer = threading.Timer(2.0, c.abort)
+            timer.start()
             try:
-                c.all_reduce(np.zeros(10, np.float32))
+                c.all_reduce(array)
             except tg.DeviceError as error:
-                print("error:", error, flush=True)
+                say("begun:", error)
+                break
+            timer.cancel()
+        try:
+            c.barrier()
+        except tg.DeviceError as error:
+            say("after:", error)
         """,
-        "-disable-auto-cleanup",
+        is_shielded=True,
     )
-    assert run.stdout.count("error: [all_reduce]") == 2, run.stdout + run.stderr
+    lines = run.stdout.splitlines()
+    begun = [line for line in lines if line.startswith("begun: [all_reduce] rank ")]
+    after = [line for line in lines if line.startswith("after: [barrier] ")]
+    assert (len(begun), len(after)) == (3, 3), run.stdout + run.stderr
 
 
 @needs_mpi
@@ -214,7 +224,7 @@ def test_ranks_that_end_wait_for_those_that_work() -> None:
         c = tg.mpi_collective()
         if c.rank == 0:
             time.sleep(2)  # writes a checkpoint, say
-        print("fine", c.rank, flush=True)
+        say("fine", c.rank)
         """,
     )
     assert_fine(run, 2)
@@ -228,16 +238,16 @@ def test_ctrl_c_ends_a_wait() -> None:
         c = tg.mpi_collective()
         c.barrier()
         if c.rank == 1:
-            time.sleep(3)
+            time.sleep(2)
             os._exit(0)
         threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
         try:
             c.barrier()
         except KeyboardInterrupt:
-            print("interrupted", flush=True)
+            say("interrupted")
         os._exit(0)
         """,
-        "-disable-auto-cleanup",
+        is_shielded=True,
     )
     assert "interrupted" in run.stdout, run.stdout + run.stderr
 
