@@ -12,8 +12,8 @@
 namespace traingraph::python {
 
 using CollectiveLike = Named<
-    "traingraph._core.Collective | traingraph._collective.Transport | "
-    "traingraph._collective.Communicator">;
+    "traingraph._core.Collective | traingraph._typing.Transport | "
+    "traingraph._typing.Communicator">;
 
 /// Throws InvalidArgument that names a method which the object lacks.
 std::shared_ptr<Collective> collective_of(const py::object& object);

@@ -24,6 +24,7 @@ and optimizer update: in one call, or phase by phase, asynchronously::
 from __future__ import annotations
 
 from . import _repr, errors, layers, losses, nodes, onnx, optimizers
+from ._collective import mpi_collective
 from ._core import (
     ActivationType,
     ArithmeticOperation,
@@ -78,7 +79,6 @@ from ._core import (
     read_metadata,
     set_num_threads,
 )
-from ._collective import mpi_collective
 from ._fit import Epoch, fit
 from ._history import History
 from ._insight import Profile, Report

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from . import _core
 from .errors import CallError, DeviceError
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from ._typing import Communicator, Transport
+
 LIBRARY = "libmpi_abi.1.dylib" if sys.platform == "darwin" else "libmpi_abi.so.1"
 VARIABLE = "TRAINGRAPH_MPI_LIBRARY"
 
@@ -24,30 +26,6 @@ VARIABLE = "TRAINGRAPH_MPI_LIBRARY"
 PART_OF_WAIT = 1 / 16
 SHORTEST_SLEEP = 20e-6
 LONGEST_SLEEP = 1e-3
-
-
-class Transport(Protocol):
-    """Operations that block. Arrays are valid during the call only."""
-
-    @property
-    def rank(self) -> int: ...
-    @property
-    def size(self) -> int: ...
-    def all_reduce(self, array: NDArray[np.float32], /) -> object: ...
-    def reduce_scatter(
-        self, array: NDArray[np.float32], part: NDArray[np.float32], /
-    ) -> object: ...
-    def all_gather(self, part: NDArray[Any], all_: NDArray[Any], /) -> object: ...
-    def broadcast(self, array: NDArray[Any], root: int, /) -> object: ...
-    def barrier(self) -> object: ...
-
-
-class Communicator(Protocol):
-    """mpi4py.MPI.Comm, as far as it tells one."""
-
-    def Get_rank(self) -> int: ...  # noqa: N802
-    def Get_size(self) -> int: ...  # noqa: N802
-    def Allreduce(self, sendbuf: Any, recvbuf: Any) -> None: ...  # noqa: N802
 
 
 def mpi_collective(
@@ -121,9 +99,7 @@ class _OfMpi4py:
 
     def all_reduce(self, array: NDArray[np.float32]) -> None:
         buffer = [array, self._float]
-        self._wait(
-            self._communicator.Iallreduce(self._in_place, buffer, op=self._sum)
-        )
+        self._wait(self._communicator.Iallreduce(self._in_place, buffer, op=self._sum))
 
     def reduce_scatter(
         self, array: NDArray[np.float32], part: NDArray[np.float32]

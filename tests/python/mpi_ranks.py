@@ -14,7 +14,9 @@ import pytest
 
 PATIENCE = 120.0
 MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent))
-needs_mpi = pytest.mark.skipif(MPIEXEC is None, reason="`pip install mpich` has mpiexec")
+needs_mpi = pytest.mark.skipif(
+    MPIEXEC is None, reason="`pip install mpich` has mpiexec"
+)
 
 IMPORTS = """
 import os
