@@ -102,7 +102,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from typing import Any
 
 from ._insight import Profile, Report
-from ._typing import SupportsDLPack
+from ._typing import Communicator, SupportsDLPack, Transport
 """
 
 

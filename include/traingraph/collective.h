@@ -43,10 +43,12 @@ class TRAINGRAPH_API Collective {
   /// Sums over all ranks, in place: the same bits on each of them.
   virtual void all_reduce(std::span<float> values, Done done) = 0;
   /// Rank r gets the sum over all ranks of the r-th of size() equal parts of
-  /// `values`, which may be used as working memory.
+  /// `values`, which may be used as working memory. `part` may be its place in
+  /// `values`.
   virtual void reduce_scatter(std::span<float> values, std::span<float> part,
                               Done done) = 0;
   /// `all` gets the parts of all ranks in order; all parts are of one length.
+  /// `part` may be its place in `all`.
   virtual void all_gather(std::span<const std::byte> part,
                           std::span<std::byte> all, Done done) = 0;
   /// All ranks get the bytes of `root`.

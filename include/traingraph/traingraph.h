@@ -4,6 +4,7 @@
 
 #include "traingraph/artefact.h"
 #include "traingraph/checkpoint.h"
+#include "traingraph/collective.h"
 #include "traingraph/device.h"
 #include "traingraph/enums.h"
 #include "traingraph/error.h"

@@ -28,6 +28,7 @@ void bind_yolo_loss(py::module_& m);
 void bind_optimizers(py::module_& m);
 void bind_schedules(py::module_& m);
 void bind_execution(py::module_& m);
+void bind_collective(py::module_& m);
 void bind_graph(py::module_& m);
 void bind_ops(py::module_& m);
 void bind_checkpoint_types(py::module_& m);

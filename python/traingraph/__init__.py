@@ -24,9 +24,11 @@ and optimizer update: in one call, or phase by phase, asynchronously::
 from __future__ import annotations
 
 from . import _repr, errors, layers, losses, nodes, onnx, optimizers
+from ._collective import mpi_collective
 from ._core import (
     ActivationType,
     ArithmeticOperation,
+    Collective,
     ComparisonOperation,
     ConvolutionType,
     DataType,
@@ -72,6 +74,7 @@ from ._core import (
     TrainingGraph,
     TrainingStyle,
     __version__,
+    fixed_order,
     num_threads,
     read_metadata,
     set_num_threads,
@@ -100,6 +103,7 @@ __all__ = [
     "ArithmeticOperation",
     "CallError",
     "CancelledError",
+    "Collective",
     "ComparisonOperation",
     "ConvolutionType",
     "DTypeError",
@@ -161,8 +165,10 @@ __all__ = [
     "__version__",
     "errors",
     "fit",
+    "fixed_order",
     "layers",
     "losses",
+    "mpi_collective",
     "nodes",
     "num_threads",
     "onnx",

@@ -18,7 +18,7 @@ import typing_extensions
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ._insight import Profile, Report
-from ._typing import SupportsDLPack
+from ._typing import Communicator, SupportsDLPack, Transport
 
 __all__: list[str] = [
     "Absolute",
@@ -38,6 +38,7 @@ __all__: list[str] = [
     "CELU",
     "CategoricalCrossEntropy",
     "Clamp",
+    "Collective",
     "Comparison",
     "ComparisonOperation",
     "CompiledGraph",
@@ -225,6 +226,7 @@ __all__: list[str] = [
     "bfloat16_bits",
     "bfloat16_dtype",
     "bfloat16_record",
+    "fixed_order",
     "num_threads",
     "read_metadata",
     "set_num_threads",
@@ -3404,6 +3406,56 @@ class Execution(collections.abc.Coroutine[Any, Any, ExecutionResult]):
         Blocks until the work is over and raises its error. False when `timeout` seconds ran out first. Ctrl-C interrupts, and drops what its graph has enqueued and not begun, as cancel() does.
         """
 
+class Collective:
+    """
+    Operations among ranks, the processes that train together. Every rank calls the same ones in the same order. They block, and raise DeviceError when a rank is gone; arrays are contiguous, and changed in place.
+
+    Wraps an object of yours with the attributes rank and size and these methods; or a communicator of mpi4py.
+    """
+    def __init__(self, transport: Collective | Transport | Communicator) -> None: ...
+    def __repr__(self) -> str: ...
+    def abort(self) -> None:
+        """
+        This rank gives up: what it has begun, and all that follows, raises DeviceError.
+        """
+    def all_gather(self, part: NDArray[Any], all: NDArray[Any]) -> None:
+        """
+        `all` gets the parts of all ranks, in order.
+        """
+    def all_reduce(self, array: NDArray[numpy.float32]) -> None:
+        """
+        Sums over all ranks, in place: the same bits on each of them.
+        """
+    def barrier(self) -> None:
+        """
+        Returns when every rank has called it.
+        """
+    def broadcast(self, array: NDArray[Any], root: int = 0) -> None:
+        """
+        All ranks get the array of `root`.
+        """
+    def reduce_scatter(
+        self, array: NDArray[numpy.float32], part: NDArray[numpy.float32]
+    ) -> None:
+        """
+        `part` gets the sum over all ranks of this rank's part of `array`, of which there are as many as ranks. The rest of `array` is lost.
+        """
+    @property
+    def description(self) -> str:
+        """
+        What reports and errors call it.
+        """
+    @property
+    def rank(self) -> int:
+        """
+        This process, 0 to size - 1.
+        """
+    @property
+    def size(self) -> int:
+        """
+        How many processes there are.
+        """
+
 class GRUDescriptor:
     """
     MPSGraph's options of Graph.gru: see docs/recurrent.md. Activations are none, relu, tanh, sigmoid or hard_sigmoid. Raises InvalidArgument.
@@ -6192,6 +6244,7 @@ class NodeGraph:
         """
 
 def _adopt(capsule: typing_extensions.CapsuleType) -> Any: ...
+def _mpi_collective(library: str, communicator: int) -> Collective: ...
 def bfloat16_bits(floats: Any) -> NDArray[Any]:
     """
     Floats as bfloat16: the bits, uint16.
@@ -6205,6 +6258,11 @@ def bfloat16_dtype() -> numpy.dtype[Any]:
 def bfloat16_record() -> numpy.dtype[Any]:
     """
     Of the bits, inside the package.
+    """
+
+def fixed_order(collective: Collective | Transport | Communicator) -> Collective:
+    """
+    The same with sums in the order of ranks, (x0 + x1) + x2: bit for bit those of one process that adds what each rank had. Takes as many times the memory and traffic as there are ranks.
     """
 
 def num_threads() -> int:

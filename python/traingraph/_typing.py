@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-__all__ = ["SupportsDLPack"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Communicator", "SupportsDLPack", "Transport"]
 
 
 class SupportsDLPack(Protocol):
@@ -17,4 +21,52 @@ class SupportsDLPack(Protocol):
 
     def __dlpack_device__(self) -> tuple[Any, int]:
         """Returns the device type and number."""
+        ...
+
+
+class Transport(Protocol):
+    """Operations that block. Arrays are valid during the call only."""
+
+    @property
+    def rank(self) -> int:
+        """This process, 0 to size - 1."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """How many processes there are."""
+        ...
+
+    def all_reduce(self, array: NDArray[np.float32], /) -> object:
+        """Sums over all ranks, in place."""
+        ...
+
+    def reduce_scatter(
+        self, array: NDArray[np.float32], part: NDArray[np.float32], /
+    ) -> object:
+        """`part` gets the sum of this rank's part of `array`, whose rest is free."""
+        ...
+
+    def all_gather(self, part: NDArray[Any], all_: NDArray[Any], /) -> object:
+        """`all_` gets the parts of all ranks, in order."""
+        ...
+
+    def broadcast(self, array: NDArray[Any], root: int, /) -> object:
+        """All ranks get the array of `root`."""
+        ...
+
+    def barrier(self) -> object:
+        """Returns when every rank has called it."""
+        ...
+
+
+class Communicator(Protocol):
+    """mpi4py.MPI.Comm, as far as it tells one."""
+
+    def Get_rank(self) -> int:
+        """The rank of this process."""
+        ...
+
+    def Allreduce(self, sendbuf: Any, recvbuf: Any) -> None:
+        """Sums of buffers."""
         ...

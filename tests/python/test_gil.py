@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 FORKED = """
     # Immutable, or of Python alone.
     NEVER_WAITS = {
+        "Collective": {"rank", "size", "description"},
         "Device": {"type", "actual_device_type", "name", "gpu_devices",
                    "computes_in", "cpu", "gpu", "any", "ane", "null",
                    "reason_unavailable"},
@@ -44,7 +45,12 @@ FORKED = """
     kernel = tg.nodes.ConvolutionData(np.zeros((1, 1, 1, 1), np.float32))
     image = tg.nodes.ImageNode("image", (1, 2, 3))
     convolution = tg.nodes.ConvolutionNode(image, kernel)
+    alone = type("Alone", (), {"rank": 0, "size": 1})()
+    for operation in ("all_reduce", "reduce_scatter", "all_gather", "broadcast",
+                      "barrier"):
+        setattr(alone, operation, print)
     objects = {
+        "Collective": tg.Collective(alone),
         "NodeGraph": tg.nodes.Graph("cpu", [convolution.result_image]),
         "Graph": graph,
         "TrainingGraph": training,
@@ -57,6 +63,10 @@ FORKED = """
         "Device": tg.Device("cpu"),
     }
     arguments = {
+        "all_reduce": (array,),
+        "reduce_scatter": (array, array),
+        "all_gather": (array, array.copy()),
+        "broadcast": (array,),
         "node": (tg.layers.ReLU(), x),
         "reshape": ((4, 3), x),
         "transpose": ((1, 0), x),
@@ -167,6 +177,7 @@ def test_everything_that_is_bound_releases_the_gil(run_script: RunScript) -> Non
         "Tensor label released",
         "Execution done released",
         "NodeGraph execute released",
+        "Collective barrier released",
     ):
         assert expected in called
 

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT
+// Collective: operations that block, on arrays. A wait gives up the GIL, and
+// Ctrl-C ends it.
+#include "collective.h"
+
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include "calls.h"
+#include "errors.h"
+#include "lifetime.h"
+
+namespace traingraph::python {
+namespace {
+
+using FloatArray = Named<"numpy.typing.NDArray[numpy.float32]">;
+using AnyArray = Named<"numpy.typing.NDArray[typing.Any]">;
+
+constexpr auto kSignalInterval = std::chrono::milliseconds(50);
+
+constexpr std::array kMethods{"all_reduce", "reduce_scatter", "all_gather",
+                              "broadcast", "barrier"};
+
+/// What Python holds: its copy of the pointer goes without the GIL.
+struct Transport {
+  std::shared_ptr<Collective> collective;
+};
+
+/// Shared by who waits and `done`, which may come after the wait.
+class Completion {
+ public:
+  void set(std::exception_ptr error) {
+    {
+      const std::scoped_lock lock(mutex_);
+      is_over_ = true;
+      error_ = std::move(error);
+    }
+    changed_.notify_all();
+  }
+  bool wait() {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kSignalInterval,
+                             [this] { return is_over_; });
+  }
+  /// After wait() was true.
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_over_ = false;
+  std::exception_ptr error_;
+};
+
+/// Begins an operation and waits. `arrays` live until it is over, even if the
+/// wait ends before.
+template <class Begin>
+void wait_for(Collective& collective, const py::object& arrays,
+              const Begin& begin) {
+  const auto completion = std::make_shared<Completion>();
+  Collective::Done done =
+      [completion, alive = keep_alive(arrays)](std::exception_ptr error) {
+        completion->set(std::move(error));
+      };
+  without_gil([&] { begin(std::move(done)); });
+  while (!without_gil([&] { return completion->wait(); })) {
+    if (PyErr_CheckSignals() == 0) continue;
+    const py::error_already_set error;
+    without_gil([&] { collective.abort(); });
+    throw error;
+  }
+  completion->rethrow();
+}
+
+[[noreturn]] void fail_array(const char* op, const char* argument,
+                             const char* what, const char* hint) {
+  throw InvalidArgument(ErrorInfo{.op = op,
+                                  .node = argument,
+                                  .what = what,
+                                  .expected = {},
+                                  .got = {},
+                                  .hint = hint});
+}
+
+/// The array itself, never a copy: results go there.
+py::array array_of(const py::object& object, const char* op,
+                   const char* argument, bool is_written) {
+  if (!py::isinstance<py::array>(object)) {
+    throw CallError(ErrorInfo{.op = op,
+                              .node = argument,
+                              .what = "operations take arrays of NumPy",
+                              .expected = "numpy.ndarray",
+                              .got = describe(object),
+                              .hint = {}});
+  }
+  const auto array = py::reinterpret_borrow<py::array>(object);
+  if ((array.flags() & py::array::c_style) == 0) {
+    fail_array(op, argument, "the array is not contiguous",
+               "numpy.ascontiguousarray() makes one that is.");
+  }
+  if (is_written && !array.writeable()) {
+    fail_array(op, argument, "the array is read-only", "Pass a copy of it.");
+  }
+  if (array.dtype().attr("hasobject").cast<bool>()) {
+    fail_array(op, argument, "the array holds Python objects", "");
+  }
+  return array;
+}
+
+std::span<std::byte> bytes_of(const py::array& array) {
+  return {static_cast<std::byte*>(const_cast<void*>(array.data())),
+          static_cast<std::size_t>(array.nbytes())};
+}
+
+std::span<float> floats_of(const py::object& object, const char* op,
+                           const char* argument) {
+  const py::array array = array_of(object, op, argument, /*is_written=*/true);
+  if (!array.dtype().is(py::dtype::of<float>())) {
+    throw DTypeError(ErrorInfo{.op = op,
+                               .node = argument,
+                               .what = "sums are of floats",
+                               .expected = "float32",
+                               .got = py::str(array.dtype()),
+                               .hint = {}});
+  }
+  const std::span<std::byte> bytes = bytes_of(array);
+  return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
+}
+
+void all_reduce(const Transport& self, const FloatArray& array) {
+  const auto values = floats_of(array, "all_reduce", "array");
+  wait_for(*self.collective, array, [&](Collective::Done done) {
+    self.collective->all_reduce(values, std::move(done));
+  });
+}
+
+void reduce_scatter(const Transport& self, const FloatArray& array,
+                    const FloatArray& part) {
+  const auto values = floats_of(array, "reduce_scatter", "array");
+  const auto result = floats_of(part, "reduce_scatter", "part");
+  wait_for(*self.collective, py::make_tuple(array, part),
+           [&](Collective::Done done) {
+             self.collective->reduce_scatter(values, result, std::move(done));
+           });
+}
+
+void all_gather(const Transport& self, const AnyArray& part,
+                const AnyArray& all) {
+  const py::array from =
+      array_of(part, "all_gather", "part", /*is_written=*/false);
+  const py::array to = array_of(all, "all_gather", "all", /*is_written=*/true);
+  if (!from.dtype().equal(to.dtype())) {
+    throw DTypeError(ErrorInfo{.op = "all_gather",
+                               .node = "all",
+                               .what = "it has another type than the part",
+                               .expected = py::str(from.dtype()),
+                               .got = py::str(to.dtype()),
+                               .hint = {}});
+  }
+  const auto part_bytes = bytes_of(from), all_bytes = bytes_of(to);
+  wait_for(
+      *self.collective, py::make_tuple(part, all), [&](Collective::Done done) {
+        self.collective->all_gather(part_bytes, all_bytes, std::move(done));
+      });
+}
+
+void broadcast(const Transport& self, const AnyArray& array, int root) {
+  const std::span<std::byte> bytes =
+      bytes_of(array_of(array, "broadcast", "array", /*is_written=*/true));
+  wait_for(*self.collective, array, [&](Collective::Done done) {
+    self.collective->broadcast(bytes, root, std::move(done));
+  });
+}
+
+void barrier(const Transport& self) {
+  wait_for(*self.collective, py::none(), [&](Collective::Done done) {
+    self.collective->barrier(std::move(done));
+  });
+}
+
+/// Is it a communicator of mpi4py?
+bool is_communicator(const py::object& object) {
+  return py::hasattr(object, "Get_rank") && py::hasattr(object, "Allreduce");
+}
+
+void require_methods(const py::object& object) {
+  const auto require = [&](const char* name, const char* what) {
+    if (py::hasattr(object, name)) return;
+    throw InvalidArgument(ErrorInfo{
+        .op = "collective",
+        .node = {},
+        .what = describe(object) + " has no " + what + " " + name,
+        .expected = "rank, size, all_reduce(array), reduce_scatter(array, "
+                    "part), all_gather(part, all), broadcast(array, root) and "
+                    "barrier()",
+        .got = {},
+        .hint = "Or pass a communicator of mpi4py, or mpi_collective()."});
+  };
+  for (const char* name : {"rank", "size"}) require(name, "attribute");
+  for (const char* name : kMethods) require(name, "method");
+}
+
+/// Loading may take long, and waits for the other ranks.
+Transport open_mpi(const std::string& library, std::uintptr_t communicator) {
+  return {without_gil([&] {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): a handle of mpi4py
+    void* const handle = reinterpret_cast<void*>(communicator);
+    return mpi_collective(library, handle);
+  })};
+}
+
+}  // namespace
+
+std::shared_ptr<Collective> collective_of(const py::object& object) {
+  if (py::isinstance<Transport>(object)) {
+    return object.cast<const Transport&>().collective;
+  }
+  if (is_communicator(object)) {
+    return collective_of(py::module_::import("traingraph._collective")
+                             .attr("of_communicator")(object));
+  }
+  require_methods(object);
+  return python_collective(object);
+}
+
+void bind_collective(py::module_& m) {
+  Handle<Transport>(
+      m, "Collective",
+      "Operations among ranks, the processes that train together. Every rank "
+      "calls the same ones in the same order. They block, and raise "
+      "DeviceError when a rank is gone; arrays are contiguous, and changed "
+      "in place.\n\nWraps an object of yours with the attributes rank and "
+      "size and these methods; or a communicator of mpi4py.")
+      .def(py::init([](const CollectiveLike& transport) {
+             return Transport{collective_of(transport)};
+           }),
+           py::arg("transport"))
+      .def_property_readonly(
+          "rank", [](const Transport& self) { return self.collective->rank(); },
+          "This process, 0 to size - 1.")
+      .def_property_readonly(
+          "size", [](const Transport& self) { return self.collective->size(); },
+          "How many processes there are.")
+      .def_property_readonly(
+          "description",
+          [](const Transport& self) { return self.collective->description(); },
+          "What reports and errors call it.")
+      .def("all_reduce", &all_reduce, py::arg("array"),
+           "Sums over all ranks, in place: the same bits on each of them.")
+      .def("reduce_scatter", &reduce_scatter, py::arg("array"), py::arg("part"),
+           "`part` gets the sum over all ranks of this rank's part of `array`, "
+           "of which there are as many as ranks. The rest of `array` is lost.")
+      .def("all_gather", &all_gather, py::arg("part"), py::arg("all"),
+           "`all` gets the parts of all ranks, in order.")
+      .def("broadcast", &broadcast, py::arg("array"), whole("root") = 0,
+           "All ranks get the array of `root`.")
+      .def("barrier", &barrier, "Returns when every rank has called it.")
+      .def(
+          "abort",
+          [](const Transport& self) {
+            without_gil([&] { self.collective->abort(); });
+          },
+          "This rank gives up: what it has begun, and all that follows, raises "
+          "DeviceError.");
+  m.def("_mpi_collective", &open_mpi, py::arg("library"),
+        py::arg("communicator"));
+  m.def(
+      "fixed_order",
+      [](const CollectiveLike& collective) {
+        return Transport{fixed_order(collective_of(collective))};
+      },
+      py::arg("collective"),
+      "The same with sums in the order of ranks, (x0 + x1) + x2: bit for bit "
+      "those of one process that adds what each rank had. Takes as many times "
+      "the memory and traffic as there are ranks.");
+}
+
+}  // namespace traingraph::python

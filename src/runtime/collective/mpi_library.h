@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// The MPI library of this process: found, loaded, initialized, finalized. There
+// is at most one, and it stays until the process ends.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "runtime/collective/mpi_abi.h"
+
+namespace traingraph::mpi {
+
+class Library {
+ public:
+  /// Loads and initializes it where that was not done; see mpi_collective().
+  /// Throws DeviceError; InvalidArgument when another one is in use.
+  static Library& get(std::string_view path);
+
+  const Functions& functions() const { return functions_; }
+  /// Such as "MPICH 5.0.2".
+  std::string version() const;
+
+  /// Throws DeviceError with MPI's text unless `code` is success, and then
+  /// fails for good. `who`: "rank 1 of 4".
+  void require(int code, const char* op, const std::string& who);
+
+  /// Begins a request and waits for it, without ever blocking in MPI. The wait
+  /// ends, and MPI is given up, when `may_go_on`, which is called again and
+  /// again, returns false or throws: MPI still has the request then.
+  void run(const char* op, const std::string& who,
+           const std::function<int(Request*)>& begin,
+           const std::function<bool()>& may_go_on);
+
+  /// What ranks meet on before MPI is finalized: of all ranks, and for nothing
+  /// else.
+  bool has_exit_communicator() const;
+  void set_exit_communicator(Comm communicator);
+
+ private:
+  Library(void* handle, std::string path);
+  void initialize();
+  void wait(Request& request, const char* op, const std::string& who,
+            const std::function<bool()>& may_go_on);
+  bool meets_others() noexcept;
+  void leave(int exit_status) noexcept;
+
+  void* handle_;
+  std::string path_;
+  Functions functions_;
+  const int process_;
+  // No more calls of MPI, not even to finalize it: it would wait for ranks that
+  // wait for this one, or go on with a request whose memory is gone.
+  std::atomic<bool> has_failed_{false};
+  std::atomic<bool> is_leaving_{false};
+  std::atomic<int> num_running_{0};
+  std::atomic<Comm> exit_communicator_{comm_null()};
+};
+
+}  // namespace traingraph::mpi
