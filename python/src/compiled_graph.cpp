@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // CompiledGraph: declaring, compiling, memory, and what is on the device.
 #include "arrays.h"
+#include "data_parallel.h"
 #include "device.h"
 #include "traingraph/training_graph.h"
 
@@ -80,7 +81,11 @@ void compile(CompiledGraph& self, const DeviceLike& device, bool debug_layers,
              double max_gpu_ms, const std::optional<DeviceLike>& verify,
              std::optional<double> verify_tolerance,
              const OptionalTensors& input_tensors,
-             const OptionalArrays& input_tensors_data) {
+             const OptionalArrays& input_tensors_data,
+             const std::optional<CollectiveLike>& collective,
+             const RankGradients& gradients_of_ranks, std::size_t bucket_bytes,
+             double collective_timeout,
+             const std::optional<BucketHook>& on_bucket) {
   const Device target = to_device(device);
   NamedArrays constants(input_tensors_data, "compile", "input_tensors_data");
   if (input_tensors) constants.convert_to(*input_tensors);
@@ -96,7 +101,11 @@ void compile(CompiledGraph& self, const DeviceLike& device, bool debug_layers,
                                .poisons_memory = poisons_memory,
                                .max_gpu_ms = max_gpu_ms,
                                .verify = std::move(reference),
-                               .verify_tolerance = verify_tolerance};
+                               .verify_tolerance = verify_tolerance,
+                               .data_parallel = to_data_parallel(
+                                   {collective, gradients_of_ranks,
+                                    bucket_bytes, collective_timeout,
+                                    on_bucket})};
   without_gil([&] {
     self.synchronize();  // holding no lock: signal handlers may use the graph
     self.compile(target, options, input_tensors.value_or(TensorMap()),
@@ -152,6 +161,11 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
           py::arg("verify_tolerance") = py::none(),
           py::arg("input_tensors") = py::none(),
           py::arg("input_tensors_data") = py::none(),
+          py::arg("collective") = py::none(),
+          py::arg("gradients_of_ranks") = "by_loss",
+          whole("bucket_bytes") = DataParallel{}.bucket_bytes,
+          py::arg("collective_timeout") = DataParallel{}.timeout,
+          py::arg("on_bucket") = py::none(),
           "Plans memory and creates everything the device needs; allocates "
           "nothing.\n\n"
           "device: \"cpu\", \"gpu\", \"any\" or a Device. debug_layers: "
@@ -173,6 +187,16 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
           "times its largest magnitude. "
           "input_tensors(_data): inputs that never "
           "change. "
+          "collective: trains together with other processes, each on its part "
+          "of every batch: a Collective, a communicator of mpi4py or an object "
+          "with the methods; then this waits for all of them, and they begin "
+          "with the parameters, optimizer state and seed of rank 0. "
+          "gradients_of_ranks: \"sum\", \"mean\" (each rank counts by its "
+          "samples), or as the losses' reduction says. bucket_bytes: of "
+          "gradients that are sent as one. collective_timeout: seconds until a "
+          "wait for other ranks is DeviceError. on_bucket(index, values, "
+          "names): called on a device thread before a bucket is sent; may "
+          "change the values. "
           "Raises UnsupportedError naming the layer, StateError, "
           "InvalidArgument, DeviceError.");
 }

@@ -1,35 +1,18 @@
 // SPDX-License-Identifier: MIT
 // A collective whose operations are methods of a Python object, called on the
 // collective's thread. It takes the GIL for the call and no lock besides.
-#include <pybind11/numpy.h>
-
 #include <chrono>
 #include <optional>
 
 #include "collective.h"
-#include "errors.h"
 #include "lifetime.h"
+#include "python_call.h"
 
 namespace traingraph::python {
 namespace {
 
 /// A method that does not return must not keep what drops the collective.
 constexpr auto kEndPatience = std::chrono::seconds(10);
-
-/// The memory itself, for the time of a call.
-template <class Element>
-py::array view_of(std::span<Element> values) {
-  using Value = std::remove_const_t<Element>;
-  using Stored =
-      std::conditional_t<std::is_same_v<Value, std::byte>, std::uint8_t, Value>;
-  const auto size = static_cast<py::ssize_t>(values.size());
-  py::array array(py::dtype::of<Stored>(), std::vector<py::ssize_t>{size}, {},
-                  values.data(), py::none());
-  if (std::is_const_v<Element>) {
-    array.attr("flags").attr("writeable") = false;
-  }
-  return array;
-}
 
 class PythonCollective : public BlockingCollective {
  public:
@@ -90,31 +73,12 @@ class PythonCollective : public BlockingCollective {
   }
 
  private:
-  /// What the method raises is thrown as it is.
   template <class Use>
   void call(const char* name, const Use& use) {
-    // Of this call: the object may be gone when a method returns very late.
+    // Of its own: a method may drop the collective.
     const std::shared_ptr<void> object = object_;
-    std::exception_ptr error;
-    const bool has_called = with_gil([&] {
-      try {
-        use(py::reinterpret_borrow<py::object>(
-                static_cast<PyObject*>(object.get()))
-                .attr(name));
-      } catch (const py::error_already_set& e) {
-        error = std::make_exception_ptr(PythonError(e));
-      } catch (...) {
-        error = std::current_exception();
-      }
-    });
-    if (error) std::rethrow_exception(error);
-    if (has_called) return;
-    throw DeviceError(ErrorInfo{.op = name,
-                                .node = {},
-                                .what = "the interpreter is at its end",
-                                .expected = {},
-                                .got = {},
-                                .hint = {}});
+    call_python(object, name,
+                [&](const py::object& self) { use(self.attr(name)); });
   }
 
   std::shared_ptr<void> object_;
