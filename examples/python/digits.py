@@ -32,7 +32,11 @@ class Network:
     optimizer: tg.optimizers.Adam
 
 
-def build(device: str, precision: str = "float32") -> Network:
+def build(
+    device: str,
+    precision: str = "float32",
+    collective: tg.Collective | None = None,
+) -> Network:
     image = tg.Tensor((BATCH, 1, 8, 8), name="image")
     label = tg.Tensor((BATCH, 10), name="label")
     # 23 steps an epoch: statistics that forget faster than the default's 0.99.
@@ -60,7 +64,7 @@ def build(device: str, precision: str = "float32") -> Network:
         [graph], loss=tg.losses.SoftmaxCrossEntropy(), optimizer=optimizer
     )
     training.add_inputs({"image": image}, loss_labels={"label": label})
-    training.compile(device=device, precision=precision)
+    training.compile(device=device, precision=precision, collective=collective)
     inference = tg.InferenceGraph([graph])
     inference.add_inputs({"image": image})
     inference.add_outputs({"logits": logits})

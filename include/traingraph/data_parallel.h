@@ -14,8 +14,8 @@ namespace traingraph {
 class Collective;
 
 /// What execute_gradient() does with the gradients that wait for the update;
-/// the first pass after an update, or after execute(), always replaces. Also how
-/// gradients of several processes become one.
+/// the first pass after an update, or after execute(), always replaces. Also
+/// how gradients of several processes become one.
 enum class GradientAccumulation : std::uint8_t {
   /// Replaces them.
   None,
@@ -42,8 +42,8 @@ struct GradientBucket {
 struct DataParallel {
   /// What they talk through; null: there is one process.
   std::shared_ptr<Collective> collective = nullptr;
-  /// Sum, Mean (each process counts by its samples), or as the losses' reduction
-  /// says, which is InvalidArgument where it is neither.
+  /// Sum, Mean (each process counts by its samples), or as the losses'
+  /// reduction says, which is InvalidArgument where it is neither.
   GradientAccumulation gradients = GradientAccumulation::ByLoss;
   /// A bucket of gradients is sent when the last of them is computed. Larger
   /// buckets are fewer messages, smaller ones begin earlier.

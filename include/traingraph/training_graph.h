@@ -98,8 +98,8 @@ struct CompileOptions {
   std::optional<Device> verify = std::nullopt;
   /// Empty: 1e-3, and 8 units of rounding where 16 bits are mixed in.
   std::optional<double> verify_tolerance = std::nullopt;
-  /// Training graphs on the CPU. compile() then waits for all processes, and gives
-  /// them the parameters, optimizer state and seed of rank 0.
+  /// Training graphs on the CPU. compile() then waits for all processes, and
+  /// gives them the parameters, optimizer state and seed of rank 0.
   DataParallel data_parallel = {};
 };
 

@@ -91,21 +91,21 @@ void compile(CompiledGraph& self, const DeviceLike& device, bool debug_layers,
   if (input_tensors) constants.convert_to(*input_tensors);
   std::optional<Device> reference;
   if (verify) reference = to_device(*verify);
-  const CompileOptions options{.debug_layers = debug_layers,
-                               .disable_layer_fusion = disable_layer_fusion,
-                               .link_graphs = link_graphs,
-                               .compute_all_gradients = compute_all_gradients,
-                               .accumulates_gradients = accumulates_gradients,
-                               .precision = precision,
-                               .reuses_memory = reuses_memory,
-                               .poisons_memory = poisons_memory,
-                               .max_gpu_ms = max_gpu_ms,
-                               .verify = std::move(reference),
-                               .verify_tolerance = verify_tolerance,
-                               .data_parallel = to_data_parallel(
-                                   {collective, gradients_of_ranks,
-                                    bucket_bytes, collective_timeout,
-                                    on_bucket})};
+  const CompileOptions options{
+      .debug_layers = debug_layers,
+      .disable_layer_fusion = disable_layer_fusion,
+      .link_graphs = link_graphs,
+      .compute_all_gradients = compute_all_gradients,
+      .accumulates_gradients = accumulates_gradients,
+      .precision = precision,
+      .reuses_memory = reuses_memory,
+      .poisons_memory = poisons_memory,
+      .max_gpu_ms = max_gpu_ms,
+      .verify = std::move(reference),
+      .verify_tolerance = verify_tolerance,
+      .data_parallel =
+          to_data_parallel({collective, gradients_of_ranks, bucket_bytes,
+                            collective_timeout, on_bucket})};
   without_gil([&] {
     self.synchronize();  // holding no lock: signal handlers may use the graph
     self.compile(target, options, input_tensors.value_or(TensorMap()),

@@ -29,8 +29,9 @@ py::array view_of(std::span<Element> values) {
   return array;
 }
 
-/// Calls `use` with the object of keep_alive(), on any thread. What Python raises is
-/// thrown as it is; DeviceError naming `op` when the interpreter is at its end.
+/// Calls `use` with the object of keep_alive(), on any thread. What Python
+/// raises is thrown as it is; DeviceError naming `op` when the interpreter is
+/// at its end.
 void call_python(const std::shared_ptr<void>& object, const char* op,
                  const std::function<void(const py::object&)>& use);
 

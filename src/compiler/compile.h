@@ -19,8 +19,9 @@ struct CompilerOptions {
   double max_gpu_ms = 0;  // see LowerOptions
   /// See PlanRequest.
   std::size_t bucket_bytes = 0;
-  /// Trained tensors in the order of their gradients' bytes; processes must have
-  /// the same, whatever their batch sizes. Empty: as this batch size suggests.
+  /// Trained tensors in the order of their gradients' bytes; processes must
+  /// have the same, whatever their batch sizes. Empty: as this batch size
+  /// suggests.
   std::vector<TensorIndex> exchange_order = {};
 
   bool exchanges() const { return bucket_bytes > 0; }
@@ -41,8 +42,8 @@ struct Compilation {
   /// are updated as they are computed, no accumulators.
   std::optional<CompiledProgram> joined;
   std::vector<TensorIndex> exchange_order;  // see CompilerOptions
-  Plan step;    // of `joined`, or of `training`
-  Plan phases;  // of `training`
+  Plan step;                                // of `joined`, or of `training`
+  Plan phases;                              // of `training`
   CompiledProgram inference;
   Plan inference_plan;
 

@@ -38,15 +38,15 @@ void sort_updates(const LoweredProgram& lowered,
     const Unit& unit = lowered.units[id];
     int& last = bucket[id];
     for (StorageId s : unit.reads) last = std::max(last, written[s]);
-    for (StorageId s : unit.writes) last = std::max({last, written[s], read[s]});
+    for (StorageId s : unit.writes)
+      last = std::max({last, written[s], read[s]});
     for (StorageId s : unit.reads) read[s] = std::max(read[s], last);
     for (StorageId s : unit.writes) written[s] = std::max(written[s], last);
   }
   const auto updates = std::ranges::find_if(
       order, [&](UnitId id) { return is_update(lowered, id); });
-  std::stable_sort(updates, order.end(), [&](UnitId a, UnitId b) {
-    return bucket[a] < bucket[b];
-  });
+  std::stable_sort(updates, order.end(),
+                   [&](UnitId a, UnitId b) { return bucket[a] < bucket[b]; });
 }
 
 }  // namespace
@@ -72,9 +72,9 @@ std::vector<ValueId> gradients_of(const Assembled& assembled,
 }
 
 std::vector<Bucket> make_buckets(const LoweredProgram& lowered,
-                                         const std::vector<ValueId>& gradients,
-                                         std::size_t bytes,
-                                         std::vector<UnitId>& order) {
+                                 const std::vector<ValueId>& gradients,
+                                 std::size_t bytes,
+                                 std::vector<UnitId>& order) {
   const std::vector<int> last = last_writes(lowered, order);
   std::vector<int> bucket_of(lowered.storages.size(), kNone);
   std::vector<Bucket> buckets;

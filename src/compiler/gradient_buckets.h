@@ -20,8 +20,8 @@ namespace traingraph {
 
 struct Bucket {
   std::vector<ValueId> gradients;  // in the order of their bytes
-  /// Position of the last unit before the updates that writes one of them, or one
-  /// of an earlier bucket: buckets are sent in order. -1: none does.
+  /// Position of the last unit before the updates that writes one of them, or
+  /// one of an earlier bucket: buckets are sent in order. -1: none does.
   int ready_after = -1;
   /// Position of the first update unit that reads one; the end: none does.
   int needed_before = 0;
@@ -37,8 +37,7 @@ std::vector<ValueId> gradients_of(const Assembled& assembled,
 /// one to itself. `order`, by phases, gets its update units sorted by the last
 /// bucket that each of them needs.
 std::vector<Bucket> make_buckets(const LoweredProgram& lowered,
-                                         const std::vector<ValueId>& gradients,
-                                         std::size_t bytes,
-                                         std::vector<UnitId>& order);
+                                 const std::vector<ValueId>& gradients,
+                                 std::size_t bytes, std::vector<UnitId>& order);
 
 }  // namespace traingraph

@@ -50,7 +50,7 @@ struct Plan {
   /// Index in `lifetimes`, -1 when not in the arena; by storage. Storages that
   /// share one follow each other in place, or lie in the gradient block.
   std::vector<int> lifetime_of;
-  ByteRange gradient_block;  // where gradients are kept
+  ByteRange gradient_block;     // where gradients are kept
   std::vector<Bucket> buckets;  // where they are exchanged
   /// Bytes that are dead after each position of `order`.
   std::vector<std::vector<ByteRange>> freed_after;

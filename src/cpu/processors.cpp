@@ -14,6 +14,7 @@
 
 #if defined(__linux__)
 #include <sched.h>
+#include <unistd.h>
 #endif
 
 namespace traingraph::cpu {
@@ -38,6 +39,23 @@ std::optional<int> first_number(const char* text) {
       std::from_chars(view.data(), view.data() + view.size(), number);
   if (result.ec != std::errc() || number < 1) return {};
   return number;
+}
+
+/// How many ranks the launcher has put on this machine; 1 when there is none.
+int ranks_here() {
+  for (const char* name : {"MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"}) {
+    if (const auto count = first_number(std::getenv(name))) return *count;
+  }
+  return 1;
+}
+
+/// A launcher that binds ranks to processors has divided them already.
+bool is_bound(int processors) {
+#if defined(__linux__)
+  return processors < sysconf(_SC_NPROCESSORS_ONLN);
+#else
+  return processors < 1;
+#endif
 }
 
 /// quota / period of one group; none when it has no limit, or no such files.
@@ -113,8 +131,10 @@ int default_num_threads() {
     count = *wanted;
   } else {
     count = affine_processors();
+    const int sharers = is_bound(count) ? 1 : ranks_here();
     const auto quota = quota_processors("/proc/self/cgroup", "/sys/fs/cgroup");
     if (quota) count = std::min(count, *quota);
+    count /= sharers;
   }
   return std::clamp(count, 1, Team::kMaxSize);
 }

@@ -53,7 +53,8 @@ void require_options(const DataParallel& options) {
   }
   if (options.bucket_bytes == 0) fail("bucket_bytes", "must be positive", "0");
   if (!(options.timeout > 0)) {
-    fail("collective_timeout", "must be positive", std::to_string(options.timeout));
+    fail("collective_timeout", "must be positive",
+         std::to_string(options.timeout));
   }
   if (!options.collective) return;
   const int rank = options.collective->rank();
@@ -65,9 +66,9 @@ void require_options(const DataParallel& options) {
 
 Clock::time_point after(double seconds) {
   constexpr double kForever = 1e9;
-  return Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                            std::chrono::duration<double>(
-                                std::min(seconds, kForever)));
+  return Clock::now() +
+         std::chrono::duration_cast<Clock::duration>(
+             std::chrono::duration<double>(std::min(seconds, kForever)));
 }
 
 }  // namespace
@@ -119,7 +120,8 @@ void Exchange::run_event(const ExchangePlan& plan, const ExchangeEvent& event,
 
 void Exchange::announce(const Call& call) {
   if (size_ == 1) return;
-  header_ = {call.number, call.samples, static_cast<std::int64_t>(call.segment)};
+  header_ = {call.number, call.samples,
+             static_cast<std::int64_t>(call.segment)};
   announcement_->begin(shared_from_this(), [this](Collective::Done done) {
     options_.collective->all_gather(std::as_bytes(std::span(&header_, 1)),
                                     std::as_writable_bytes(std::span(headers_)),
@@ -185,10 +187,10 @@ void Exchange::wait(Operation& operation, const char* call,
                                 .got = error.what()});
   }
   if (!is_late()) {
-    throw CancelledError(ErrorInfo{
-        .op = call,
-        .node = rank_text(rank_) + ", " + what,
-        .what = "the wait for other processes was interrupted"});
+    throw CancelledError(
+        ErrorInfo{.op = call,
+                  .node = rank_text(rank_) + ", " + what,
+                  .what = "the wait for other processes was interrupted"});
   }
   throw DeviceError(ErrorInfo{
       .op = call,
@@ -218,8 +220,8 @@ void Exchange::complete(const std::string& what,
 void Exchange::broadcast(std::span<std::byte> bytes) {
   if (size_ == 1) return;
   // What a transport writes after the deadline must not be the caller's.
-  const auto copy = std::make_shared<std::vector<std::byte>>(bytes.begin(),
-                                                             bytes.end());
+  const auto copy =
+      std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
   complete("the state of rank 0", copy, [&](Collective::Done done) {
     options_.collective->broadcast(*copy, 0, std::move(done));
   });

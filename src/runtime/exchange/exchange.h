@@ -3,13 +3,13 @@
 // thread at a time calls it: the compiling one while nothing is in flight, else
 // the device queue's.
 //
-//   before the first unit      announce   samples and number of the call, to all
-//   before the gradients       weigh      samples / samples of all
-//   after a bucket's last one  send       its sum is under way
-//   before its first update    receive    ... and there
+//   before the first unit      announce   samples and number of the call, to
+//   all before the gradients       weigh      samples / samples of all after a
+//   bucket's last one  send       its sum is under way before its first update
+//   receive    ... and there
 //
-// What fails, or takes longer than the deadline, ends the exchange for good: the
-// others may be anywhere.
+// What fails, or takes longer than the deadline, ends the exchange for good:
+// the others may be anywhere.
 #pragma once
 
 #include <cstdint>

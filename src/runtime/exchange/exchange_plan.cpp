@@ -73,12 +73,10 @@ class ExchangePlanner {
   }
 
   void bind(const Bucket& bucket) {
-    const int send_before = segment_ == Segment::Update
-                                ? 0
-                                : place_of(bucket.ready_after + 1);
-    const int needed_before = segment_ == Segment::Gradient
-                                  ? end_
-                                  : place_of(bucket.needed_before);
+    const int send_before =
+        segment_ == Segment::Update ? 0 : place_of(bucket.ready_after + 1);
+    const int needed_before =
+        segment_ == Segment::Gradient ? end_ : place_of(bucket.needed_before);
     const std::size_t first = out_.buckets.size();
     for (ValueId gradient : bucket.gradients) append(gradient, first);
     for (std::size_t i = first; i < out_.buckets.size(); ++i) {
@@ -92,8 +90,8 @@ class ExchangePlanner {
   /// To the last piece of the bucket, unless there is something else between.
   void append(ValueId gradient, std::size_t first) {
     const StorageId storage = program_.lowered.storage_of[gradient];
-    const Location at = placement_.locate(program_, plan_, plan_of(segment_),
-                                          storage);
+    const Location at =
+        placement_.locate(program_, plan_, plan_of(segment_), storage);
     float* const begin = floats_at(at);
     const std::size_t size =
         program_.lowered.storages[storage].bytes / sizeof(float);

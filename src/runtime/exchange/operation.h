@@ -17,8 +17,9 @@ namespace traingraph {
 
 class Operation : public std::enable_shared_from_this<Operation> {
  public:
-  /// `start` begins it with the callback it is given. This object, and `memory`,
-  /// stay until the transport calls that, even if nobody waits any more.
+  /// `start` begins it with the callback it is given. This object, and
+  /// `memory`, stay until the transport calls that, even if nobody waits any
+  /// more.
   template <class F>
   void begin(std::shared_ptr<const void> memory, F&& start) {
     {
@@ -38,8 +39,8 @@ class Operation : public std::enable_shared_from_this<Operation> {
     }
   }
 
-  /// Until it is over, or `gives_up`, which is asked every now and then, is true;
-  /// then false. Throws what the transport ended it with.
+  /// Until it is over, or `gives_up`, which is asked every now and then, is
+  /// true; then false. Throws what the transport ended it with.
   bool wait(const std::function<bool()>& gives_up);
 
  private:

@@ -82,8 +82,8 @@ std::vector<Fact> facts_of(const Session& session) {
   const MergedGraph& graph = session.batches->graph();
   return {{"options of compile()", options_of(session)},
           {"inputs", text_of(graph, graph.inputs)},
-          {"labels", text_of(graph, graph.labels) +
-                         text_of(graph, graph.label_weights)},
+          {"labels",
+           text_of(graph, graph.labels) + text_of(graph, graph.label_weights)},
           {"layers", layers_of(graph)},
           {"trained parameters", trained_by(session)},
           {"optimizers", optimizer_of(session)}};
@@ -97,9 +97,8 @@ std::vector<TensorIndex> state_of(const Session& session) {
     tensors.insert(tensors.end(), slots.begin(), slots.end());
   }
   tensors.push_back(graph.loss_scale);
-  std::erase_if(tensors, [&](TensorIndex t) {
-    return !session.placement.of(t);
-  });
+  std::erase_if(tensors,
+                [&](TensorIndex t) { return !session.placement.of(t); });
   return tensors;
 }
 
@@ -133,9 +132,8 @@ void take_tensors(Session& session) {
     }
   };
   DeviceContext& context = *placement.context();
-  for_each([&](Location at, std::span<std::byte> to) {
-    context.download(at, to);
-  });
+  for_each(
+      [&](Location at, std::span<std::byte> to) { context.download(at, to); });
   session.exchange->broadcast(bytes);
   for_each([&](Location at, std::span<std::byte> from) {
     context.upload(from, at);

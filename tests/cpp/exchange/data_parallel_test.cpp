@@ -167,8 +167,8 @@ TEST(DataParallel, DropsOtherElementsInEachRank) {
 TEST(DataParallel, StaysTogetherOverRandomBatchesAndDelays) {
   const unsigned seed = std::random_device()();
   SCOPED_TRACE(seed);
-  ThreadGroup group(3, {.longest_delay = std::chrono::microseconds(500),
-                        .seed = seed});
+  ThreadGroup group(
+      3, {.longest_delay = std::chrono::microseconds(500), .seed = seed});
   std::vector<std::vector<Floats>> values(3);
   on_each_rank(3, [&](int rank) {
     RankOptions options{.optimizer = std::make_shared<Adam>(0.01f)};

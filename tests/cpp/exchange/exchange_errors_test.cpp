@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Ranks that differ, fall silent or fail: every other one ends with an error that
-// says which.
+// Ranks that differ, fall silent or fail: every other one ends with an error
+// that says which.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -100,8 +100,8 @@ TEST(Exchange, ARankThatNeverCompilesEndsTheOthers) {
   ThreadGroup group(2);
   RankOptions options;
   options.compile.data_parallel.timeout = 0.3;
-  const std::string error = error_of<DeviceError>(
-      [&] { RankNet net(with_rank(options, group, 0)); });
+  const std::string error =
+      error_of<DeviceError>([&] { RankNet net(with_rank(options, group, 0)); });
   EXPECT_TRUE(contains(error, "did not come")) << error;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A small network that every rank of a group of threads trains on its part of 12
-// samples.
+// A small network that every rank of a group of threads trains on its part of
+// 12 samples.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ struct RankNet {
     graph.node(std::make_shared<layers::FullyConnected>(parameter({3, 7}, 3),
                                                         parameter({3}, 4)),
                y);
-    OptimizerPtr optimizer = options.optimizer ? options.optimizer->clone()
-                                               : sgd(0.1f);
+    OptimizerPtr optimizer =
+        options.optimizer ? options.optimizer->clone() : sgd(0.1f);
     t.emplace(std::vector{graph},
               std::make_shared<losses::MeanSquaredError>(
                   LossDescriptor{.reduction_type = options.reduction}),
@@ -53,7 +53,8 @@ struct RankNet {
     t->add_outputs({{"hidden", hidden}});
     CompileOptions compile = options.compile;
     // A test that hangs should not do so for long.
-    compile.data_parallel.timeout = std::min(compile.data_parallel.timeout, 20.0);
+    compile.data_parallel.timeout =
+        std::min(compile.data_parallel.timeout, 20.0);
     t->compile(Device::cpu(1), compile);
   }
   RankNet(const RankNet&) = delete;
@@ -83,8 +84,8 @@ struct RankNet {
 
   static TensorData rows(const Floats& of, std::int64_t width,
                          std::int64_t begin, std::int64_t count) {
-    return TensorData(std::span<const float>(of.data() + begin * width,
-                                             count * width));
+    return TensorData(
+        std::span<const float>(of.data() + begin * width, count * width));
   }
 
   Tensor x{{{kSamples, 5}}, "x"}, label{{{kSamples, 3}}, "label"}, hidden;
@@ -99,8 +100,8 @@ struct Part {
   std::int64_t begin = 0, count = 0;
 };
 
-/// 12 samples in `size` parts, all of one size or, if not `is_even`, of sizes that
-/// differ.
+/// 12 samples in `size` parts, all of one size or, if not `is_even`, of sizes
+/// that differ.
 inline std::vector<Part> parts_of(int size, bool is_even) {
   std::vector<Part> parts;
   std::int64_t begin = 0;
