@@ -126,6 +126,36 @@ check(c)
 
 
 @needs_mpi
+def test_communicators_of_the_same_abi_are_handles() -> None:
+    """As those of an mpi4py that is built for the standard ABI, whose wheels are not."""
+    run = run_ranks(
+        2,
+        """
+        import types
+
+        world = tg.mpi_collective()  # has loaded the library
+        mpi = types.ModuleType("mpi_of_the_abi")
+        mpi.Get_abi_version = lambda: (1, 0)
+        sys.modules[mpi.__name__] = mpi
+
+        def communicator(handle):
+            members = {"handle": handle, "__module__": mpi.__name__}
+            return type("Comm", (), {**members, "Get_rank": None, "Allreduce": None})()
+
+        own = tg.Collective(communicator(0x102))  # MPI_COMM_SELF
+        assert (own.rank, own.size) == (0, 1)
+        assert own.description == world.description
+        both = tg.mpi_collective(communicator=communicator(0x101))
+        array = np.ones(3, np.float32)
+        both.all_reduce(array)
+        assert (array == 2).all()
+        say("fine", world.rank)
+        """,
+    )
+    assert_fine(run, 2)
+
+
+@needs_mpi
 @needs_mpi4py
 def test_two_mpi_in_one_process_are_refused() -> None:
     run = run_ranks(
