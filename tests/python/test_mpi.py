@@ -4,19 +4,17 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import traingraph as tg
 
-from .mpi_ranks import needs_mpi, run_ranks
-
-if TYPE_CHECKING:
-    import subprocess
+from .mpi_ranks import PATIENCE, needs_mpi, run_ranks
 
 needs_mpi4py = pytest.mark.skipif(
     importlib.util.find_spec("mpi4py") is None, reason="mpi4py is not installed"
@@ -186,6 +184,22 @@ def test_a_missing_library_says_what_to_install(
         tg.mpi_collective()
     assert raised.value.op == "mpi_collective"
     assert "TRAINGRAPH_MPI_LIBRARY" in str(raised.value)
+
+
+@needs_mpi
+def test_the_launcher_of_another_mpi_is_noticed() -> None:
+    script = "import traingraph as tg; tg.mpi_collective()"
+    run = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "OMPI_COMM_WORLD_SIZE": "4"},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert run.returncode == 1
+    assert "the launcher belongs to another MPI" in run.stderr
+    assert "expected 4 ranks, got 1 rank" in run.stderr
 
 
 @needs_mpi
