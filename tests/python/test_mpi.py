@@ -4,19 +4,17 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import traingraph as tg
 
-from .mpi_ranks import needs_mpi, run_ranks
-
-if TYPE_CHECKING:
-    import subprocess
+from .mpi_ranks import PATIENCE, needs_mpi, run_ranks
 
 needs_mpi4py = pytest.mark.skipif(
     importlib.util.find_spec("mpi4py") is None, reason="mpi4py is not installed"
@@ -126,6 +124,36 @@ check(c)
 
 
 @needs_mpi
+def test_communicators_of_the_same_abi_are_handles() -> None:
+    """As those of an mpi4py that is built for the standard ABI, whose wheels are not."""
+    run = run_ranks(
+        2,
+        """
+        import types
+
+        world = tg.mpi_collective()  # has loaded the library
+        mpi = types.ModuleType("mpi_of_the_abi")
+        mpi.Get_abi_version = lambda: (1, 0)
+        sys.modules[mpi.__name__] = mpi
+
+        def communicator(handle):
+            members = {"handle": handle, "__module__": mpi.__name__}
+            return type("Comm", (), {**members, "Get_rank": None, "Allreduce": None})()
+
+        own = tg.Collective(communicator(0x102))  # MPI_COMM_SELF
+        assert (own.rank, own.size) == (0, 1)
+        assert own.description == world.description
+        both = tg.mpi_collective(communicator=communicator(0x101))
+        array = np.ones(3, np.float32)
+        both.all_reduce(array)
+        assert (array == 2).all()
+        say("fine", world.rank)
+        """,
+    )
+    assert_fine(run, 2)
+
+
+@needs_mpi
 @needs_mpi4py
 def test_two_mpi_in_one_process_are_refused() -> None:
     run = run_ranks(
@@ -156,6 +184,22 @@ def test_a_missing_library_says_what_to_install(
         tg.mpi_collective()
     assert raised.value.op == "mpi_collective"
     assert "TRAINGRAPH_MPI_LIBRARY" in str(raised.value)
+
+
+@needs_mpi
+def test_the_launcher_of_another_mpi_is_noticed() -> None:
+    script = "import traingraph as tg; tg.mpi_collective()"
+    run = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "OMPI_COMM_WORLD_SIZE": "4"},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert run.returncode == 1
+    assert "the launcher belongs to another MPI" in run.stderr
+    assert "expected 4 ranks, got 1 rank" in run.stderr
 
 
 @needs_mpi

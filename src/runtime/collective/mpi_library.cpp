@@ -85,7 +85,7 @@ Library& Library::get(std::string_view path) {
   const Loaded loaded = load(path);
   if (!g_library) {
     std::unique_ptr<Library> library(new Library(loaded.handle, loaded.path));
-    library->initialize();
+    library->require_startable();   // else another one may be tried
     g_library = library.release();  // as long as the process
   } else if (loaded.handle != g_library->handle_) {
     throw InvalidArgument(
@@ -94,6 +94,8 @@ Library& Library::get(std::string_view path) {
                   .expected = g_library->path_,
                   .got = loaded.path});
   }
+  g_library->require_startable();
+  g_library->start();
   return *g_library;
 }
 
@@ -103,19 +105,28 @@ Library::Library(void* handle, std::string path)
       functions_(functions_of(handle, path_)),
       process_(::getpid()) {}
 
-void Library::initialize() {
-  const auto check = [this](int code) { require(code, kOp, "this process"); };
-  int is_finalized = 0, is_initialized = 0, level = 0;
-  check(functions_.finalized(&is_finalized));
+void Library::require_startable() {
+  int is_finalized = 0;
+  require(functions_.finalized(&is_finalized), kOp, "this process");
   if (is_finalized) {
     throw DeviceError(
         ErrorInfo{.op = kOp, .what = "the program has finalized MPI"});
   }
-  check(functions_.initialized(&is_initialized));
-  if (is_initialized) {
+  if (!is_initialized()) require_no_other_library(handle_);
+}
+
+bool Library::is_initialized() {
+  int flag = 0;
+  require(functions_.initialized(&flag), kOp, "this process");
+  return flag != 0;
+}
+
+void Library::start() {
+  const auto check = [this](int code) { require(code, kOp, "this process"); };
+  int level = 0;
+  if (is_initialized()) {
     check(functions_.query_thread(&level));
   } else {
-    require_no_other_library(handle_);
     check(functions_.init_thread(nullptr, nullptr, kThreadMultiple, &level));
     at_exit([](int status) { g_library->leave(status); });
   }

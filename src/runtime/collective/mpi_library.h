@@ -40,7 +40,10 @@ class Library {
 
  private:
   Library(void* handle, std::string path);
-  void initialize();
+  void require_startable();
+  bool is_initialized();
+  /// Initializes MPI unless that was done.
+  void start();
   void wait(Request& request, const char* op, const std::string& who,
             const std::function<bool()>& may_go_on);
   bool meets_others() noexcept;

@@ -297,8 +297,9 @@ TEST(ThreadCollective, AKilledRankAnswersNoMore) {
   for (const int rank : {0, 1, 2}) {
     auto result = std::make_shared<std::promise<std::exception_ptr>>();
     results.push_back(result->get_future());
-    ranks[rank]->barrier(
-        [result](std::exception_ptr error) { result->set_value(error); });
+    ranks[rank]->barrier([result](std::exception_ptr error) {
+      result->set_value(std::move(error));
+    });
   }
   for (const auto& each : results) {
     EXPECT_EQ(each.wait_for(std::chrono::milliseconds(20)),
