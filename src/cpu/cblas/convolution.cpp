@@ -7,6 +7,7 @@
 #include <atomic>
 #include <memory>
 
+#include "cpu/cblas/bias_gradient.h"
 #include "cpu/cblas/convolution_tiles.h"
 #include "cpu/cblas/epilogue.h"
 #include "cpu/parallel.h"
@@ -303,6 +304,7 @@ void lower_convolution_2d_weights_gradient(NodeLowering& lowering) {
   }
   check_sizes(lowering, sizes);
   const WeightsGradient backward(sizes, PrimitiveThreads::count());
+  const int bias = fuse_bias_gradient(lowering);
   const int gradient = lowering.read(0), x = lowering.read(1),
             dw = lowering.write(0),
             scratch =
@@ -311,9 +313,10 @@ void lower_convolution_2d_weights_gradient(NodeLowering& lowering) {
                 std::max<std::int64_t>(backward.num_sums(), 1), "scratch"));
   lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
     return [backward, gradient = floats(at[gradient]), x = floats(at[x]),
-            dw = floats(at[dw]), scratch = floats(at[scratch]),
-            sums = floats(at[sums])] {
+            dw = floats(at[dw]), db = bias < 0 ? nullptr : floats(at[bias]),
+            scratch = floats(at[scratch]), sums = floats(at[sums])] {
       backward.run(gradient, x, dw, sums, scratch);
+      add_up_channels(backward.sizes, gradient, db);
     };
   });
 }

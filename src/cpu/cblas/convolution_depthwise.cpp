@@ -3,6 +3,7 @@
 // weight and added up, in vectors.
 #include <algorithm>
 
+#include "cpu/cblas/bias_gradient.h"
 #include "cpu/cblas/convolution.h"
 #include "cpu/cblas/epilogue.h"
 #include "cpu/cblas/taps.h"
@@ -156,14 +157,17 @@ void lower_depthwise_input_gradient(NodeLowering& lowering,
 
 void lower_depthwise_weights_gradient(NodeLowering& lowering,
                                       const ConvolutionSizes& sizes) {
+  const int bias = fuse_bias_gradient(lowering);
   const int gradient = lowering.read(0), x = lowering.read(1),
             dw = lowering.write(0),
             sums = lowering.scratch(sizes.groups * sizes.out * sizes.taps() *
                                     sizeof(double));
   lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
     return [sizes, gradient = floats(at[gradient]), x = floats(at[x]),
-            sums = typed<double>(at[sums]), dw = floats(at[dw])] {
+            sums = typed<double>(at[sums]), dw = floats(at[dw]),
+            db = bias < 0 ? nullptr : floats(at[bias])] {
       run_weights_gradient(sizes, gradient, x, sums, dw);
+      add_up_channels(sizes, gradient, db);
     };
   });
 }

@@ -5,13 +5,14 @@
 
 #include <cstdint>
 
+#include "cpu/cblas/gelu.h"
 #include "cpu/instruction_set.h"
 #include "cpu/lowering.h"
 #include "cpu/vector_math.h"
 
 namespace traingraph::cpu {
 
-enum class Curve { None, Relu, Sigmoid, Tanh };
+enum class Curve { None, Relu, Sigmoid, Tanh, Gelu, GeluTanh };
 
 struct Epilogue {
   Curve curve = Curve::None;
@@ -27,11 +28,28 @@ inline bool has_curve(const ActivationAttrs* next) {
   switch (next->type) {
     case ActivationType::ReLU:
     case ActivationType::Sigmoid:
+    case ActivationType::GELU:
+    case ActivationType::GELUTanh:
       return true;
     case ActivationType::Tanh:
       return next->a == 1 && next->b == 1;
     default:
       return false;
+  }
+}
+
+inline Curve curve_of(ActivationType type) {
+  switch (type) {
+    case ActivationType::ReLU:
+      return Curve::Relu;
+    case ActivationType::Sigmoid:
+      return Curve::Sigmoid;
+    case ActivationType::GELU:
+      return Curve::Gelu;
+    case ActivationType::GELUTanh:
+      return Curve::GeluTanh;
+    default:
+      return Curve::Tanh;
   }
 }
 
@@ -41,9 +59,7 @@ inline Epilogue fuse_epilogue(NodeLowering& lowering, bool has_bias) {
   const ActivationAttrs* next = lowering.next_activation();
   if (!has_curve(next)) return epilogue;
   epilogue.slope = next->a;
-  epilogue.curve = next->type == ActivationType::ReLU      ? Curve::Relu
-                   : next->type == ActivationType::Sigmoid ? Curve::Sigmoid
-                                                           : Curve::Tanh;
+  epilogue.curve = curve_of(next->type);
   lowering.fuse_activation();
   return epilogue;
 }
@@ -83,6 +99,10 @@ void finish(const Epilogue& epilogue, std::int64_t rows, std::int64_t columns,
       return run([](float x) { return fast_sigmoid(x); });
     case Curve::Tanh:
       return run([](float x) { return fast_tanh(x); });
+    case Curve::Gelu:
+      return run([](float x) { return ExactGelu().value(x); });
+    case Curve::GeluTanh:
+      return run([](float x) { return functions::StoredGeluTanh().value(x); });
   }
 }
 
