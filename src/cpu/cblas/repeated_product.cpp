@@ -66,7 +66,10 @@ class BoundPacked final : public BoundProduct {
       const Part part(num_panels(), index, num_threads_, /*multiple=*/1);
       vectorized([&] {
         for (std::int64_t i = part.begin; i < part.end; ++i) {
-          pack_panel(size_, y_view_, y_, i, packed_);
+          const std::int64_t j = i * kPanel;
+          pack_panel(y_view_, y_ + j * y_view_.column, size_.depth,
+                     std::min(kPanel, size_.columns - j),
+                     packed_ + j * size_.depth);
         }
       });
     };

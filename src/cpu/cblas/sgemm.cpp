@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <limits>
 
+#include "cpu/cblas/packed_product.h"
+#include "cpu/instruction_set.h"
 #include "traingraph/error.h"
 
 // OpenBLAS from PyPI has names of its own.
@@ -23,6 +25,28 @@
 
 namespace traingraph::cpu {
 namespace {
+
+/// Up to here OpenBLAS has kernels that allocate memory in each call.
+constexpr double kMostSmall = 1e6;
+
+MatrixView view_of(const BlasOperand& operand, std::int64_t rows,
+                   std::int64_t columns) {
+  return operand.is_transposed ? MatrixView{rows, columns, 1, operand.row}
+                               : MatrixView{rows, columns, operand.row, 1};
+}
+
+/// As sgemm().
+void multiply_small(const ProductSize& size, float alpha, const BlasOperand& x,
+                    const BlasOperand& y, float* z, std::int64_t z_row,
+                    bool adds) {
+  const MatrixView left = view_of(x, size.rows, size.depth),
+                   right = view_of(y, size.depth, size.columns);
+  vectorized_by_width([&]<int kFloats>(VectorWidth<kFloats>) {
+    multiply_unpacked<kFloats>(
+        size, alpha, LeftOperand<float>{x.data, left.row, left.column}, y.data,
+        right, z, z_row, adds);
+  });
+}
 
 constexpr std::int64_t kLongestStep = std::numeric_limits<int>::max();
 
@@ -67,6 +91,12 @@ BlasOperand describe_for_blas(const NodeLowering& lowering,
 
 void sgemm(const ProductSize& size, float alpha, const BlasOperand& x,
            const BlasOperand& y, float* z, std::int64_t z_row, bool adds) {
+  const double multiplications = static_cast<double>(size.rows) *
+                                 static_cast<double>(size.columns) *
+                                 static_cast<double>(size.depth);
+  if (multiplications <= kMostSmall) {
+    return multiply_small(size, alpha, x, y, z, z_row, adds);
+  }
   use_one_thread();
   const auto as_int = [](std::int64_t n) { return static_cast<int>(n); };
   TRAINGRAPH_BLAS(cblas_sgemm)
