@@ -22,6 +22,23 @@ void for_each_tap(const ConvolutionSizes& s, std::int64_t channels,
   }
 }
 
+void fill_zeros(float* to, std::int64_t count) {
+  for (std::int64_t k = 0; k < count; ++k) to[k] = 0;
+}
+
+void copy_samples(const float* from, std::int64_t stride, std::int64_t count,
+                  float* to) {
+  if (stride == 1) {
+#pragma omp simd
+    for (std::int64_t k = 0; k < count; ++k) to[k] = from[k];
+  } else if (stride == 2) {
+#pragma omp simd
+    for (std::int64_t k = 0; k < count; ++k) to[k] = from[2 * k];
+  } else {
+    for (std::int64_t k = 0; k < count; ++k) to[k] = from[stride * k];
+  }
+}
+
 }  // namespace
 
 void to_columns(const ConvolutionSizes& s, const float* x,
@@ -34,19 +51,10 @@ void to_columns(const ConvolutionSizes& s, const float* x,
     for_each_row(
         s, rows, taps, positions,
         [&](auto from, auto place, auto count, auto before, auto behind) {
-          float* at = to + place;
-          for (std::int64_t k = 0; k < before; ++k) at[k] = 0;
-          at += before;
-          const float* const source = image + from;
-          if (taps.stride == 1) {
-            for (std::int64_t k = 0; k < count; ++k) at[k] = source[k];
-          } else {
-            for (std::int64_t k = 0; k < count; ++k) {
-              at[k] = source[k * taps.stride];
-            }
-          }
-          at += count;
-          for (std::int64_t k = 0; k < behind; ++k) at[k] = 0;
+          float* const at = to + place + before;
+          fill_zeros(to + place, before);
+          copy_samples(image + from, taps.stride, count, at);
+          fill_zeros(at + count, behind);
         });
   };
   vectorized([&] { for_each_tap(s, channels, copy); });

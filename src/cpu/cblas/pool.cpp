@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Pooling of images in rows: for each tap of the window a row of outputs at a
-// time, in vectors. Windows of many samples, which lie mostly in the padding or
+// Pooling of images in rows: for each tap of the window all outputs of a plane,
+// in vectors. Windows of many samples, which lie mostly in the padding or
 // whose sums are long, end in the loops of pool_loop.h. Both keep the same
 // state.
 #include <limits>
 #include <memory>
+#include <vector>
 
 #include "base/checked.h"
 #include "cpu/cblas/taps.h"
@@ -76,30 +77,55 @@ void for_each_plane(const PoolSizes& s, const F& f) {
       /*multiple=*/1);
 }
 
+/// By tap and output: where in the image the sample is; -1 in the padding. Rows
+/// of small images are shorter than vectors, a plane is not.
+using Places = std::vector<std::int32_t>;
+
+Places find_places(const PoolSizes& s) {
+  const Pair& kernel = s.window.kernel_sizes;
+  Places places(kernel[0] * kernel[1] * s.out_size(), -1);
+  std::int64_t tap = 0;
+  for (std::int64_t i = 0; i < kernel[0]; ++i) {
+    const Tap rows = s.row_tap(i);
+    for (std::int64_t j = 0; j < kernel[1]; ++j, ++tap) {
+      const Tap columns = s.column_tap(j);
+      for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+        for (auto column = columns.begin; column < columns.end; ++column) {
+          places[tap * s.out_size() + row * s.out_width + column] =
+              static_cast<std::int32_t>(
+                  (row * rows.stride + rows.offset) * s.width +
+                  column * columns.stride + columns.offset);
+        }
+      }
+    }
+  }
+  return places;
+}
+
 /// A NaN wins; of equals the first.
-void max_pool(const PoolSizes& s, const float* x, float* y,
-              std::int32_t* state) {
+void max_pool(const PoolSizes& s, const Places& places, const float* x,
+              float* y, std::int32_t* state) {
+  const auto size = static_cast<std::int32_t>(s.out_size());
   for_each_plane(s, [&](std::int64_t plane) {
     const float* const image = x + plane * s.in_size();
     float* const best = y + plane * s.out_size();
     std::int32_t* const winner = state + plane * s.out_size();
-    std::fill_n(best, s.out_size(), -std::numeric_limits<float>::infinity());
-    std::fill_n(winner, s.out_size(), -1);
-    const std::int64_t step = s.window.strides[1];
-    for_each_row(s, [=](auto from, auto to, auto count) {
-      const float* const samples = image + from;
-      const auto place = static_cast<std::int32_t>(from);
-      const auto by = static_cast<std::int32_t>(step);
+    std::fill_n(best, size, -std::numeric_limits<float>::infinity());
+    std::fill_n(winner, size, -1);
+    for (std::size_t tap = 0; tap < places.size(); tap += size) {
+      const std::int32_t* const at = places.data() + tap;
 #pragma omp simd
-      for (std::int32_t k = 0; k < static_cast<std::int32_t>(count); ++k) {
-        const float sample = samples[k * by], old = best[to + k];
-        const std::int32_t first = winner[to + k];
+      for (std::int32_t k = 0; k < size; ++k) {
+        const std::int32_t place = at[k], first = winner[k];
+        const float sample = image[place < 0 ? 0 : place], old = best[k];
+        const bool is_larger = sample > old, is_first = first < 0;
+        const bool is_nan = sample != sample, was_number = old == old;
         const bool wins =
-            (first < 0) | (sample > old) | ((sample != sample) & (old == old));
-        best[to + k] = wins ? sample : old;
-        winner[to + k] = wins ? place + k * by : first;
+            (place >= 0) & (is_first | is_larger | (is_nan & was_number));
+        best[k] = wins ? sample : old;
+        winner[k] = wins ? place : first;
       }
-    });
+    }
   });
 }
 
@@ -128,25 +154,29 @@ std::vector<float> find_counts(const PoolSizes& s, bool counts_padding) {
   return counts;
 }
 
-void average_pool(const PoolSizes& s, const float* counts, const float* x,
-                  float* y) {
+void average_pool(const PoolSizes& s, const float* counts, const Places& places,
+                  const float* x, float* y) {
+  const auto size = static_cast<std::int32_t>(s.out_size());
   for_each_plane(s, [&](std::int64_t plane) {
     const float* const image = x + plane * s.in_size();
     float* const sum = y + plane * s.out_size();
-    std::fill_n(sum, s.out_size(), 0.0f);
-    const std::int64_t step = s.window.strides[1];
-    for_each_row(s, [=](auto from, auto to, auto count) {
+    std::fill_n(sum, size, 0.0f);
+    for (std::size_t tap = 0; tap < places.size(); tap += size) {
+      const std::int32_t* const at = places.data() + tap;
 #pragma omp simd
-      for (std::int64_t k = 0; k < count; ++k) {
-        sum[to + k] += image[from + k * step];
+      for (std::int32_t k = 0; k < size; ++k) {
+        const float sample = image[at[k] < 0 ? 0 : at[k]];
+        sum[k] += at[k] < 0 ? 0.0f : sample;
       }
-    });
-    for (std::int64_t k = 0; k < s.out_size(); ++k) sum[k] /= counts[k];
+    }
+#pragma omp simd
+    for (std::int32_t k = 0; k < size; ++k) sum[k] /= counts[k];
   });
 }
 
 void average_pool_gradient(const PoolSizes& s, const float* counts,
-                           const float* gradient, float* dx) {
+                           const Places& /*places*/, const float* gradient,
+                           float* dx) {
   for_each_plane(s, [&](std::int64_t plane) {
     const float* const from = gradient + plane * s.out_size();
     float* const image = dx + plane * s.in_size();
@@ -165,16 +195,17 @@ std::size_t state_bytes(const PoolSizes& s) {
   return checked_bytes<std::int32_t>(s.planes * s.out_size(), "state");
 }
 
-/// Emits run(sizes, counts, input 0, result 0).
+/// Emits run(sizes, counts, places, input 0, result 0).
 template <class Run>
 void lower_average(NodeLowering& lowering, const PoolSizes& sizes,
                    bool counts_padding, Run run) {
   const int in = lowering.read(0), out = lowering.write(0);
   const auto counts = std::make_shared<const std::vector<float>>(
       find_counts(sizes, counts_padding));
+  const auto places = std::make_shared<const Places>(find_places(sizes));
   lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
     return [=, from = floats(at[in]), to = floats(at[out])] {
-      run(sizes, counts->data(), from, to);
+      run(sizes, counts->data(), *places, from, to);
     };
   });
 }
@@ -188,10 +219,11 @@ void lower_max_pool_2d(NodeLowering& lowering) {
                         lowering.result_shape());
   const int in = lowering.read(0), out = lowering.write(0),
             state = lowering.write_opaque(1, state_bytes(sizes));
+  const auto places = std::make_shared<const Places>(find_places(sizes));
   lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
-    return [sizes, x = floats(at[in]), y = floats(at[out]),
+    return [sizes, places, x = floats(at[in]), y = floats(at[out]),
             state = typed<std::int32_t>(at[state])] {
-      max_pool(sizes, x, y, state);
+      max_pool(sizes, *places, x, y, state);
     };
   });
 }

@@ -29,6 +29,9 @@ namespace {
 /// Up to here OpenBLAS has kernels that allocate memory in each call.
 constexpr double kMostSmall = 1e6;
 
+/// Packing is most of what a CBLAS does for so few.
+constexpr std::int64_t kFewRows = 32;
+
 MatrixView view_of(const BlasOperand& operand, std::int64_t rows,
                    std::int64_t columns) {
   return operand.is_transposed ? MatrixView{rows, columns, 1, operand.row}
@@ -94,7 +97,7 @@ void sgemm(const ProductSize& size, float alpha, const BlasOperand& x,
   const double multiplications = static_cast<double>(size.rows) *
                                  static_cast<double>(size.columns) *
                                  static_cast<double>(size.depth);
-  if (multiplications <= kMostSmall) {
+  if (multiplications <= kMostSmall || size.rows <= kFewRows) {
     return multiply_small(size, alpha, x, y, z, z_row, adds);
   }
   use_one_thread();
