@@ -108,7 +108,7 @@ template <int kFloats, int kPanels>
 void packed_rows(std::int64_t rows, std::int64_t depth,
                  const LeftOperand<float>& x, const RightOperand& y,
                  const PackedTarget& target) {
-  constexpr int kMostRows = kFloats == 16 ? 8 : kFloats == 8 ? 4 : 2;
+  constexpr int kMostRows = kTileRows<kFloats>;
   std::int64_t i = 0;
   const auto tiles = [&]<int kRows>(std::integral_constant<int, kRows>) {
     for (; i + kRows <= rows; i += kRows) {
@@ -119,7 +119,7 @@ void packed_rows(std::int64_t rows, std::int64_t depth,
   };
   tiles(std::integral_constant<int, kMostRows>());
   if constexpr (kMostRows > 4) tiles(std::integral_constant<int, 4>());
-  if constexpr (kMostRows > 2) tiles(std::integral_constant<int, 2>());
+  tiles(std::integral_constant<int, 2>());
   tiles(std::integral_constant<int, 1>());
 }
 
