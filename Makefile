@@ -47,10 +47,10 @@ DEMO_REQUIREMENTS := $(shell sed -n 's/^demo = \[\(.*\)\]/\1/p' pyproject.toml \
 WHEEL_SOURCES := CMakeLists.txt pyproject.toml LICENSE README.md \
   $(shell find cmake include src metal python -type f -not -name '*.pyc')
 
-.PHONY: test cpp-test python-test agreement-test package-test newest-onednn check demo \
+.PHONY: test cpp-test cblas-test python-test agreement-test package-test newest-onednn check demo \
   wheel pythons docs lint format typecheck oldest-clang clean distclean
 
-test: check cpp-test python-test agreement-test package-test newest-onednn
+test: check cpp-test cblas-test python-test agreement-test package-test newest-onednn
 
 check: $(VENV)/.ready
 	python tools/check_layers.py
@@ -63,6 +63,13 @@ cpp-test: $(VENV)/.ready
 	cmake --build --preset dev
 	ctest --preset dev
 	python tests/package/check_relocation.py build/dev
+
+# The other CPU engine: what depends on it.
+cblas-test: $(VENV)/.ready
+	tools/setup_machine.sh $(PYTHON) test
+	cmake --preset dev-cblas -DPython_EXECUTABLE=$(BIN)/python
+	cmake --build --preset dev-cblas
+	ctest --preset dev-cblas
 
 # From another folder, so that only the installed package can be imported.
 python-test: build/.demo build/.test

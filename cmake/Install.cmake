@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Installs headers, the library, oneDNN beside it, and the CMake package.
+# Installs headers, the library, its CPU engine beside it, and the CMake package.
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/traingraph")
@@ -30,7 +30,8 @@ option(TRAINGRAPH_BUNDLE_ONEDNN "Install oneDNN beside the library" ON)
 if(TRAINGRAPH_ONEDNN_ON_TEAM)
   set(onednn_file "${onednn_copy}")
   set(onednn_name libtraingraph_onednn.so)
-elseif(TRAINGRAPH_BUNDLE_ONEDNN AND onednn_type STREQUAL "SHARED_LIBRARY")
+elseif(TRAINGRAPH_CPU_ENGINE STREQUAL "onednn" AND TRAINGRAPH_BUNDLE_ONEDNN AND
+    onednn_type STREQUAL "SHARED_LIBRARY")
   set(onednn_file "$<TARGET_FILE:DNNL::dnnl>")
   set(onednn_name "$<TARGET_SONAME_FILE_NAME:DNNL::dnnl>")
 endif()
@@ -46,6 +47,15 @@ endif()
 if(TRAINGRAPH_ONEDNN_ON_TEAM)
   install(FILES cmake/onednn_changes.txt
     DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/onednn" RENAME CHANGES)
+endif()
+if(cblas_package_library)
+  # PyPI's OpenBLAS, whose names no other library has.
+  install(FILES "${cblas_package_library}"
+    DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
+      WORLD_READ WORLD_EXECUTE)
+  install(FILES ${cblas_licenses}
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/openblas")
 endif()
 if(json_license)
   install(FILES ${json_license}

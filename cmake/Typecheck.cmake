@@ -7,8 +7,9 @@
 #                    make typecheck APPLE_SDK=<path>
 #   oldest-clang     what Linux compiles, with clang 16, about Xcode 15's:
 #                    make oldest-clang
-set(oldest_macos 13.0)
-set(oldest_macos_macro -D__ENVIRONMENT_OS_VERSION_MIN_REQUIRED__=130000)
+# Accelerate's cblas_sgemm is 13.3's.
+set(oldest_macos 13.3)
+set(oldest_macos_macro -D__ENVIRONMENT_OS_VERSION_MIN_REQUIRED__=130300)
 find_program(CLANG_16 NAMES clang++-16)
 find_program(CLANG_19 NAMES clang++-19)
 
@@ -53,12 +54,16 @@ file(GLOB_RECURSE typecheck_sources CONFIGURE_DEPENDS
   "${PROJECT_SOURCE_DIR}/tests/cpp/*.cpp"
   "${PROJECT_SOURCE_DIR}/tests/fuzz/*.cpp"
   "${PROJECT_SOURCE_DIR}/tests/interop/*.cpp")
+# Macs have the other CPU engine.
+set(cblas_sources ${typecheck_sources})
+list(FILTER cblas_sources INCLUDE REGEX "/src/cpu/cblas/")
+list(FILTER typecheck_sources EXCLUDE REGEX "/src/cpu/cblas/")
 file(GLOB_RECURSE apple_sources CONFIGURE_DEPENDS
   "${PROJECT_SOURCE_DIR}/metal/*.mm"
   "${PROJECT_SOURCE_DIR}/tests/metal_probes/*.mm")
-set(apple_sources ${apple_sources} ${typecheck_sources})
+set(apple_sources ${apple_sources} ${typecheck_sources} ${cblas_sources})
 list(FILTER apple_sources EXCLUDE REGEX
-  "/tests/cpp/(emulator|metal)/|/metal_probes/tests/|/src/cpu/team/gnu_openmp|/metal/no_metal")
+  "/tests/cpp/(emulator|metal)/|/metal_probes/tests/|/src/cpu/onednn/|/gnu_openmp|/metal/no_metal")
 
 set(common_flags -std=c++20 -fsyntax-only -Wall -Wextra -Werror
   # Tests are told where their data is.
@@ -119,6 +124,8 @@ if(TRAINGRAPH_METAL_TYPECHECK)
       FLAGS -target arm64-apple-macos${oldest_macos} -isysroot "${sdk}"
         -nostdinc++ -isystem "${sdk}/usr/include/c++/v1" -fblocks -fno-objc-arc
         -include TargetConditionals.h ${oldest_macos_macro}
+        -DTRAINGRAPH_ACCELERATE -DACCELERATE_NEW_LAPACK 
+        -DTRAINGRAPH_ENGINE_ON_TEAM
         -isystem "${PROJECT_SOURCE_DIR}/cmake/typecheck"
       SOURCES ${apple_sources})
   endforeach()
@@ -129,7 +136,7 @@ if(TRAINGRAPH_OLDEST_CLANG)
     message(FATAL_ERROR "clang++-16 was not found.")
   endif()
   traingraph_typecheck(oldest-clang "${CLANG_16}"
-    FLAGS -DTRAINGRAPH_ONEDNN_ON_TEAM
+    FLAGS -DTRAINGRAPH_ENGINE_ON_TEAM
       "-I${PROJECT_SOURCE_DIR}/tests/emulator/include"
     SOURCES ${typecheck_sources})
 endif()

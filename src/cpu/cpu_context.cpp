@@ -10,6 +10,7 @@
 
 #include "cpu/cpu_target.h"
 #include "cpu/deferred_rows.h"
+#include "cpu/engine/engine.h"
 #include "cpu/float_control.h"
 #include "cpu/instruction_set.h"
 #include "cpu/lowering.h"
@@ -148,10 +149,8 @@ class CpuContext final : public HostMemoryContext {
   CpuContext& operator=(const CpuContext&) = delete;
   DeviceType type() const override { return DeviceType::CPU; }
   std::string description() const override {
-    const auto* version = dnnl_version();
-    return "cpu (oneDNN " + std::to_string(version->major) + '.' +
-           std::to_string(version->minor) + ", " + instruction_set_name() +
-           ", " + std::to_string(team_.size()) +
+    return "cpu (" + engine_name() + ", " + instruction_set_name() + ", " +
+           std::to_string(team_.size()) +
            (team_.size() == 1 ? " thread)" : " threads)");
   }
   const Target& target() const override { return target_; }

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Which nodes may be fused, and the post-ops that compute activations.
+// Which nodes may be fused.
 #include "cpu/fusion.h"
 
 #include <algorithm>
-#include <limits>
-
-#include "cpu/instruction_set.h"
 
 namespace traingraph::cpu {
 namespace {
 
 using enum ActivationType;
-using dnnl::algorithm;
 
 constexpr NodeId kNone = -1;
 
@@ -33,7 +29,9 @@ NodeId find_activation(const Program& program, ValueId value,
     const bool is_gradient = reader.op->kind == OpKind::ActivationGradient &&
                              reader.attrs == attrs && reader.inputs[0] != value;
     if (!is_gradient) return kNone;
-    if (!find_eltwise_of_result(std::get<ActivationAttrs>(attrs))) return kNone;
+    if (!has_gradient_of_result(std::get<ActivationAttrs>(attrs))) {
+      return kNone;
+    }
   }
   return found;
 }
@@ -219,36 +217,9 @@ std::vector<NodeId> find_fusions(const Program& program, const Readers& readers,
   return FusionSearch(program, readers, is_kept).run();
 }
 
-std::optional<Eltwise> find_next_post_op(const NodeLowering& lowering) {
-  const ActivationAttrs* activation = lowering.next_activation();
-  if (activation == nullptr || !has_avx2()) return {};
-  return find_post_op(*activation);
-}
-
-std::optional<Eltwise> find_post_op(const ActivationAttrs& attrs) {
-  // oneDNN's max(x, 0) turns NaN into 0, and a network that diverged would go
-  // on as if nothing had happened. Its hard swish, x min(max(alpha x, 0), 1),
-  // is the same function when alpha is huge, and keeps NaN. The price is a NaN
-  // for -infinity, as GELU's post-ops give one for either infinity.
-  if (attrs.type == ReLU && attrs.a == 0) {
-    return Eltwise{algorithm::eltwise_hardswish,
-                   std::numeric_limits<float>::max()};
-  }
-  if (attrs.type == ReLU) return Eltwise{algorithm::eltwise_relu, attrs.a};
-  return find_eltwise(attrs);
-}
-
-std::optional<Eltwise> find_eltwise_of_result(const ActivationAttrs& attrs) {
-  const auto f = find_eltwise(attrs);
-  if (!f) return {};
-  switch (f->algorithm) {
-    case algorithm::eltwise_tanh:
-      return Eltwise{algorithm::eltwise_tanh_use_dst_for_bwd};
-    case algorithm::eltwise_logistic:
-      return Eltwise{algorithm::eltwise_logistic_use_dst_for_bwd};
-    default:
-      return {};
-  }
+bool has_gradient_of_result(const ActivationAttrs& attrs) {
+  return attrs.type == Sigmoid ||
+         (attrs.type == Tanh && attrs.a == 1 && attrs.b == 1);
 }
 
 }  // namespace traingraph::cpu

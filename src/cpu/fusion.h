@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Fusion: oneDNN computes an activation along with the product before it, as a
-// post-op, so that the value between them is never in memory.
+// Fusion: the engine computes an activation along with the product before it,
+// so that the value between them is never in memory.
 //
 //   before: p = convolution(x, w); y = activation(p)
 //   after:  y = convolution+activation(x, w)
@@ -36,13 +36,9 @@
 // of the update: compiler/row_updates.h.
 #pragma once
 
-#include <optional>
-#include <string_view>
-#include <type_traits>
 #include <vector>
 
 #include "cpu/lowering.h"
-#include "cpu/ops/elementwise_lowering.h"
 
 namespace traingraph::cpu {
 
@@ -55,48 +51,7 @@ Readers find_readers(const Program& program);
 std::vector<NodeId> find_fusions(const Program& program, const Readers& readers,
                                  const std::vector<bool>& is_kept);
 
-/// The post-op that computes an activation, if there is one.
-std::optional<Eltwise> find_post_op(const ActivationAttrs& attrs);
-/// oneDNN's function whose gradient reads f(x) instead of x.
-std::optional<Eltwise> find_eltwise_of_result(const ActivationAttrs& attrs);
-
-/// The next activation as a post-op; empty where there is none, or oneDNN's
-/// code for SSE would lose a NaN.
-std::optional<Eltwise> find_next_post_op(const NodeLowering& lowering);
-
-template <class Primitive>
-struct WithPostOp {
-  Primitive primitive;
-  bool is_fused = false;
-};
-
-/// describe(attr, allow_empty) with `f` as a further post-op of `attr`; without
-/// it where oneDNN would take another implementation, which may be a slow one.
-template <class Describe>
-auto describe_with(const std::optional<Eltwise>& f,
-                   const dnnl::primitive_attr& attr, Describe describe) {
-  const auto plain = describe(attr, /*allow_empty=*/false);
-  using Result = WithPostOp<std::remove_const_t<decltype(plain)>>;
-  if (!f) return Result{plain};
-  dnnl::primitive_attr with_activation = user_scratchpad();
-  with_activation.set_fpmath_mode(attr.get_fpmath_mode());
-  dnnl::post_ops ops = attr.get_post_ops();
-  ops.append_eltwise(f->algorithm, f->alpha, f->beta);
-  with_activation.set_post_ops(ops);
-  const auto fused = describe(with_activation, /*allow_empty=*/true);
-  const std::string_view name = plain.impl_info_str();
-  if (!fused || fused.impl_info_str() != name) return Result{plain};
-  return Result{fused, /*is_fused=*/true};
-}
-
-/// describe_with() the next activation, which is then computed by this unit.
-template <class Describe>
-auto describe_fused(NodeLowering& lowering, const dnnl::primitive_attr& attr,
-                    Describe describe) {
-  const auto result =
-      describe_with(find_next_post_op(lowering), attr, describe);
-  if (result.is_fused) lowering.fuse_activation();
-  return result.primitive;
-}
+/// Can its gradient be computed from its result alone?
+bool has_gradient_of_result(const ActivationAttrs& attrs);
 
 }  // namespace traingraph::cpu

@@ -19,10 +19,10 @@ std::string axis_names(std::size_t rank, bool is_weights) {
   return names;
 }
 
-bool is_row_major(const dnnl::memory::desc& layout) {
-  if (layout.get_inner_nblks() > 0) return false;
-  const auto dims = layout.get_dims(), strides = layout.get_strides();
-  dnnl::memory::dim expected = 1;
+bool is_row_major(const Layout& layout) {
+  if (!layout.blocks().empty()) return false;
+  const Layout::Sizes &dims = layout.sizes(), &strides = layout.strides();
+  std::int64_t expected = 1;
   for (std::size_t axis = dims.size(); axis-- > 0;) {
     if (dims[axis] != 1 && strides[axis] != expected) return false;
     expected *= dims[axis];
@@ -32,13 +32,10 @@ bool is_row_major(const dnnl::memory::desc& layout) {
 
 }  // namespace
 
-std::string layout_text(const dnnl::memory::desc& layout, bool is_weights) {
-  if (layout.get_format_kind() != dnnl::memory::format_kind::blocked) {
-    return "opaque";
-  }
+std::string layout_text(const Layout& layout, bool is_weights) {
+  if (layout.is_opaque()) return "opaque";
   if (is_row_major(layout)) return "plain";
-  const auto dims = layout.get_dims(), strides = layout.get_strides();
-  const auto blocks = layout.get_inner_blks(), cut = layout.get_inner_idxs();
+  const Layout::Sizes &dims = layout.sizes(), &strides = layout.strides();
   const std::string names = axis_names(dims.size(), is_weights);
   std::vector<std::size_t> order(dims.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -48,11 +45,13 @@ std::string layout_text(const dnnl::memory::desc& layout, bool is_weights) {
   });
   std::string text;
   for (std::size_t axis : order) {
-    const bool is_cut = std::ranges::count(cut, std::int64_t(axis)) > 0;
+    const bool is_cut = std::ranges::any_of(
+        layout.blocks(),
+        [&](const Layout::Block& block) { return block.axis == int(axis); });
     text += is_cut ? static_cast<char>(std::toupper(names[axis])) : names[axis];
   }
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    text += std::to_string(blocks[i]) + names[cut[i]];
+  for (const Layout::Block& block : layout.blocks()) {
+    text += std::to_string(block.size) + names[block.axis];
   }
   return text;
 }

@@ -4,12 +4,12 @@
 
 #include <string>
 
-#include "cpu/dnnl_support.h"
+#include "cpu/layout.h"
 
 namespace traingraph::cpu {
 
 /// Axes from the outermost to the innermost, then blocks; a capital letter for
 /// an axis that is cut into blocks. "plain" when row-major.
-std::string layout_text(const dnnl::memory::desc& layout, bool is_weights);
+std::string layout_text(const Layout& layout, bool is_weights);
 
 }  // namespace traingraph::cpu

@@ -4,6 +4,8 @@
 #include <numeric>
 
 #include "compiler/row_updates.h"
+#include "cpu/engine/engine.h"
+#include "cpu/engine/reorder.h"
 #include "cpu/fusion.h"
 #include "cpu/layout_text.h"
 #include "cpu/lowering_walk.h"
@@ -12,39 +14,22 @@
 
 namespace traingraph::cpu {
 
-using dnnl::memory;
-
 namespace {
 
-bool has_dims_of(const memory::desc& layout, const memory::desc& other) {
-  return layout.get_dims() == other.get_dims();
+bool has_sizes_of(const Layout& layout, const Layout& other) {
+  return layout.sizes() == other.sizes();
 }
 
 /// Row-major data of `layout`'s logical shape.
-memory::desc plain_like(const memory::desc& layout, memory::data_type type) {
-  const auto dims = layout.get_dims();
-  memory::dims strides(dims.size(), 1);
-  for (std::size_t i = dims.size() - 1; i > 0; --i) {
-    strides[i - 1] = strides[i] * dims[i];
+Layout plain_like(const Layout& layout, DataType type) {
+  Layout::Sizes strides(layout.sizes().size(), 1);
+  for (std::size_t i = strides.size() - 1; i > 0; --i) {
+    strides[i - 1] = strides[i] * layout.sizes()[i];
   }
-  return {dims, type, strides};
+  return Layout::strided(layout.sizes(), std::move(strides), type);
 }
 
 }  // namespace
-
-KernelFactory bind_primitive(const dnnl::primitive_desc_base& primitive,
-                             std::vector<PrimitiveArg> args) {
-  return [primitive = dnnl::primitive(primitive.get()), args = std::move(args),
-          num_threads = PrimitiveThreads::count()](
-             std::span<std::byte* const> addresses) {
-    std::vector<BoundPrimitive::Arg> bound;
-    bound.reserve(args.size());
-    for (const PrimitiveArg& arg : args) {
-      bound.push_back({arg.dnnl_arg, arg.desc, addresses[arg.arg]});
-    }
-    return BoundKernel(BoundPrimitive(primitive, num_threads, bound));
-  };
-}
 
 Lowering::Lowering(const Program& program, const LowerOptions& options,
                    const CpuTarget& target, int num_threads)
@@ -129,8 +114,7 @@ bool Lowering::is_needed_beyond(ValueId value,
          });
 }
 
-std::string Lowering::layout_text(ValueId value,
-                                  const memory::desc& layout) const {
+std::string Lowering::layout_text(ValueId value, const Layout& layout) const {
   const NodeId producer = program_.value(value).producer;
   const bool is_weights = producer < 0
                               ? program_.value(value).role == Role::Variable
@@ -139,9 +123,9 @@ std::string Lowering::layout_text(ValueId value,
   return cpu::layout_text(layout, is_weights);
 }
 
-memory::desc Lowering::layout(ValueId value) {
-  const memory::desc& produced = states_[value].produced;
-  return has_dims_of(produced, plain(value)) ? produced : plain(value);
+Layout Lowering::layout(ValueId value) {
+  const Layout& produced = states_[value].produced;
+  return has_sizes_of(produced, plain(value)) ? produced : plain(value);
 }
 
 bool Lowering::is_current(ValueId value, const Copy& copy) const {
@@ -150,7 +134,7 @@ bool Lowering::is_current(ValueId value, const Copy& copy) const {
          copy.storage == lowered_.storage_of[value];
 }
 
-const Lowering::Copy* Lowering::find(ValueId value, const memory::desc& layout,
+const Lowering::Copy* Lowering::find(ValueId value, const Layout& layout,
                                      Phase phase) const {
   for (const Copy& copy : states_[value].copies) {
     if (!is_current(value, copy) || copy.phase > phase) continue;
@@ -160,7 +144,7 @@ const Lowering::Copy* Lowering::find(ValueId value, const memory::desc& layout,
   return nullptr;
 }
 
-StorageId Lowering::in_layout(ValueId value, const memory::desc& layout,
+StorageId Lowering::in_layout(ValueId value, const Layout& layout,
                               NodeId user) {
   const Phase phase = program_.node(user).phase;
   if (const Copy* copy = find(value, layout, phase)) return copy->storage;
@@ -177,13 +161,13 @@ StorageId Lowering::in_layout(ValueId value, const memory::desc& layout,
   return to.storage;
 }
 
-Lowering::Copy Lowering::source_of(ValueId value, const memory::desc& layout,
+Lowering::Copy Lowering::source_of(ValueId value, const Layout& layout,
                                    NodeId user) {
   const ValueId source = states_[value].cast_from;
   if (source != kNoValue) return states_[source].copies.front();
   // Layouts of different axes (grouped weights) meet in plain layout only.
   const Copy& first = states_[value].copies.front();
-  if (is_plain(layout) || has_dims_of(first.layout, layout)) return first;
+  if (is_plain(layout) || has_sizes_of(first.layout, layout)) return first;
   in_layout(value, plain(value), user);
   return *find(value, plain(value), program_.node(user).phase);
 }
@@ -211,11 +195,10 @@ bool Lowering::defer_cast(ValueId value, ValueId source) {
   return true;
 }
 
-const Lowering::Copy& Lowering::add_copy(ValueId value,
-                                         const memory::desc& layout,
+const Lowering::Copy& Lowering::add_copy(ValueId value, const Layout& layout,
                                          Phase phase) {
   const StorageId storage =
-      add_storage(layout.get_size(), program_.value(value).name);
+      add_storage(layout.bytes(), program_.value(value).name);
   if (is_plain(layout) && lowered_.storage_of[value] < 0) {
     lowered_.storages[storage].value = value;
     lowered_.storage_of[value] = storage;
@@ -227,16 +210,15 @@ const Lowering::Copy& Lowering::add_copy(ValueId value,
 
 void Lowering::reorder(ValueId value, const Copy& from, const Copy& to,
                        NodeId user) {
-  const memory::desc source =
-      is_plain(from.layout) ? plain_like(to.layout, from.layout.get_data_type())
+  const Layout source = is_plain(from.layout)
+                            ? plain_like(to.layout, from.layout.data_type())
                             : from.layout;
-  const memory::desc target =
-      is_plain(to.layout) ? plain_like(source, to.layout.get_data_type())
-                          : to.layout;
-  const NodeCost cost{.bytes = 2.0 * static_cast<double>(target.get_size())};
+  const Layout target = is_plain(to.layout)
+                            ? plain_like(source, to.layout.data_type())
+                            : to.layout;
+  const NodeCost cost{.bytes = 2.0 * static_cast<double>(target.bytes())};
   const PrimitiveThreads threads(threads_for(cost, num_threads_));
-  const dnnl::reorder::primitive_desc primitive(engine(), source, engine(),
-                                                target, user_scratchpad());
+  Reorder made = make_reorder(source, target);
   Unit unit;
   unit.phase = program_.node(user).phase;
   unit.nodes = {user};
@@ -245,27 +227,24 @@ void Lowering::reorder(ValueId value, const Copy& from, const Copy& to,
   unit.writes = {to.storage};
   unit.is_reorder = true;
   unit.layout = layout_text(value, target);
-  std::vector<PrimitiveArg> args{{DNNL_ARG_FROM, source, 0},
-                                 {DNNL_ARG_TO, target, 1}};
-  if (const std::size_t bytes = scratchpad_bytes(primitive); bytes > 0) {
-    unit.scratch = {add_storage(bytes, "reorder scratchpad")};
+  if (made.scratch_bytes > 0) {
+    unit.scratch = {add_storage(made.scratch_bytes, "reorder scratchpad")};
     unit.args.push_back(unit.scratch[0]);
-    args.push_back({DNNL_ARG_SCRATCHPAD, primitive.scratchpad_desc(), 2});
   }
   auto code = std::make_unique<CpuUnitCode>();
-  code->bind = bind_primitive(primitive, std::move(args));
+  code->bind = std::move(made.bind);
   unit.code = std::move(code);
   add_unit(std::move(unit));
 }
 
-StorageId Lowering::add_result(ValueId value, const memory::desc& layout,
+StorageId Lowering::add_result(ValueId value, const Layout& layout,
                                Phase phase) {
   states_[value].produced = layout;
   return add_copy(value, layout, phase).storage;
 }
 
 StorageId Lowering::add_opaque(ValueId value, std::size_t bytes,
-                               const memory::desc& layout) {
+                               const Layout& layout) {
   const StorageId storage = add_storage(bytes, program_.value(value).name);
   State& state = states_[value];
   state.produced = layout;

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "cpu/cpu_target.h"
-#include "cpu/dnnl_support.h"
+#include "cpu/layout.h"
 #include "graph/op_def.h"
 
 namespace traingraph::cpu {
@@ -96,28 +96,27 @@ class NodeLowering {
   /// Of a convolution's weights gradient: fuses the gradient of the bias
   /// (fusion.h); empty: there is none.
   std::optional<BiasGradient> write_bias_gradient();
-  /// user_scratchpad() for products: may they round what they multiply?
-  dnnl::primitive_attr product_attributes() const;
+  /// May products round what they multiply?
+  bool rounds_operands() const;
 
   /// The layout that input `i` has now (plain unless its producer chose one).
-  dnnl::memory::desc layout(int input) const;
+  Layout layout(int input) const;
   /// Plain row-major layout of a descriptor.
-  const dnnl::memory::desc& plain(const TensorDescriptor& desc) const;
+  const Layout& plain(const TensorDescriptor& desc) const;
 
   // Arguments, in the order in which the kernel factory gets them. Each call
   // returns the argument's index.
   int read(int input);  // in plain layout
-  int read(int input, const dnnl::memory::desc& layout);
+  int read(int input, const Layout& layout);
   int mutate(int input);      // a variable; plain
   int write(int result = 0);  // in plain layout
-  int write(int result, const dnnl::memory::desc& layout);
+  int write(int result, const Layout& layout);
   /// An opaque result (state for the gradient op) of this many bytes. `layout`
   /// is a note to the gradient op, which finds it with opaque_layout().
-  int write_opaque(int result, std::size_t bytes,
-                   const dnnl::memory::desc& layout = {});
+  int write_opaque(int result, std::size_t bytes, const Layout& layout = {});
   /// Throws InternalError unless an op `maker` wrote it, of this many bytes.
   int read_opaque(int input, OpKind maker, std::size_t bytes);
-  dnnl::memory::desc opaque_layout(int input) const;
+  Layout opaque_layout(int input) const;
   int scratch(std::size_t bytes);
   /// Memory that stays from run to run; one piece for each update.
   int held(std::size_t bytes);
@@ -153,7 +152,7 @@ class NodeLowering {
  private:
   ValueId input_value(int input) const;
   ValueId result_value(int result) const;
-  int write_value(ValueId value, const dnnl::memory::desc& layout);
+  int write_value(ValueId value, const Layout& layout);
   std::any& shared_slot(std::span<const std::int64_t> key);
 
   /// The unit that is being built, shared by the nodes that it computes.
@@ -174,27 +173,6 @@ class NodeLowering {
   std::vector<int> input_arg_;   // last argument of each input; -1: none
   std::vector<int> result_arg_;  // and of each result
 };
-
-/// One argument of an emitted primitive: oneDNN's name of it, its layout, and
-/// the index that read(), write() or scratch() returned.
-struct PrimitiveArg {
-  int dnnl_arg;
-  dnnl::memory::desc desc;
-  int arg;
-};
-/// Binds the arguments of a oneDNN primitive.
-KernelFactory bind_primitive(const dnnl::primitive_desc_base& primitive,
-                             std::vector<PrimitiveArg> args);
-/// Asks for the scratchpad of a primitive made with user_scratchpad(), and adds
-/// it to the arguments.
-void add_scratchpad(NodeLowering& lowering,
-                    const dnnl::primitive_desc_base& primitive,
-                    std::vector<PrimitiveArg>& args);
-/// Ends the lowering of a node with one oneDNN primitive made with
-/// user_scratchpad(), for which it asks here.
-void emit_primitive(NodeLowering& lowering,
-                    const dnnl::primitive_desc_base& primitive,
-                    std::vector<PrimitiveArg> args);
 
 /// Lowers every node in order; what CpuTarget::lower() does.
 LoweredProgram lower_program(const Program& program,

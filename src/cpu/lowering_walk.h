@@ -53,31 +53,21 @@ class Lowering {
   void forward(ValueId value, ValueId other) { forwarded_[value] = other; }
   /// What is read for `value`: itself, unless a fusion forwarded it.
   ValueId forwarded(ValueId value) const { return forwarded_[value]; }
-  const dnnl::memory::desc& plain(ValueId value) {
-    return plain(program_.desc(value));
-  }
-  const dnnl::memory::desc& plain(const TensorDescriptor& desc) {
-    return plain_.of(desc);
-  }
+  const Layout& plain(ValueId value) { return plain(program_.desc(value)); }
+  const Layout& plain(const TensorDescriptor& desc) { return plain_.of(desc); }
   /// The name of a layout of this value, for reports.
-  std::string layout_text(ValueId value,
-                          const dnnl::memory::desc& layout) const;
+  std::string layout_text(ValueId value, const Layout& layout) const;
   /// The layout that its producer gave it; plain when that has other axes (a
   /// grouped weight gradient has five).
-  dnnl::memory::desc layout(ValueId value);
+  Layout layout(ValueId value);
   /// Storage that holds `value` in `layout`, for node `user`; a reorder in the
   /// user's phase makes it if it does not exist yet.
-  StorageId in_layout(ValueId value, const dnnl::memory::desc& layout,
-                      NodeId user);
-  StorageId add_result(ValueId value, const dnnl::memory::desc& layout,
-                       Phase phase);
-  StorageId add_opaque(ValueId value, std::size_t bytes,
-                       const dnnl::memory::desc& layout);
+  StorageId in_layout(ValueId value, const Layout& layout, NodeId user);
+  StorageId add_result(ValueId value, const Layout& layout, Phase phase);
+  StorageId add_opaque(ValueId value, std::size_t bytes, const Layout& layout);
   /// Throws InternalError unless an op `maker` made it, of this many bytes.
   StorageId opaque(ValueId value, OpKind maker, std::size_t bytes) const;
-  dnnl::memory::desc opaque_layout(ValueId value) const {
-    return states_[value].produced;
-  }
+  Layout opaque_layout(ValueId value) const { return states_[value].produced; }
   StorageId add_storage(std::size_t bytes, std::string name);
   std::any& shared(std::vector<std::int64_t> key) {
     return shared_[std::move(key)];
@@ -93,25 +83,23 @@ class Lowering {
 
  private:
   struct Copy {
-    dnnl::memory::desc layout;
+    Layout layout;
     StorageId storage;
     int version;
     Phase phase;
   };
   struct State {
-    dnnl::memory::desc produced;  // the layout that its producer chose
+    Layout produced;  // the layout that its producer chose
     std::vector<Copy> copies;
     int version = 0;
     ValueId cast_from = kNoValue;  // deferred: there may be no copy yet
   };
 
-  const Copy* find(ValueId value, const dnnl::memory::desc& layout,
-                   Phase phase) const;
+  const Copy* find(ValueId value, const Layout& layout, Phase phase) const;
   bool is_current(ValueId value, const Copy& copy) const;
   /// What a new copy in `layout` is made from.
-  Copy source_of(ValueId value, const dnnl::memory::desc& layout, NodeId user);
-  const Copy& add_copy(ValueId value, const dnnl::memory::desc& layout,
-                       Phase phase);
+  Copy source_of(ValueId value, const Layout& layout, NodeId user);
+  const Copy& add_copy(ValueId value, const Layout& layout, Phase phase);
   void reorder(ValueId value, const Copy& from, const Copy& to, NodeId user);
 
   void lower(NodeId id);
@@ -121,7 +109,7 @@ class Lowering {
   int num_threads_;
   bool rounds_operands_;
   LoweredProgram lowered_;
-  PlainDescs plain_;
+  PlainLayouts plain_;
   std::map<std::vector<std::int64_t>, std::any> shared_;
   std::vector<State> states_;
   std::vector<bool> is_used_, is_kept_, is_mutated_;

@@ -9,8 +9,6 @@
 
 namespace traingraph::cpu {
 
-using dnnl::memory;
-
 namespace {
 
 void add_once(std::vector<StorageId>& list, StorageId id) {
@@ -114,12 +112,8 @@ bool NodeLowering::defer_cast() {
   return lowering_->defer_cast(result_value(0), input_value(0));
 }
 
-dnnl::primitive_attr NodeLowering::product_attributes() const {
-  dnnl::primitive_attr attr = user_scratchpad();
-  if (lowering_->rounds_operands()) {
-    attr.set_fpmath_mode(dnnl::fpmath_mode::bf16);
-  }
-  return attr;
+bool NodeLowering::rounds_operands() const {
+  return lowering_->rounds_operands();
 }
 
 std::optional<BiasGradient> NodeLowering::write_bias_gradient() {
@@ -151,11 +145,11 @@ bool NodeLowering::is_used(int result) const {
   return lowering_->is_used(result_value(result));
 }
 
-memory::desc NodeLowering::layout(int input) const {
+Layout NodeLowering::layout(int input) const {
   return lowering_->layout(input_value(input));
 }
 
-const memory::desc& NodeLowering::plain(const TensorDescriptor& desc) const {
+const Layout& NodeLowering::plain(const TensorDescriptor& desc) const {
   return lowering_->plain(desc);
 }
 
@@ -163,7 +157,7 @@ int NodeLowering::read(int input) {
   return read(input, plain(input_desc(input)));
 }
 
-int NodeLowering::read(int input, const memory::desc& layout) {
+int NodeLowering::read(int input, const Layout& layout) {
   const StorageId storage =
       lowering_->in_layout(input_value(input), layout, id_);
   draft_->unit.args.push_back(storage);
@@ -182,13 +176,13 @@ int NodeLowering::write(int result) {
   return write(result, plain(result_desc(result)));
 }
 
-int NodeLowering::write(int result, const memory::desc& layout) {
+int NodeLowering::write(int result, const Layout& layout) {
   const ValueId value = result_value(result);
   if (result == 0) draft_->unit.layout = lowering_->layout_text(value, layout);
   return result_arg_[result] = write_value(value, layout);
 }
 
-int NodeLowering::write_value(ValueId value, const memory::desc& layout) {
+int NodeLowering::write_value(ValueId value, const Layout& layout) {
   const StorageId storage = lowering_->add_result(value, layout, node().phase);
   draft_->unit.args.push_back(storage);
   draft_->unit.writes.push_back(storage);
@@ -196,7 +190,7 @@ int NodeLowering::write_value(ValueId value, const memory::desc& layout) {
 }
 
 int NodeLowering::write_opaque(int result, std::size_t bytes,
-                               const memory::desc& layout) {
+                               const Layout& layout) {
   const StorageId storage =
       lowering_->add_opaque(result_value(result), bytes, layout);
   draft_->unit.args.push_back(storage);
@@ -211,7 +205,7 @@ int NodeLowering::read_opaque(int input, OpKind maker, std::size_t bytes) {
   return input_arg_[input] = static_cast<int>(draft_->unit.args.size()) - 1;
 }
 
-memory::desc NodeLowering::opaque_layout(int input) const {
+Layout NodeLowering::opaque_layout(int input) const {
   return lowering_->opaque_layout(input_value(input));
 }
 
@@ -300,22 +294,6 @@ void NodeLowering::emit_code(std::unique_ptr<CpuUnitCode> code) {
   for (ValueId value : draft_->mutated) lowering_->bump_version(value);
   *draft_ = {};
   draft_->unit.nodes = {id_};
-}
-
-void add_scratchpad(NodeLowering& lowering,
-                    const dnnl::primitive_desc_base& primitive,
-                    std::vector<PrimitiveArg>& args) {
-  const std::size_t bytes = scratchpad_bytes(primitive);
-  if (bytes == 0) return;
-  args.push_back({DNNL_ARG_SCRATCHPAD, primitive.scratchpad_desc(),
-                  lowering.scratch(bytes)});
-}
-
-void emit_primitive(NodeLowering& lowering,
-                    const dnnl::primitive_desc_base& primitive,
-                    std::vector<PrimitiveArg> args) {
-  add_scratchpad(lowering, primitive, args);
-  lowering.emit(bind_primitive(primitive, std::move(args)));
 }
 
 }  // namespace traingraph::cpu

@@ -5,13 +5,13 @@
 
 #include "cpu/team/team.h"
 
-#ifndef TRAINGRAPH_ONEDNN_ON_TEAM
+#ifndef TRAINGRAPH_ENGINE_ON_TEAM
 #include <omp.h>
 #endif
 
 namespace traingraph::cpu {
 
-#ifdef TRAINGRAPH_ONEDNN_ON_TEAM
+#ifdef TRAINGRAPH_ENGINE_ON_TEAM
 int PrimitiveThreads::count() { return Team::here().num_primitive_threads; }
 
 PrimitiveThreads::PrimitiveThreads(int count)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Arithmetic of one and two operands, and select. oneDNN's eltwise computes
-// tanh; its binary primitive is slower than a loop on
-// row-major data and knows none of the other functions.
+// Arithmetic of one and two operands, and select. oneDNN's binary primitive is
+// slower than a loop on row-major data and knows none of the other functions.
 #include <cmath>
 #include <limits>
 
 #include "cpu/broadcast.h"
+#include "cpu/engine/activation.h"
 #include "cpu/ops/elementwise_lowering.h"
 #include "cpu/vector_math.h"
 
@@ -70,7 +70,6 @@ void select(const BroadcastPlan<3>& plan, const std::uint8_t* c, const T* x,
 }  // namespace
 
 void lower_unary(NodeLowering& lowering) {
-  using dnnl::algorithm;
   const auto lower = [&](auto f) { lower_function_of(lowering, f); };
   switch (lowering.attrs<ArithmeticAttrs>().operation) {
     case Floor:
@@ -103,7 +102,8 @@ void lower_unary(NodeLowering& lowering) {
       if (lowering.result_desc().data_type != DataType::Float32) {
         return lower([](float x) { return fast_tanh(x); });
       }
-      return lower_eltwise(lowering, {algorithm::eltwise_tanh});
+      if (lower_engine_tanh(lowering)) return;
+      return lower([](float x) { return std::tanh(x); });
     case Asinh:
       return lower([](float x) { return std::asinh(x); });
     case Acosh:

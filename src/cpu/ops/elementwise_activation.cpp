@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The activation family and its gradients: oneDNN's eltwise where its formula
-// is ours, which pays off for exponentials; else plain loops, because oneDNN
-// has no such function or not with these parameters.
-#include <optional>
-
-#include "cpu/fusion.h"
+// The activation family and its gradients: the engine's code where it has some,
+// else plain loops.
+#include "cpu/engine/activation.h"
 #include "cpu/ops/elementwise_functions.h"
+#include "cpu/ops/elementwise_lowering.h"
 #include "cpu/ops/elementwise_rows.h"
 
 namespace traingraph::cpu {
@@ -60,7 +58,6 @@ void with_function(const ActivationAttrs& attrs, Use use) {
       return use(ClampMap{a, b}, kCheapGrain);
     case None:
       return use(Identity{}, kCheapGrain);
-    // Ops have oneDNN's, see find_eltwise().
     case GELU:
       return use(GeluMap{}, kCostlyGrain);
     case GELUTanh:
@@ -94,39 +91,7 @@ bool is_float32(const NodeLowering& lowering) {
   return lowering.result_desc().data_type == DataType::Float32;
 }
 
-/// oneDNN's function, with our own for what it gets wrong: its GELU of infinity
-/// is NaN.
-void lower_corrected(NodeLowering& lowering, Eltwise f, ActivationType type) {
-  const auto lower = [&](auto function) {
-    lower_eltwise_of_finite(lowering, f,
-                            [=](float x) { return function.value(x); });
-  };
-  if (type == GELU) return lower(GeluMap{});
-  if (type == GELUTanh) return lower(GeluTanhMap{});
-  lower_eltwise(lowering, f);
-}
-
 }  // namespace
-
-std::optional<Eltwise> find_eltwise(const ActivationAttrs& attrs) {
-  using dnnl::algorithm;
-  switch (attrs.type) {
-    case Sigmoid:
-      return Eltwise{algorithm::eltwise_logistic};
-    case Tanh:
-      if (attrs.a != 1 || attrs.b != 1) return {};
-      return Eltwise{algorithm::eltwise_tanh};
-    case GELU:
-      return Eltwise{algorithm::eltwise_gelu_erf};
-    case GELUTanh:
-      return Eltwise{algorithm::eltwise_gelu_tanh};
-    // oneDNN's e^x - 1 has no right digit near 0; its ln(1 + e^x) is off by up
-    // to 4e-6, and negative for some x < -15, which ends in a NaN when a
-    // logarithm follows.
-    default:
-      return {};
-  }
-}
 
 void lower_activation(NodeLowering& lowering) {
   const auto& attrs = lowering.attrs<ActivationAttrs>();
@@ -135,23 +100,19 @@ void lower_activation(NodeLowering& lowering) {
               [function](float x) { return function.value(x); });
   };
   if (!is_float32(lowering)) return with_stored_function(attrs, lower);
-  // oneDNN's logistic loses digits far from 0 with SSE.
-  const auto eltwise =
-      attrs.type == Sigmoid ? std::nullopt : find_eltwise(attrs);
-  if (eltwise) return lower_corrected(lowering, *eltwise, attrs.type);
+  if (lower_engine_activation(lowering)) return;
   with_function(attrs, lower);
 }
 
 namespace {
 
 /// Of tanh and the sigmoid, from what they are.
-void lower_gradient_of_result(NodeLowering& lowering, const Eltwise& f,
-                              const dnnl::memory::desc& layout) {
+void lower_gradient_of_result(NodeLowering& lowering, const Layout& layout) {
   const auto lower = [&](auto slope) {
     lower_zip(lowering, kCheapGrain, layout,
               [=](float gradient, float y) { return gradient * slope(y); });
   };
-  if (f.algorithm == dnnl::algorithm::eltwise_tanh_use_dst_for_bwd) {
+  if (lowering.attrs<ActivationAttrs>().type == Tanh) {
     return lower([](float y) { return 1 - y * y; });
   }
   lower([](float y) { return y * (1 - y); });
@@ -161,20 +122,12 @@ void lower_gradient_of_result(NodeLowering& lowering, const Eltwise& f,
 
 void lower_activation_gradient(NodeLowering& lowering) {
   const auto& attrs = lowering.attrs<ActivationAttrs>();
-  const bool reads_result = lowering.reads_activated(1);
-  // From the result there is only y (1 - y) and 1 - y^2, from x there is
-  // better.
-  const bool is_curve = attrs.type == Tanh || attrs.type == Sigmoid;
-  const bool has_better = is_curve && !reads_result;
-  const auto eltwise = has_better     ? std::nullopt
-                       : reads_result ? find_eltwise_of_result(attrs)
-                                      : find_eltwise(attrs);
   const bool is_exact = is_float32(lowering);
-  if (eltwise && is_exact) return lower_eltwise_gradient(lowering, *eltwise);
+  if (is_exact && lower_engine_activation_gradient(lowering)) return;
   // A padded gradient is zero and so is its product with any slope.
   const auto layout = common_layout(lowering, 1, 0, /*keeps_zero=*/true);
-  if (eltwise && reads_result) {
-    return lower_gradient_of_result(lowering, *eltwise, layout);
+  if (lowering.reads_activated(1)) {
+    return lower_gradient_of_result(lowering, layout);
   }
   const auto lower = [&](auto function, std::int64_t grain) {
     lower_zip(lowering, grain, layout, [function](float gradient, float x) {

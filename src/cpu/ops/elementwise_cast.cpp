@@ -4,17 +4,14 @@
 #include <utility>
 
 #include "base/convert.h"
-#include "cpu/native_types.h"
+#include "cpu/engine/reorder.h"
 #include "cpu/ops/elementwise_lowering.h"
 
 namespace traingraph::cpu {
 namespace {
 
-using dnnl::memory;
-
 /// Between floats in any layout, else in the plain one.
-std::pair<memory::desc, memory::desc> cast_layouts(
-    const NodeLowering& lowering) {
+std::pair<Layout, Layout> cast_layouts(const NodeLowering& lowering) {
   const TensorDescriptor& source = lowering.input_desc(0);
   const TensorDescriptor& target = lowering.result_desc();
   const auto from = lowering.layout(0), to = layout_like(from, target);
@@ -68,7 +65,7 @@ void lower_cast(NodeLowering& lowering) {
   // Products want blocks: one reorder rounds and moves what is in memory
   // anyway.
   const bool narrows = from_type == DataType::Float32 && is_float(to_type);
-  if (narrows && has_products(to_type) && lowering.defer_cast()) return;
+  if (narrows && engine_casts(to_type) && lowering.defer_cast()) return;
   const auto [from, to] = cast_layouts(lowering);
   const int in = lowering.read(0, from), out = lowering.write(0, to);
   const auto from_bytes = static_cast<std::int64_t>(size_of(from_type));

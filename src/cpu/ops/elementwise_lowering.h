@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Element-wise kernels in whatever layout their operands have: oneDNN's
-// eltwise primitive, and plain loops over the bytes of a layout.
+// Element-wise kernels in whatever layout their operands have: plain loops over
+// the bytes of a layout.
 #pragma once
 
 #include <atomic>
@@ -10,45 +10,21 @@
 
 #include "cpu/broadcast.h"
 #include "cpu/float_types.h"
+#include "cpu/lowering.h"
 #include "cpu/parallel.h"
 #include "cpu/typed_address.h"
 
 namespace traingraph::cpu {
 
-/// oneDNN's function of one variable.
-struct Eltwise {
-  dnnl::algorithm algorithm;
-  float alpha = 0, beta = 0;
-};
-
-/// oneDNN's function for an activation, if its formula is ours.
-std::optional<Eltwise> find_eltwise(const ActivationAttrs& attrs);
-
-/// oneDNN's function of input 0 into result 0: its arguments have been asked
-/// for, its unit is yet to be emitted.
-struct EltwiseDraft {
-  dnnl::memory::desc layout;
-  int x, y;
-  KernelFactory bind;
-};
-EltwiseDraft draft_eltwise(NodeLowering& lowering, Eltwise f);
-
-/// result 0 = f(input 0).
-void lower_eltwise(NodeLowering& lowering, Eltwise f);
-/// result 0 = input 0 * f'(input 1); or f' as a function of f(x), where input 1
-/// is that.
-void lower_eltwise_gradient(NodeLowering& lowering, Eltwise f);
-
-/// The layout of `input` if a loop over its bytes may run in it: oneDNN wants
-/// zeros in padded areas, so a function that moves zero needs a plain one.
-dnnl::memory::desc loop_layout(const NodeLowering& lowering, int input,
-                               bool keeps_zero);
+/// The layout of `input` if a loop over its bytes may run in it: there are to
+/// be zeros in padded areas, so a function that moves zero needs a plain one.
+Layout loop_layout(const NodeLowering& lowering, int input, bool keeps_zero);
 /// The layout for two operands of equal shape: that of `first`, unless only
 /// `second` was given a special one.
-dnnl::memory::desc common_layout(const NodeLowering& lowering, int first,
-                                 int second, bool keeps_zero);
+Layout common_layout(const NodeLowering& lowering, int first, int second,
+                     bool keeps_zero);
 /// Elements of a layout, padding included.
-std::int64_t num_elements(const dnnl::memory::desc& layout);
+std::int64_t num_elements(const Layout& layout);
 
 /// Is none of them NaN or infinite?
 template <class T>
@@ -123,24 +99,6 @@ void zip_floats(std::int64_t n, std::int64_t grain, const T* x, const T* y,
   run_zip(n, grain, x, y, z, {zip_row<F>, &f});
 }
 
-/// oneDNN's function, but `own` everywhere when a NaN or an infinity is among
-/// the elements.
-template <class F>
-void lower_eltwise_of_finite(NodeLowering& lowering, Eltwise f, F own) {
-  const EltwiseDraft draft = draft_eltwise(lowering, f);
-  const DataType type = lowering.result_desc().data_type;
-  visit_float_type(lowering, type, [&]<class T>(T) {
-    lowering.emit([=, n = num_elements(draft.layout)](
-                      std::span<std::byte* const> at) -> BoundKernel {
-      return [own, n, run = draft.bind(at), x = typed<T>(at[draft.x]),
-              y = typed<T>(at[draft.y])] {
-        if (is_finite(x, n)) return run();
-        map_floats(n, kCostlyGrain, x, y, own);
-      };
-    });
-  });
-}
-
 /// result 0 = f(input 0), element by element.
 template <class F>
 void lower_map(NodeLowering& lowering, std::int64_t grain, F f) {
@@ -160,8 +118,8 @@ void lower_map(NodeLowering& lowering, std::int64_t grain, F f) {
 
 /// result 0 = f(input 0, input 1) for inputs of equal shape.
 template <class F>
-void lower_zip(NodeLowering& lowering, std::int64_t grain,
-               const dnnl::memory::desc& layout, F f) {
+void lower_zip(NodeLowering& lowering, std::int64_t grain, const Layout& layout,
+               F f) {
   const int left = lowering.read(0, layout), right = lowering.read(1, layout);
   const int out = lowering.write(0, layout);
   lowering.may_run_in_place(0, 0);

@@ -5,14 +5,12 @@
 #include <cstring>
 #include <vector>
 
-#include "cpu/lowering.h"
+#include "cpu/engine/reorder.h"
 #include "cpu/parallel.h"
 #include "cpu/strided_copy.h"
 
 namespace traingraph::cpu {
 namespace {
-
-using dnnl::memory;
 
 /// The step to a second sample of a window, where there is one: a factor may be
 /// far larger than its axis.
@@ -107,22 +105,21 @@ void lower_transpose(NodeLowering& lowering) {
   const Shape strides = permuted(element_strides(source.shape), dimensions);
   const std::size_t element_bytes = size_of(source.data_type);
   if (element_bytes != 1 && element_bytes != 4) {
-    // oneDNN moves elements of 1 and 4 bytes without looking at them.
     return emit_copy(
         lowering,
         {StridedCopy(target, strides, element_strides(target), element_bytes),
          0, 0});
   }
-  const auto type =
-      element_bytes == 4 ? memory::data_type::f32 : memory::data_type::u8;
-  const memory::desc from(to_dims(target), type, to_dims(strides));
-  const memory::desc to(to_dims(target), type,
-                        to_dims(element_strides(target)));
-  const dnnl::reorder::primitive_desc reorder(engine(), from, engine(), to,
-                                              user_scratchpad());
-  const int x = lowering.read(0), y = lowering.write(0);
-  emit_primitive(lowering, reorder,
-                 {{DNNL_ARG_FROM, from, x}, {DNNL_ARG_TO, to, y}});
+  // Engines move elements of 1 and 4 bytes without looking at them.
+  const DataType type =
+      element_bytes == 4 ? DataType::Float32 : DataType::UInt8;
+  Reorder reorder =
+      make_reorder(Layout::strided(to_sizes(target), to_sizes(strides), type),
+                   Layout::plain(target, type));
+  lowering.read(0);
+  lowering.write(0);
+  if (reorder.scratch_bytes > 0) lowering.scratch(reorder.scratch_bytes);
+  lowering.emit(std::move(reorder.bind));
 }
 
 void lower_concatenate(NodeLowering& lowering) {

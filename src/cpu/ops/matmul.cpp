@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Matrix products: one oneDNN primitive, or loops of ours where that would be
-// mostly dispatch (matmul_small.h). Transposes are strides, broadcast leading
-// axes have size 1, alpha is a post-op.
-#include <algorithm>
+// Matrix products: the engine's, or loops of ours where that would be mostly
+// dispatch (matmul_small.h).
 #include <array>
-#include <bit>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/checked.h"
+#include "cpu/engine/product.h"
 #include "cpu/float_types.h"
-#include "cpu/fusion.h"
 #include "cpu/instruction_set.h"
 #include "cpu/ops/matmul_small.h"
 #include "cpu/typed_address.h"
@@ -16,16 +16,9 @@
 namespace traingraph::cpu {
 namespace {
 
-using dnnl::memory;
-
-/// Leading axes and the logical (rows, columns) of one operand, with the
-/// strides of its row-major data.
-struct Matrices {
-  memory::dims dims, strides;
-};
-
 Matrices view(const Shape& shape, int rank, bool is_transposed) {
-  Matrices m{memory::dims(rank, 1), memory::dims(rank, 0)};
+  using Sizes = std::vector<std::int64_t>;
+  Matrices m{Sizes(rank, 1), Sizes(rank, 0)};
   std::int64_t stride = 1;
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {
     const int to = axis + rank - shape.rank();
@@ -81,45 +74,26 @@ void simplify(Matrices& x, Matrices& y, Matrices& z) {
   }
 }
 
-memory::desc describe(Matrices m, DataType type) {
-  // The step between rows of a single row is never taken; make it one that
-  // reads as a leading dimension. So is the one of a single column, which
-  // would else be the leading dimension of a transposed matrix.
-  const std::size_t rows = m.dims.size() - 2;
-  if (m.dims[rows + 1] == 1) m.strides[rows + 1] = 1;
-  if (m.dims[rows] == 1) m.strides[rows] = m.dims[rows + 1];
-  return {m.dims, to_dnnl(type), m.strides};
+ProductOperands find_operands(const NodeLowering& lowering) {
+  const auto& attrs = lowering.attrs<MatMulAttrs>();
+  const int rank = lowering.result_shape().rank();
+  ProductOperands all{
+      view(lowering.input_shape(0), rank, attrs.transposes_x),
+      view(lowering.input_shape(1), rank, attrs.transposes_y),
+      view(lowering.result_shape(), rank, /*is_transposed=*/false)};
+  simplify(all.x, all.y, all.z);
+  return all;
 }
-
-memory::desc describe_bias(const Matrices& z, DataType type) {
-  memory::dims dims(z.dims.size(), 1), strides(z.dims.size(), z.dims.back());
-  dims.back() = z.dims.back();
-  strides.back() = 1;
-  return {dims, to_dnnl(type), strides};
-}
-
-struct Operands {
-  Matrices x, y, z;
-
-  explicit Operands(const NodeLowering& lowering) {
-    const auto& attrs = lowering.attrs<MatMulAttrs>();
-    const int rank = lowering.result_shape().rank();
-    x = view(lowering.input_shape(0), rank, attrs.transposes_x);
-    y = view(lowering.input_shape(1), rank, attrs.transposes_y);
-    z = view(lowering.result_shape(), rank, /*is_transposed=*/false);
-    simplify(x, y, z);
-  }
-};
 
 /// The product for loops of ours, if it is small enough. They know ReLU only:
-/// with another activation that oneDNN would fuse it is oneDNN's.
+/// with another activation that the engine would fuse it is the engine's.
 std::optional<SmallProduct> find_small_product(
-    const NodeLowering& lowering, const std::optional<Eltwise>& activation) {
+    const NodeLowering& lowering, const ProductOperands& operands) {
   const auto& attrs = lowering.attrs<MatMulAttrs>();
   const ActivationAttrs* next = lowering.next_activation();
   const bool has_relu = next != nullptr && next->type == ActivationType::ReLU;
-  if (activation && !has_relu) return {};
-  const auto [x, y, z] = Operands(lowering);
+  if (!has_relu && fuses_next_activation(lowering)) return {};
+  const auto& [x, y, z] = operands;
   if (z.dims.size() != 2) return {};
   const ProductSize size{z.dims[0], z.dims[1], x.dims[1]};
   const double count = static_cast<double>(size.rows) *
@@ -217,93 +191,15 @@ void lower_small_product(NodeLowering& lowering, const SmallProduct& product) {
   });
 }
 
-/// What products of equal operands share: large networks have many.
-struct Product {
-  memory::desc x, y, z, bias = {};
-  int bias_arg = 0;
-  WithPostOp<dnnl::matmul::primitive_desc> matmul = {};
-};
-
-Product make_product(const NodeLowering& lowering,
-                     const std::optional<Eltwise>& activation) {
-  const auto& attrs = lowering.attrs<MatMulAttrs>();
-  const auto [x, y, z] = Operands(lowering);
-  Product product{.x = describe(x, lowering.input_desc(0).data_type),
-                  .y = describe(y, lowering.input_desc(1).data_type),
-                  .z = describe(z, lowering.result_desc().data_type)};
-  if (lowering.has(2)) {
-    product.bias = describe_bias(z, lowering.input_desc(2).data_type);
-  }
-  // oneDNN adds its bias before post-ops, but alpha does not scale ours: then
-  // the bias becomes a post-op too.
-  const bool is_scaled = attrs.alpha != 1;
-  dnnl::primitive_attr attr = lowering.product_attributes();
-  if (is_scaled) {
-    dnnl::post_ops ops;
-    ops.append_eltwise(dnnl::algorithm::eltwise_linear, attrs.alpha, 0);
-    if (lowering.has(2)) {
-      ops.append_binary(dnnl::algorithm::binary_add, product.bias);
-    }
-    attr.set_post_ops(ops);
-  }
-  product.bias_arg = is_scaled
-                         ? DNNL_ARG_ATTR_MULTIPLE_POST_OP(1) | DNNL_ARG_SRC_1
-                         : DNNL_ARG_BIAS;
-  const auto own_bias = is_scaled ? memory::desc() : product.bias;
-  product.matmul =
-      describe_with(activation, attr, [&](const auto& with, bool allow_empty) {
-        return dnnl::matmul::primitive_desc(engine(), product.x, product.y,
-                                            own_bias, product.z, with,
-                                            allow_empty);
-      });
-  return product;
-}
-
-/// All that make_product() looks at.
-std::vector<std::int64_t> key_of(const NodeLowering& lowering,
-                                 const std::optional<Eltwise>& activation) {
-  const auto& attrs = lowering.attrs<MatMulAttrs>();
-  std::vector<std::int64_t> key{attrs.transposes_x, attrs.transposes_y,
-                                std::bit_cast<std::int32_t>(attrs.alpha),
-                                lowering.has(2), activation.has_value()};
-  if (activation) {
-    key.insert(key.end(), {static_cast<std::int64_t>(activation->algorithm),
-                           std::bit_cast<std::int32_t>(activation->alpha),
-                           std::bit_cast<std::int32_t>(activation->beta)});
-  }
-  const auto add = [&](const TensorDescriptor& tensor) {
-    key.push_back(static_cast<std::int64_t>(tensor.data_type));
-    key.push_back(tensor.shape.rank());
-    key.insert(key.end(), tensor.shape.begin(), tensor.shape.end());
-  };
-  add(lowering.input_desc(0));
-  add(lowering.input_desc(1));
-  if (lowering.has(2)) add(lowering.input_desc(2));
-  add(lowering.result_desc());
-  return key;
-}
-
 }  // namespace
 
 void lower_matmul(NodeLowering& lowering) {
   if (lowering.has_next_cast()) lowering.fuse_cast();
-  const auto activation = find_next_post_op(lowering);
-  if (const auto small = find_small_product(lowering, activation)) {
+  const ProductOperands operands = find_operands(lowering);
+  if (const auto small = find_small_product(lowering, operands)) {
     return lower_small_product(lowering, *small);
   }
-  const Product& product = lowering.shared(key_of(lowering, activation), [&] {
-    return make_product(lowering, activation);
-  });
-  if (product.matmul.is_fused) lowering.fuse_activation();
-
-  std::vector<PrimitiveArg> args{
-      {DNNL_ARG_SRC, product.x, lowering.read(0)},
-      {DNNL_ARG_WEIGHTS, product.y, lowering.read(1)}};
-  if (lowering.has(2)) {
-    args.push_back({product.bias_arg, product.bias, lowering.read(2)});
-  }
-  args.push_back({DNNL_ARG_DST, product.z, lowering.write(0)});
-  emit_primitive(lowering, product.matmul.primitive, std::move(args));
+  lower_product(lowering, operands);
 }
 
 }  // namespace traingraph::cpu

@@ -11,8 +11,6 @@
 namespace traingraph::cpu {
 namespace {
 
-using dnnl::memory;
-
 /// What is computed behind the norm in the same unit.
 struct Epilogue {
   NodeLowering last;  // the node whose result the unit writes
@@ -20,7 +18,7 @@ struct Epilogue {
   std::optional<ActivationAttrs> activation;
 };
 
-Epilogue join_epilogue(NodeLowering& norm, const memory::desc& layout) {
+Epilogue join_epilogue(NodeLowering& norm, const Layout& layout) {
   Epilogue epilogue{.last = norm, .activation = {}};
   while (auto next = epilogue.last.join_next()) {
     const ValueId value = epilogue.last.node().outputs[0];

@@ -12,13 +12,13 @@ namespace traingraph::cpu {
 
 /// A layout that the loops know, and its cut.
 struct NormLayout {
-  dnnl::memory::desc layout;
+  Layout layout;
   NormPlan plan;
 };
 
 /// That of `input`, if it is one of channels; else plain.
 inline NormLayout choose_norm_layout(const NodeLowering& lowering, int input) {
-  const dnnl::memory::desc current = lowering.layout(input);
+  const Layout current = lowering.layout(input);
   if (const auto view = ChannelView::of(current)) {
     return {current, NormPlan(*view)};
   }

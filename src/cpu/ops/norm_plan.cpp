@@ -4,8 +4,6 @@
 namespace traingraph::cpu {
 namespace {
 
-using dnnl::memory;
-
 constexpr std::int64_t kEnoughTasks = 64;
 constexpr std::int64_t kElementsPerTask = 16384;
 
@@ -14,9 +12,9 @@ std::int64_t divide_up(std::int64_t a, std::int64_t b) {
 }
 
 /// Are axes `order` dense, the last one innermost with stride `innermost`?
-bool is_dense(const memory::dims& sizes, const memory::dims& strides,
-              std::span<const std::size_t> order, memory::dim innermost) {
-  memory::dim expected = innermost;
+bool is_dense(const Layout::Sizes& sizes, const Layout::Sizes& strides,
+              std::span<const std::size_t> order, std::int64_t innermost) {
+  std::int64_t expected = innermost;
   for (std::size_t i = order.size(); i-- > 0;) {
     const std::size_t axis = order[i];
     if (sizes[axis] != 1 && strides[axis] != expected) return false;
@@ -27,22 +25,20 @@ bool is_dense(const memory::dims& sizes, const memory::dims& strides,
 
 }  // namespace
 
-std::optional<ChannelView> ChannelView::of(const memory::desc& layout) {
-  const int rank = layout.get_ndims();
-  if (layout.get_format_kind() != memory::format_kind::blocked || rank < 2) {
-    return {};
-  }
-  memory::dims sizes = layout.get_padded_dims();
-  const memory::dims strides = layout.get_strides();
-  const auto blocks = layout.get_inner_blks(), cut = layout.get_inner_idxs();
-  const std::int64_t channels = layout.get_dims()[1];
+std::optional<ChannelView> ChannelView::of(const Layout& layout) {
+  const int rank = layout.rank();
+  if (layout.is_opaque() || rank < 2) return {};
+  Layout::Sizes sizes = layout.padded_sizes();
+  const Layout::Sizes& strides = layout.strides();
+  const auto& blocks = layout.blocks();
+  const std::int64_t channels = layout.sizes()[1];
   std::int64_t inner = 1;
   std::vector<std::size_t> order(static_cast<std::size_t>(rank));
   for (std::size_t axis = 0; axis < order.size(); ++axis) {
     if (axis >= 2) inner *= sizes[axis];
     order[axis] = axis;
   }
-  if (blocks.empty() && sizes == layout.get_dims()) {
+  if (blocks.empty() && sizes == layout.sizes()) {
     if (inner > 1 && is_dense(sizes, strides, order, 1)) {
       return ChannelView{sizes[0], channels, inner, 1, channels};
     }
@@ -50,8 +46,10 @@ std::optional<ChannelView> ChannelView::of(const memory::desc& layout) {
     if (!is_dense(sizes, strides, order, 1)) return {};
     return ChannelView{1, 1, sizes[0] * inner, channels, channels};
   }
-  if (blocks.size() != 1 || cut[0] != 1 || blocks[0] > 16) return {};
-  const std::int64_t width = blocks[0];
+  if (blocks.size() != 1 || blocks[0].axis != 1 || blocks[0].size > 16) {
+    return {};
+  }
+  const std::int64_t width = blocks[0].size;
   sizes[1] /= width;
   if (!is_dense(sizes, strides, order, width)) return {};
   return ChannelView{sizes[0], sizes[1], inner, width, channels};

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "cpu/dnnl_support.h"
+#include "cpu/layout.h"
 
 namespace traingraph::cpu {
 
@@ -22,7 +22,7 @@ struct ChannelView {
   std::int64_t channels;  // groups * width may be more: padding
 
   /// Empty where the layout is none of those above.
-  static std::optional<ChannelView> of(const dnnl::memory::desc& layout);
+  static std::optional<ChannelView> of(const Layout& layout);
 };
 
 /// Samples `first` to `last` of a group of channels.

@@ -137,15 +137,15 @@ struct Place {
   std::int64_t channels, height, width;
   std::int64_t per_image, per_block, block, per_row, per_column;
 
-  explicit Place(const dnnl::memory::desc& layout)
-      : channels(layout.get_dims()[1]),
-        height(layout.get_dims()[2]),
-        width(layout.get_dims()[3]),
-        per_image(layout.get_strides()[0]),
-        per_block(layout.get_strides()[1]),
-        block(layout.get_inner_nblks() == 0 ? 1 : layout.get_inner_blks()[0]),
-        per_row(layout.get_strides()[2]),
-        per_column(layout.get_strides()[3]) {}
+  explicit Place(const Layout& layout)
+      : channels(layout.sizes()[1]),
+        height(layout.sizes()[2]),
+        width(layout.sizes()[3]),
+        per_image(layout.strides()[0]),
+        per_block(layout.strides()[1]),
+        block(layout.blocks().empty() ? 1 : layout.blocks()[0].size),
+        per_row(layout.strides()[2]),
+        per_column(layout.strides()[3]) {}
 
   std::int64_t operator()(std::int64_t image, std::int64_t position) const {
     const std::int64_t channel = image % channels;
@@ -217,11 +217,10 @@ void average_pool_gradient(const Geometry& g, bool counts_padding,
 }  // namespace
 
 MaxPoolCorrection correct_max_pool(const NodeLowering& lowering,
-                                   const PoolWindow& window,
-                                   const dnnl::memory::desc& x,
-                                   const dnnl::memory::desc& y) {
+                                   const PoolWindow& window, const Layout& x,
+                                   const Layout& y) {
   const Place x_at(x), y_at(y);
-  const Geometry g{window,      x.get_dims()[0] * x.get_dims()[1],
+  const Geometry g{window,      x.sizes()[0] * x.sizes()[1],
                    x_at.height, x_at.width,
                    y_at.height, y_at.width};
   MaxPoolCorrection correct;

@@ -15,15 +15,19 @@ struct PoolWindow {
   Pair kernel_sizes, strides, dilation_rates;
   Padding padding;
 };
+template <class Attrs>
+PoolWindow window_of(const Attrs& attrs) {
+  return {attrs.kernel_sizes, attrs.strides, attrs.dilation_rates,
+          attrs.padding};
+}
 
 /// Max pooling of x into y, in any layout of pooling's, as it should be where x
 /// holds NaN or an infinity: oneDNN passes over NaN and -infinity. Returns what
 /// is to run behind it; nothing changes where x is finite.
 using MaxPoolCorrection = std::function<void(const std::byte*, std::byte*)>;
 MaxPoolCorrection correct_max_pool(const NodeLowering& lowering,
-                                   const PoolWindow& window,
-                                   const dnnl::memory::desc& x,
-                                   const dnnl::memory::desc& y);
+                                   const PoolWindow& window, const Layout& x,
+                                   const Layout& y);
 
 /// inputs (x), results (y, state). The state holds, for each output, the
 /// position of the winner in its image.

@@ -70,8 +70,9 @@ class WeightsGradient {
     const std::int64_t rows =
         (steps.steps - (is_shifted ? 1 : 0)) * steps.samples;
     if (rows == 0) return;
-    product_.emplace(lowering, MatrixView{rows, columns, row, 1}.transposed(),
-                     MatrixView::plain(rows, steps.hidden), type);
+    product_ = make_engine_product(
+        lowering, MatrixView{rows, columns, row, 1}.transposed(),
+        MatrixView::plain(rows, steps.hidden), type, ProductUse::Once);
   }
 
   template <class T>
@@ -94,7 +95,7 @@ class WeightsGradient {
   RecurrentSteps steps_;
   std::int64_t row_;
   bool is_shifted_;
-  std::optional<Product> product_;
+  std::shared_ptr<const EngineProduct> product_;
 };
 
 }  // namespace traingraph::cpu

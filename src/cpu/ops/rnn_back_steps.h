@@ -69,7 +69,7 @@ struct BackwardProducts {
   std::optional<BoundStepProduct> inner;
   T* inner_rows = nullptr;
   std::int64_t stride;
-  std::vector<BoundPrimitive> weights;  // at the end
+  std::vector<std::shared_ptr<BoundProduct>> weights;  // at the end
   /// The weights' gradient where no step has a state before it.
   std::span<T> zeros = {};
 
@@ -141,7 +141,7 @@ class RecurrentBackward {
     for_each_place(0, [this](const Place& p) { end(p); });
     last_step_ = -1;
     cell_.add_up();
-    for (BoundPrimitive& product : products_.weights) product();
+    for (const auto& product : products_.weights) product->run();
     std::ranges::fill(products_.zeros, T{});
   }
 

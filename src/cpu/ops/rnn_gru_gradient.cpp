@@ -123,10 +123,11 @@ void emit_reset_after(NodeLowering& lowering, const Arguments& a,
   if (a.has_weights()) {
     weights.emplace(lowering, steps, width, width, is_shifted, type);
   }
-  std::optional<Product> again;
+  std::shared_ptr<const EngineProduct> again;
   if (rows > 0) {
-    again.emplace(lowering, MatrixView::plain(rows, hidden),
-                  MatrixView::plain(hidden, hidden).transposed(), type);
+    again = make_engine_product(lowering, MatrixView::plain(rows, hidden),
+                                MatrixView::plain(hidden, hidden).transposed(),
+                                type, ProductUse::Once);
   }
   const int states = sequence_scratch<T>(lowering, steps, 1, !is_shifted);
   const int products = sequence_scratch<T>(lowering, steps);
@@ -148,7 +149,7 @@ void emit_reset_after(NodeLowering& lowering, const Arguments& a,
                       {address<T>(at, a.out[kDWeights]),
                        static_cast<std::size_t>(width * hidden)});
     }
-    std::optional<BoundPrimitive> product;
+    std::shared_ptr<BoundProduct> product;
     if (again) {
       // Where they are shifted: see WeightsGradient.
       const std::int64_t moved = skipped * hidden;
@@ -172,7 +173,7 @@ void emit_reset_after(NodeLowering& lowering, const Arguments& a,
     return [=, backward = RecurrentBackward<ResetAfterBackCell<T>>(
                    steps, args, cell, std::move(all))]() mutable {
       if (to_fill) fill_states(steps, args, own, to_fill);
-      if (product) (*product)();
+      if (product) product->run();
       backward();
     };
   });

@@ -10,13 +10,11 @@
 namespace traingraph::cpu {
 namespace {
 
-using dnnl::memory;
-
 /// Of the image `x` before sampling and `y` after it.
-UpsamplePlan plan_of(const NodeLowering& lowering, const memory::desc& x,
-                     const memory::desc& y) {
+UpsamplePlan plan_of(const NodeLowering& lowering, const Layout& x,
+                     const Layout& y) {
   const auto& attrs = lowering.attrs<UpsampleAttrs>();
-  const memory::dims in = x.get_dims(), out = y.get_dims();
+  const Layout::Sizes &in = x.sizes(), &out = y.sizes();
   const std::size_t last = in.size() - 1;
   const auto taps = [&](std::int64_t from, std::int64_t to) {
     return upsample_taps(from, to, attrs.sample_mode, attrs.aligns_corners);
@@ -26,7 +24,7 @@ UpsamplePlan plan_of(const NodeLowering& lowering, const memory::desc& x,
       .rows = has_rows ? taps(in[last - 1], out[last - 1]) : taps(1, 1),
       .columns = taps(in[last], out[last]),
       .images = 1,
-      .inner = x.get_strides()[last],
+      .inner = x.strides()[last],
       .num_workers = 1};
   plan.images = num_elements(x) / (plan.rows.in * plan.in_row());
   const std::int64_t elements = std::max(num_elements(x), num_elements(y));
@@ -59,9 +57,8 @@ void emit_nearest(NodeLowering& lowering, const UpsamplePlan& plan, int in,
 }  // namespace
 
 void lower_upsample(NodeLowering& lowering) {
-  const memory::desc x =
-      layout_like(lowering.layout(0), lowering.input_desc(0));
-  const memory::desc y = layout_like(x, lowering.result_desc());
+  const Layout x = layout_like(lowering.layout(0), lowering.input_desc(0));
+  const Layout y = layout_like(x, lowering.result_desc());
   const UpsamplePlan plan = plan_of(lowering, x, y);
   const int in = lowering.read(0, x), out = lowering.write(0, y);
   if (lowering.attrs<UpsampleAttrs>().sample_mode == SampleMode::Nearest) {
@@ -79,9 +76,9 @@ void lower_upsample(NodeLowering& lowering) {
 }
 
 void lower_upsample_gradient(NodeLowering& lowering) {
-  const memory::desc gradient =
+  const Layout gradient =
       layout_like(lowering.layout(0), lowering.input_desc(0));
-  const memory::desc dx = layout_like(gradient, lowering.result_desc());
+  const Layout dx = layout_like(gradient, lowering.result_desc());
   const UpsamplePlan plan = plan_of(lowering, dx, gradient);
   const UpsampleShares rows(plan.rows), columns(plan.columns);
   const int in = lowering.read(0, gradient), out = lowering.write(0, dx);

@@ -11,25 +11,16 @@
 namespace traingraph::cpu {
 namespace {
 
-using dnnl::memory;
-using tag = memory::format_tag;
-
-memory::desc layout_of(const memory::dims& sizes, tag format) {
-  return {sizes, memory::data_type::f32, format};
-}
-
 /// A layout of (N, C, S), with the place of each element by a formula.
-struct Layout {
+struct Sample {
   std::int64_t n, c, s;
   std::int64_t block;  // channels: 1 plain, 0 channels last
 
-  memory::desc desc() const {
-    const tag format = block == 0   ? tag::nwc
-                       : block == 1 ? tag::ncw
-                       : block == 4 ? tag::nCw4c
-                       : block == 8 ? tag::nCw8c
-                                    : tag::nCw16c;
-    return layout_of({n, c, s}, format);
+  Layout in_memory() const {
+    const Layout::Sizes sizes{n, c, s};
+    if (block == 0) return Layout::channels_last(sizes, DataType::Float32);
+    if (block == 1) return Layout::plain({n, c, s}, DataType::Float32);
+    return Layout::channel_blocks(sizes, block, DataType::Float32);
   }
   std::int64_t size() const {
     return block < 2 ? n * c * s : n * ((c + block - 1) / block * block) * s;
@@ -42,12 +33,12 @@ struct Layout {
   }
 };
 
-std::vector<Layout> layouts(std::uint32_t seed) {
+std::vector<Sample> layouts(std::uint32_t seed) {
   std::mt19937 random(seed);
   const auto pick = [&](std::int64_t below) {
     return 1 + static_cast<std::int64_t>(random() % below);
   };
-  std::vector<Layout> layouts;
+  std::vector<Sample> layouts;
   for (std::int64_t block : {0, 1, 4, 8, 16}) {
     for (int i = 0; i < 12; ++i) {
       layouts.push_back(
@@ -64,12 +55,12 @@ class NormPlanTest : public ::testing::TestWithParam<std::uint32_t> {
  protected:
   template <class F>
   void for_each_layout(F&& f) {
-    for (const Layout& layout : layouts(GetParam())) {
+    for (const Sample& layout : layouts(GetParam())) {
       SCOPED_TRACE(::testing::Message()
                    << "seed " << GetParam() << ": (" << layout.n << ", "
                    << layout.c << ", " << layout.s << "), block "
                    << layout.block);
-      const auto view = ChannelView::of(layout.desc());
+      const auto view = ChannelView::of(layout.in_memory());
       ASSERT_TRUE(view.has_value());
       f(layout, NormPlan(*view));
     }
@@ -77,7 +68,7 @@ class NormPlanTest : public ::testing::TestWithParam<std::uint32_t> {
 };
 
 TEST_P(NormPlanTest, VisitsEveryElementOnceInItsLane) {
-  for_each_layout([](const Layout& layout, const NormPlan& plan) {
+  for_each_layout([](const Sample& layout, const NormPlan& plan) {
     std::vector<float> channels(plan.num_channels());
     for (std::size_t c = 0; c < channels.size(); ++c) channels[c] = float(c);
     std::vector<float> seen(layout.size(), -1.0f);
@@ -118,7 +109,7 @@ TEST_P(NormPlanTest, VisitsEveryElementOnceInItsLane) {
 TEST_P(NormPlanTest, TotalsAreThoseOfTheFormulas) {
   std::mt19937 random(GetParam());
   std::normal_distribution<float> normal;
-  for_each_layout([&](const Layout& layout, const NormPlan& plan) {
+  for_each_layout([&](const Sample& layout, const NormPlan& plan) {
     std::vector<float> x(layout.size()), g(layout.size());
     const float mean = random() % 2 == 0 ? 1e3f : 0.0f;
     for (float& value : x) value = mean + normal(random);
@@ -164,29 +155,36 @@ TEST_P(NormPlanTest, TotalsAreThoseOfTheFormulas) {
 INSTANTIATE_TEST_SUITE_P(Seeds, NormPlanTest, ::testing::Values(1u, 2u, 3u));
 
 TEST(ChannelViewOf, KnowsTheLayoutsOfImagesOnly) {
-  const auto view = [](const memory::dims& sizes, tag format) {
-    return ChannelView::of(layout_of(sizes, format));
+  constexpr auto kFloat = DataType::Float32;
+  const auto strided = [](Layout::Sizes sizes, Layout::Sizes strides) {
+    return ChannelView::of(
+        Layout::strided(std::move(sizes), std::move(strides), kFloat));
   };
-  const auto plain = view({2, 20, 3, 5}, tag::nchw);
+  const auto plain = ChannelView::of(Layout::plain({2, 20, 3, 5}, kFloat));
   ASSERT_TRUE(plain);
   EXPECT_EQ(plain->inner, 15);
   EXPECT_EQ(plain->width, 1);
-  const auto blocked = view({2, 20, 3, 5, 7}, tag::nCdhw16c);
+  const auto blocked =
+      ChannelView::of(Layout::channel_blocks({2, 20, 3, 5, 7}, 16, kFloat));
   ASSERT_TRUE(blocked);
   EXPECT_EQ(blocked->groups, 2);
   EXPECT_EQ(blocked->width, 16);
   EXPECT_EQ(blocked->channels, 20);
-  for (const auto& last :
-       {view({2, 20, 3, 5}, tag::nhwc), view({2, 20, 3, 5, 1}, tag::ndhwc),
-        view({30, 20}, tag::nc)}) {
+  for (const Layout::Sizes& sizes :
+       {Layout::Sizes{2, 20, 3, 5}, {2, 20, 3, 5, 1}, {30, 20}}) {
+    const auto last = ChannelView::of(Layout::channels_last(sizes, kFloat));
     ASSERT_TRUE(last);
     EXPECT_EQ(last->inner, 30);
     EXPECT_EQ(last->width, 20);
   }
-  EXPECT_FALSE(view({2, 20, 3, 5}, tag::chwn));
-  EXPECT_FALSE(view({32, 32, 3, 5}, tag::NChw16n16c));
-  EXPECT_FALSE(ChannelView::of(
-      memory::desc({2, 4, 6}, memory::data_type::f32, {48, 12, 2})));
+  EXPECT_FALSE(strided({2, 20, 3, 5}, {1, 30, 10, 2}));  // samples last
+  const Layout::Sizes sizes{32, 32, 3, 5};
+  EXPECT_FALSE(ChannelView::of(Layout({.sizes = sizes,
+                                       .padded_sizes = sizes,
+                                       .strides = {7680, 3840, 1280, 256},
+                                       .blocks = {{16, 0}, {16, 1}},
+                                       .native = nullptr})));
+  EXPECT_FALSE(strided({2, 4, 6}, {48, 12, 2}));
 }
 
 }  // namespace

@@ -210,7 +210,7 @@ class StoredNorm : public ::testing::Test {
   static std::int64_t channel(std::size_t i) { return i / kInner % kChannels; }
 
   const NormPlan plan{*ChannelView::of(
-      plain_desc({kBatch, kChannels, kInner}, DataType::Float32))};
+      Layout::plain({kBatch, kChannels, kInner}, DataType::Float32))};
   const Halves x = random_halves(kBatch * kChannels * kInner, 3);
   std::vector<double> totals = Doubles(num_totals(plan, 3));
   Doubles mean = Doubles(kChannels), variance = Doubles(kChannels);

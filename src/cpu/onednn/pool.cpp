@@ -3,6 +3,7 @@
 // window, which oneDNN refuses, windows that lie mostly in the padding, which
 // it walks sample by sample, and averages of many samples, which it gets wrong,
 // end in the loops of pool_loop.h.
+#include "cpu/onednn/primitives.h"
 #include "cpu/ops/pool_loop.h"
 
 namespace traingraph::cpu {
@@ -13,12 +14,6 @@ using dnnl::memory;
 using dnnl::prop_kind;
 using Forward = dnnl::pooling_forward::primitive_desc;
 using Backward = dnnl::pooling_backward::primitive_desc;
-
-template <class Attrs>
-PoolWindow window_of(const Attrs& attrs) {
-  return {attrs.kernel_sizes, attrs.strides, attrs.dilation_rates,
-          attrs.padding};
-}
 
 bool is_mostly_padding(const PoolWindow& w, const memory::dims& image) {
   for (int i = 0; i < 2; ++i) {
@@ -87,16 +82,11 @@ algorithm average(bool counts_padding) {
                         : algorithm::pooling_avg_exclude_padding;
 }
 
-memory::desc any_layout(const TensorDescriptor& desc) {
-  return {to_dims(desc.shape), to_dnnl(desc.data_type),
-          memory::format_tag::any};
-}
-
 void emit_average(NodeLowering& lowering, const Forward& primitive) {
   const memory::desc x = primitive.src_desc(), y = primitive.dst_desc();
   emit_primitive(lowering, primitive,
-                 {{DNNL_ARG_SRC, x, lowering.read(0, x)},
-                  {DNNL_ARG_DST, y, lowering.write(0, y)}});
+                 {{DNNL_ARG_SRC, x, lowering.read(0, to_layout(x))},
+                  {DNNL_ARG_DST, y, lowering.write(0, to_layout(y))}});
 }
 
 /// The state, if a node reads it, holds the index of the largest sample of each
@@ -104,22 +94,25 @@ void emit_average(NodeLowering& lowering, const Forward& primitive) {
 void emit_max(NodeLowering& lowering, const Forward& primitive,
               const PoolWindow& window, bool has_state) {
   const memory::desc x = primitive.src_desc(), y = primitive.dst_desc();
-  const int in = lowering.read(0, x), out = lowering.write(0, y);
+  const int in = lowering.read(0, to_layout(x)),
+            out = lowering.write(0, to_layout(y));
   std::vector<PrimitiveArg> args{{DNNL_ARG_SRC, x, in}, {DNNL_ARG_DST, y, out}};
   if (has_state) {
     const memory::desc state = primitive.workspace_desc();
     args.push_back({DNNL_ARG_WORKSPACE, state,
-                    lowering.write_opaque(1, state.get_size(), x)});
+                    lowering.write_opaque(1, state.get_size(), to_layout(x))});
   }
   add_scratchpad(lowering, primitive, args);
-  lowering.emit([=, correct = correct_max_pool(lowering, window, x, y),
-                 bind = bind_primitive(primitive, std::move(args))](
-                    std::span<std::byte* const> at) -> BoundKernel {
-    return [correct, run = bind(at), x = at[in], y = at[out]] {
-      run();
-      correct(x, y);
-    };
-  });
+  lowering.emit(
+      [=,
+       correct = correct_max_pool(lowering, window, to_layout(x), to_layout(y)),
+       bind = bind_primitive(primitive, std::move(args))](
+          std::span<std::byte* const> at) -> BoundKernel {
+        return [correct, run = bind(at), x = at[in], y = at[out]] {
+          run();
+          correct(x, y);
+        };
+      });
 }
 
 }  // namespace
@@ -129,7 +122,8 @@ void lower_max_pool_2d(NodeLowering& lowering) {
   const bool has_state = lowering.is_used(1);
   const Forward primitive =
       Pooling(algorithm::pooling_max, window)
-          .forward(lowering.layout(0), any_layout(lowering.result_desc()),
+          .forward(to_desc(lowering.layout(0)),
+                   any_layout(lowering.result_desc()),
                    has_state ? prop_kind::forward_training
                              : prop_kind::forward_inference);
   if (!primitive) return lower_max_pool_loop(lowering, window);
@@ -139,9 +133,10 @@ void lower_max_pool_2d(NodeLowering& lowering) {
 void lower_max_pool_2d_gradient(NodeLowering& lowering) {
   const PoolWindow window = window_of(lowering.attrs<Pool2dAttrs>());
   // The state is oneDNN's workspace if its forward noted the layout of x.
-  const memory::desc dx = lowering.opaque_layout(2);
-  if (dx.get_ndims() == 0) return lower_max_pool_gradient_loop(lowering);
-  if (dx.get_dims() != to_dims(lowering.result_shape())) {
+  const Layout noted = lowering.opaque_layout(2);
+  if (noted.empty()) return lower_max_pool_gradient_loop(lowering);
+  const memory::desc dx = to_desc(noted);
+  if (noted.sizes() != to_sizes(lowering.result_shape())) {
     throw InternalError(ErrorInfo{.op = lowering.node().op->name,
                                   .node = lowering.node().name,
                                   .what = "the state is of another image"});
@@ -154,10 +149,10 @@ void lower_max_pool_2d_gradient(NodeLowering& lowering) {
   const memory::desc state = primitive.workspace_desc();
   emit_primitive(
       lowering, primitive,
-      {{DNNL_ARG_DIFF_DST, gradient, lowering.read(0, gradient)},
+      {{DNNL_ARG_DIFF_DST, gradient, lowering.read(0, to_layout(gradient))},
        {DNNL_ARG_WORKSPACE, state,
         lowering.read_opaque(2, OpKind::MaxPool2d, state.get_size())},
-       {DNNL_ARG_DIFF_SRC, dx, lowering.write(0, dx)}});
+       {DNNL_ARG_DIFF_SRC, dx, lowering.write(0, to_layout(dx))}});
 }
 
 void lower_average_pool_2d(NodeLowering& lowering) {
@@ -166,9 +161,9 @@ void lower_average_pool_2d(NodeLowering& lowering) {
   const Pooling pooling(average(attrs.count_includes_padding), window);
   Forward primitive;
   if (!is_long_sum(window)) {
-    primitive =
-        pooling.forward(lowering.layout(0), any_layout(lowering.result_desc()),
-                        prop_kind::forward_inference);
+    primitive = pooling.forward(to_desc(lowering.layout(0)),
+                                any_layout(lowering.result_desc()),
+                                prop_kind::forward_inference);
   }
   if (!primitive) {
     return lower_average_pool_loop(lowering, window,
@@ -182,7 +177,7 @@ void lower_average_pool_2d_gradient(NodeLowering& lowering) {
   const PoolWindow window = window_of(attrs);
   const Pooling pooling(average(attrs.count_includes_padding), window);
   const memory::desc dx =
-      layout_like(lowering.layout(0), lowering.result_desc());
+      to_desc(layout_like(lowering.layout(0), lowering.result_desc()));
   const Forward forward = pooling.forward(
       dx, any_layout(lowering.input_desc(0)), prop_kind::forward_training);
   const Backward primitive =
@@ -192,9 +187,10 @@ void lower_average_pool_2d_gradient(NodeLowering& lowering) {
                                             attrs.count_includes_padding);
   }
   const memory::desc gradient = primitive.diff_dst_desc();
-  emit_primitive(lowering, primitive,
-                 {{DNNL_ARG_DIFF_DST, gradient, lowering.read(0, gradient)},
-                  {DNNL_ARG_DIFF_SRC, dx, lowering.write(0, dx)}});
+  emit_primitive(
+      lowering, primitive,
+      {{DNNL_ARG_DIFF_DST, gradient, lowering.read(0, to_layout(gradient))},
+       {DNNL_ARG_DIFF_SRC, dx, lowering.write(0, to_layout(dx))}});
 }
 
 }  // namespace traingraph::cpu

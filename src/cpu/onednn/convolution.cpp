@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "cpu/fusion.h"
+#include "cpu/onednn/eltwise.h"
 
 namespace traingraph::cpu {
 namespace {
@@ -26,15 +26,15 @@ struct Convolution {
   Convolution(const NodeLowering& lowering, const Attrs& attrs,
               const TensorDescriptor& x_desc, const TensorDescriptor& w_desc,
               const TensorDescriptor& y_desc)
-      : x(any(to_dims(x_desc.shape), x_desc.data_type)),
+      : x(any(to_sizes(x_desc.shape), x_desc.data_type)),
         weights(any(weight_dims(w_desc.shape, attrs.groups), w_desc.data_type)),
-        y(any(to_dims(y_desc.shape), y_desc.data_type)),
+        y(any(to_sizes(y_desc.shape), y_desc.data_type)),
         strides{attrs.strides[0], attrs.strides[1]},
         // oneDNN counts the skipped samples.
         dilations{attrs.dilation_rates[0] - 1, attrs.dilation_rates[1] - 1},
         padding_begin{attrs.padding[0], attrs.padding[2]},
         padding_end{attrs.padding[1], attrs.padding[3]},
-        attr(lowering.product_attributes()) {}
+        attr(product_attributes(lowering)) {}
 
   /// `bias` may be empty.
   Forward forward(const memory::desc& bias, const dnnl::primitive_attr& with,
@@ -70,7 +70,7 @@ struct Convolution {
   }
   /// Groups are an axis of their own in oneDNN.
   static memory::dims weight_dims(const Shape& w, std::int64_t groups) {
-    if (groups == 1) return to_dims(w);
+    if (groups == 1) return to_sizes(w);
     return {groups, w[0] / groups, w[1], w[2], w[3]};
   }
 };
@@ -95,7 +95,7 @@ std::optional<memory::desc> blocked_like(const memory::desc& like,
 BackwardData choose_backward_data(const Convolution& convolution,
                                   const memory::desc& gradient) {
   BackwardData preferred = convolution.backward_data();
-  if (same_layout(preferred.diff_dst_desc(), gradient)) return preferred;
+  if (preferred.diff_dst_desc() == gradient) return preferred;
   const auto blocked = blocked_like(gradient, convolution.x.get_dims());
   if (!blocked) return preferred;
   Convolution in_blocks = convolution;
@@ -116,20 +116,22 @@ void lower_convolution_2d(NodeLowering& lowering) {
                                 lowering.input_desc(0), lowering.input_desc(1),
                                 lowering.result_desc());
   const memory::desc bias =
-      lowering.has(2) ? lowering.plain(lowering.input_desc(2)) : memory::desc();
+      lowering.has(2) ? to_desc(lowering.plain(lowering.input_desc(2)))
+                      : memory::desc();
   const Forward primitive = describe_fused(
       lowering, convolution.attr, [&](const auto& attr, bool allow_empty) {
         return convolution.forward(bias, attr, allow_empty);
       });
-  std::vector<PrimitiveArg> args{{DNNL_ARG_SRC, primitive.src_desc(),
-                                  lowering.read(0, primitive.src_desc())},
-                                 {DNNL_ARG_WEIGHTS, primitive.weights_desc(),
-                                  lowering.read(1, primitive.weights_desc())}};
+  std::vector<PrimitiveArg> args{
+      {DNNL_ARG_SRC, primitive.src_desc(),
+       lowering.read(0, to_layout(primitive.src_desc()))},
+      {DNNL_ARG_WEIGHTS, primitive.weights_desc(),
+       lowering.read(1, to_layout(primitive.weights_desc()))}};
   if (lowering.has(2)) {
     args.push_back({DNNL_ARG_BIAS, bias, lowering.read(2)});
   }
   args.push_back({DNNL_ARG_DST, primitive.dst_desc(),
-                  lowering.write(0, primitive.dst_desc())});
+                  lowering.write(0, to_layout(primitive.dst_desc()))});
   emit_primitive(lowering, primitive, std::move(args));
 }
 
@@ -138,14 +140,15 @@ void lower_convolution_2d_input_gradient(NodeLowering& lowering) {
   const Convolution convolution(lowering, attrs, lowering.result_desc(),
                                 lowering.input_desc(1), lowering.input_desc(0));
   const BackwardData primitive =
-      choose_backward_data(convolution, lowering.layout(0));
+      choose_backward_data(convolution, to_desc(lowering.layout(0)));
   const memory::desc gradient = primitive.diff_dst_desc(),
                      weights = primitive.weights_desc(),
                      dx = primitive.diff_src_desc();
-  emit_primitive(lowering, primitive,
-                 {{DNNL_ARG_DIFF_DST, gradient, lowering.read(0, gradient)},
-                  {DNNL_ARG_WEIGHTS, weights, lowering.read(1, weights)},
-                  {DNNL_ARG_DIFF_SRC, dx, lowering.write(0, dx)}});
+  emit_primitive(
+      lowering, primitive,
+      {{DNNL_ARG_DIFF_DST, gradient, lowering.read(0, to_layout(gradient))},
+       {DNNL_ARG_WEIGHTS, weights, lowering.read(1, to_layout(weights))},
+       {DNNL_ARG_DIFF_SRC, dx, lowering.write(0, to_layout(dx))}});
 }
 
 void lower_convolution_2d_weights_gradient(NodeLowering& lowering) {
@@ -156,16 +159,18 @@ void lower_convolution_2d_weights_gradient(NodeLowering& lowering) {
   const auto bias_gradient = lowering.write_bias_gradient();
   const std::int64_t channels = lowering.input_shape(0)[1];
   const memory::desc bias =
-      bias_gradient ? plain_desc({channels}, bias_gradient->data_type)
-                    : memory::desc();
+      bias_gradient
+          ? memory::desc({channels}, to_dnnl(bias_gradient->data_type),
+                         memory::format_tag::a)
+          : memory::desc();
   const auto primitive = convolution.backward_weights(bias);
   const memory::desc gradient = primitive.diff_dst_desc(),
                      x = primitive.src_desc(),
                      dw = primitive.diff_weights_desc();
   std::vector<PrimitiveArg> args{
-      {DNNL_ARG_DIFF_DST, gradient, lowering.read(0, gradient)},
-      {DNNL_ARG_SRC, x, lowering.read(1, x)},
-      {DNNL_ARG_DIFF_WEIGHTS, dw, lowering.write(0, dw)}};
+      {DNNL_ARG_DIFF_DST, gradient, lowering.read(0, to_layout(gradient))},
+      {DNNL_ARG_SRC, x, lowering.read(1, to_layout(x))},
+      {DNNL_ARG_DIFF_WEIGHTS, dw, lowering.write(0, to_layout(dw))}};
   if (bias_gradient) {
     args.push_back({DNNL_ARG_DIFF_BIAS, bias, bias_gradient->arg});
   }

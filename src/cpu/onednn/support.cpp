@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // oneDNN's side of the border: descriptors, errors, bound primitives.
-#include "cpu/dnnl_support.h"
+#include "cpu/onednn/support.h"
 
-#include <algorithm>
+#include <memory>
+#include <new>
+#include <utility>
 
 #include "cpu/primitive_threads.h"
 #include "traingraph/error.h"
@@ -18,9 +20,39 @@ const dnnl::stream& stream() {
   return *stream;
 }
 
-bool is_strided(const dnnl::memory::desc& desc) {
-  return desc.get_format_kind() == dnnl::memory::format_kind::blocked &&
-         desc.get_inner_nblks() == 0;
+using dnnl::memory;
+
+/// Of descriptors, the inverse of to_dnnl() for all that primitives choose.
+DataType from_dnnl(memory::data_type type) {
+  switch (type) {
+    case memory::data_type::bf16:
+      return DataType::BFloat16;
+    case memory::data_type::f16:
+      return DataType::Float16;
+    case memory::data_type::s32:
+      return DataType::Int32;
+    case memory::data_type::s8:
+      return DataType::Int8;
+    case memory::data_type::u8:
+      return DataType::UInt8;
+    case memory::data_type::f64:
+      return DataType::Int64;
+    default:
+      return DataType::Float32;
+  }
+}
+
+bool same_desc(const void* a, const void* b) {
+  return *static_cast<const memory::desc*>(a) ==
+         *static_cast<const memory::desc*>(b);
+}
+
+/// The descriptor of Layout::channel_blocks().
+memory::desc blocked_desc(const Layout& layout) {
+  using tag = memory::format_tag;
+  const bool is_wide = layout.blocks()[0].size == 16;
+  return {layout.sizes(), to_dnnl(layout.data_type()),
+          is_wide ? tag::nChw16c : tag::nChw8c};
 }
 
 }  // namespace
@@ -28,11 +60,6 @@ bool is_strided(const dnnl::memory::desc& desc) {
 const dnnl::engine& engine() {
   static const auto* engine = new dnnl::engine(dnnl::engine::kind::cpu, 0);
   return *engine;
-}
-
-dnnl::memory::dims to_dims(const Shape& shape) {
-  if (shape.empty()) return {1};
-  return {shape.begin(), shape.end()};
 }
 
 dnnl::memory::data_type to_dnnl(DataType type) {
@@ -59,68 +86,47 @@ dnnl::memory::data_type to_dnnl(DataType type) {
   return dnnl_type::undef;
 }
 
-dnnl::memory::desc plain_desc(const Shape& shape, DataType type) {
-  dnnl::memory::dims dims = to_dims(shape);
-  dnnl::memory::dims strides(dims.size(), 1);
-  for (std::size_t i = dims.size() - 1; i > 0; --i) {
-    strides[i - 1] = strides[i] * dims[i];
+memory::desc to_desc(const Layout& layout) {
+  if (layout.empty()) return {};
+  if (layout.native()) {
+    return *static_cast<const memory::desc*>(layout.native());
   }
-  return {dims, to_dnnl(type), strides};
+  if (!layout.blocks().empty()) return blocked_desc(layout);
+  return {layout.sizes(), to_dnnl(layout.data_type()), layout.strides()};
 }
 
-bool PlainDescs::Less::operator()(const TensorDescriptor& a,
-                                  const TensorDescriptor& b) const {
-  if (a.data_type != b.data_type) return a.data_type < b.data_type;
-  return std::ranges::lexicographical_compare(a.shape, b.shape);
-}
-
-const dnnl::memory::desc& PlainDescs::of(const TensorDescriptor& tensor) {
-  const auto [it, is_new] = descs_.try_emplace(tensor);
-  if (is_new) it->second = plain_desc(tensor.shape, tensor.data_type);
-  return it->second;
-}
-
-dnnl::memory::desc layout_like(const dnnl::memory::desc& like,
-                               const TensorDescriptor& desc) {
-  using tag = dnnl::memory::format_tag;
-  if (like.get_ndims() == 4 && desc.shape.rank() == 4) {
-    for (tag each : {tag::nhwc, tag::nChw8c, tag::nChw16c}) {
-      if (dnnl::memory::desc(like.get_dims(), like.get_data_type(), each) ==
-          like) {
-        return {to_dims(desc.shape), to_dnnl(desc.data_type), each};
-      }
+Layout to_layout(const memory::desc& desc) {
+  if (desc.get_ndims() == 0) return {};
+  const bool is_blocked =
+      desc.get_format_kind() == memory::format_kind::blocked;
+  const auto sizes = desc.get_dims();
+  const DataType type = from_dnnl(desc.get_data_type());
+  if (is_blocked && desc.get_inner_nblks() == 0 &&
+      sizes == desc.get_padded_dims()) {
+    return Layout::strided(sizes, desc.get_strides(), type);
+  }
+  Layout::Fields fields{.sizes = sizes,
+                        .padded_sizes = desc.get_padded_dims(),
+                        .strides = {},
+                        .blocks = {},
+                        .data_type = type,
+                        .bytes = desc.get_size(),
+                        .is_opaque = !is_blocked,
+                        .native = std::make_shared<const memory::desc>(desc),
+                        .same_native = same_desc};
+  if (is_blocked) {
+    fields.strides = desc.get_strides();
+    const auto blocks = desc.get_inner_blks(), cut = desc.get_inner_idxs();
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      fields.blocks.push_back({blocks[i], static_cast<int>(cut[i])});
     }
   }
-  return plain_desc(desc.shape, desc.data_type);
+  return Layout(std::move(fields));
 }
 
-bool same_layout(const dnnl::memory::desc& a, const dnnl::memory::desc& b) {
-  if (a == b) return true;
-  if (!is_strided(a) || !is_strided(b) || is_padded(a) || is_padded(b) ||
-      a.get_data_type() != b.get_data_type() || a.get_dims() != b.get_dims() ||
-      a.get_size() != b.get_size()) {
-    return false;
-  }
-  const auto dims = a.get_dims();
-  const auto a_strides = a.get_strides(), b_strides = b.get_strides();
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] != 1 && a_strides[i] != b_strides[i]) return false;
-  }
-  return true;
-}
-
-bool is_plain(const dnnl::memory::desc& layout) {
-  if (!is_strided(layout) || is_padded(layout)) return false;
-  const auto dims = layout.get_dims(), strides = layout.get_strides();
-  std::int64_t expected = 1;
-  for (std::size_t i = dims.size(); i-- > 0; expected *= dims[i]) {
-    if (dims[i] != 1 && strides[i] != expected) return false;
-  }
-  return true;
-}
-
-bool is_padded(const dnnl::memory::desc& layout) {
-  return layout.get_dims() != layout.get_padded_dims();
+memory::desc any_layout(const TensorDescriptor& tensor) {
+  return {to_sizes(tensor.shape), to_dnnl(tensor.data_type),
+          memory::format_tag::any};
 }
 
 dnnl::primitive_attr user_scratchpad() {
@@ -160,15 +166,10 @@ void BoundPrimitive::operator()() const {
   }
 }
 
-void fail_out_of_memory(const char* op, const std::string& node) {
-  throw OutOfMemoryError(ErrorInfo{.op = op,
-                                   .node = node,
-                                   .what = "out of host memory",
-                                   .hint = "Use a smaller batch."});
-}
+namespace {
 
-void rethrow_dnnl(const char* op, const std::string& node,
-                  const dnnl::error& error) {
+[[noreturn]] void rethrow(const char* op, const std::string& node,
+                          const dnnl::error& error) {
   ErrorInfo info{.op = op, .node = node, .what = error.what()};
   switch (error.status) {
     case dnnl_unimplemented:
@@ -179,6 +180,19 @@ void rethrow_dnnl(const char* op, const std::string& node,
       fail_out_of_memory(op, node);
     default:
       throw DeviceError(info);
+  }
+}
+
+}  // namespace
+
+void translate_errors(const char* op, const std::string& node,
+                      const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const dnnl::error& error) {
+    rethrow(op, node, error);
+  } catch (const std::bad_alloc&) {
+    fail_out_of_memory(op, node);
   }
 }
 

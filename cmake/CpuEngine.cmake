@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: MIT
+# What multiplies matrices for the CPU device: oneDNN, or a CBLAS where there is
+# no oneDNN or none that is fast (docs/decisions/2026-11-cpu-engines.md).
+set(default_engine cblas)
+if(LINUX AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(default_engine onednn)
+endif()
+set(TRAINGRAPH_CPU_ENGINE "${default_engine}" CACHE STRING
+  "The CPU device's engine: onednn or cblas")
+set_property(CACHE TRAINGRAPH_CPU_ENGINE PROPERTY STRINGS onednn cblas)
+
+if(TRAINGRAPH_CPU_ENGINE STREQUAL "onednn")
+  include(FindOneDnn)
+  include(OneDnnOnTeam)
+elseif(TRAINGRAPH_CPU_ENGINE STREQUAL "cblas")
+  set(TRAINGRAPH_ONEDNN_ON_TEAM OFF)
+  include(FindCblas)
+else()
+  message(FATAL_ERROR "TRAINGRAPH_CPU_ENGINE is \"${TRAINGRAPH_CPU_ENGINE}\"; "
+    "expected onednn or cblas.")
+endif()

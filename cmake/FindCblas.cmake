@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+# Finds a CBLAS as traingraph_cblas: Accelerate on Apple; else OpenBLAS from PyPI
+# (scipy-openblas32) in a Python environment; else the system's OpenBLAS or
+# CBLAS. Only cblas_sgemm is called. CBLAS_INCLUDE_DIR and CBLAS_LIBRARY choose
+# another one.
+#
+# The package's names begin with scipy_, so that it can be loaded beside the
+# OpenBLAS of NumPy and SciPy.
+add_library(traingraph_cblas INTERFACE)
+
+if(APPLE AND NOT CBLAS_LIBRARY)
+  target_link_libraries(traingraph_cblas INTERFACE "-framework Accelerate")
+  # The functions of macOS 13.3 and later under their standard names.
+  target_compile_definitions(traingraph_cblas INTERFACE TRAINGRAPH_ACCELERATE
+    ACCELERATE_NEW_LAPACK)
+  message(STATUS "CBLAS: Accelerate")
+  return()
+endif()
+
+if(NOT CBLAS_LIBRARY)
+  if(Python_EXECUTABLE)
+    set(cblas_python "${Python_EXECUTABLE}")
+  else()
+    find_program(TRAINGRAPH_PYTHON NAMES python3 python)
+    set(cblas_python "${TRAINGRAPH_PYTHON}")
+  endif()
+  if(cblas_python)
+    execute_process(
+      COMMAND "${cblas_python}" -c
+        "import scipy_openblas32 as b; print(b.get_include_dir()); print(b.get_lib_dir())"
+      OUTPUT_VARIABLE cblas_dirs OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+    string(REPLACE "\n" ";" cblas_dirs "${cblas_dirs}")
+  endif()
+  if(cblas_dirs)
+    list(GET cblas_dirs 0 CBLAS_INCLUDE_DIR)
+    list(GET cblas_dirs 1 cblas_lib_dir)
+    find_library(cblas_package_library NAMES scipy_openblas
+      PATHS "${cblas_lib_dir}" NO_DEFAULT_PATH NO_CACHE REQUIRED)
+    set(CBLAS_LIBRARY "${cblas_package_library}")
+    file(GLOB cblas_licenses
+      "${cblas_lib_dir}/../../scipy_openblas32-*.dist-info/licenses/*")
+  endif()
+endif()
+find_library(CBLAS_LIBRARY NAMES openblas cblas
+  DOC "A library with cblas_sgemm")
+find_path(CBLAS_INCLUDE_DIR cblas.h PATH_SUFFIXES openblas
+  DOC "Folder of cblas.h")
+if(NOT CBLAS_LIBRARY OR NOT CBLAS_INCLUDE_DIR)
+  message(FATAL_ERROR
+    "No CBLAS was found. Install one (pip install scipy-openblas32, apt install "
+    "libopenblas-dev) or set CBLAS_LIBRARY and CBLAS_INCLUDE_DIR.")
+endif()
+
+add_library(traingraph_cblas_library UNKNOWN IMPORTED)
+set_target_properties(traingraph_cblas_library PROPERTIES
+  IMPORTED_LOCATION "${CBLAS_LIBRARY}"
+  INTERFACE_INCLUDE_DIRECTORIES "${CBLAS_INCLUDE_DIR}")
+target_link_libraries(traingraph_cblas INTERFACE traingraph_cblas_library)
+if(CBLAS_LIBRARY MATCHES "openblas")
+  target_compile_definitions(traingraph_cblas INTERFACE TRAINGRAPH_OPENBLAS)
+endif()
+if(CBLAS_LIBRARY MATCHES "scipy_openblas")
+  target_compile_definitions(traingraph_cblas INTERFACE
+    TRAINGRAPH_BLAS_PREFIX=scipy_)
+endif()
+message(STATUS "CBLAS: ${CBLAS_LIBRARY}")

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// The functions that the general loops compute by the C library's, one float
+// after the other, in forms that vectorise.
+#include "cpu/engine/activation.h"
+
+#include "cpu/cblas/gelu.h"
+#include "cpu/fusion.h"
+#include "cpu/ops/elementwise_functions.h"
+#include "cpu/ops/elementwise_lowering.h"
+
+namespace traingraph::cpu {
+namespace {
+
+using namespace functions;
+using enum ActivationType;
+
+/// Calls use(function) where there is one.
+template <class Use>
+bool with_function(const ActivationAttrs& attrs, Use use) {
+  switch (attrs.type) {
+    case GELU:
+      use(ExactGelu{});
+      return true;
+    case GELUTanh:
+      use(StoredGeluTanh{});
+      return true;
+    case Tanh:
+      use(StoredTanh{{attrs.a, attrs.b}});
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+bool lower_engine_activation(NodeLowering& lowering) {
+  return with_function(lowering.attrs<ActivationAttrs>(), [&](auto function) {
+    lower_map(lowering, kCostlyGrain,
+              [function](float x) { return function.value(x); });
+  });
+}
+
+bool lower_engine_activation_gradient(NodeLowering& lowering) {
+  if (lowering.reads_activated(1)) return false;
+  return with_function(lowering.attrs<ActivationAttrs>(), [&](auto function) {
+    const Layout layout = common_layout(lowering, 1, 0, /*keeps_zero=*/true);
+    lower_zip(lowering, kCostlyGrain, layout,
+              [function](float gradient, float x) {
+                return gradient * function.slope(x);
+              });
+  });
+}
+
+bool lower_engine_tanh(NodeLowering& lowering) {
+  lower_map(lowering, kCostlyGrain, [](float x) { return fast_tanh(x); });
+  return true;
+}
+
+}  // namespace traingraph::cpu

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "cpu/cblas/im2col.h"
+
+namespace traingraph::cpu {
+
+// Convolutions whose filters read one channel each, as depthwise ones: loops,
+// since their products have too few rows.
+void lower_depthwise(NodeLowering& lowering, const ConvolutionSizes& sizes);
+void lower_depthwise_input_gradient(NodeLowering& lowering,
+                                    const ConvolutionSizes& sizes);
+void lower_depthwise_weights_gradient(NodeLowering& lowering,
+                                      const ConvolutionSizes& sizes);
+
+/// One filter for each channel or a few?
+inline bool is_depthwise(const ConvolutionSizes& sizes) {
+  return sizes.in == 1 && sizes.out < 8;
+}
+
+}  // namespace traingraph::cpu

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// A CBLAS multiplies float32 alone: products of 16 bits are widened by the
+// compiler, which puts casts around them.
+#include "cpu/native_types.h"
+
+namespace traingraph::cpu {
+
+bool has_products(DataType type) { return type == DataType::Float32; }
+
+bool has_convolutions(DataType type) { return has_products(type); }
+
+bool has_pools(DataType type) { return type == DataType::Float32; }
+
+bool gains_by_rounding() { return false; }
+
+std::string note_of_widened_products(DataType type) {
+  return "The CPU's engine, a CBLAS, does not multiply " +
+         std::string(to_string(type)) +
+         ": products and convolutions are computed in float32, between casts, "
+         "which is slower than precision \"float32\".";
+}
+
+std::string note_of_exact_products() {
+  return "The CPU's engine, a CBLAS, does not round operands: precision "
+         "\"fast\" is the same as \"float32\" here.";
+}
+
+}  // namespace traingraph::cpu

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// Functions of one variable of which an engine has code that is faster than
+// loops of ours. Each returns false, and does nothing, where it has none.
+#pragma once
+
+#include "cpu/lowering.h"
+
+namespace traingraph::cpu {
+
+/// Of an activation node in float32.
+bool lower_engine_activation(NodeLowering& lowering);
+/// Of an activation's gradient in float32; input 1 is the activation's result
+/// where the node reads that (reads_activated()).
+bool lower_engine_activation_gradient(NodeLowering& lowering);
+/// result 0 = tanh(input 0), in float32.
+bool lower_engine_tanh(NodeLowering& lowering);
+
+}  // namespace traingraph::cpu

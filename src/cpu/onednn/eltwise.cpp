@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+// oneDNN's eltwise where its formula is ours, which pays off for exponentials.
+#include "cpu/onednn/eltwise.h"
+
+#include <limits>
+
+#include "cpu/engine/activation.h"
+#include "cpu/instruction_set.h"
+#include "cpu/ops/elementwise_functions.h"
+#include "cpu/ops/elementwise_lowering.h"
+
+namespace traingraph::cpu {
+namespace {
+
+using namespace functions;
+using enum ActivationType;
+using dnnl::algorithm;
+using dnnl::eltwise_backward;
+using dnnl::eltwise_forward;
+using dnnl::memory;
+
+eltwise_forward::primitive_desc describe_forward(Eltwise f,
+                                                 const memory::desc& layout) {
+  return {engine(),    dnnl::prop_kind::forward_training,
+          f.algorithm, layout,
+          layout,      f.alpha,
+          f.beta,      user_scratchpad()};
+}
+
+bool keeps_zero(algorithm f) {
+  switch (f) {
+    case algorithm::eltwise_tanh:
+    case algorithm::eltwise_gelu_erf:
+    case algorithm::eltwise_gelu_tanh:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool reads_result(algorithm f) {
+  return f == algorithm::eltwise_tanh_use_dst_for_bwd ||
+         f == algorithm::eltwise_logistic_use_dst_for_bwd;
+}
+
+/// oneDNN's function for an activation, if its formula is ours.
+std::optional<Eltwise> find_eltwise(const ActivationAttrs& attrs) {
+  using dnnl::algorithm;
+  switch (attrs.type) {
+    case Sigmoid:
+      return Eltwise{algorithm::eltwise_logistic};
+    case Tanh:
+      if (attrs.a != 1 || attrs.b != 1) return {};
+      return Eltwise{algorithm::eltwise_tanh};
+    case GELU:
+      return Eltwise{algorithm::eltwise_gelu_erf};
+    case GELUTanh:
+      return Eltwise{algorithm::eltwise_gelu_tanh};
+    // oneDNN's e^x - 1 has no right digit near 0; its ln(1 + e^x) is off by up
+    // to 4e-6, and negative for some x < -15, which ends in a NaN when a
+    // logarithm follows.
+    default:
+      return {};
+  }
+}
+
+/// oneDNN's function whose gradient reads f(x) instead of x.
+std::optional<Eltwise> find_eltwise_of_result(const ActivationAttrs& attrs) {
+  const auto f = find_eltwise(attrs);
+  if (!f) return {};
+  switch (f->algorithm) {
+    case algorithm::eltwise_tanh:
+      return Eltwise{algorithm::eltwise_tanh_use_dst_for_bwd};
+    case algorithm::eltwise_logistic:
+      return Eltwise{algorithm::eltwise_logistic_use_dst_for_bwd};
+    default:
+      return {};
+  }
+}
+
+/// oneDNN's function of input 0 into result 0: its arguments have been asked
+/// for, its unit is yet to be emitted.
+struct EltwiseDraft {
+  Layout layout;
+  int x, y;
+  KernelFactory bind;
+};
+EltwiseDraft draft_eltwise(NodeLowering& lowering, Eltwise f) {
+  // On padded layouts oneDNN falls back to slow code for the others.
+  const Layout layout = loop_layout(lowering, 0, keeps_zero(f.algorithm));
+  const memory::desc desc = to_desc(layout);
+  const auto primitive = describe_forward(f, desc);
+  const int x = lowering.read(0, layout), y = lowering.write(0, layout);
+  lowering.may_run_in_place(0, 0);
+  std::vector<PrimitiveArg> args{{DNNL_ARG_SRC, desc, x},
+                                 {DNNL_ARG_DST, desc, y}};
+  add_scratchpad(lowering, primitive, args);
+  return {layout, x, y, bind_primitive(primitive, std::move(args))};
+}
+
+/// result 0 = f(input 0).
+void lower_eltwise(NodeLowering& lowering, Eltwise f) {
+  lowering.emit(draft_eltwise(lowering, f).bind);
+}
+
+/// result 0 = input 0 * f'(input 1); or f' as a function of f(x), where input 1
+/// is that.
+void lower_eltwise_gradient(NodeLowering& lowering, Eltwise f) {
+  const Layout layout = common_layout(lowering, 1, 0, /*keeps_zero=*/true);
+  const memory::desc desc = to_desc(layout);
+  const eltwise_backward::primitive_desc primitive(
+      engine(), f.algorithm, desc, desc, desc, f.alpha, f.beta,
+      describe_forward(f, desc), user_scratchpad());
+  const int gradient = lowering.read(0, layout), x = lowering.read(1, layout);
+  const int dx = lowering.write(0, layout);
+  lowering.may_run_in_place(0, 0);
+  emit_primitive(
+      lowering, primitive,
+      {{DNNL_ARG_DIFF_DST, desc, gradient},
+       {reads_result(f.algorithm) ? DNNL_ARG_DST : DNNL_ARG_SRC, desc, x},
+       {DNNL_ARG_DIFF_SRC, desc, dx}});
+}
+
+/// oneDNN's function, but `own` everywhere when a NaN or an infinity is among
+/// the elements.
+template <class F>
+void lower_eltwise_of_finite(NodeLowering& lowering, Eltwise f, F own) {
+  const EltwiseDraft draft = draft_eltwise(lowering, f);
+  const DataType type = lowering.result_desc().data_type;
+  visit_float_type(lowering, type, [&]<class T>(T) {
+    lowering.emit([=, n = num_elements(draft.layout)](
+                      std::span<std::byte* const> at) -> BoundKernel {
+      return [own, n, run = draft.bind(at), x = typed<T>(at[draft.x]),
+              y = typed<T>(at[draft.y])] {
+        if (is_finite(x, n)) return run();
+        map_floats(n, kCostlyGrain, x, y, own);
+      };
+    });
+  });
+}
+
+/// oneDNN's function, with our own for what it gets wrong: its GELU of infinity
+/// is NaN.
+void lower_corrected(NodeLowering& lowering, Eltwise f, ActivationType type) {
+  const auto lower = [&](auto function) {
+    lower_eltwise_of_finite(lowering, f,
+                            [=](float x) { return function.value(x); });
+  };
+  if (type == GELU) return lower(GeluMap{});
+  if (type == GELUTanh) return lower(GeluTanhMap{});
+  lower_eltwise(lowering, f);
+}
+
+}  // namespace
+
+std::optional<Eltwise> find_next_post_op(const NodeLowering& lowering) {
+  const ActivationAttrs* activation = lowering.next_activation();
+  if (activation == nullptr || !has_avx2()) return {};
+  return find_post_op(*activation);
+}
+
+std::optional<Eltwise> find_post_op(const ActivationAttrs& attrs) {
+  // oneDNN's max(x, 0) turns NaN into 0, and a network that diverged would go
+  // on as if nothing had happened. Its hard swish, x min(max(alpha x, 0), 1),
+  // is the same function when alpha is huge, and keeps NaN. The price is a NaN
+  // for -infinity, as GELU's post-ops give one for either infinity.
+  if (attrs.type == ReLU && attrs.a == 0) {
+    return Eltwise{algorithm::eltwise_hardswish,
+                   std::numeric_limits<float>::max()};
+  }
+  if (attrs.type == ReLU) return Eltwise{algorithm::eltwise_relu, attrs.a};
+  return find_eltwise(attrs);
+}
+
+bool lower_engine_activation(NodeLowering& lowering) {
+  const auto& attrs = lowering.attrs<ActivationAttrs>();
+  // oneDNN's logistic loses digits far from 0 with SSE.
+  const auto f = attrs.type == Sigmoid ? std::nullopt : find_eltwise(attrs);
+  if (!f) return false;
+  lower_corrected(lowering, *f, attrs.type);
+  return true;
+}
+
+bool lower_engine_activation_gradient(NodeLowering& lowering) {
+  const auto& attrs = lowering.attrs<ActivationAttrs>();
+  const bool reads_result = lowering.reads_activated(1);
+  // From the result there is only y (1 - y) and 1 - y^2, from x our loops have
+  // better.
+  const bool is_curve = attrs.type == Tanh || attrs.type == Sigmoid;
+  if (is_curve && !reads_result) return false;
+  const auto f =
+      reads_result ? find_eltwise_of_result(attrs) : find_eltwise(attrs);
+  if (f) lower_eltwise_gradient(lowering, *f);
+  return f.has_value();
+}
+
+bool lower_engine_tanh(NodeLowering& lowering) {
+  lower_eltwise(lowering, {algorithm::eltwise_tanh});
+  return true;
+}
+
+}  // namespace traingraph::cpu
