@@ -47,29 +47,23 @@ DEMO_REQUIREMENTS := $(shell sed -n 's/^demo = \[\(.*\)\]/\1/p' pyproject.toml \
 WHEEL_SOURCES := CMakeLists.txt pyproject.toml LICENSE README.md \
   $(shell find cmake include src metal python -type f -not -name '*.pyc')
 
-.PHONY: test cpp-test cblas-test python-test agreement-test package-test newest-onednn check demo \
+.PHONY: test cpp-test python-test agreement-test package-test newest-onednn check demo \
   wheel pythons docs lint format typecheck oldest-clang clean distclean
 
-test: check cpp-test cblas-test python-test agreement-test package-test newest-onednn
+test: check cpp-test python-test agreement-test package-test newest-onednn
 
 check: $(VENV)/.ready
 	python tools/check_layers.py
 	python tools/check_file_size.py
 	python tools/check_sources.py
 
-cpp-test: $(VENV)/.ready
+# The CPU device's suites run on both of its engines.
+cpp-test: $(VENV)/.test
 	tools/setup_machine.sh $(PYTHON) test
-	cmake --preset dev -DPython_EXECUTABLE=$(BIN)/python
+	cmake --preset dev -DPython_EXECUTABLE=$(BIN)/python -DTRAINGRAPH_TEST_CBLAS=ON
 	cmake --build --preset dev
 	ctest --preset dev
 	python tests/package/check_relocation.py build/dev
-
-# The other CPU engine: what depends on it.
-cblas-test: $(VENV)/.ready
-	tools/setup_machine.sh $(PYTHON) test
-	cmake --preset dev-cblas -DPython_EXECUTABLE=$(BIN)/python
-	cmake --build --preset dev-cblas
-	ctest --preset dev-cblas
 
 # From another folder, so that only the installed package can be imported.
 python-test: build/.demo build/.test
@@ -202,6 +196,10 @@ $(VENV)/.ready: tools/setup_machine.sh tools/requirements.txt
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.10 or newer is needed: make PYTHON=..." if sys.version_info < (3, 10) else 0)'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --no-compile -r tools/requirements.txt
+	touch $@
+
+$(VENV)/.test: $(VENV)/.ready tools/requirements-test.txt
+	pip install --quiet -r tools/requirements-test.txt
 	touch $@
 
 $(VENV)/.lint: $(VENV)/.ready tools/requirements-lint.txt

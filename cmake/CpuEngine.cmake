@@ -9,6 +9,9 @@ set(TRAINGRAPH_CPU_ENGINE "${default_engine}" CACHE STRING
   "The CPU device's engine: onednn or cblas")
 set_property(CACHE TRAINGRAPH_CPU_ENGINE PROPERTY STRINGS onednn cblas)
 
+option(TRAINGRAPH_TEST_CBLAS
+  "Link the tests of the CPU device to the engine of a CBLAS, too" OFF)
+
 if(TRAINGRAPH_CPU_ENGINE STREQUAL "onednn")
   include(FindOneDnn)
   include(OneDnnOnTeam)
@@ -18,4 +21,10 @@ elseif(TRAINGRAPH_CPU_ENGINE STREQUAL "cblas")
 else()
   message(FATAL_ERROR "TRAINGRAPH_CPU_ENGINE is \"${TRAINGRAPH_CPU_ENGINE}\"; "
     "expected onednn or cblas.")
+endif()
+
+set(TRAINGRAPH_CPU_ENGINES ${TRAINGRAPH_CPU_ENGINE})
+if(TRAINGRAPH_TEST_CBLAS AND NOT TRAINGRAPH_CPU_ENGINE STREQUAL "cblas")
+  include(FindCblas)
+  list(APPEND TRAINGRAPH_CPU_ENGINES cblas)
 endif()
