@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* kOp = "mpi_collective";
+constexpr const char* kCall = "mpi_collective";
 /// Pauses between looks at a request: a wait may last by this part longer than
 /// it must, which leaves the processor to those who compute ...
 constexpr int kPartOfWait = 16;
@@ -89,7 +89,7 @@ Library& Library::get(std::string_view path) {
     g_library = library.release();  // as long as the process
   } else if (loaded.handle != g_library->handle_) {
     throw InvalidArgument(
-        ErrorInfo{.op = kOp,
+        ErrorInfo{.op = kCall,
                   .what = "this process uses another MPI library already",
                   .expected = g_library->path_,
                   .got = loaded.path});
@@ -107,22 +107,22 @@ Library::Library(void* handle, std::string path)
 
 void Library::require_startable() {
   int is_finalized = 0;
-  require(functions_.finalized(&is_finalized), kOp, "this process");
+  require(functions_.finalized(&is_finalized), kCall, "this process");
   if (is_finalized) {
     throw DeviceError(
-        ErrorInfo{.op = kOp, .what = "the program has finalized MPI"});
+        ErrorInfo{.op = kCall, .what = "the program has finalized MPI"});
   }
   if (!is_initialized()) require_no_other_library(handle_);
 }
 
 bool Library::is_initialized() {
   int flag = 0;
-  require(functions_.initialized(&flag), kOp, "this process");
+  require(functions_.initialized(&flag), kCall, "this process");
   return flag != 0;
 }
 
 void Library::start() {
-  const auto check = [this](int code) { require(code, kOp, "this process"); };
+  const auto check = [this](int code) { require(code, kCall, "this process"); };
   int level = 0;
   if (is_initialized()) {
     check(functions_.query_thread(&level));
@@ -132,7 +132,7 @@ void Library::start() {
   }
   if (level < kThreadMultiple) {
     throw DeviceError(ErrorInfo{
-        .op = kOp,
+        .op = kCall,
         .what = "MPI was initialized without MPI_THREAD_MULTIPLE, which "
                 "operations beside the computation need",
         .hint = "Initialize it with MPI_Init_thread(), or leave it to "
@@ -142,7 +142,7 @@ void Library::start() {
   check(functions_.comm_size(comm_world(), &num_ranks));
   if (num_ranks == 1 && launched_ranks() > 1) {
     throw DeviceError(ErrorInfo{
-        .op = kOp,
+        .op = kCall,
         .what = "the launcher belongs to another MPI than the library " + path_,
         .expected = std::to_string(launched_ranks()) + " ranks",
         .got = "1 rank",
