@@ -28,7 +28,7 @@ class GradientAssembler {
     if (!request.seeds.empty()) differentiate_program(std::move(request));
     for (const auto& [of, gradient] : graph_.given_gradients) {
       a_.program.position = {Phase::Gradient, -1, graph_.tensors[of].name};
-      a_.gradient_of[a_.find(of)] = in_float32(a_.find(gradient));
+      a_.gradient_of[a_.find(of)] = weighted(in_float32(a_.find(gradient)));
     }
     collect();
     collect_debugged();
@@ -92,20 +92,20 @@ class GradientAssembler {
       if (value == kNoValue) continue;
       const ValueId given =
           add_value(Role::Input, program.desc(value), user.gradient);
-      seeds.emplace_back(value, scale_.applied(given));
+      seeds.emplace_back(value, scale_.applied(weighted(given)));
     }
     return seeds;
   }
 
   /// Times this process's part of the batch of all, so that gradients of all
   /// processes sum up to that of a mean.
-  ValueId weighted(ValueId seed) {
-    if (graph_.gradient_weight == kNoTensor) return seed;
+  ValueId weighted(ValueId gradient) {
+    if (graph_.gradient_weight == kNoTensor) return gradient;
     const TensorIndex hidden = graph_.gradient_weight;
     if (a_.find(hidden) == kNoValue) {
       add_value(Role::Input, graph_.tensors[hidden].desc, hidden);
     }
-    return scaled(a_.program, seed, a_.find(hidden));
+    return scaled(a_.program, gradient, a_.find(hidden));
   }
 
   ValueId add_value(Role role, TensorDescriptor desc, TensorIndex tensor) {

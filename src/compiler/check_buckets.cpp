@@ -40,19 +40,19 @@ std::string check_buckets(const LoweredProgram& lowered, const Plan& plan,
   for (int at = 0; at < plan.begin_of[3]; ++at) {
     const Unit& unit = lowered.units[plan.order[at]];
     const bool is_update = unit.phase == Phase::Update;
-    const auto& touched = is_update ? unit.reads : unit.writes;
-    for (StorageId id : touched) {
-      const auto found = buckets.find(id);
-      if (found == buckets.end()) continue;
-      const Bucket& bucket = *found->second;
-      const bool is_right =
-          is_update ? at >= bucket.needed_before : at <= bucket.ready_after;
-      if (is_right) continue;
-      return "unit " + std::to_string(plan.order[at]) + " at " +
-             std::to_string(at) +
-             (is_update ? " needs the sum of" : " writes") +
-             " gradient storage " + std::to_string(id) +
-             (is_update ? " before it is there" : " after it is sent");
+    for (const auto* touched : {&unit.reads, &unit.writes}) {
+      for (StorageId id : *touched) {
+        const auto found = buckets.find(id);
+        if (found == buckets.end()) continue;
+        const Bucket& bucket = *found->second;
+        const bool is_right =
+            is_update ? at >= bucket.needed_before : at <= bucket.ready_after;
+        if (is_right) continue;
+        return "unit " + std::to_string(plan.order[at]) + " at " +
+               std::to_string(at) + " touches gradient storage " +
+               std::to_string(id) +
+               (is_update ? " before its sum is there" : " after it is sent");
+      }
     }
   }
   return {};

@@ -8,7 +8,7 @@
 
 namespace traingraph {
 
-/// Each gradient is in one bucket, which is sent after all that writes it and
+/// Each gradient is in one bucket, which is sent after all that touches it and
 /// waited for before all that updates by it. Returns the first problem; empty
 /// when there is none.
 std::string check_buckets(const LoweredProgram& lowered, const Plan& plan,

@@ -106,12 +106,16 @@ Plan plan(const MergedGraph& graph, const CompiledProgram& compiled,
                       .gradients = {},
                       .alignment = alignment_of(compiled, target),
                       .reuses = options.reuses_memory};
+  for (const Trained& trained : assembled.trained) {
+    request.gradients.push_back(trained.gradient);
+  }
   if (kind != PlanKind::Inference && options.exchanges()) {
     request.bucket_bytes = options.bucket_bytes;
-    request.gradients = gradients_of(assembled, options.exchange_order);
-  } else {
-    for (const Trained& trained : assembled.trained) {
-      request.gradients.push_back(trained.gradient);
+    // Accumulators lie in the order of what is trained.
+    const bool adds_up =
+        kind == PlanKind::Phases && !graph.accumulators.empty();
+    if (!adds_up) {
+      request.gradients = gradients_of(assembled, options.exchange_order);
     }
   }
   return make_plan(assembled.program, compiled.lowered, request);

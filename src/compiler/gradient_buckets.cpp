@@ -12,15 +12,16 @@ bool is_update(const LoweredProgram& lowered, UnitId id) {
   return lowered.units[id].phase == Phase::Update;
 }
 
-/// By storage: position of the last unit before the updates that writes it.
-std::vector<int> last_writes(const LoweredProgram& lowered,
-                             const std::vector<UnitId>& order) {
+/// By storage: position of the last unit before the updates that writes or
+/// reads it. Other gradients may be computed from one that is complete.
+std::vector<int> last_uses(const LoweredProgram& lowered,
+                           const std::vector<UnitId>& order) {
   std::vector<int> last(lowered.storages.size(), kNone);
   for (std::size_t at = 0; at < order.size(); ++at) {
     if (is_update(lowered, order[at])) break;
-    for (StorageId id : lowered.units[order[at]].writes) {
-      last[id] = static_cast<int>(at);
-    }
+    const Unit& unit = lowered.units[order[at]];
+    for (StorageId id : unit.writes) last[id] = static_cast<int>(at);
+    for (StorageId id : unit.reads) last[id] = static_cast<int>(at);
   }
   return last;
 }
@@ -75,7 +76,7 @@ std::vector<Bucket> make_buckets(const LoweredProgram& lowered,
                                  const std::vector<ValueId>& gradients,
                                  std::size_t bytes,
                                  std::vector<UnitId>& order) {
-  const std::vector<int> last = last_writes(lowered, order);
+  const std::vector<int> last = last_uses(lowered, order);
   std::vector<int> bucket_of(lowered.storages.size(), kNone);
   std::vector<Bucket> buckets;
   std::size_t room = 0;
@@ -99,8 +100,11 @@ std::vector<Bucket> make_buckets(const LoweredProgram& lowered,
   const int end = static_cast<int>(order.size());
   for (Bucket& bucket : buckets) bucket.needed_before = end;
   for (int at = end - 1; at >= 0 && is_update(lowered, order[at]); --at) {
-    for (StorageId id : lowered.units[order[at]].reads) {
-      if (bucket_of[id] != kNone) buckets[bucket_of[id]].needed_before = at;
+    const Unit& unit = lowered.units[order[at]];
+    for (const auto* touched : {&unit.reads, &unit.writes}) {
+      for (StorageId id : *touched) {
+        if (bucket_of[id] != kNone) buckets[bucket_of[id]].needed_before = at;
+      }
     }
   }
   return buckets;

@@ -20,7 +20,7 @@ namespace traingraph {
 
 struct Bucket {
   std::vector<ValueId> gradients;  // in the order of their bytes
-  /// Position of the last unit before the updates that writes one of them, or
+  /// Position of the last unit before the updates that touches one of them, or
   /// one of an earlier bucket: buckets are sent in order. -1: none does.
   int ready_after = -1;
   /// Position of the first update unit that reads one; the end: none does.

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/format.h"
 #include "runtime/device/device_wait.h"
 #include "runtime/execution/batches.h"
 #include "traingraph/error.h"
@@ -19,7 +20,7 @@ constexpr const char* kCompile = "compile";
 
 std::string rank_text(int rank) { return "rank " + std::to_string(rank); }
 
-const char* name_of(std::int64_t segment) {
+const char* name_of(std::int32_t segment) {
   switch (static_cast<Segment>(segment)) {
     case Segment::Step:
       return "execute";
@@ -89,11 +90,8 @@ void Exchange::run(const ExchangePlan& plan, std::size_t event,
   require_whole(call.name);
   try {
     run_event(plan, plan.events[event], call, gives_up);
-  } catch (const std::exception& error) {
-    give_up(error.what());
-    throw;
   } catch (...) {
-    give_up("an unknown error");
+    fail(std::current_exception());
     throw;
   }
 }
@@ -115,13 +113,17 @@ void Exchange::run_event(const ExchangePlan& plan, const ExchangeEvent& event,
   }
   if (size_ == 1) return;
   const BoundBucket& bucket = plan.buckets[event.bucket];
-  wait(*bucket.sum, call.name, text_of(bucket, event.bucket), gives_up);
+  wait(
+      *bucket.sum, call.name, [&] { return text_of(bucket, event.bucket); },
+      gives_up);
 }
 
 void Exchange::announce(const Call& call) {
   if (size_ == 1) return;
-  header_ = {call.number, call.samples,
-             static_cast<std::int64_t>(call.segment)};
+  header_ = {.number = call.number,
+             .samples = call.samples,
+             .segment = static_cast<std::int32_t>(call.segment),
+             .rate = call.rate};
   announcement_->begin(shared_from_this(), [this](Collective::Done done) {
     options_.collective->all_gather(std::as_bytes(std::span(&header_, 1)),
                                     std::as_writable_bytes(std::span(headers_)),
@@ -133,32 +135,46 @@ void Exchange::announce(const Call& call) {
 float Exchange::weight(const Call& call,
                        const std::function<bool()>& gives_up) {
   if (size_ == 1) return 1;
-  wait(*announcement_, call.name, "the samples of all ranks", gives_up);
+  wait(
+      *announcement_, call.name, [] { return "the samples of all ranks"; },
+      gives_up);
   double all = 0;
   for (std::size_t rank = 0; rank < headers_.size(); ++rank) {
-    const Header& other = headers_[rank];
-    all += static_cast<double>(other.samples);
-    if (other.number == header_.number && other.segment == header_.segment) {
-      continue;
-    }
-    const auto text = [](const Header& h) {
-      return std::string(name_of(h.segment)) + ", call " +
-             std::to_string(h.number);
-    };
+    require_same(headers_[rank], static_cast<int>(rank), call.name);
+    all += static_cast<double>(headers_[rank].samples);
+  }
+  return static_cast<float>(static_cast<double>(call.samples) / all);
+}
+
+void Exchange::require_same(const Header& other, int rank,
+                            const char* call) const {
+  const auto text = [](const Header& h) {
+    return std::string(name_of(h.segment)) + ", call " +
+           std::to_string(h.number);
+  };
+  if (other.number != header_.number || other.segment != header_.segment) {
     throw StateError(ErrorInfo{
-        .op = call.name,
-        .node = rank_text(static_cast<int>(rank)),
+        .op = call,
+        .node = rank_text(rank),
         .what = "the processes are at different calls",
         .expected = text(header_) + ", as " + rank_text(rank_),
         .got = text(other),
         .hint = "All make the same calls in the same order. Did one cancel an "
                 "execution, or run out of data?"});
   }
-  return static_cast<float>(static_cast<double>(call.samples) / all);
+  if (other.rate == header_.rate) return;
+  throw StateError(ErrorInfo{
+      .op = call,
+      .node = rank_text(rank),
+      .what = "the processes have different learning rates",
+      .expected = format_value(header_.rate) + ", as " + rank_text(rank_),
+      .got = format_value(other.rate),
+      .hint = "Set the same on all ranks."});
 }
 
 void Exchange::send(const ExchangePlan& plan, int index) {
   const BoundBucket& bucket = plan.buckets[index];
+  for (std::span<float> gap : bucket.gaps) std::ranges::fill(gap, 0.0f);
   if (plan.weighs_sums) {
     for (float& value : bucket.values) value *= weight_;
   }
@@ -173,28 +189,39 @@ void Exchange::send(const ExchangePlan& plan, int index) {
   });
 }
 
-void Exchange::wait(Operation& operation, const char* call,
-                    const std::string& what,
+template <class What>
+void Exchange::wait(Operation& operation, const char* call, const What& what,
                     const std::function<bool()>& gives_up) {
   const Clock::time_point deadline = after(options_.timeout);
   const auto is_late = [&] { return Clock::now() >= deadline; };
+  const auto node = [&] { return rank_text(rank_) + ", " + what(); };
+  std::exception_ptr interrupt;
+  const auto stops = [&] {
+    try {
+      return is_late() || gives_up();
+    } catch (...) {
+      interrupt = std::current_exception();
+      return true;
+    }
+  };
   try {
-    if (operation.wait([&] { return is_late() || gives_up(); })) return;
+    if (operation.wait(stops)) return;
   } catch (const Error& error) {
     throw DeviceError(ErrorInfo{.op = call,
-                                .node = rank_text(rank_) + ", " + what,
+                                .node = node(),
                                 .what = "the exchange failed",
                                 .got = error.what()});
   }
+  if (interrupt) std::rethrow_exception(interrupt);
   if (!is_late()) {
     throw CancelledError(
         ErrorInfo{.op = call,
-                  .node = rank_text(rank_) + ", " + what,
+                  .node = node(),
                   .what = "the wait for other processes was interrupted"});
   }
   throw DeviceError(ErrorInfo{
       .op = call,
-      .node = rank_text(rank_) + ", " + what,
+      .node = node(),
       .what = "the other processes did not come",
       .expected = "an end within " + std::to_string(options_.timeout) + " s",
       .hint = "Has one of them ended? Start all again from a checkpoint; a "
@@ -207,12 +234,14 @@ void Exchange::complete(const std::string& what,
   require_whole(kCompile);
   try {
     other_->begin(std::move(memory), std::forward<F>(start));
-    wait(*other_, kCompile, what, [] {
-      check_interrupt();
-      return false;
-    });
-  } catch (const std::exception& error) {
-    give_up(error.what());
+    wait(
+        *other_, kCompile, [&] { return what; },
+        [] {
+          check_interrupt();
+          return false;
+        });
+  } catch (...) {
+    fail(std::current_exception());
     throw;
   }
 }
@@ -289,11 +318,17 @@ void Exchange::require_whole(const char* call) const {
                 .hint = "Start all processes again from a checkpoint."});
 }
 
-/// The others may wait for this process: they should know soon.
-void Exchange::give_up(std::string why) noexcept {
-  if (!failure_.empty()) return;
-  failure_ = std::move(why);
-  if (options_.collective) options_.collective->abort();
+void Exchange::fail(const std::exception_ptr& error) noexcept {
+  if (!options_.collective || !failure_.empty()) return;
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    failure_ = e.what();
+  } catch (...) {
+    failure_ = "an unknown error";
+  }
+  // The others may wait for this process: they should know soon.
+  options_.collective->abort();
 }
 
 }  // namespace traingraph

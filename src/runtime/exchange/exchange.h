@@ -51,16 +51,20 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     Segment segment = Segment::Step;
     std::uint64_t number = 0;  // among the calls of this process
     std::int64_t samples = 0;
+    float rate = 0;  // of learning, where there is an update
   };
   /// What the plan has to do at an event. `gives_up` is asked while this waits.
   void run(const ExchangePlan& plan, std::size_t event, const Call& call,
            const std::function<bool()>& gives_up);
+  /// An execution that has begun failed for another reason.
+  void fail(const std::exception_ptr& error) noexcept;
 
  private:
   struct Header {
     std::uint64_t number = 0;
     std::int64_t samples = 0;
-    std::int64_t segment = 0;
+    std::int32_t segment = 0;
+    float rate = 0;
   };
 
   void run_event(const ExchangePlan& plan, const ExchangeEvent& event,
@@ -68,7 +72,10 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void announce(const Call& call);
   float weight(const Call& call, const std::function<bool()>& gives_up);
   void send(const ExchangePlan& plan, int bucket);
-  void wait(Operation& operation, const char* call, const std::string& what,
+  void require_same(const Header& other, int rank, const char* call) const;
+  /// `what`: names the operation when something is wrong.
+  template <class What>
+  void wait(Operation& operation, const char* call, const What& what,
             const std::function<bool()>& gives_up);
   /// Begins and waits.
   template <class F>
@@ -77,7 +84,6 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   std::vector<std::string> gather(const std::string& text,
                                   const std::string& what);
   void require_whole(const char* call) const;
-  void give_up(std::string why) noexcept;
 
   DataParallel options_;
   int rank_ = 0, size_ = 1;

@@ -2,6 +2,7 @@
 #include "runtime/exchange/exchange_plan.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "runtime/execution/batches.h"
@@ -24,6 +25,9 @@ class ExchangePlanner {
       position[plan_.order[at]] = static_cast<int>(at);
     }
     for (UnitId id : units) positions_.push_back(position[id]);
+    for (const Trained& trained : program_.assembled.trained) {
+      tensor_of_.emplace(trained.gradient, trained.tensor);
+    }
   }
 
   ExchangePlan run() {
@@ -31,8 +35,7 @@ class ExchangePlanner {
     out_.weighs_sums = segment_ == Segment::Update && graph_.weights_gradients;
     if (segment_ != Segment::Update) out_.weight = find_weight();
     add(0, ExchangeStep::Announce);
-    add(segment_ == Segment::Step ? place_of(plan_.begin_of[1]) : 0,
-        ExchangeStep::Weigh);
+    add(weigh_before(), ExchangeStep::Weigh);
     for (const Bucket& bucket : plan_.buckets) bind(bucket);
     std::ranges::stable_sort(out_.events, {}, [](const ExchangeEvent& event) {
       return std::pair(event.before, event.step);
@@ -50,6 +53,10 @@ class ExchangePlanner {
     if (segment_ == Segment::Gradient) return !adds_up;
     if (segment_ == Segment::Update) return adds_up;
     return segment_ == Segment::Step;
+  }
+
+  int weigh_before() const {
+    return segment_ == Segment::Step ? place_of(plan_.begin_of[1]) : 0;
   }
 
   /// The first unit of the segment that is not before a position of the plan.
@@ -74,7 +81,9 @@ class ExchangePlanner {
 
   void bind(const Bucket& bucket) {
     const int send_before =
-        segment_ == Segment::Update ? 0 : place_of(bucket.ready_after + 1);
+        segment_ == Segment::Update
+            ? 0
+            : std::max(place_of(bucket.ready_after + 1), weigh_before());
     const int needed_before =
         segment_ == Segment::Gradient ? end_ : place_of(bucket.needed_before);
     const std::size_t first = out_.buckets.size();
@@ -99,12 +108,15 @@ class ExchangePlanner {
     const bool is_first = buckets.size() == first;
     if (is_first || !is_next(buckets.back().values, begin)) {
       buckets.push_back({.values = {begin, 0},
+                         .gaps = {},
                          .parameters = {},
                          .memory = memory_of(storage),
                          .sum = std::make_shared<Operation>()});
     }
     BoundBucket& bucket = buckets.back();
     float* const start = bucket.values.data();
+    float* const end = start + bucket.values.size();
+    if (begin > end) bucket.gaps.push_back({end, begin});
     bucket.values = {start, static_cast<std::size_t>(begin - start) + size};
     bucket.parameters.push_back(parameter_of(gradient));
   }
@@ -126,9 +138,7 @@ class ExchangePlanner {
   }
 
   std::string_view parameter_of(ValueId gradient) const {
-    const auto& trained = program_.assembled.trained;
-    const auto found = std::ranges::find(trained, gradient, &Trained::gradient);
-    return graph_.tensors[found->tensor].name;
+    return graph_.tensors[tensor_of_.at(gradient)].name;
   }
 
   const MergedGraph& graph_;
@@ -138,6 +148,7 @@ class ExchangePlanner {
   const Placement& placement_;
   const int end_;
   std::vector<int> positions_;  // in the plan, of the segment's units
+  std::unordered_map<ValueId, TensorIndex> tensor_of_;  // by gradient
   ExchangePlan out_;
 };
 

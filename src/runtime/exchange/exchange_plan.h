@@ -24,6 +24,8 @@ struct ExchangeEvent {
 
 struct BoundBucket {
   std::span<float> values;
+  /// Between gradients, where other batch sizes have other tensors.
+  std::vector<std::span<float>> gaps;
   std::vector<std::string_view> parameters;
   std::shared_ptr<const void> memory;  // keeps the values where they are
   std::shared_ptr<Operation> sum;

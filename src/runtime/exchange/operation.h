@@ -12,6 +12,7 @@
 
 #include "base/condition_variable.h"
 #include "traingraph/collective.h"
+#include "traingraph/error.h"
 
 namespace traingraph {
 
@@ -24,6 +25,7 @@ class Operation : public std::enable_shared_from_this<Operation> {
   void begin(std::shared_ptr<const void> memory, F&& start) {
     {
       const std::scoped_lock lock(mutex_);
+      if (!is_over_) throw InternalError("an operation is begun twice");
       self_ = shared_from_this();
       memory_ = std::move(memory);
       is_over_ = false;

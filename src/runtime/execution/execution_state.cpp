@@ -225,8 +225,11 @@ bool ExecutionState::is_waiting() noexcept {
 }
 
 void ExecutionState::reached(std::size_t mark) {
-  exchange->run(bound->exchange, mark, exchange_call,
-                [this] { return is_to_be_dropped(); });
+  exchange_call.rate = rates.values[0];
+  exchange->run(bound->exchange, mark, exchange_call, [this] {
+    check_interrupt();  // of the thread that helps
+    return is_to_be_dropped();
+  });
 }
 
 void ExecutionState::finished(std::exception_ptr error,
@@ -244,6 +247,7 @@ void ExecutionState::finished(std::exception_ptr error,
   stage_.compare_exchange_strong(stage, Stage::Skipped);
   if (stage == Stage::Begun) drawn.steps = nullptr;
   if (error) give_numbers_back();
+  if (error && exchange && stage == Stage::Begun) exchange->fail(error);
   depends_on_.clear();
   if (is_profiled) seconds = elapsed;
   if (unit_times) unit_times->succeeded = !error;

@@ -78,6 +78,29 @@ std::string options_of(const Session& session) {
          line("averages_gradients", graph.weights_gradients);
 }
 
+/// Where gradients begin and end.
+std::string ends_of(const MergedGraph& graph) {
+  std::string text;
+  const auto add = [&](const char* what, TensorIndex tensor) {
+    text += std::string(what) + ' ' + graph.tensors[tensor].name + '\n';
+  };
+  for (TensorIndex tensor : graph.stopped) add("stopped", tensor);
+  for (const auto& user : graph.user_gradients) add("user gradient", user.of);
+  for (const auto& given : graph.given_gradients) add("given", given.of);
+  return text;
+}
+
+std::string constants_of(const Session& session) {
+  std::string text;
+  for (const auto& [name, tensor] : session.declaration.constants) {
+    std::string bytes(tensor.descriptor().size_bytes(), '\0');
+    tensor.copy_data_from_device_memory(
+        std::as_writable_bytes(std::span(bytes)));
+    text += name + ' ' + hash_of(bytes) + '\n';
+  }
+  return text;
+}
+
 std::vector<Fact> facts_of(const Session& session) {
   const MergedGraph& graph = session.batches->graph();
   return {{"options of compile()", options_of(session)},
@@ -86,6 +109,8 @@ std::vector<Fact> facts_of(const Session& session) {
            text_of(graph, graph.labels) + text_of(graph, graph.label_weights)},
           {"layers", layers_of(graph)},
           {"trained parameters", trained_by(session)},
+          {"gradients that are stopped or given", ends_of(graph)},
+          {"constants", constants_of(session)},
           {"optimizers", optimizer_of(session)}};
 }
 
@@ -104,17 +129,30 @@ std::vector<TensorIndex> state_of(const Session& session) {
 
 struct Numbers {
   std::uint64_t seed = 0, random_step = 0, time_step = 0;
+  float learning_rate = 0;
+  std::uint32_t clips = 0;
 };
 
 void take_numbers(Session& session) {
   Executor& executor = session.executor;
   Optimizer* const optimizer = session.objects.optimizer.get();
-  Numbers numbers{executor.seed(), executor.random_step(),
-                  optimizer ? optimizer->time_step() : 0};
+  Numbers numbers{.seed = executor.seed(),
+                  .random_step = executor.random_step()};
+  if (optimizer) {
+    numbers.time_step = optimizer->time_step();
+    numbers.learning_rate = optimizer->learning_rate();
+    numbers.clips = optimizer->applies_gradient_clipping() ? 1 : 0;
+  }
   session.exchange->broadcast(std::as_writable_bytes(std::span(&numbers, 1)));
   executor.set_seed(numbers.seed);
   executor.set_random_step(numbers.random_step);
-  if (optimizer) optimizer->set_time_step(numbers.time_step);
+  if (!optimizer) return;
+  optimizer->set_time_step(numbers.time_step);
+  optimizer->set_applies_gradient_clipping(numbers.clips != 0);
+  // A schedule says what the rate is.
+  if (!optimizer->schedule()) {
+    optimizer->set_learning_rate(numbers.learning_rate);
+  }
 }
 
 void take_tensors(Session& session) {
@@ -165,6 +203,8 @@ std::shared_ptr<Exchange> make_exchange(const Session& session,
 
 void start_exchange(Session& session) {
   if (!session.exchange || session.exchange->size() == 1) return;
+  // Others may use the same parameters, or the same collective.
+  session.placement.context()->drain();
   session.exchange->agree(facts_of(session));
   take_numbers(session);
   take_tensors(session);

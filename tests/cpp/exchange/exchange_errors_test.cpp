@@ -3,10 +3,12 @@
 // that says which.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 
 #include "exchange/rank_net.h"
 #include "traingraph/error.h"
+#include "traingraph/interrupt.h"
 
 namespace traingraph {
 namespace {
@@ -105,6 +107,31 @@ TEST(Exchange, ARankThatNeverCompilesEndsTheOthers) {
   EXPECT_TRUE(contains(error, "did not come")) << error;
 }
 
+TEST(Exchange, AnInterruptEndsTheWaitOfACall) {
+  ThreadGroup group(2);
+  static std::atomic<bool> is_interrupted{false};
+  on_each_rank(2, [&](int rank) {
+    RankNet net(with_rank({}, group, rank));
+    net.step(0, 6).wait();
+    if (rank == 1) return group.kill(1);
+    set_interrupt_check([] {
+      if (is_interrupted) throw std::runtime_error("Ctrl-C");
+    });
+    is_interrupted = true;
+    const auto begin = std::chrono::steady_clock::now();
+    const std::string error = error_of<std::runtime_error>([&] {
+      net.t->execute({{"x", RankNet::rows(net.x_data, 5, 0, 6)}},
+                     {{"label", RankNet::rows(net.labels, 3, 0, 6)}}, {},
+                     {.batch_size = 6, .synchronous = true});
+    });
+    const std::chrono::duration<double> time =
+        std::chrono::steady_clock::now() - begin;
+    set_interrupt_check(nullptr);
+    EXPECT_TRUE(contains(error, "Ctrl-C")) << error;
+    EXPECT_LT(time.count(), 10);  // of 20 until the deadline
+  });
+}
+
 TEST(Exchange, AHookSeesEachBucketOnce) {
   std::vector<std::string> names;
   std::vector<int> indices;
@@ -131,9 +158,11 @@ TEST(Exchange, AHookThatThrowsFailsTheExecution) {
     throw std::runtime_error("the disk is full");
   };
   RankNet net(options);
-  const std::string error =
-      error_of<std::runtime_error>([&] { net.step(0, 12).wait(); });
-  EXPECT_EQ(error, "the disk is full");
+  for (int i = 0; i < 2; ++i) {  // there is nobody to lose step with
+    const std::string error =
+        error_of<std::runtime_error>([&] { net.step(0, 12).wait(); });
+    EXPECT_EQ(error, "the disk is full");
+  }
 }
 
 TEST(Exchange, RefusesWhatItCannotDo) {
