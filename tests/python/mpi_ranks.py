@@ -37,7 +37,7 @@ def say(*words):
 
 # MPICH's mpiexec ends all ranks when one is killed, and often itself, whatever its
 # options say: here it does not see that.
-SHIELD = ["sh", "-c", '"$@"; sleep 3', "sh"]
+SHIELD = ["sh", "-c", '"$@"; sleep 8', "sh"]
 
 
 def run_ranks(
