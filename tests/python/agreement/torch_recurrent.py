@@ -162,8 +162,10 @@ def rms(x: Array, exact: Array) -> float:
     return float(np.sqrt(np.mean((x.astype(np.float64) - exact) ** 2)))
 
 
-def check_rounding_errors(rng: np.random.Generator, layer: Layer, steps: int) -> None:
-    """Against float64: at most twice PyTorch's in float32."""
+def rounding_errors(
+    rng: np.random.Generator, layer: Layer, steps: int
+) -> tuple[Array, Array]:
+    """Of results and gradients of one draw against float64: ours, PyTorch's."""
     randomize_biases(rng, layer)
     x = random(rng, 4, steps, layer.descriptor.input_size)
     ours = run(rng, layer, [x])
@@ -177,5 +179,15 @@ def check_rounding_errors(rng: np.random.Generator, layer: Layer, steps: int) ->
         results.append(own + gradients_of(layer, module))
     theirs, exact = results
     got = [ours.result, *ours.of_sources, *map(ours.of, parameters_of(layer))]
-    for mine, other, right in zip(got, theirs, exact, strict=True):
-        assert rms(mine, right) <= 2 * rms(other, right) + 1e-9
+    return tuple(
+        np.array([rms(one, right) for one, right in zip(all, exact, strict=True)])
+        for all in (got, theirs)
+    )
+
+
+def check_rounding_errors(rng: np.random.Generator, layer: Layer, steps: int) -> None:
+    """At most twice PyTorch's in float32, over five draws: those of a single one
+    depend on the order in which the processor's kernels happen to sum."""
+    draws = [rounding_errors(rng, layer, steps) for _ in range(5)]
+    mine, theirs = np.mean(draws, axis=0)
+    assert (mine <= 2 * theirs + 1e-9).all(), mine / theirs
