@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import sys
 import time
@@ -66,8 +65,10 @@ def _library_of_python() -> str:
     if os.environ.get(VARIABLE):
         return ""
     try:
+        import ctypes  # here: a Python without libffi does not have it
+
         ctypes.CDLL(LIBRARY)
-    except OSError:
+    except (ImportError, OSError):
         path = Path(sys.prefix, "lib", LIBRARY)
         return str(path) if path.exists() else ""
     return ""
