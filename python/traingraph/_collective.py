@@ -65,7 +65,7 @@ def _library_of_python() -> str:
     if os.environ.get(VARIABLE):
         return ""
     try:
-        import ctypes  # here: a Python without libffi does not have it
+        import ctypes  # noqa: PLC0415, a Python without libffi does not have it
 
         ctypes.CDLL(LIBRARY)
     except (ImportError, OSError):
