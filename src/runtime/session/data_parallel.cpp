@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Data-parallel training: what processes agree on before they begin.
-#include <algorithm>
-#include <cstring>
-
 #include "base/format.h"
 #include "graph/attributes.h"
 #include "graph/op_def.h"
 #include "runtime/checkpoint/training_state.h"
-#include "runtime/memory/transfer.h"
 #include "runtime/session/session.h"
 #include "traingraph/error.h"
 

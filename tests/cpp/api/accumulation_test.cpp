@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "support/optimizers.h"
 #include "support/training.h"
 
 namespace traingraph {
@@ -75,31 +76,6 @@ struct Net {
   Graph graph;
   std::optional<TrainingGraph> t;
 };
-
-void expect_all_near(const std::vector<Floats>& got,
-                     const std::vector<Floats>& expected, double tolerance) {
-  ASSERT_EQ(got.size(), expected.size());
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    expect_near(got[i], expected[i], tolerance);
-  }
-}
-
-std::vector<OptimizerPtr> all_optimizers() {
-  OptimizerDescriptor clipped{.learning_rate = 0.1f,
-                              .applies_gradient_clipping = true};
-  clipped.gradient_clipping_type = GradientClippingType::ByGlobalNorm;
-  clipped.maximum_clipping_norm = 0.01f;
-  OptimizerDescriptor decays{.learning_rate = 0.05f,
-                             .regularization_type = RegularizationType::L2,
-                             .regularization_scale = 0.1f};
-  return {std::make_shared<SGD>(0.1f),
-          std::make_shared<SGD>(decays, 0.9f),
-          std::make_shared<SGD>(clipped, 0.9f, true),
-          std::make_shared<Adam>(0.01f),
-          std::make_shared<AdamW>(OptimizerDescriptor{
-              .learning_rate = 0.01f, .regularization_scale = 0.1f}),
-          std::make_shared<RMSProp>(0.01f)};
-}
 
 TEST(Accumulation, IsTheUpdateOfTheWholeBatch) {
   for (const ReductionType reduction :

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "exchange/rank_net.h"
+#include "support/optimizers.h"
 
 namespace traingraph {
 namespace {
@@ -16,26 +17,6 @@ using optimizers::SGD;
 constexpr int kSteps = 3;
 // Sums of 12 samples in another order, over three steps: see accumulation_test.
 constexpr double kRounding = 5e-5;
-
-std::vector<OptimizerPtr> all_optimizers() {
-  OptimizerDescriptor clipped{.learning_rate = 0.1f,
-                              .applies_gradient_clipping = true};
-  clipped.gradient_clipping_type = GradientClippingType::ByGlobalNorm;
-  clipped.maximum_clipping_norm = 0.01f;
-  OptimizerDescriptor one_by_one = clipped;
-  one_by_one.gradient_clipping_type = GradientClippingType::ByNorm;
-  OptimizerDescriptor decays{.learning_rate = 0.05f,
-                             .regularization_type = RegularizationType::L2,
-                             .regularization_scale = 0.1f};
-  return {std::make_shared<SGD>(0.1f),
-          std::make_shared<SGD>(decays, 0.9f),
-          std::make_shared<SGD>(clipped, 0.9f, true),
-          std::make_shared<SGD>(one_by_one, 0.9f),
-          std::make_shared<Adam>(0.01f),
-          std::make_shared<AdamW>(OptimizerDescriptor{
-              .learning_rate = 0.01f, .regularization_scale = 0.1f}),
-          std::make_shared<RMSProp>(0.01f)};
-}
 
 enum class Way { Step, Phases, Added };
 

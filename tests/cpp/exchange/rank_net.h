@@ -3,6 +3,7 @@
 // 12 samples.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -121,15 +122,6 @@ inline RankOptions with_rank(RankOptions options, const ThreadGroup& group,
                              int rank) {
   options.compile.data_parallel.collective = group[rank];
   return options;
-}
-
-inline void expect_all_near(const std::vector<Floats>& got,
-                            const std::vector<Floats>& expected,
-                            double tolerance) {
-  ASSERT_EQ(got.size(), expected.size());
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    expect_near(got[i], expected[i], tolerance);
-  }
 }
 
 }  // namespace traingraph::testing
