@@ -2,8 +2,14 @@
 # A wheel is built once, from nothing.
 
 # What every file includes is parsed once: traingraph_precompile(TARGET HEADER...)
+# or, where all flags are the same, traingraph_precompile(TARGET REUSE_FROM OTHER).
 function(traingraph_precompile target)
-  if(SKBUILD)
+  if(NOT SKBUILD)
+    return()
+  endif()
+  if(ARGV1 STREQUAL "REUSE_FROM")
+    target_precompile_headers(${target} ${ARGN})
+  else()
     target_precompile_headers(${target} PRIVATE ${ARGN})
   endif()
 endfunction()
@@ -15,5 +21,15 @@ function(traingraph_compile_together target files)
   if(SKBUILD)
     set_target_properties(${target} PROPERTIES
       UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${files})
+  endif()
+endfunction()
+
+# These files of a target are compiled as one, the others each alone.
+function(traingraph_compile_group target group)
+  if(SKBUILD)
+    set_target_properties(${target} PROPERTIES
+      UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+    set_source_files_properties(${ARGN}
+      TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP ${group})
   endif()
 endfunction()

@@ -80,7 +80,7 @@ LoweredProgram Lowering::run() {
     const std::string reason = target_.reason_unsupported(program_, node);
     if (!reason.empty()) {
       throw UnsupportedError(
-          {.op = node.op->name, .node = node.name, .what = reason});
+          ErrorInfo{.op = node.op->name, .node = node.name, .what = reason});
     }
     const PrimitiveThreads threads(
         threads_for(estimate_cost(program_, node), num_threads_));
