@@ -183,49 +183,48 @@ std::string by_kernel() {
 }  // namespace
 
 std::vector<Probe> convolution_probes() {
+  const Remedy by_group = {.text = "conv.mm has to compute groups one by one"};
   const auto on = [](const char* name, const char* question,
-                     std::string (*answer)(), const char* remedy) {
+                     std::string (*answer)(), const Remedy& remedy) {
     return Probe{.name = name,
                  .question = question,
                  .answer = answer,
                  .weight = Weight::Reliance,
                  .expected = {"right"},
-                 .remedy = {.text = remedy},
+                 .remedy = remedy,
                  .may_abort = true};
   };
   return {
       on("convolution", "a convolution and its gradients are", plain,
-         "conv.mm has to be written anew for this system"),
+         {.text = "conv.mm has to be written anew for this system"}),
       on("convolution_grouped",
          "a convolution of 2 groups of 3 and 2 channels and its gradients are",
-         grouped, "conv.mm has to compute groups one by one"),
+         grouped, by_group),
       on("convolution_fours",
          "a convolution of 2 groups of 8 and 4 channels and its gradients are",
-         grouped_in_fours, "conv.mm has to compute groups one by one"),
+         grouped_in_fours, by_group),
       on("convolution_depthwise",
          "a depthwise convolution as groups and its gradients are",
-         depthwise_groups,
-         "metal/gpu_limits.h: depthwise convolutions go by their own "
-         "selectors"),
+         depthwise_groups, {.constant = "calls_depthwise", .value = "true"}),
       on("convolution_selectors",
          "a depthwise convolution by its own selectors and its gradients are",
          depthwise_selectors,
-         "metal/gpu_limits.h: depthwise convolutions go by groups"),
+         {.constant = "calls_depthwise", .value = "false"}),
       {.name = "convolution_images",
        .question = "gradients of convolutions by number of images",
        .answer = by_images,
        .weight = Weight::Reliance,
        .expected = {"right of " + std::to_string(kMostImages)},
-       .remedy = {.text = "metal/gpu_limits.h: gradients of fewer images at a "
-                          "time, the last number that is right"},
+       .remedy = {.constant = "max_gradient_extent",
+                  .value = "the last number that is right"},
        .may_abort = true},
       {.name = "convolution_width",
        .question = "convolutions by width of the result",
        .answer = by_width,
        .weight = Weight::Reliance,
        .expected = {"right of 65536"},
-       .remedy = {.text = "metal/gpu_limits.h: convolutions of fewer rows and "
-                          "columns at a time, the last number that is right"},
+       .remedy = {.constant = "max_convolution_extent",
+                  .value = "the last number that is right"},
        .may_abort = true},
       {.name = "convolution_channels",
        .question = "convolutions by number of channels",

@@ -299,6 +299,7 @@ std::vector<Probe> gru_probes() {
                  .remedy = remedy,
                  .may_abort = true};
   };
+  const Beginnings refused = {"raised", "aborted"};
   const Remedy other_flip = {.constant = "kGruFlipsAsTheOpSays",
                              .value = "false"};
   const Remedy no_gru = {.constant = "kMpsGruIsReliable", .value = "false"};
@@ -316,10 +317,13 @@ std::vector<Probe> gru_probes() {
           when(kMpsGruIsReliable,
                {"source (2, 1, 3), recurrentWeight (3, 1), initState (1, 1)"}),
           no_gru),
-      probe("gru_mask_nh", "GRU with a mask of shape (N, H)", gru_mask_nh),
-      probe("gru_mask_h", "GRU with a mask of shape (H)", gru_mask_h),
-      probe("gru_mask_1nh", "GRU with a mask of shape (1, N, H)", gru_mask_1nh),
-      probe("gru_mask_tnh", "GRU with a mask of shape (T, N, H)", gru_mask_tnh),
+      probe("gru_mask_nh", "GRU with a mask of shape (N, H)", gru_mask_nh,
+            {"accepted"}),
+      probe("gru_mask_h", "GRU with a mask of shape (H)", gru_mask_h, refused),
+      probe("gru_mask_1nh", "GRU with a mask of shape (1, N, H)", gru_mask_1nh,
+            refused),
+      probe("gru_mask_tnh", "GRU with a mask of shape (T, N, H)", gru_mask_tnh,
+            refused),
       {.name = "hard_sigmoid",
        .question = "HardSigmoid of recurrent layers",
        .answer = hard_sigmoid,
@@ -330,12 +334,13 @@ std::vector<Probe> gru_probes() {
        .emulated = {"0.2 x + 0.5"},
        .may_abort = true},
       probe("single_gate_state", "single gate's training state is",
-            single_gate_state),
+            single_gate_state, {"before activation"}),
       probe("single_gate_gradient", "single gate and its gradient are",
             single_gate_gradient,
             when(kMpsSingleGateIsReliable, {"as documented"}),
             {.constant = "kMpsSingleGateIsReliable", .value = "false"}),
-      probe("rnn_relu", "recurrent Relu's derivative at 0", relu_gradient),
+      probe("rnn_relu", "recurrent Relu's derivative at 0", relu_gradient,
+            {"0"}),
       probe("bidirectional_state_gradient", "stateGradient of two directions",
             bidirectional_state_gradient,
             when(kMpsRunsBothDirections,

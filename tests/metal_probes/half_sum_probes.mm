@@ -203,17 +203,21 @@ std::vector<Probe> half_sum_probes() {
       {.name = "half_weights_gradient",
        .question = "weights gradients of float16 convolutions are added up",
        .answer = of_half<weights_gradient>,
+       .expected = {"in float32"},
        .may_abort = true},
       {.name = "half_reduction_sum",
        .question = "reductionSum of float16 adds up",
-       .answer = of_half<reduction_sum>},
+       .answer = of_half<reduction_sum>,
+       .expected = {"in float32"}},
       {.name = "bfloat_reduction_sum",
        .question = "reductionSum of bfloat16 adds up",
        .answer = of_bfloat<reduction_sum>,
+       .expected = {"in float32"},
        .may_abort = true},
       {.name = "half_softmax",
        .question = "softMax of float16 adds up",
-       .answer = of_half<softmax_sum>},
+       .answer = of_half<softmax_sum>,
+       .expected = {"in float32"}},
   };
 }
 

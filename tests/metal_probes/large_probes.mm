@@ -107,9 +107,11 @@ std::vector<Probe> large_probes() {
       .constant = "max_tensor_bytes",
       .value = "less, by limits_of(), for this system"};
   const Remedy smaller_pieces = {
-      .text = "metal/gpu_limits.h: blits and fills of fewer bytes at a time"};
+      .constant = "max_blit_bytes",
+      .value = "less, by limits_of(), for this system"};
   const Remedy larger_pieces = {
-      .text = "metal/gpu_limits.h: blits and fills of more bytes at a time"};
+      .constant = "max_blit_bytes",
+      .value = "more, by limits_of(), for this system"};
   return {
       {.name = "copy_1_mb",
        .question = "a blit of 1 MB is",

@@ -238,6 +238,8 @@ std::vector<Probe> limit_probes() {
   const Remedy lower = {.constant = "max_matmul_extent",
                         .value = "the last number that is right",
                         .text = "by limits_of(), for this system"};
+  const Remedy fewer_rows = {
+      .constant = "max_matmul_rows", .value = lower.value, .text = lower.text};
   return {
       {.name = "inner_extents",
        .question = "matrix products by inner extent",
@@ -256,26 +258,21 @@ std::vector<Probe> limit_probes() {
        .answer = row_counts,
        .weight = Weight::Reliance,
        .expected = {right_below},
-       .remedy =
-           {.text =
-                "metal/gpu_limits.h: products of fewer rows at a time, the "
-                "last number that is right, by limits_of(), for this system"}},
+       .remedy = fewer_rows},
       {.name = "column_counts",
        .question = "matrix products by columns",
        .answer = column_counts,
        .weight = Weight::Reliance,
        .expected = {right_below},
-       .remedy =
-           {.text =
-                "metal/gpu_limits.h: products of fewer columns at a time, the "
-                "last number that is right, by limits_of(), for this system"}},
+       .remedy = fewer_rows},
       {.name = "broadcast_rows",
        .question = "an operand that is one row for all, of a product and a sum",
        .answer = broadcast_rows,
        .weight = Weight::Reliance,
        .expected = {"right"},
-       .remedy = {.text = "metal/gpu_limits.h: broadcast operands have to be "
-                          "written down before products and sums"}},
+       .remedy = {.constant = "writes_broadcasts",
+                  .value = "true",
+                  .text = "by limits_of(), for this system"}},
       {.name = "changing_sizes",
        .question = "matrix products of changing sizes in one process",
        .answer = changing_sizes,

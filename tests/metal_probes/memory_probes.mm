@@ -227,6 +227,7 @@ std::vector<Probe> memory_probes() {
       {.name = "empty_buffer",
        .question = "a buffer of 0 bytes is",
        .answer = empty_buffer,
+       .expected = {"nil"},
        .may_abort = true},
       {.name = "fed_and_targeted",
        .question = "one buffer fed and targeted gives results that are",

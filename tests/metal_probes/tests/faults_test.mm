@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "emulator/control.h"
 #import "metal/guard.h"
@@ -115,6 +117,20 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"graph_in_heap", "square"},
         Wrong{"image_graph_inside", "square"}),
     [](const auto& info) { return std::string(info.param.probe); });
+
+TEST(Probes, SayWhatIsExpectedAndWhatToDo) {
+  // Measured, not judged.
+  const std::set<std::string> numbers = {
+      "alignment",     "first_run",         "swaps",
+      "first_numbers", "handler_threads",   "handlers_before_wait",
+      "lstm_results",  "lstm_results_cell", "lstm_results_training",
+      "half_speed",    "bfloat_speed",      "state_after_drawing"};
+  for (const Probe& probe : all_probes()) {
+    EXPECT_TRUE(probe.remedy.constant[0] || probe.remedy.text[0]) << probe.name;
+    EXPECT_EQ(probe.expected.empty(), numbers.contains(probe.name))
+        << probe.name;
+  }
+}
 
 TEST(Verdicts, FollowTheWeight) {
   const Outcome other{.answer = "another"};
