@@ -60,7 +60,8 @@ check: $(VENV)/.ready
 # The CPU device's suites run on both of its engines.
 cpp-test: $(VENV)/.test
 	tools/setup_machine.sh $(PYTHON) test
-	cmake --preset dev -DPython_EXECUTABLE=$(BIN)/python -DTRAINGRAPH_TEST_CBLAS=ON
+	cmake --preset dev -DPython_EXECUTABLE=$(BIN)/python \
+	  -DTRAINGRAPH_TEST_CBLAS=ON -DTRAINGRAPH_COMPILE_TOGETHER=ON
 	cmake --build --preset dev
 	ctest --preset dev
 	python tests/package/check_relocation.py build/dev

@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: MIT
-# A wheel is built once, from nothing.
+# What is built once, from nothing, is built in fewer pieces: wheels, and the tests
+# of `make test`. While one file changes, files of their own are faster.
+set(is_wheel OFF)
+if(SKBUILD)
+  set(is_wheel ON)
+endif()
+option(TRAINGRAPH_COMPILE_TOGETHER
+  "Compile files in batches, with precompiled headers" ${is_wheel})
 
 # What every file includes is parsed once: traingraph_precompile(TARGET HEADER...)
 # or, where all flags are the same, traingraph_precompile(TARGET REUSE_FROM OTHER).
 function(traingraph_precompile target)
-  if(NOT SKBUILD)
+  if(NOT TRAINGRAPH_COMPILE_TOGETHER)
     return()
   endif()
   if(ARGV1 STREQUAL "REUSE_FROM")
@@ -18,7 +25,7 @@ endfunction()
 # are compiled side by side. Their unnamed namespaces are one, so names in them
 # differ, or CMake's SKIP_UNITY_BUILD_INCLUSION keeps a file apart.
 function(traingraph_compile_together target files)
-  if(SKBUILD)
+  if(TRAINGRAPH_COMPILE_TOGETHER)
     set_target_properties(${target} PROPERTIES
       UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${files})
   endif()
@@ -26,7 +33,7 @@ endfunction()
 
 # These files of a target are compiled as one, the others each alone.
 function(traingraph_compile_group target group)
-  if(SKBUILD)
+  if(TRAINGRAPH_COMPILE_TOGETHER)
     set_target_properties(${target} PROPERTIES
       UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
     set_source_files_properties(${ARGN}
