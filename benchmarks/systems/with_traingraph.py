@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from typing import TYPE_CHECKING
 
@@ -153,10 +154,34 @@ def build(workload: Workload) -> tg.TrainingGraph:
     return training
 
 
+def _one_hot(classes: np.ndarray) -> np.ndarray:
+    return np.eye(10, dtype=np.float32)[classes]
+
+
+def rank_steps(workload: Workload, ranks: int) -> tuple[int, Callable[[], float]]:
+    """Of one of several processes, which has its part of each batch."""
+    collective = tg.mpi_collective()
+    if collective.size != ranks:
+        raise RuntimeError(f"{collective.size} ranks instead of {ranks}")
+    rank, batch = collective.rank, workload.batch // ranks
+    training = build(dataclasses.replace(workload, batch=batch))
+    training.compile(device="cpu", collective=collective)
+    part = slice(rank * batch, (rank + 1) * batch)
+    upcoming = itertools.cycle(
+        [
+            ({"image": images[part]}, {"label": _one_hot(classes[part])})
+            for images, classes in workload.batches()
+        ]
+    )
+    return rank, lambda: (
+        training.execute(*next(upcoming), synchronous=True).result().loss
+    )
+
+
 def steps(workload: Workload, variant: str, precision: str) -> Callable[[], float]:
     upcoming = itertools.cycle(
         [
-            ({"image": images}, {"label": np.eye(10, dtype=np.float32)[classes]})
+            ({"image": images}, {"label": _one_hot(classes)})
             for images, classes in workload.batches()
         ]
     )
