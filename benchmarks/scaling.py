@@ -97,7 +97,7 @@ def start(system: str, workload: str, ranks: int, folder: Path) -> Runner | str:
     address, key = str(folder / system), secrets.token_hex()
     log = folder / f"{system}.log"
     with Listener(address, authkey=key.encode()) as listener, log.open("w") as output:
-        listener._listener._socket.settimeout(START_PATIENCE)  # noqa: SLF001
+        listener._listener._socket.settimeout(START_PATIENCE)
         processes = [
             subprocess.Popen(
                 command,

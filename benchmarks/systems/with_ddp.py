@@ -7,8 +7,9 @@ import itertools
 from typing import TYPE_CHECKING
 
 import torch
-from systems.with_torch import build, optimizer_of
 from torch import distributed, nn
+
+from systems.with_torch import build, optimizer_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -31,7 +31,7 @@ from workloads import (
 import traingraph as tg
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 
 def _add(graph: tg.Graph, layers: tuple, x: tg.Tensor, values: list) -> tg.Tensor:
@@ -154,8 +154,17 @@ def build(workload: Workload) -> tg.TrainingGraph:
     return training
 
 
-def _one_hot(classes: np.ndarray) -> np.ndarray:
-    return np.eye(10, dtype=np.float32)[classes]
+def data_of(
+    workload: Workload, part: slice = slice(None)
+) -> Iterator[tuple[dict[str, np.ndarray], dict[str, np.ndarray]]]:
+    """Inputs and labels of one batch after the other, or of a part of each."""
+    one_hot = np.eye(10, dtype=np.float32)
+    return itertools.cycle(
+        [
+            ({"image": images[part]}, {"label": one_hot[classes[part]]})
+            for images, classes in workload.batches()
+        ]
+    )
 
 
 def rank_steps(workload: Workload, ranks: int) -> tuple[int, Callable[[], float]]:
@@ -166,25 +175,15 @@ def rank_steps(workload: Workload, ranks: int) -> tuple[int, Callable[[], float]
     rank, batch = collective.rank, workload.batch // ranks
     training = build(dataclasses.replace(workload, batch=batch))
     training.compile(device="cpu", collective=collective)
-    part = slice(rank * batch, (rank + 1) * batch)
-    upcoming = itertools.cycle(
-        [
-            ({"image": images[part]}, {"label": _one_hot(classes[part])})
-            for images, classes in workload.batches()
-        ]
-    )
-    return rank, lambda: (
-        training.execute(*next(upcoming), synchronous=True).result().loss
+    upcoming = data_of(workload, slice(rank * batch, (rank + 1) * batch))
+    return (
+        rank,
+        lambda: training.execute(*next(upcoming), synchronous=True).result().loss,
     )
 
 
 def steps(workload: Workload, variant: str, precision: str) -> Callable[[], float]:
-    upcoming = itertools.cycle(
-        [
-            ({"image": images}, {"label": _one_hot(classes)})
-            for images, classes in workload.batches()
-        ]
-    )
+    upcoming = data_of(workload)
     training = build(workload)
     training.compile(device="cpu", precision=precision.replace("-", "_"))
     if variant == "phases":

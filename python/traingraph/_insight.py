@@ -62,9 +62,7 @@ class _Tables:
 
     measures: tuple[str, ...]
 
-    def __init__(
-        self, tables: dict[str, Any], table: Table, predict: Predict
-    ) -> None:
+    def __init__(self, tables: dict[str, Any], table: Table, predict: Predict) -> None:
         self._table = table
         self._predict = predict
         self.buckets: list[Row] = tables["buckets"]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
 import time
@@ -120,7 +121,7 @@ def test_transfers_are_beside_units(tmp_path: Path) -> None:
     device = sorted(
         span for name, each in spans.items() if name != "transfers" for span in each
     )
-    for before, after in zip(device, device[1:], strict=False):
+    for before, after in itertools.pairwise(device):
         assert after[0] >= before[1] - 1e-6
     # ... and computes gradients while the first of them travel.
     _, first, *_ = sorted(spans["transfers"])  # the samples before
@@ -151,7 +152,7 @@ def replay(profile: Any, sums: list[float], announced: float) -> float:
 
 @pytest.fixture(scope="module")
 def alone() -> tg.TrainingGraph:
-    t = build(on_bucket=lambda index, gradients, names: None, bucket_bytes=1 << 18)
+    t = build(on_bucket=lambda *_: None, bucket_bytes=1 << 18)
     for _ in range(3):
         step(t)
     return t

@@ -250,6 +250,14 @@ void Exchange::broadcast(std::span<std::byte> bytes) {
   std::ranges::copy(*copy, bytes.begin());
 }
 
+std::shared_ptr<std::byte> Exchange::allocate_shared(std::size_t bytes) {
+  const auto memory = std::make_shared<std::shared_ptr<std::byte>>();
+  complete("shared memory", memory, [&](Collective::Done done) {
+    options_.collective->allocate_shared(bytes, *memory, std::move(done));
+  });
+  return std::move(*memory);
+}
+
 std::vector<std::string> Exchange::gather(const std::string& text,
                                           const std::string& what) {
   struct Parts {
