@@ -20,6 +20,8 @@ constexpr std::size_t kMostWindows = 64;
 constexpr std::size_t kBlock = 2048;
 /// Shares begin at lines of the cache.
 constexpr std::size_t kLine = 16;
+/// As much as any device asks of an arena.
+constexpr std::size_t kAlignment = 4096;
 /// A system that has promised more than it has ends the process that uses it.
 constexpr std::uint64_t kPartOfRoom = 2;
 
@@ -99,6 +101,8 @@ SharedMemory::~SharedMemory() = default;
 
 std::vector<std::byte*> SharedMemory::make_window(std::size_t bytes) {
   const Functions& f = library_.functions();
+  // The memory of one rank follows that of another.
+  bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   void* own = nullptr;
   Win window = win_null();
   library_.require(
