@@ -39,15 +39,26 @@ void add_exchange(const UnitTimes& part, int first_unit, Profile& profile) {
                       .before = before,
                       .seconds = times.device};
     if (event.bucket >= 0) {
-      BucketSpan& bucket = profile.buckets[first_bucket + event.bucket];
-      const bool is_sent = event.step == ExchangeStep::Send;
-      (is_sent ? bucket.sent_before : bucket.needed_before) = before;
       span.name = name_of(plan.buckets[event.bucket], event.bucket);
-      span.bytes = bucket.bytes;
+      span.bytes = profile.buckets[first_bucket + event.bucket].bytes;
     }
-    const bool is_received = event.step == ExchangeStep::Weigh ||
-                             event.step == ExchangeStep::Receive;
-    if (part.ranks == 1 && (is_received || event.bucket < 0)) continue;
+    bool is_received = false;
+    switch (event.step) {
+      case ExchangeStep::Announce:
+        break;
+      case ExchangeStep::Send:
+        profile.buckets[first_bucket + event.bucket].sent_before = before;
+        break;
+      case ExchangeStep::Weigh:
+        is_received = true;
+        break;
+      case ExchangeStep::Receive:
+        profile.buckets[first_bucket + event.bucket].needed_before = before;
+        is_received = true;
+        break;
+    }
+    // One process sends nothing: it only has its hook.
+    if (part.ranks == 1 && event.step != ExchangeStep::Send) continue;
     if (is_received) span.kind = kWait;
     profile.exchange.push_back(span);
     if (!is_received) continue;
