@@ -33,16 +33,6 @@ const char* name_of(std::int32_t segment) {
   }
 }
 
-/// "gradients 3 (dense_2/weights ... dense_1/bias)"
-std::string text_of(const BoundBucket& bucket, int index) {
-  const auto& names = bucket.parameters;
-  std::string text = "gradients " + std::to_string(index) + " (";
-  text += names.front();
-  if (names.size() > 2) text += " ...";
-  if (names.size() > 1) (text += ' ') += names.back();
-  return text + ")";
-}
-
 void require_options(const DataParallel& options) {
   const auto fail = [](const char* node, const char* what, std::string got) {
     throw InvalidArgument(ErrorInfo{
@@ -85,37 +75,40 @@ Exchange::Exchange(DataParallel options)
   headers_.resize(static_cast<std::size_t>(size_));
 }
 
-void Exchange::run(const ExchangePlan& plan, std::size_t event,
-                   const Call& call, const std::function<bool()>& gives_up) {
+double Exchange::run(const ExchangePlan& plan, std::size_t event,
+                     const Call& call, const std::function<bool()>& gives_up) {
   require_whole(call.name);
   try {
-    run_event(plan, plan.events[event], call, gives_up);
+    return run_event(plan, plan.events[event], call, gives_up);
   } catch (...) {
     fail(std::current_exception());
     throw;
   }
 }
 
-void Exchange::run_event(const ExchangePlan& plan, const ExchangeEvent& event,
-                         const Call& call,
-                         const std::function<bool()>& gives_up) {
+double Exchange::run_event(const ExchangePlan& plan, const ExchangeEvent& event,
+                           const Call& call,
+                           const std::function<bool()>& gives_up) {
   switch (event.step) {
     case ExchangeStep::Announce:
-      return announce(call);
+      announce(call);
+      return 0;
     case ExchangeStep::Weigh:
       weight_ = weight(call, gives_up);
       if (plan.weight) *plan.weight = weight_;
-      return;
+      return size_ == 1 ? 0 : announcement_->seconds();
     case ExchangeStep::Send:
-      return send(plan, event.bucket);
+      send(plan, event.bucket);
+      return 0;
     case ExchangeStep::Receive:
       break;
   }
-  if (size_ == 1) return;
+  if (size_ == 1) return 0;
   const BoundBucket& bucket = plan.buckets[event.bucket];
   wait(
-      *bucket.sum, call.name, [&] { return text_of(bucket, event.bucket); },
+      *bucket.sum, call.name, [&] { return name_of(bucket, event.bucket); },
       gives_up);
+  return bucket.sum->seconds();
 }
 
 void Exchange::announce(const Call& call) {
@@ -136,8 +129,8 @@ float Exchange::weight(const Call& call,
                        const std::function<bool()>& gives_up) {
   if (size_ == 1) return 1;
   wait(
-      *announcement_, call.name, [] { return "the samples of all ranks"; },
-      gives_up);
+      *announcement_, call.name,
+      [] { return std::string("the ") + kAnnouncement; }, gives_up);
   double all = 0;
   for (std::size_t rank = 0; rank < headers_.size(); ++rank) {
     require_same(headers_[rank], static_cast<int>(rank), call.name);
@@ -255,6 +248,14 @@ void Exchange::broadcast(std::span<std::byte> bytes) {
     options_.collective->broadcast(*copy, 0, std::move(done));
   });
   std::ranges::copy(*copy, bytes.begin());
+}
+
+std::shared_ptr<std::byte> Exchange::allocate_shared(std::size_t bytes) {
+  const auto memory = std::make_shared<std::shared_ptr<std::byte>>();
+  complete("shared memory", memory, [&](Collective::Done done) {
+    options_.collective->allocate_shared(bytes, *memory, std::move(done));
+  });
+  return std::move(*memory);
 }
 
 std::vector<std::string> Exchange::gather(const std::string& text,

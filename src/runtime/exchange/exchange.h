@@ -41,6 +41,9 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   /// Throws the same InvalidArgument in all processes, naming the first fact in
   /// which one differs from rank 0.
   void agree(std::span<const Fact> facts);
+  /// Bytes of this process that all see, where sums are fastest; null: there
+  /// are none. At the same time in all.
+  std::shared_ptr<std::byte> allocate_shared(std::size_t bytes);
   /// All get the bytes of rank 0.
   void broadcast(std::span<std::byte> bytes);
 
@@ -54,8 +57,9 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     float rate = 0;  // of learning, where there is an update
   };
   /// What the plan has to do at an event. `gives_up` is asked while this waits.
-  void run(const ExchangePlan& plan, std::size_t event, const Call& call,
-           const std::function<bool()>& gives_up);
+  /// Returns the seconds that the operation took that it waited for, else 0.
+  double run(const ExchangePlan& plan, std::size_t event, const Call& call,
+             const std::function<bool()>& gives_up);
   /// An execution that has begun failed for another reason.
   void fail(const std::exception_ptr& error) noexcept;
 
@@ -67,8 +71,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     float rate = 0;
   };
 
-  void run_event(const ExchangePlan& plan, const ExchangeEvent& event,
-                 const Call& call, const std::function<bool()>& gives_up);
+  double run_event(const ExchangePlan& plan, const ExchangeEvent& event,
+                   const Call& call, const std::function<bool()>& gives_up);
   void announce(const Call& call);
   float weight(const Call& call, const std::function<bool()>& gives_up);
   void send(const ExchangePlan& plan, int bucket);

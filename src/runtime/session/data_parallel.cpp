@@ -174,6 +174,17 @@ void take_tensors(Session& session) {
   });
 }
 
+/// Gradients of a step, and what else its plan holds, in memory that the other
+/// processes of this machine see.
+void share_arena(Session& session) {
+  Arena& arena = *session.placement.arena(PlanKind::Step);
+  auto memory = session.exchange->allocate_shared(arena.size_bytes());
+  if (!memory) return;
+  auto buffer =
+      session.placement.context()->wrap(std::move(memory), arena.size_bytes());
+  if (buffer) arena.use(std::move(buffer));
+}
+
 }  // namespace
 
 std::shared_ptr<Exchange> make_exchange(const Session& session,
@@ -204,6 +215,7 @@ void start_exchange(Session& session) {
   session.exchange->agree(facts_of(session));
   take_numbers(session);
   take_tensors(session);
+  share_arena(session);
 }
 
 }  // namespace traingraph
