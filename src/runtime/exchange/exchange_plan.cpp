@@ -31,12 +31,14 @@ class ExchangePlanner {
   }
 
   ExchangePlan run() {
-    if (plan_.buckets.empty() || !is_exchanging()) return {};
-    out_.weighs_sums = segment_ == Segment::Update && graph_.weights_gradients;
-    if (segment_ != Segment::Update) out_.weight = find_weight();
+    const bool sums = !plan_.buckets.empty() && is_exchanging();
+    if (updates(segment_)) out_.shares = bind_shares(graph_, placement_);
+    const bool gathers = !out_.shares.of_rank.empty();
+    if (!sums && !gathers) return {};
     add(0, ExchangeStep::Announce);
-    add(weigh_before(), ExchangeStep::Weigh);
-    for (const Bucket& bucket : plan_.buckets) bind(bucket);
+    add(sums ? weigh_before() : end_, ExchangeStep::Weigh);
+    if (sums) exchange_gradients();
+    if (gathers) add(end_, ExchangeStep::Gather);
     std::ranges::stable_sort(out_.events, {}, [](const ExchangeEvent& event) {
       return std::pair(event.before, event.step);
     });
@@ -53,6 +55,12 @@ class ExchangePlanner {
     if (segment_ == Segment::Gradient) return !adds_up;
     if (segment_ == Segment::Update) return adds_up;
     return segment_ == Segment::Step;
+  }
+
+  void exchange_gradients() {
+    out_.weighs_sums = segment_ == Segment::Update && graph_.weights_gradients;
+    if (segment_ != Segment::Update) out_.weight = find_weight();
+    for (const Bucket& bucket : plan_.buckets) bind(bucket);
   }
 
   int weigh_before() const {

@@ -9,12 +9,13 @@
 #include <vector>
 
 #include "runtime/exchange/operation.h"
+#include "runtime/exchange/shares.h"
 #include "runtime/execution/segment.h"
 #include "runtime/memory/placement.h"
 
 namespace traingraph {
 
-enum class ExchangeStep { Announce, Weigh, Send, Receive };
+enum class ExchangeStep { Announce, Weigh, Send, Receive, Gather };
 
 struct ExchangeEvent {
   int before = 0;  // unit of the segment
@@ -39,6 +40,7 @@ struct ExchangePlan {
   float* weight = nullptr;
   /// Gradients have been added up without weights, which they get now.
   bool weighs_sums = false;
+  BoundShares shares;  // that are gathered
 };
 
 /// Empty when the segment exchanges nothing. `units` are those of the segment.

@@ -2,6 +2,7 @@
 // From a declaration to a graph that runs.
 #include <algorithm>
 
+#include "compiler/share_optimizer.h"
 #include "graph/platform.h"
 #include "layers/names.h"
 #include "runtime/device/backend.h"
@@ -180,6 +181,13 @@ void forget_compilation(Session& session) {
   session.exchange.reset();
 }
 
+void share_out(const Session& session, const Exchange& exchange,
+               Merged& merged) {
+  if (exchange.size() == 1) return;
+  share_optimizer(merged, session.placement.context()->target(),
+                  exchange.rank(), exchange.size());
+}
+
 void begin_exchange(Session& session, std::shared_ptr<Exchange> exchange) {
   session.exchange = std::move(exchange);
   try {
@@ -258,7 +266,11 @@ void compile(Session& session, const Device& device,
   const bool takes_gradients = options.link_graphs && declaration.trains;
   if (takes_gradients) declaration.allocate_boundary_gradients();
   session.placement.reset(context_of(device, options));
-  finish_compile(session, merge_graphs(declaration), compiler_options(options));
+  Merged merged = merge_graphs(declaration);
+  if (exchange && options.data_parallel.shards_optimizer) {
+    share_out(session, *exchange, merged);
+  }
+  finish_compile(session, std::move(merged), compiler_options(options));
   session.executor.start(
       {.of_layers = Settings(declaration),
        // Verified graphs compare what has been freed, too.

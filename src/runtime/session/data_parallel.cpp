@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Data-parallel training: what processes agree on before they begin.
+#include <algorithm>
+
 #include "base/format.h"
 #include "graph/attributes.h"
 #include "graph/op_def.h"
+#include "graph/tensor_state.h"
 #include "runtime/checkpoint/training_state.h"
+#include "runtime/exchange/agreement.h"
 #include "runtime/session/session.h"
 #include "traingraph/error.h"
 
@@ -71,6 +75,7 @@ std::string options_of(const Session& session) {
   return "precision=" + std::string(to_string(graph.precision)) + '\n' +
          line("accumulates_gradients", graph.accumulates_gradients) +
          line("bucket_bytes", options.bucket_bytes) +
+         line("shards_optimizer", options.shards_optimizer) +
          line("averages_gradients", graph.weights_gradients);
 }
 
@@ -110,11 +115,12 @@ std::vector<Fact> facts_of(const Session& session) {
           {"optimizers", optimizer_of(session)}};
 }
 
-/// All that changes from step to step.
+/// All that changes from step to step, but buffers that are shared out.
 std::vector<TensorIndex> state_of(const Session& session) {
   std::vector<TensorIndex> tensors = variables_of(session);
   const MergedGraph& graph = session.batches->graph();
   for (const auto& slots : graph.slots) {
+    if (graph.shares) break;
     tensors.insert(tensors.end(), slots.begin(), slots.end());
   }
   tensors.push_back(graph.loss_scale);
@@ -129,7 +135,7 @@ struct Numbers {
   std::uint32_t clips = 0;
 };
 
-void take_numbers(Session& session) {
+void take_numbers(Session& session, Agreement& agreement) {
   Executor& executor = session.executor;
   Optimizer* const optimizer = session.objects.optimizer.get();
   Numbers numbers{.seed = executor.seed(),
@@ -139,7 +145,7 @@ void take_numbers(Session& session) {
     numbers.learning_rate = optimizer->learning_rate();
     numbers.clips = optimizer->applies_gradient_clipping() ? 1 : 0;
   }
-  session.exchange->broadcast(std::as_writable_bytes(std::span(&numbers, 1)));
+  agreement.broadcast(std::as_writable_bytes(std::span(&numbers, 1)));
   executor.set_seed(numbers.seed);
   executor.set_random_step(numbers.random_step);
   if (!optimizer) return;
@@ -151,7 +157,7 @@ void take_numbers(Session& session) {
   }
 }
 
-void take_tensors(Session& session) {
+void take_tensors(Session& session, Agreement& agreement) {
   const std::vector<TensorIndex> tensors = state_of(session);
   const Placement& placement = session.placement;
   std::size_t size = 0;
@@ -168,10 +174,60 @@ void take_tensors(Session& session) {
   DeviceContext& context = *placement.context();
   for_each(
       [&](Location at, std::span<std::byte> to) { context.download(at, to); });
-  session.exchange->broadcast(bytes);
+  agreement.broadcast(bytes);
   for_each([&](Location at, std::span<std::byte> from) {
     context.upload(from, at);
   });
+}
+
+/// What the user gave rank 0 for a buffer; the others may have something else.
+void take_given(OptimizerSlot& slot, std::size_t size, Agreement& agreement) {
+  std::byte is_given{slot.host.size >= size};
+  agreement.broadcast(std::span(&is_given, 1));
+  if (is_given == std::byte{0}) {
+    slot.host = {};
+    return;
+  }
+  if (slot.host.size < size) slot.host = allocate_host(size);
+  agreement.broadcast({slot.host.bytes, size});
+}
+
+/// Buffers that are shared out begin with what rank 0 was given for them.
+void take_shares(Session& session, Agreement& agreement) {
+  const MergedGraph& graph = session.batches->graph();
+  const Placement& placement = session.placement;
+  for (std::size_t i = 0; graph.shares && i < graph.slots.size(); ++i) {
+    if (!graph.shares->is_trained(i)) continue;
+    TensorState& parameter =
+        *session.objects.tensors[graph.trainable[i]].state();
+    const std::size_t size = slot_descriptor(parameter.desc).size_bytes();
+    const auto begin = static_cast<std::size_t>(graph.shares->own(i).begin);
+    std::unique_lock lock(parameter.mutex);
+    std::vector<OptimizerSlot> slots = parameter.slots;
+    lock.unlock();
+    for (std::size_t k = 0; k < slots.size(); ++k) {
+      take_given(slots[k], size, agreement);
+      if (k >= graph.slots[i].size()) continue;
+      const auto& placed = placement.of(graph.slots[i][k]);
+      std::vector<std::byte> own(placed->bytes);
+      if (const std::byte* const host = slots[k].host.bytes) {
+        std::copy_n(host + begin * sizeof(float), own.size(), own.begin());
+      }
+      placement.context()->upload(own, placed->locate());
+    }
+    lock.lock();
+    parameter.slots = std::move(slots);
+  }
+}
+
+void require_ranks(const DataParallel& options) {
+  const bool shards = options.shards_optimizer;
+  if (options.collective || !(shards || options.reduces_losses)) return;
+  throw InvalidArgument(
+      ErrorInfo{.op = "compile",
+                .node = shards ? "shard_optimizer" : "reduce_losses",
+                .what = "there is one process",
+                .expected = "a collective"});
 }
 
 }  // namespace
@@ -179,6 +235,7 @@ void take_tensors(Session& session) {
 std::shared_ptr<Exchange> make_exchange(const Session& session,
                                         const CompileOptions& options) {
   const DataParallel& data_parallel = options.data_parallel;
+  require_ranks(data_parallel);
   if (!data_parallel.collective && !data_parallel.on_bucket) return nullptr;
   if (!session.declaration.trains) {
     refuse("an inference graph has no gradients to exchange",
@@ -201,9 +258,13 @@ void start_exchange(Session& session) {
   if (!session.exchange || session.exchange->size() == 1) return;
   // Others may use the same parameters, or the same collective.
   session.placement.context()->drain();
-  session.exchange->agree(facts_of(session));
-  take_numbers(session);
-  take_tensors(session);
+  Agreement agreement(session.exchange->ranks(), "compile");
+  agreement.agree(facts_of(session));
+  take_numbers(session, agreement);
+  take_tensors(session, agreement);
+  take_shares(session, agreement);
+  session.exchange->make_room(
+      bind_shares(session.batches->graph(), session.placement).longest_bytes);
 }
 
 }  // namespace traingraph
