@@ -88,6 +88,8 @@ struct MergedGraph {
   bool is_linkable = false;
   bool accumulates_gradients = false;
   bool weights_gradients = false;
+  /// Losses become those of all processes.
+  bool reduces_losses = false;
   Precision precision = Precision::Float32;
 
   // Hidden tensors. Every execution writes the first three.

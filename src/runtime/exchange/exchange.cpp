@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "graph/tensor_state.h"
 #include "runtime/device/device_wait.h"
 #include "runtime/execution/batches.h"
 #include "traingraph/error.h"
@@ -67,7 +68,9 @@ void require_options(const DataParallel& options) {
 Exchange::Exchange(DataParallel options)
     : options_(std::move(options)),
       ranks_(options_.collective, options_.timeout),
-      announcement_(std::make_shared<Operation>()) {
+      announcement_(std::make_shared<Operation>()),
+      losses_(std::make_shared<std::vector<float>>()),
+      sum_of_losses_(std::make_shared<Operation>()) {
   require_options(options_);
   headers_.resize(static_cast<std::size_t>(ranks_.size()));
 }
@@ -95,6 +98,10 @@ void Exchange::run_event(const ExchangePlan& plan, const ExchangeEvent& event,
       return;
     case ExchangeStep::Send:
       return send(plan, event.bucket);
+    case ExchangeStep::SendLosses:
+      return send_losses(plan);
+    case ExchangeStep::ReceiveLosses:
+      return receive_losses(plan, call, gives_up);
     case ExchangeStep::Gather:
       return gather(plan.shares, call, gives_up);
     case ExchangeStep::Receive:
@@ -111,6 +118,7 @@ void Exchange::announce(const Call& call) {
   if (ranks_.size() == 1) return;
   header_ = {.number = call.number,
              .samples = call.samples,
+             .changes = call.changes,
              .segment = static_cast<std::int32_t>(call.segment),
              .rate = call.rate};
   announce();
@@ -167,6 +175,17 @@ void Exchange::require_same(const Header& other, int rank,
         .hint = "All make the same calls in the same order. Did one cancel an "
                 "execution, or run out of data?"});
   }
+  if (other.changes != header_.changes) {
+    throw StateError(ErrorInfo{
+        .op = call,
+        .node = rank_text(rank),
+        .what = "parameters were set on some processes and not on others",
+        .expected = std::to_string(header_.changes) +
+                    " values since compile(), as " + ranks_.name(),
+        .got = std::to_string(other.changes),
+        .hint = "Call restore(), load_state() and set_data() on all ranks, or "
+                "on rank 0 before compile()."});
+  }
   if (other.rate == header_.rate) return;
   throw StateError(ErrorInfo{
       .op = call,
@@ -181,7 +200,10 @@ void Exchange::meet(const char* call, std::uint64_t number,
                     const std::exception_ptr& error) {
   ranks_.require_whole(call);
   try {
-    header_ = {.number = number, .samples = error ? 0 : 1, .segment = kNone};
+    header_ = {.number = number,
+               .samples = error ? 0 : 1,
+               .changes = num_changes(),
+               .segment = kNone};
     std::strncpy(header_.call, call, sizeof(header_.call) - 1);
     announce();
     wait_for_headers(call, [] {
@@ -218,7 +240,9 @@ void Exchange::send(const ExchangePlan& plan, int index) {
   });
 }
 
-void Exchange::make_room(std::size_t longest_share_bytes) {
+void Exchange::make_room(std::size_t longest_share_bytes,
+                         std::size_t num_losses) {
+  losses_->resize(num_losses);
   const auto size = static_cast<std::size_t>(ranks_.size());
   const std::size_t bytes =
       std::max<std::size_t>(options_.bucket_bytes / size, 64);
@@ -251,6 +275,41 @@ void Exchange::gather(const BoundShares& shares, const Call& call,
       copy_to(shares.of_rank[rank], i * piece_bytes_, part);
     }
   }
+}
+
+void Exchange::send_losses(const ExchangePlan& plan) {
+  if (ranks_.size() == 1) return;
+  const float weight = plan.weighs_losses ? weight_ : 1;
+  std::vector<float>& sums = *losses_;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    sums[i] = *plan.losses[i] * weight;
+  }
+  sum_of_losses_->begin(losses_, [&](Collective::Done done) {
+    ranks_.collective().all_reduce(sums, std::move(done));
+  });
+}
+
+void Exchange::receive_losses(const ExchangePlan& plan, const Call& call,
+                              const std::function<bool()>& gives_up) {
+  if (ranks_.size() == 1) return;
+  ranks_.wait(
+      *sum_of_losses_, call.name, [] { return "the losses of all ranks"; },
+      gives_up);
+  for (std::size_t i = 0; i < losses_->size(); ++i) {
+    *plan.losses[i] = (*losses_)[i];
+  }
+}
+
+void Exchange::watch(std::vector<Tensor> tensors) {
+  watched_ = std::move(tensors);
+  changes_before_ = 0;
+  changes_before_ = num_changes();
+}
+
+std::uint64_t Exchange::num_changes() const noexcept {
+  std::uint64_t sum = 0;
+  for (const Tensor& tensor : watched_) sum += tensor.state()->version;
+  return sum - changes_before_;
 }
 
 void Exchange::send_piece(const BoundShares& shares, std::size_t index) {

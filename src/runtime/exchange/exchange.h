@@ -22,6 +22,7 @@
 #include "runtime/exchange/ranks.h"
 #include "traingraph/collective.h"
 #include "traingraph/data_parallel.h"
+#include "traingraph/tensor.h"
 
 namespace traingraph {
 
@@ -38,7 +39,11 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   // --- while nothing is in flight ---
 
   /// Executions gather shares of so many bytes.
-  void make_room(std::size_t longest_share_bytes);
+  void make_room(std::size_t longest_share_bytes, std::size_t num_losses);
+  /// Tensors that the user sets in all processes, or in none.
+  void watch(std::vector<Tensor> tensors);
+  /// How often the user has set those.
+  std::uint64_t num_changes() const noexcept;
   std::size_t staging_bytes() const;
   /// All processes make this call, after as many executions as this one. With
   /// an error here throws that, with one elsewhere StateError.
@@ -52,7 +57,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     Segment segment = Segment::Step;
     std::uint64_t number = 0;  // among the calls of this process
     std::int64_t samples = 0;
-    float rate = 0;  // of learning, where there is an update
+    std::uint64_t changes = 0;  // by the user
+    float rate = 0;             // of learning, where there is an update
   };
   /// What the plan has to do at an event. `gives_up` is asked while this waits.
   void run(const ExchangePlan& plan, std::size_t event, const Call& call,
@@ -64,6 +70,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   struct Header {
     std::uint64_t number = 0;
     std::int64_t samples = 0;
+    std::uint64_t changes = 0;
     std::int32_t segment = 0;
     float rate = 0;
     char call[16] = {};  // that is no execution
@@ -80,6 +87,9 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void require_same(const Header& other, int rank, const char* call) const;
   void gather(const BoundShares& shares, const Call& call,
               const std::function<bool()>& gives_up);
+  void send_losses(const ExchangePlan& plan);
+  void receive_losses(const ExchangePlan& plan, const Call& call,
+                      const std::function<bool()>& gives_up);
   void send_piece(const BoundShares& shares, std::size_t piece);
 
   DataParallel options_;
@@ -90,6 +100,10 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   float weight_ = 1;
   std::array<SharePiece, 2> pieces_;  // one is copied while one is under way
   std::size_t piece_bytes_ = 0;       // of a rank
+  std::shared_ptr<std::vector<float>> losses_;
+  std::shared_ptr<Operation> sum_of_losses_;
+  std::vector<Tensor> watched_;
+  std::uint64_t changes_before_ = 0;  // of those
 };
 
 }  // namespace traingraph

@@ -15,7 +15,15 @@
 
 namespace traingraph {
 
-enum class ExchangeStep { Announce, Weigh, Send, Receive, Gather };
+enum class ExchangeStep {
+  Announce,
+  Weigh,
+  Send,
+  SendLosses,
+  Receive,
+  Gather,
+  ReceiveLosses
+};
 
 struct ExchangeEvent {
   int before = 0;  // unit of the segment
@@ -40,12 +48,16 @@ struct ExchangePlan {
   float* weight = nullptr;
   /// Gradients have been added up without weights, which they get now.
   bool weighs_sums = false;
-  BoundShares shares;  // that are gathered
+  BoundShares shares;          // that are gathered
+  std::vector<float*> losses;  // that become those of all processes
+  bool weighs_losses = false;
 };
 
-/// Empty when the segment exchanges nothing. `units` are those of the segment.
+/// Empty when the segment exchanges nothing. `units` are those of the segment,
+/// `losses` where it has numbers that are to be reduced.
 ExchangePlan plan_exchange(const Compilation& compilation, Segment segment,
                            const Placement& placement,
-                           std::span<const UnitId> units);
+                           std::span<const UnitId> units,
+                           std::span<const Location> losses);
 
 }  // namespace traingraph

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "runtime/device/device_wait.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
@@ -17,6 +18,13 @@ Clock::time_point after(double seconds) {
   return Clock::now() +
          std::chrono::duration_cast<Clock::duration>(
              std::chrono::duration<double>(std::min(seconds, kForever)));
+}
+
+/// The others may be in their last step, too.
+Clock::time_point after_exit() {
+  constexpr double kPatience = 10;  // seconds
+  static const Clock::time_point end = after(kPatience);
+  return end;
 }
 
 }  // namespace
@@ -45,8 +53,11 @@ void Ranks::require_whole(const char* call) const {
 void Ranks::wait(Operation& operation, const char* call,
                  const std::function<std::string()>& what,
                  const std::function<bool()>& gives_up) {
-  const Clock::time_point deadline = after(timeout_);
-  const auto is_late = [&] { return Clock::now() >= deadline; };
+  Clock::time_point deadline = after(timeout_);
+  const auto is_late = [&] {
+    if (is_exiting()) deadline = std::min(deadline, after_exit());
+    return Clock::now() >= deadline;
+  };
   const auto node = [&] { return name() + ", " + what(); };
   std::exception_ptr interrupt;
   const auto stops = [&] {
@@ -58,7 +69,8 @@ void Ranks::wait(Operation& operation, const char* call,
     }
   };
   try {
-    if (operation.wait(stops)) return;
+    // By reference: a copy would be on the heap.
+    if (operation.wait(std::ref(stops))) return;
   } catch (const Error& error) {
     throw DeviceError(ErrorInfo{.op = call,
                                 .node = node(),
@@ -76,7 +88,9 @@ void Ranks::wait(Operation& operation, const char* call,
       .op = call,
       .node = node(),
       .what = "the other processes did not come",
-      .expected = "an end within " + std::to_string(timeout_) + " s",
+      .expected = is_exiting()
+                      ? "an end soon, as this process exits"
+                      : "an end within " + std::to_string(timeout_) + " s",
       .hint = "Has one of them ended? Start all again from a checkpoint; a "
               "larger collective_timeout waits longer."});
 }

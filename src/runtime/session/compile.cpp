@@ -257,6 +257,7 @@ void compile(Session& session, const Device& device,
   declaration.among_ranks = options.data_parallel.collective
                                 ? options.data_parallel.gradients
                                 : GradientAccumulation::None;
+  declaration.reduces_losses = options.data_parallel.reduces_losses;
   declaration.computes_all_gradients = options.compute_all_gradients;
   declaration.is_linkable = options.link_graphs;
   declaration.accumulates_gradients = options.accumulates_gradients;

@@ -49,7 +49,7 @@ std::string layers_of(const MergedGraph& graph) {
 
 std::string trained_by(const Session& session) {
   std::string text;
-  for (const TensorIndex tensor : session.main().exchange_order) {
+  for (const TensorIndex tensor : session.batches->options().exchange_order) {
     const TensorInfo& info = session.batches->graph().tensors[tensor];
     text += info.name + ' ' + text_of(info.desc) + '\n';
   }
@@ -76,6 +76,7 @@ std::string options_of(const Session& session) {
          line("accumulates_gradients", graph.accumulates_gradients) +
          line("bucket_bytes", options.bucket_bytes) +
          line("shards_optimizer", options.shards_optimizer) +
+         line("reduces_losses", options.reduces_losses) +
          line("averages_gradients", graph.weights_gradients);
 }
 
@@ -263,8 +264,15 @@ void start_exchange(Session& session) {
   take_numbers(session, agreement);
   take_tensors(session, agreement);
   take_shares(session, agreement);
+  const MergedGraph& graph = session.batches->graph();
   session.exchange->make_room(
-      bind_shares(session.batches->graph(), session.placement).longest_bytes);
+      bind_shares(graph, session.placement).longest_bytes,
+      graph.reduces_losses ? graph.losses.size() : 0);
+  std::vector<Tensor> variables;
+  for (TensorIndex tensor : variables_of(session)) {
+    variables.push_back(session.objects.tensors[tensor]);
+  }
+  session.exchange->watch(std::move(variables));
 }
 
 }  // namespace traingraph

@@ -18,28 +18,6 @@ constexpr int kSteps = 3;
 // Sums of 12 samples in another order, over three steps: see accumulation_test.
 constexpr double kRounding = 5e-5;
 
-enum class Way { Step, Phases, Added };
-
-/// One update from samples [begin, begin + count).
-void train(RankNet& net, Way way, Part part) {
-  if (way == Way::Step) {
-    net.step(part.begin, part.count).wait();
-    return;
-  }
-  if (way == Way::Phases || part.count == 1) {
-    net.forward(part.begin, part.count);
-    net.t->execute_gradient();
-    net.t->execute_optimizer_update().wait();
-    return;
-  }
-  const std::int64_t first = part.count / 2;
-  net.forward(part.begin, first);
-  net.t->execute_gradient({.accumulate = GradientAccumulation::ByLoss});
-  net.forward(part.begin + first, part.count - first);
-  net.t->execute_gradient({.accumulate = GradientAccumulation::ByLoss});
-  net.t->execute_optimizer_update().wait();
-}
-
 std::vector<Floats> alone(const RankOptions& options) {
   RankNet net(options);
   for (int step = 0; step < kSteps; ++step) net.step(0, RankNet::kSamples);
