@@ -95,10 +95,11 @@ std::string ends_of(const MergedGraph& graph) {
 std::string constants_of(const Session& session) {
   std::string text;
   for (const auto& [name, tensor] : session.declaration.constants) {
-    std::string bytes(tensor.descriptor().size_bytes(), '\0');
-    tensor.copy_data_from_device_memory(
-        std::as_writable_bytes(std::span(bytes)));
-    text += name + ' ' + hash_of(bytes) + '\n';
+    TensorState& state = *tensor.state();
+    const std::scoped_lock lock(state.mutex);
+    const auto* const begin =
+        reinterpret_cast<const char*>(ensure_host(state).bytes);
+    text += name + ' ' + hash_of({begin, state.desc.size_bytes()}) + '\n';
   }
   return text;
 }

@@ -167,7 +167,9 @@ class Checkpoints : public ::testing::Test {
   static std::map<std::string, Floats> state_of(RankNet& net) {
     std::map<std::string, Floats> state;
     std::vector<NamedData> into;
-    for (const StateTensor& tensor : net.t->state_tensors(true)) {
+    const std::vector<StateTensor> tensors =
+        net.t->state_tensors(/*with_optimizer=*/true);
+    for (const StateTensor& tensor : tensors) {
       Floats& values = state[tensor.name];
       values.resize(tensor.descriptor.shape.num_elements());
       into.push_back({tensor.name, view(values)});
