@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
+#include <optional>
 
 #include "exchange/rank_net.h"
 #include "traingraph/error.h"
@@ -99,6 +101,25 @@ TEST(Exchange, ARankThatFallsSilentEndsTheOthersInTime) {
 }
 
 /// x picks rows of a table: no check can foresee which.
+TEST(ExchangeDeathTest, AnExitEndsTheWait) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto begin = std::chrono::steady_clock::now();
+  const auto leave = [] {
+    static ThreadGroup group(2);
+    static std::optional<RankNet> waits;
+    on_each_rank(2, [&](int rank) {
+      if (rank == 1) RankNet other(with_rank({}, group, rank));
+      if (rank == 0) waits.emplace(with_rank({}, group, rank));
+    });
+    waits->step(0, 6);  // the other one does not
+    std::exit(3);
+  };
+  EXPECT_EXIT(leave(), ::testing::ExitedWithCode(3), "");
+  const std::chrono::duration<double> time =
+      std::chrono::steady_clock::now() - begin;
+  EXPECT_LT(time.count(), 15);  // of 20 until the deadline
+}
+
 TEST(Exchange, AKernelThatFailsEndsAll) {
   ThreadGroup group(3);
   const auto begin = std::chrono::steady_clock::now();

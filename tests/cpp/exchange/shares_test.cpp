@@ -11,6 +11,7 @@
 #include "support/optimizers.h"
 #include "traingraph/checkpoint.h"
 #include "traingraph/error.h"
+#include "traingraph/half_types.h"
 
 namespace traingraph {
 namespace {
@@ -121,7 +122,9 @@ TEST(SharedOptimizer, HasBuffersOfItsShareAlone) {
   // 35, 7, 21 and 3 floats in grains of 16: 3 + 1 + 2 + 1.
   const std::map<int, std::vector<std::size_t>> expected{
       {1, {7}}, {2, {4, 3}}, {3, {3, 3, 1}}, {4, {2, 2, 2, 1}}};
-  for (const auto& [size, grains] : expected) {
+  for (const auto& entry : expected) {
+    const int size = entry.first;
+    const std::vector<std::size_t>& grains = entry.second;
     ThreadGroup group(size);
     on_each_rank(size, [&](int rank) {
       RankNet net(with_rank(options, group, rank));
@@ -134,6 +137,74 @@ TEST(SharedOptimizer, HasBuffersOfItsShareAlone) {
       EXPECT_EQ(report.optimizer_bytes, bytes);
       EXPECT_EQ(report.allocated_bytes, report.predicted_bytes);
     });
+  }
+}
+
+/// A table of nearly all elements, as `type`, in the bytes of its last values.
+std::vector<std::byte> table_after(const std::shared_ptr<Collective>& ranks,
+                                   DataType type, bool shards) {
+  constexpr std::int64_t kRows = 300, kWidth = 5;
+  const Tensor ids({{4}, DataType::Int32}, "ids"), label({{4, 2}}, "label");
+  const Floats values = random_floats(kRows * kWidth, 1);
+  const std::vector<bfloat16> halves(values.begin(), values.end());
+  const bool is_half = type == DataType::BFloat16;
+  const Tensor table({{kRows, kWidth}, type},
+                     is_half ? TensorData(halves) : view(values), "table");
+  Graph graph;
+  const Tensor rows =
+      graph.node(std::make_shared<layers::Embedding>(
+                     EmbeddingDescriptor{.embedding_count = kRows,
+                                         .embedding_dimension = kWidth},
+                     EmbeddingOptions{.weights = table}),
+                 ids);
+  const Tensor wide =
+      graph.op(OpKind::Cast, CastAttrs{DataType::Float32}, {rows}, "wide")[0];
+  graph.node(std::make_shared<layers::FullyConnected>(
+                 Tensor({{2, kWidth}}, view(random_floats(2 * kWidth, 2))),
+                 Tensor({{2}}, view(random_floats(2, 3)))),
+             wide);
+  TrainingGraph t({graph},
+                  std::make_shared<losses::MeanSquaredError>(
+                      LossDescriptor{.reduction_type = ReductionType::Mean}),
+                  std::make_shared<Adam>(0.05f));
+  t.add_inputs({{"ids", ids}}, {{"label", label}});
+  CompileOptions options;
+  options.data_parallel = {
+      .collective = ranks, .timeout = 20, .shards_optimizer = shards};
+  t.compile(Device::cpu(1), options);
+  if (shards) {
+    const std::size_t all = (kRows * kWidth + 2 * kWidth + 2) * 2 * 4;
+    const auto size = static_cast<std::size_t>(ranks->size());
+    EXPECT_NEAR(static_cast<double>(t.memory().optimizer_bytes),
+                static_cast<double>(all / size), 2 * 3 * 64);
+  }
+  const Floats labels = random_floats(8, 9);
+  for (int step = 0; step < 3; ++step) {
+    std::vector<std::int32_t> indices;
+    for (int i = 0; i < 4; ++i) {
+      indices.push_back((71 * step + 37 * i + 149 * ranks->rank()) % kRows);
+    }
+    t.execute({{"ids", TensorData(static_cast<const void*>(indices.data()),
+                                  4 * sizeof(std::int32_t))}},
+              {{"label", view(labels)}})
+        .wait();
+  }
+  std::vector<std::byte> bytes(table.descriptor().size_bytes());
+  table.copy_data_from_device_memory(bytes);
+  return bytes;
+}
+
+TEST(SharedOptimizer, SpreadsOneLargeTable) {
+  for (const DataType type : {DataType::Float32, DataType::BFloat16}) {
+    std::vector<std::vector<std::byte>> expected(3), got(3);
+    for (const bool shards : {false, true}) {
+      ThreadGroup group(3);
+      on_each_rank(3, [&](int rank) {
+        (shards ? got : expected)[rank] =
+            table_after(group[rank], type, shards);
+      });
+    }
+    for (const auto& bytes : got) EXPECT_TRUE(bytes == expected.front());
   }
 }
 
