@@ -3,11 +3,13 @@
 // thread at a time calls it: the compiling one while nothing is in flight, else
 // the device queue's.
 //
-//   before the first unit      announce   samples and number of the call, to
-//   all before the gradients       weigh      samples / samples of all after a
-//   bucket's last one  send       its sum is under way before its first update
-//   receive    ... and there
+//   before the first unit      announce   which call it is, and its samples
+//   before the gradients       weigh      samples / samples of all
+//   ... and losses             send       where they are to be reduced
+//   after a bucket's last one  send       its sum is under way
+//   before its first update    receive    ... and there
 //   after the last unit        gather     parameters that others have updated
+//   ... and losses             receive
 #pragma once
 
 #include <array>
@@ -38,7 +40,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
 
   // --- while nothing is in flight ---
 
-  /// Executions gather shares of so many bytes.
+  /// Executions gather shares of so many bytes, and reduce so many losses.
   void make_room(std::size_t longest_share_bytes, std::size_t num_losses);
   /// Tensors that the user sets in all processes, or in none.
   void watch(std::vector<Tensor> tensors);

@@ -15,11 +15,14 @@
 
 namespace traingraph {
 
+/// In the order in which they are done before one unit. Batches of other sizes
+/// have other units, so what is sent comes in one order wherever it is: losses,
+/// buckets, parameters.
 enum class ExchangeStep {
   Announce,
   Weigh,
-  Send,
   SendLosses,
+  Send,
   Receive,
   Gather,
   ReceiveLosses
