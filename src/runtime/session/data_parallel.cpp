@@ -222,6 +222,22 @@ void take_shares(Session& session, Agreement& agreement) {
   }
 }
 
+/// They change between the passes.
+void require_losses_are_final(const Session& session) {
+  if (!session.batches->graph().reduces_losses) return;
+  const CompiledProgram& training = *session.main().training;
+  for (const ValueId loss : training.assembled.losses) {
+    const StorageId storage = training.lowered.storage_of[loss];
+    for (const Unit& unit : training.lowered.units) {
+      const bool reads =
+          std::ranges::find(unit.reads, storage) != unit.reads.end();
+      if (!reads || unit.phase == Phase::Forward) continue;
+      refuse("a gradient is computed from a loss that is to be reduced",
+             "reduce_losses off");
+    }
+  }
+}
+
 void require_ranks(const DataParallel& options) {
   const bool shards = options.shards_optimizer;
   if (options.collective || !(shards || options.reduces_losses)) return;
@@ -262,6 +278,7 @@ void start_exchange(Session& session) {
   session.placement.context()->drain();
   Agreement agreement(session.exchange->ranks(), "compile");
   agreement.agree(facts_of(session));
+  require_losses_are_final(session);
   take_numbers(session, agreement);
   take_tensors(session, agreement);
   take_shares(session, agreement);
