@@ -65,12 +65,12 @@ def serve(
         return
     try:
         while True:
-            connection.send(Block(_time(step, connection.recv()), _peak_bytes()))
+            connection.send(Block(time_steps(step, connection.recv()), _peak_bytes()))
     except EOFError:
         return  # the parent has closed its end, or is gone
 
 
-def _time(step, count: int) -> list[float]:
+def time_steps(step, count: int) -> list[float]:
     now = time.perf_counter
     seconds = []
     for _ in range(count):

@@ -158,6 +158,26 @@ def _sequence(layers: tuple) -> nn.Module:
     return nn.Sequential(*map(_module, layers))
 
 
+def build(workload: Workload) -> nn.Module:
+    model = _sequence(workload.layers)
+    with torch.no_grad():
+        for parameter, value in zip(
+            _trained(model), workload.first_values(), strict=True
+        ):
+            parameter.copy_(torch.from_numpy(value))
+    return model
+
+
+def optimizer_of(workload: Workload, model: nn.Module) -> torch.optim.Optimizer:
+    if workload.optimizer == "adam":
+        return torch.optim.Adam(_trained(model), 1e-3, fused=True)
+    return torch.optim.SGD(_trained(model), 1e-2, fused=True)
+
+
+def _trained(model: nn.Module) -> list[nn.Parameter]:
+    return [p for p in model.parameters() if p.requires_grad]
+
+
 AUTOCAST = {"mixed-bfloat16": torch.bfloat16, "mixed-float16": torch.float16}
 
 
@@ -168,11 +188,7 @@ def steps(workload: Workload, variant: str, precision: str) -> Callable[[], floa
     scaler = torch.amp.GradScaler("cpu", enabled=low_type is torch.float16)
     if workload.threads:
         torch.set_num_threads(workload.threads)
-    model = _sequence(workload.layers)
-    parameters = [p for p in model.parameters() if p.requires_grad]
-    with torch.no_grad():
-        for parameter, value in zip(parameters, workload.first_values(), strict=True):
-            parameter.copy_(torch.from_numpy(value))
+    model = build(workload)
     batches = [
         (torch.from_numpy(images), torch.from_numpy(classes))
         for images, classes in workload.batches()
@@ -183,10 +199,7 @@ def steps(workload: Workload, variant: str, precision: str) -> Callable[[], floa
             (images.to(memory_format=torch.channels_last), classes)
             for images, classes in batches
         ]
-    if workload.optimizer == "adam":
-        optimizer = torch.optim.Adam(parameters, 1e-3, fused=True)
-    else:
-        optimizer = torch.optim.SGD(parameters, 1e-2, fused=True)
+    optimizer = optimizer_of(workload, model)
     if "compile" in variant:
         model = torch.compile(model)
 

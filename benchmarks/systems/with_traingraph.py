@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,7 @@ from workloads import (
 import traingraph as tg
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 
 def _add(graph: tg.Graph, layers: tuple, x: tg.Tensor, values: list) -> tg.Tensor:
@@ -153,13 +154,36 @@ def build(workload: Workload) -> tg.TrainingGraph:
     return training
 
 
-def steps(workload: Workload, variant: str, precision: str) -> Callable[[], float]:
-    upcoming = itertools.cycle(
+def data_of(
+    workload: Workload, part: slice = slice(None)
+) -> Iterator[tuple[dict[str, np.ndarray], dict[str, np.ndarray]]]:
+    """Inputs and labels of one batch after the other, or of a part of each."""
+    one_hot = np.eye(10, dtype=np.float32)
+    return itertools.cycle(
         [
-            ({"image": images}, {"label": np.eye(10, dtype=np.float32)[classes]})
+            ({"image": images[part]}, {"label": one_hot[classes[part]]})
             for images, classes in workload.batches()
         ]
     )
+
+
+def rank_steps(workload: Workload, ranks: int) -> tuple[int, Callable[[], float]]:
+    """Of one of several processes, which has its part of each batch."""
+    collective = tg.mpi_collective()
+    if collective.size != ranks:
+        raise RuntimeError(f"{collective.size} ranks instead of {ranks}")
+    rank, batch = collective.rank, workload.batch // ranks
+    training = build(dataclasses.replace(workload, batch=batch))
+    training.compile(device="cpu", collective=collective)
+    upcoming = data_of(workload, slice(rank * batch, (rank + 1) * batch))
+    return (
+        rank,
+        lambda: training.execute(*next(upcoming), synchronous=True).result().loss,
+    )
+
+
+def steps(workload: Workload, variant: str, precision: str) -> Callable[[], float]:
+    upcoming = data_of(workload)
     training = build(workload)
     training.compile(device="cpu", precision=precision.replace("-", "_"))
     if variant == "phases":

@@ -55,6 +55,11 @@ class TRAINGRAPH_API Collective {
   virtual void broadcast(std::span<std::byte> bytes, int root, Done done) = 0;
   /// Over when every rank has begun it.
   virtual void barrier(Done done) = 0;
+  /// Sets `memory` to bytes of this rank that all ranks see, which makes sums
+  /// of what lies there faster; to null where there is no such memory, as here.
+  /// It may be dropped at any time, on each rank.
+  virtual void allocate_shared(std::size_t bytes,
+                               std::shared_ptr<std::byte>& memory, Done done);
 
   /// This rank gives up: operations that have begun, and all that follow, end
   /// with an error, soon and as well as the transport can. From any thread.
@@ -75,6 +80,8 @@ class TRAINGRAPH_API BlockingCollective : public Collective {
                   Done done) final;
   void broadcast(std::span<std::byte> bytes, int root, Done done) final;
   void barrier(Done done) final;
+  void allocate_shared(std::size_t bytes, std::shared_ptr<std::byte>& memory,
+                       Done done) final;
   /// A derived class that can end what runs overrides this, and calls it.
   void abort() noexcept override;
 
@@ -87,6 +94,7 @@ class TRAINGRAPH_API BlockingCollective : public Collective {
                               std::span<std::byte> all) = 0;
   virtual void broadcast_now(std::span<std::byte> bytes, int root) = 0;
   virtual void barrier_now() = 0;
+  virtual std::shared_ptr<std::byte> allocate_shared_now(std::size_t bytes);
 
   /// For operations that poll: has this rank given up?
   bool is_aborted() const noexcept;

@@ -94,8 +94,40 @@ struct MemorySpan {
   int first = 0, last = 0;
 };
 
+/// Gradients that processes exchange as one.
+struct BucketSpan {
+  std::string name;  // of its parameters: "head/weights ... stem/biases"
+  std::size_t bytes = 0;
+  /// Positions of units: it is sent before the one, as soon as it is complete,
+  /// and its sum is needed before the other.
+  int sent_before = 0, needed_before = 0;
+};
+
+/// What a run did for the exchange with other processes, before a unit.
+struct ExchangeSpan {
+  std::string name;  // "samples of all ranks", "gradients 0 (head/weights)"
+  /// "send": the device hands it over, hooks included; "transfer": until it is
+  /// there, while units run; "wait": the device waits for that.
+  std::string_view kind;
+  int before = 0;
+  std::size_t bytes = 0;
+  double start = 0, seconds = 0;  // after the first unit's start
+};
+
+/// What a step will take when several processes have a batch each of the size
+/// that was reported or profiled; the model is in docs/scaling.md.
+struct Scaling {
+  int ranks = 1;
+  double step_seconds = 0;
+  double compute_seconds = 0;   // of it: units of one process
+  double wait_seconds = 0;      // of it: for sums; the rest hides behind units
+  double exchange_seconds = 0;  // all transfers, one after the other
+  /// The speed of all, divided by that of as many without an exchange.
+  double efficiency = 1;
+};
+
 /// The plan of execute(), at the compiled batch size.
-struct Report {
+struct TRAINGRAPH_API Report {
   std::string device;
   std::int64_t batch_size = 0;
   std::vector<LayerRow> rows;
@@ -108,12 +140,23 @@ struct Report {
   int casts = 0, cast_units = 0;
   /// Sentences about what the device does otherwise than it was asked to.
   std::vector<std::string> notes;
+  /// In the order of sending; empty unless it was compiled with a collective or
+  /// a hook. Only then limits of units are known: measured once per process.
+  std::vector<BucketSpan> buckets;
+
+  /// As if each unit took its limit, which is less than it does.
+  /// @param bandwidth   bytes per second that a process sends and, at the same
+  ///     time, receives.
+  /// @param latency   seconds of a message of no bytes.
+  /// Throws InvalidArgument; StateError where there are no buckets or limits.
+  Scaling scaling(int ranks, double bandwidth, double latency) const;
 };
 
 /// Measured runs; where there are several, each cost is their median, so that
 /// rows need not add up to the total. Units of a run go back to back, so starts
-/// are sums: what the device does between units is left out.
-struct Profile {
+/// are sums: of what the device does between units, only what it does for other
+/// processes is there.
+struct TRAINGRAPH_API Profile {
   std::string device;
   std::int64_t batch_size = 0;
   int runs = 1;
@@ -121,6 +164,11 @@ struct Profile {
   std::vector<LayerRow> rows;
   LayerRow total;
   std::vector<UnitSpan> units;
+  std::vector<BucketSpan> buckets;  // as Report's, of the runs
+  std::vector<ExchangeSpan> exchange;
+
+  /// With the time that each unit took; else as Report's.
+  Scaling scaling(int ranks, double bandwidth, double latency) const;
 };
 
 }  // namespace traingraph

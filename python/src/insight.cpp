@@ -102,6 +102,19 @@ py::dict to_dict(const MemorySpan& span) {
                 span.last);
 }
 
+py::dict to_dict(const BucketSpan& bucket) {
+  static const Record record({"name", "bytes", "sent_before", "needed_before"});
+  return record(bucket.name, bucket.bytes, bucket.sent_before,
+                bucket.needed_before);
+}
+
+py::dict to_dict(const ExchangeSpan& span) {
+  static const Record record(
+      {"name", "kind", "before", "bytes", "start", "seconds"});
+  return record(span.name, span.kind, span.before, span.bytes, span.start,
+                span.seconds);
+}
+
 template <class Item>
 py::list to_list(const std::vector<Item>& items) {
   py::list list(items.size());
@@ -115,7 +128,7 @@ py::dict tables_of(const Tables& tables) {
   return py::dict(
       "device"_a = tables.device, "batch_size"_a = tables.batch_size,
       "rows"_a = to_list(tables.rows), "total"_a = to_dict(tables.total),
-      "units"_a = to_list(tables.units));
+      "units"_a = to_list(tables.units), "buckets"_a = to_list(tables.buckets));
 }
 
 py::object python_class(const char* name) {
@@ -164,6 +177,20 @@ py::cpp_function table_of(std::shared_ptr<const Tables> tables) {
       });
 }
 
+/// scaling(ranks, bandwidth, latency) of a Report or Profile, as a dict.
+template <class Tables>
+py::cpp_function scaling_of(std::shared_ptr<const Tables> tables) {
+  return py::cpp_function(
+      [tables](int ranks, double bandwidth, double latency) {
+        const Scaling s = tables->scaling(ranks, bandwidth, latency);
+        return py::dict("ranks"_a = s.ranks, "step_seconds"_a = s.step_seconds,
+                        "compute_seconds"_a = s.compute_seconds,
+                        "wait_seconds"_a = s.wait_seconds,
+                        "exchange_seconds"_a = s.exchange_seconds,
+                        "efficiency"_a = s.efficiency);
+      });
+}
+
 template <class Tables>
 py::cpp_function text_of(std::shared_ptr<const Tables> tables,
                          std::string (*write)(const Tables&)) {
@@ -178,7 +205,8 @@ ReportObject report(const CompiledGraph& self) {
   return ReportObject(python_class("Report")(
       tables_of(*report), to_list(report->memory),
       py::int_(report->arena_bytes), report->casts, report->cast_units,
-      report->notes, table_of(report), text_of(report, &memory_svg)));
+      report->notes, table_of(report), scaling_of(report),
+      text_of(report, &memory_svg)));
 }
 
 ProfileObject profile(const CompiledGraph& self, int runs) {
@@ -187,8 +215,8 @@ ProfileObject profile(const CompiledGraph& self, int runs) {
   const PausedCollection paused;
   return ProfileObject(python_class("Profile")(
       tables_of(*profile), profile->runs, known(profile->peaks.flops),
-      known(profile->peaks.bandwidth), table_of(profile),
-      text_of(profile, &trace_json)));
+      known(profile->peaks.bandwidth), to_list(profile->exchange),
+      table_of(profile), scaling_of(profile), text_of(profile, &trace_json)));
 }
 
 }  // namespace

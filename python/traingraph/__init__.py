@@ -81,7 +81,7 @@ from ._core import (
 )
 from ._fit import Epoch, fit
 from ._history import History
-from ._insight import Profile, Report
+from ._insight import Profile, Report, Scaling
 from ._prefetch import prefetch
 from .errors import (
     CallError,
@@ -149,6 +149,7 @@ __all__ = [
     "Report",
     "RestoreReport",
     "SampleMode",
+    "Scaling",
     "SequenceDescriptor",
     "ShapeError",
     "SingleGateRNNDescriptor",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
     Table = Callable[[str | None, bool], str]
+    Predict = Callable[[int, float, float], dict[str, Any]]
 
-__all__ = ["Profile", "Report"]
+__all__ = ["Profile", "Report", "Scaling"]
 
 PHASES = ("forward", "gradient", "update")
 
@@ -37,13 +39,33 @@ def _flat(row: Row, measures: tuple[str, ...]) -> Row:
     return flat
 
 
+@dataclass(frozen=True)
+class Scaling:
+    """What a step will take on several ranks, each with a batch of the same size.
+
+    ``step_seconds`` are ``compute_seconds``, of one rank's units, and
+    ``wait_seconds``, for gradients of others; ``exchange_seconds`` are all
+    transfers, most of which hide behind units. ``efficiency`` is the speed of all
+    ranks, divided by that of as many without an exchange.
+    """
+
+    ranks: int
+    step_seconds: float
+    compute_seconds: float
+    wait_seconds: float
+    exchange_seconds: float
+    efficiency: float
+
+
 class _Tables:
     """What Report and Profile share."""
 
     measures: tuple[str, ...]
 
-    def __init__(self, tables: dict[str, Any], table: Table) -> None:
+    def __init__(self, tables: dict[str, Any], table: Table, predict: Predict) -> None:
         self._table = table
+        self._predict = predict
+        self.buckets: list[Row] = tables["buckets"]
         self.device: str = tables["device"]
         self.batch_size: int = tables["batch_size"]
         self.rows: list[Row] = [_flat(row, self.measures) for row in tables["rows"]]
@@ -74,6 +96,17 @@ class _Tables:
         """
         return self._table(sort_by, groups_blocks)
 
+    def scaling(self, ranks: int, bandwidth: float, latency: float) -> Scaling:
+        """Predicts a step of so many ranks, from the plan and a model of the link.
+
+        bandwidth: bytes per second that a rank sends and, at the same time,
+        receives. latency: seconds of a message of no bytes. A profile knows what
+        each unit took; a report takes the least that the device can do.
+        Raises InvalidArgument; StateError when the graph was compiled without a
+        collective and a hook.
+        """
+        return Scaling(**self._predict(ranks, bandwidth, latency))
+
 
 class Report(_Tables):
     """What execute() will do; ``pandas.DataFrame(report.rows)`` works.
@@ -82,7 +115,8 @@ class Report(_Tables):
     one piece each, in order. memory: who has which bytes of the arena, from
     unit ``first`` to unit ``last``. casts: between floats of 32 and 16 bits;
     cast_units: those that are units of their own, the others being part of
-    what is before or behind them. notes: sentences about what the device does
+    what is before or behind them. buckets: of gradients, in the order in which
+    ranks send them: before which unit, and before which the sum is needed. notes: sentences about what the device does
     otherwise than it was asked to.
     """
 
@@ -97,9 +131,10 @@ class Report(_Tables):
         cast_units: int,
         notes: list[str],
         table: Table,
+        predict: Predict,
         svg: Callable[[], str],
     ) -> None:
-        super().__init__(tables, table)
+        super().__init__(tables, table, predict)
         self.memory = memory
         self.arena_bytes = arena_bytes
         self.casts = casts
@@ -127,7 +162,9 @@ class Profile(_Tables):
     Of several runs, seconds are the median and spreads the distance between the
     quartiles. Shares are of the limit that ``peak_flops`` and ``peak_bandwidth``
     (per second; measured on this device) set; None where that is not known. They
-    pass 1 where data stays in caches.
+    pass 1 where data stays in caches. ``exchange`` is what was done for other
+    ranks: gradients handed over ("send"), under way ("transfer"), waited for
+    ("wait").
     """
 
     measures = ("seconds", "spread", "flops", "bytes", "share")
@@ -138,10 +175,13 @@ class Profile(_Tables):
         runs: int,
         peak_flops: float | None,
         peak_bandwidth: float | None,
+        exchange: list[Row],
         table: Table,
+        predict: Predict,
         trace: Callable[[], str],
     ) -> None:
-        super().__init__(tables, table)
+        super().__init__(tables, table, predict)
+        self.exchange = exchange
         self.runs = runs
         self.peak_flops = peak_flops
         self.peak_bandwidth = peak_bandwidth
@@ -151,7 +191,8 @@ class Profile(_Tables):
         return f"<pre>{html.escape(str(self))}</pre>"
 
     def trace(self) -> dict[str, Any]:
-        """Returns Chrome's trace: a track per phase, an event per unit."""
+        """Returns Chrome's trace: a track per phase, an event per unit; of ranks,
+        tracks of what is sent and waited for."""
         trace: dict[str, Any] = json.loads(self._trace())
         return trace
 

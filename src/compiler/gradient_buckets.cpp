@@ -52,6 +52,13 @@ void sort_updates(const LoweredProgram& lowered,
 
 }  // namespace
 
+std::string first_and_last(std::span<const std::string_view> parameters) {
+  std::string text(parameters.front());
+  if (parameters.size() > 2) text += " ...";
+  if (parameters.size() > 1) (text += ' ') += parameters.back();
+  return text;
+}
+
 std::vector<TensorIndex> order_of_readiness(const Assembled& assembled) {
   std::vector<Trained> trained = assembled.trained;
   std::ranges::stable_sort(trained, {}, [&](const Trained& t) {

@@ -11,6 +11,9 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/assemble.h"
@@ -26,6 +29,9 @@ struct Bucket {
   /// Position of the first update unit that reads one; the end: none does.
   int needed_before = 0;
 };
+
+/// What a bucket is called after: "head/weights ... stem/biases".
+std::string first_and_last(std::span<const std::string_view> parameters);
 
 /// What is trained, in the order in which the gradients become ready.
 std::vector<TensorIndex> order_of_readiness(const Assembled& assembled);

@@ -86,6 +86,32 @@ void count_casts(const CompiledProgram& compiled, std::span<const UnitId> order,
   }
 }
 
+std::vector<BucketSpan> bucket_spans(const MergedGraph& graph,
+                                     const CompiledProgram& compiled,
+                                     const Plan& plan) {
+  const Assembled& assembled = compiled.assembled;
+  const auto parameter = [&](ValueId gradient) -> std::string_view {
+    const auto trained =
+        std::ranges::find(assembled.trained, gradient, &Trained::gradient);
+    return graph.tensors[trained->tensor].name;
+  };
+  std::vector<BucketSpan> spans;
+  std::vector<std::string_view> names;
+  for (const Bucket& bucket : plan.buckets) {
+    BucketSpan& span = spans.emplace_back();
+    names.clear();
+    for (ValueId gradient : bucket.gradients) {
+      const StorageId storage = compiled.lowered.storage_of[gradient];
+      span.bytes += compiled.lowered.storages[storage].bytes;
+      names.push_back(parameter(gradient));
+    }
+    span.name = first_and_last(names);
+    span.sent_before = std::max(bucket.ready_after + 1, plan.begin_of[1]);
+    span.needed_before = bucket.needed_before;
+  }
+  return spans;
+}
+
 std::vector<double> shares_of(const Unit& unit, const Program& program) {
   std::vector<double> weights;
   for (NodeId id : unit.nodes) {

@@ -67,6 +67,8 @@ struct BlockingCollective::Task {
   std::span<const std::byte> part_bytes = {};
   std::span<std::byte> bytes = {};
   int root = 0;
+  std::size_t num_bytes = 0;
+  std::shared_ptr<std::byte>* memory = nullptr;
   Done done = nullptr;
 };
 
@@ -200,6 +202,13 @@ class BlockingCollective::Thread {
   std::thread thread_;
 };
 
+void Collective::allocate_shared(std::size_t,
+                                 std::shared_ptr<std::byte>& memory,
+                                 Done done) {
+  memory = nullptr;
+  done(nullptr);
+}
+
 BlockingCollective::BlockingCollective()
     : thread_(std::make_shared<Thread>(*this)) {
   Thread::start(thread_);
@@ -262,6 +271,24 @@ void BlockingCollective::barrier(Done done) {
       {.op = "barrier",
        .run = [](BlockingCollective& self, const Task&) { self.barrier_now(); },
        .done = std::move(done)});
+}
+
+void BlockingCollective::allocate_shared(std::size_t bytes,
+                                         std::shared_ptr<std::byte>& memory,
+                                         Done done) {
+  thread_->post({.op = "allocate_shared",
+                 .run =
+                     [](BlockingCollective& self, const Task& task) {
+                       *task.memory = self.allocate_shared_now(task.num_bytes);
+                     },
+                 .num_bytes = bytes,
+                 .memory = &memory,
+                 .done = std::move(done)});
+}
+
+std::shared_ptr<std::byte> BlockingCollective::allocate_shared_now(
+    std::size_t) {
+  return nullptr;
 }
 
 void BlockingCollective::abort() noexcept { thread_->abort(); }

@@ -103,6 +103,10 @@ Functions functions_of(void* handle, const std::string& path) {
   find("MPI_Ibcast_c", f.ibcast);
   find("MPI_Ibarrier", f.ibarrier);
   find("MPI_Test", f.test);
+  find("MPI_Comm_split_type", f.comm_split_type);
+  find("MPI_Win_allocate_shared_c", f.win_allocate_shared);
+  find("MPI_Win_shared_query_c", f.win_shared_query);
+  find("MPI_Win_lock_all", f.win_lock_all);
   return f;
 }
 

@@ -16,6 +16,8 @@ using Op = struct MPI_ABI_Op*;
 using Datatype = struct MPI_ABI_Datatype*;
 using Request = struct MPI_ABI_Request*;
 using Errhandler = struct MPI_ABI_Errhandler*;
+using Win = struct MPI_ABI_Win*;
+using Info = struct MPI_ABI_Info*;
 using Count = std::int64_t;
 
 struct Status {
@@ -35,10 +37,14 @@ inline Datatype float_type() { return predefined<Datatype>(0x210); }
 inline Datatype byte_type() { return predefined<Datatype>(0x247); }
 inline Request request_null() { return predefined<Request>(0x180); }
 inline Errhandler errors_return() { return predefined<Errhandler>(0x143); }
+inline Win win_null() { return predefined<Win>(0x110); }
+inline Info info_null() { return predefined<Info>(0x130); }
 inline void* in_place() { return predefined<void*>(1); }
 
 inline constexpr int kSuccess = 0;
 inline constexpr int kThreadMultiple = 4096;
+inline constexpr int kCommTypeShared = 221;
+inline constexpr int kModeNoCheck = 1024;
 inline constexpr int kAbiVersion = 1;
 inline constexpr std::size_t kMaxErrorString = 512;
 inline constexpr std::size_t kMaxLibraryVersion = 8192;
@@ -69,6 +75,12 @@ struct Functions {
                 Request* request);
   int (*ibarrier)(Comm comm, Request* request);
   int (*test)(Request* request, int* flag, Status* status);
+  int (*comm_split_type)(Comm comm, int type, int key, Info info, Comm* part);
+  int (*win_allocate_shared)(Count size, Count unit, Info info, Comm comm,
+                             void* base, Win* window);
+  int (*win_shared_query)(Win window, int rank, Count* size, Count* unit,
+                          void* base);
+  int (*win_lock_all)(int assertion, Win window);
 };
 
 }  // namespace traingraph::mpi

@@ -3,9 +3,11 @@
 // way to end a call that blocks, and a rank that is gone would keep it forever.
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "runtime/collective/mpi_library.h"
+#include "runtime/collective/mpi_shared_memory.h"
 #include "runtime/device/device_wait.h"
 #include "traingraph/collective.h"
 #include "traingraph/error.h"
@@ -35,6 +37,8 @@ class MpiCollective : public BlockingCollective {
     check(f_.comm_size(communicator_, &size_));
     who_ = "rank " + std::to_string(rank_) + " of " + std::to_string(size_);
     description_ = "MPI (" + library_.version() + ")";
+    shared_memory_ =
+        mpi::SharedMemory::make(library_, communicator_, rank_, size_, who_);
   }
   /// The communicator stays: to free it is an operation of all ranks, which may
   /// drop their collectives in any order.
@@ -46,6 +50,11 @@ class MpiCollective : public BlockingCollective {
 
  protected:
   void all_reduce_now(std::span<float> values) override {
+    const auto may_go_on = [this] { return !is_aborted(); };
+    if (shared_memory_ &&
+        shared_memory_->all_reduce(values, std::cref(may_go_on))) {
+      return;
+    }
     run("all_reduce", [&](Request* request) {
       return f_.iallreduce(mpi::in_place(), values.data(),
                            count_of(values.size()), mpi::float_type(),
@@ -87,6 +96,11 @@ class MpiCollective : public BlockingCollective {
     });
   }
 
+  std::shared_ptr<std::byte> allocate_shared_now(std::size_t bytes) override {
+    if (!shared_memory_) return nullptr;
+    return shared_memory_->allocate(bytes, [this] { return !is_aborted(); });
+  }
+
   void barrier_now() override {
     run("barrier",
         [&](Request* request) { return f_.ibarrier(communicator_, request); });
@@ -117,6 +131,7 @@ class MpiCollective : public BlockingCollective {
   const mpi::Functions& f_;
   mpi::Comm communicator_ = mpi::comm_null();
   int rank_ = 0, size_ = 1;
+  std::unique_ptr<mpi::SharedMemory> shared_memory_;  // null: there is none
   std::string who_, description_;
 };
 

@@ -181,23 +181,27 @@ void Library::run(const char* op, const std::string& who,
   }
   Request request = request_null();
   require(begin(&request), op, who);
+  const auto is_over = [&] {
+    int flag = 0;
+    require(functions_.test(&request, &flag, nullptr), op, who);
+    return flag != 0;
+  };
+  wait_until(op, who, std::cref(is_over), may_go_on);
+}
+
+void Library::wait_until(const char* op, const std::string& who,
+                         const std::function<bool()>& is_over,
+                         const std::function<bool()>& may_go_on) {
+  const Running running(num_running_);
   try {
-    wait(request, op, who, may_go_on);
+    for (const Backoff backoff; !is_over(); backoff.pause()) {
+      if (!has_failed_ && !is_leaving_ && may_go_on()) continue;
+      throw DeviceError(ErrorInfo{
+          .op = op, .what = who + " has given up waiting for the others"});
+    }
   } catch (...) {
     has_failed_ = true;
     throw;
-  }
-}
-
-void Library::wait(Request& request, const char* op, const std::string& who,
-                   const std::function<bool()>& may_go_on) {
-  for (const Backoff backoff;; backoff.pause()) {
-    int is_over = 0;
-    require(functions_.test(&request, &is_over, nullptr), op, who);
-    if (is_over) return;
-    if (!has_failed_ && !is_leaving_ && may_go_on()) continue;
-    throw DeviceError(ErrorInfo{
-        .op = op, .what = who + " has given up waiting for the others"});
   }
 }
 

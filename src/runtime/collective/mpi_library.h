@@ -33,6 +33,11 @@ class Library {
            const std::function<int(Request*)>& begin,
            const std::function<bool()>& may_go_on);
 
+  /// Waits for something else in the same way. `is_over` must not block.
+  void wait_until(const char* op, const std::string& who,
+                  const std::function<bool()>& is_over,
+                  const std::function<bool()>& may_go_on);
+
   /// What ranks meet on before MPI is finalized: of all ranks, and for nothing
   /// else.
   bool has_exit_communicator() const;
@@ -44,8 +49,6 @@ class Library {
   bool is_initialized();
   /// Initializes MPI unless that was done.
   void start();
-  void wait(Request& request, const char* op, const std::string& who,
-            const std::function<bool()>& may_go_on);
   bool meets_others() noexcept;
   void leave(int exit_status) noexcept;
 

@@ -79,6 +79,12 @@ class DeviceContext {
   /// Zeroed. Throws OutOfMemoryError with the size.
   virtual std::shared_ptr<DeviceBuffer> allocate(std::size_t bytes,
                                                  std::string_view label) = 0;
+  /// Memory of the host, of which others may have a part, as the device's own;
+  /// zeroed. Null where the device computes elsewhere.
+  virtual std::shared_ptr<DeviceBuffer> wrap(std::shared_ptr<std::byte>,
+                                             std::size_t) {
+    return nullptr;
+  }
   /// Zeroed, for uploads and downloads of this device's queue. Throws
   /// OutOfMemoryError with the size.
   virtual std::shared_ptr<StagingBuffer> allocate_staging(

@@ -34,10 +34,11 @@ void ask_for_huge_pages([[maybe_unused]] std::byte* data,
 }  // namespace
 
 HostBuffer::HostBuffer(std::size_t bytes, std::string_view label)
-    : bytes_(bytes),
-      data_(static_cast<std::byte*>(::operator new(
-          bytes ? bytes : 1, alignment_of(bytes), std::nothrow))) {
-  if (!data_) {
+    : bytes_(bytes) {
+  const std::align_val_t alignment = alignment_of(bytes);
+  auto* const data = static_cast<std::byte*>(
+      ::operator new(bytes ? bytes : 1, alignment, std::nothrow));
+  if (!data) {
     throw OutOfMemoryError(
         ErrorInfo{.op = "allocate",
                   .node = std::string(label),
@@ -45,11 +46,17 @@ HostBuffer::HostBuffer(std::size_t bytes, std::string_view label)
                   .expected = std::to_string(bytes) + " bytes",
                   .hint = "Use a smaller batch."});
   }
-  ask_for_huge_pages(data_, bytes);
-  std::memset(data_, 0, bytes);
+  data_ = {data, [alignment](std::byte* memory) {
+             ::operator delete(memory, alignment);
+           }};
+  ask_for_huge_pages(data, bytes);
+  std::memset(data, 0, bytes);
 }
 
-HostBuffer::~HostBuffer() { ::operator delete(data_, alignment_of(bytes_)); }
+HostBuffer::HostBuffer(std::shared_ptr<std::byte> memory, std::size_t bytes)
+    : bytes_(bytes), data_(std::move(memory)) {
+  std::memset(data_.get(), 0, bytes);
+}
 
 void run_on_host(Submission& submission, RunUnits run) {
   const auto start = std::chrono::steady_clock::now();

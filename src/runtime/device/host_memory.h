@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "runtime/device/device_context.h"
 
@@ -17,16 +18,15 @@ class HostBuffer final : public DeviceBuffer,
  public:
   /// Zeroed. Throws OutOfMemoryError.
   HostBuffer(std::size_t bytes, std::string_view label);
-  ~HostBuffer() override;
-  HostBuffer(const HostBuffer&) = delete;
-  HostBuffer& operator=(const HostBuffer&) = delete;
+  /// In memory that is there; zeroed.
+  HostBuffer(std::shared_ptr<std::byte> memory, std::size_t bytes);
 
   std::size_t size_bytes() const override { return bytes_; }
-  std::span<std::byte> bytes() const override { return {data_, bytes_}; }
+  std::span<std::byte> bytes() const override { return {data_.get(), bytes_}; }
 
  private:
   std::size_t bytes_;
-  std::byte* data_;
+  std::shared_ptr<std::byte> data_;
 };
 
 /// All its buffers are HostBuffers.
@@ -35,6 +35,10 @@ class HostMemoryContext : public DeviceContext {
   std::shared_ptr<DeviceBuffer> allocate(std::size_t bytes,
                                          std::string_view label) final {
     return std::make_shared<HostBuffer>(bytes, label);
+  }
+  std::shared_ptr<DeviceBuffer> wrap(std::shared_ptr<std::byte> memory,
+                                     std::size_t bytes) final {
+    return std::make_shared<HostBuffer>(std::move(memory), bytes);
   }
   std::shared_ptr<StagingBuffer> allocate_staging(
       std::size_t bytes, std::string_view label) final {

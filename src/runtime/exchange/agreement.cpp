@@ -87,6 +87,14 @@ void Agreement::broadcast(std::span<std::byte> bytes, int root) {
   std::ranges::copy(*copy, bytes.begin());
 }
 
+std::shared_ptr<std::byte> Agreement::allocate_shared(std::size_t bytes) {
+  const auto memory = std::make_shared<std::shared_ptr<std::byte>>();
+  complete("shared memory", memory, [&](Collective::Done done) {
+    ranks_.collective().allocate_shared(bytes, *memory, std::move(done));
+  });
+  return std::move(*memory);
+}
+
 std::vector<std::string> Agreement::gather(const std::string& text,
                                            const std::string& what) {
   if (ranks_.size() == 1) return {text};

@@ -31,6 +31,9 @@ class Agreement {
   /// Throws the same InvalidArgument in all processes, naming the first fact in
   /// which one differs from rank 0.
   void agree(std::span<const Fact> facts);
+  /// Bytes of this process that all see, where sums are fastest; null: there
+  /// are none. At the same time in all.
+  std::shared_ptr<std::byte> allocate_shared(std::size_t bytes);
   /// All get the bytes of rank `root`.
   void broadcast(std::span<std::byte> bytes, int root = 0);
   /// All get the texts of all, by rank.

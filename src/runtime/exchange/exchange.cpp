@@ -31,16 +31,6 @@ const char* name_of(Segment segment) {
   }
 }
 
-/// "gradients 3 (dense_2/weights ... dense_1/bias)"
-std::string text_of(const BoundBucket& bucket, int index) {
-  const auto& names = bucket.parameters;
-  std::string text = "gradients " + std::to_string(index) + " (";
-  text += names.front();
-  if (names.size() > 2) text += " ...";
-  if (names.size() > 1) (text += ' ') += names.back();
-  return text + ")";
-}
-
 void require_options(const DataParallel& options) {
   const auto fail = [](const char* node, const char* what, std::string got) {
     throw InvalidArgument(ErrorInfo{
@@ -75,43 +65,49 @@ Exchange::Exchange(DataParallel options)
   headers_.resize(static_cast<std::size_t>(ranks_.size()));
 }
 
-void Exchange::run(const ExchangePlan& plan, std::size_t event,
-                   const Call& call, const std::function<bool()>& gives_up) {
+double Exchange::run(const ExchangePlan& plan, std::size_t event,
+                     const Call& call, const std::function<bool()>& gives_up) {
   ranks_.require_whole(call.name);
   try {
-    run_event(plan, plan.events[event], call, gives_up);
+    return run_event(plan, plan.events[event], call, gives_up);
   } catch (...) {
     ranks_.fail(std::current_exception());
     throw;
   }
 }
 
-void Exchange::run_event(const ExchangePlan& plan, const ExchangeEvent& event,
-                         const Call& call,
-                         const std::function<bool()>& gives_up) {
+double Exchange::run_event(const ExchangePlan& plan, const ExchangeEvent& event,
+                           const Call& call,
+                           const std::function<bool()>& gives_up) {
   switch (event.step) {
     case ExchangeStep::Announce:
-      return announce(call);
+      announce(call);
+      return 0;
     case ExchangeStep::Weigh:
       weight_ = weight(call, gives_up);
       if (plan.weight) *plan.weight = weight_;
-      return;
+      return ranks_.size() == 1 ? 0 : announcement_->seconds();
     case ExchangeStep::Send:
-      return send(plan, event.bucket);
+      send(plan, event.bucket);
+      return 0;
     case ExchangeStep::SendLosses:
-      return send_losses(plan);
+      send_losses(plan);
+      return 0;
     case ExchangeStep::ReceiveLosses:
-      return receive_losses(plan, call, gives_up);
+      receive_losses(plan, call, gives_up);
+      return 0;
     case ExchangeStep::Gather:
-      return gather(plan.shares, call, gives_up);
+      gather(plan.shares, call, gives_up);
+      return 0;
     case ExchangeStep::Receive:
       break;
   }
-  if (ranks_.size() == 1) return;
+  if (ranks_.size() == 1) return 0;
   const BoundBucket& bucket = plan.buckets[event.bucket];
   ranks_.wait(
-      *bucket.sum, call.name, [&] { return text_of(bucket, event.bucket); },
+      *bucket.sum, call.name, [&] { return name_of(bucket, event.bucket); },
       gives_up);
+  return bucket.sum->seconds();
 }
 
 void Exchange::announce(const Call& call) {
@@ -136,7 +132,7 @@ void Exchange::announce() {
 void Exchange::wait_for_headers(const char* call,
                                 const std::function<bool()>& gives_up) {
   ranks_.wait(
-      *announcement_, call, [] { return "the samples of all ranks"; },
+      *announcement_, call, [] { return std::string("the ") + kAnnouncement; },
       gives_up);
   for (std::size_t rank = 0; rank < headers_.size(); ++rank) {
     require_same(headers_[rank], static_cast<int>(rank), call);

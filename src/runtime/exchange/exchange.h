@@ -63,8 +63,9 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     float rate = 0;             // of learning, where there is an update
   };
   /// What the plan has to do at an event. `gives_up` is asked while this waits.
-  void run(const ExchangePlan& plan, std::size_t event, const Call& call,
-           const std::function<bool()>& gives_up);
+  /// Returns the seconds that the operation took that it waited for, else 0.
+  double run(const ExchangePlan& plan, std::size_t event, const Call& call,
+             const std::function<bool()>& gives_up);
   /// An execution that has begun failed for another reason.
   void fail(const std::exception_ptr& error) noexcept { ranks_.fail(error); }
 
@@ -78,8 +79,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     char call[16] = {};  // that is no execution
   };
 
-  void run_event(const ExchangePlan& plan, const ExchangeEvent& event,
-                 const Call& call, const std::function<bool()>& gives_up);
+  double run_event(const ExchangePlan& plan, const ExchangeEvent& event,
+                   const Call& call, const std::function<bool()>& gives_up);
   void announce(const Call& call);
   void announce();
   void wait_for_headers(const char* call,

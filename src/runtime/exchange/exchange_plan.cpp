@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "compiler/gradient_buckets.h"
 #include "runtime/execution/batches.h"
 
 namespace traingraph {
@@ -175,6 +176,11 @@ class ExchangePlanner {
 };
 
 }  // namespace
+
+std::string name_of(const BoundBucket& bucket, int index) {
+  return "gradients " + std::to_string(index) + " (" +
+         first_and_last(bucket.parameters) + ")";
+}
 
 ExchangePlan plan_exchange(const Compilation& compilation, Segment segment,
                            const Placement& placement,

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -42,6 +43,10 @@ struct BoundBucket {
   std::shared_ptr<const void> memory;  // keeps the values where they are
   std::shared_ptr<Operation> sum;
 };
+
+inline constexpr const char* kAnnouncement = "samples of all ranks";
+/// "gradients 3 (dense_2/weights ... dense_1/bias)"
+std::string name_of(const BoundBucket& bucket, int index);
 
 struct ExchangePlan {
   std::vector<ExchangeEvent> events;

@@ -13,6 +13,7 @@ void Operation::end(std::exception_ptr error) noexcept {
   memory.swap(memory_);
   self.swap(self_);
   error_ = std::move(error);
+  ended_ = Clock::now();
   is_over_ = true;
   changed_.notify_all();
 }

@@ -4,6 +4,7 @@
 // again and again; beginning allocates nothing.
 #pragma once
 
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -30,6 +31,7 @@ class Operation : public std::enable_shared_from_this<Operation> {
       memory_ = std::move(memory);
       is_over_ = false;
       error_ = nullptr;
+      begun_ = Clock::now();
     }
     const Collective::Done done = [this](std::exception_ptr error) noexcept {
       end(std::move(error));
@@ -44,13 +46,20 @@ class Operation : public std::enable_shared_from_this<Operation> {
   /// Until it is over, or `gives_up`, which is asked every now and then, is
   /// true; then false. Throws what the transport ended it with.
   bool wait(const std::function<bool()>& gives_up);
+  /// That the last one took, after the wait for it.
+  double seconds() const {
+    return std::chrono::duration<double>(ended_ - begun_).count();
+  }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   void end(std::exception_ptr error) noexcept;
 
   std::mutex mutex_;
   std::condition_variable changed_;
   bool is_over_ = true;
+  Clock::time_point begun_, ended_;
   std::exception_ptr error_;
   std::shared_ptr<Operation> self_;  // while it is under way
   std::shared_ptr<const void> memory_;

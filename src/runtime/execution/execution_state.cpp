@@ -226,10 +226,18 @@ bool ExecutionState::is_waiting() noexcept {
 
 void ExecutionState::reached(std::size_t mark) {
   exchange_call.rate = rates.values[0];
-  exchange->run(bound->exchange, mark, exchange_call, [this] {
-    check_interrupt();  // of the thread that helps
-    return is_to_be_dropped();
-  });
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  const double transfer =
+      exchange->run(bound->exchange, mark, exchange_call, [this] {
+        check_interrupt();  // of the thread that helps
+        return is_to_be_dropped();
+      });
+  if (!unit_times) return;
+  const std::chrono::duration<double> seconds = Clock::now() - start;
+  unit_times->ranks = exchange->size();
+  unit_times->exchange[mark] = {.device = seconds.count(),
+                                .transfer = transfer};
 }
 
 void ExecutionState::finished(std::exception_ptr error,

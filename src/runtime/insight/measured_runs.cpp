@@ -30,6 +30,8 @@ std::shared_ptr<UnitTimes> MeasuredRuns::take(
   times->segment = segment;
   times->specialization = std::move(specialization);
   times->seconds.assign(bound->units.size(), 0.0);
+  times->exchange.assign(bound->exchange.events.size(), {});
+  times->ranks = 1;
   times->bound = std::move(bound);
   times->succeeded = false;
   return times;

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <functional>
-#include <utility>
 
 #include "compiler/row_costs.h"
+#include "runtime/insight/exchange_spans.h"
 
 namespace traingraph {
 namespace {
@@ -26,11 +26,14 @@ class Medians {
   /// `cost` is the same cost in each run.
   void set(LayerCost& result,
            const std::function<const LayerCost&(const Profile&)>& cost) {
-    seconds_.clear();
-    for (const Profile& run : runs_) seconds_.push_back(cost(run).seconds);
-    std::ranges::sort(seconds_);
-    result.seconds = quantile(seconds_, 0.5);
+    result.seconds = of([&](const Profile& run) { return cost(run).seconds; });
     result.spread = quantile(seconds_, 0.75) - quantile(seconds_, 0.25);
+  }
+  double of(const std::function<double(const Profile&)>& seconds) {
+    seconds_.clear();
+    for (const Profile& run : runs_) seconds_.push_back(seconds(run));
+    std::ranges::sort(seconds_);
+    return quantile(seconds_, 0.5);
   }
 
  private:
@@ -43,7 +46,10 @@ class Medians {
 Profile median_of(std::vector<Profile> runs) {
   Profile result = runs.back();
   result.runs = static_cast<int>(runs.size());
-  if (runs.size() == 1) return result;
+  if (runs.size() == 1) {
+    set_starts(result);
+    return result;
+  }
   Medians medians(runs);
   for (auto phase : kPhaseCosts) {
     medians.set(result.total.*phase, [&](const Profile& run) -> const auto& {
@@ -56,14 +62,16 @@ Profile median_of(std::vector<Profile> runs) {
                   });
     }
   }
-  double start = 0;
   for (std::size_t i = 0; i < result.units.size(); ++i) {
     medians.set(result.units[i].cost, [&](const Profile& run) -> const auto& {
       return run.units[i].cost;
     });
-    result.units[i].start =
-        std::exchange(start, start + result.units[i].cost.seconds);
   }
+  for (std::size_t i = 0; i < result.exchange.size(); ++i) {
+    result.exchange[i].seconds =
+        medians.of([&](const Profile& run) { return run.exchange[i].seconds; });
+  }
+  set_starts(result);
   return result;
 }
 

@@ -54,6 +54,20 @@ Json unit_event(const UnitSpan& unit, const Profile& profile) {
             {"layout", unit.layout}}}};
 }
 
+/// Transfers beside the units; what the device does for them in a track of its
+/// own, between units.
+Json exchange_event(const ExchangeSpan& span) {
+  const bool is_transfer = span.kind == "transfer";
+  return {{"ph", "X"},
+          {"name", printable(std::string(span.kind) + ' ' + span.name)},
+          {"cat", "exchange"},
+          {"ts", span.start * kMicroseconds},
+          {"dur", span.seconds * kMicroseconds},
+          {"pid", 0},
+          {"tid", kPhaseNames.size() + (is_transfer ? 1 : 0)},
+          {"args", {{"bytes", span.bytes}}}};
+}
+
 }  // namespace
 
 std::string trace_json(const Profile& profile) {
@@ -64,6 +78,14 @@ std::string trace_json(const Profile& profile) {
   }
   for (const UnitSpan& unit : profile.units) {
     events.push_back(unit_event(unit, profile));
+  }
+  if (!profile.exchange.empty()) {
+    events.push_back(name_event("thread_name", kPhaseNames.size(), "exchange"));
+    events.push_back(
+        name_event("thread_name", kPhaseNames.size() + 1, "transfers"));
+  }
+  for (const ExchangeSpan& span : profile.exchange) {
+    events.push_back(exchange_event(span));
   }
   return Json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump();
 }

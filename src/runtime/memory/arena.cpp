@@ -32,6 +32,11 @@ void Arena::ensure(std::size_t bytes) {
   buffer_.reset();
 }
 
+void Arena::use(std::shared_ptr<DeviceBuffer> buffer) {
+  std::scoped_lock lock(mutex_);
+  buffer_ = std::move(buffer);
+}
+
 std::size_t Arena::size_bytes() const {
   std::scoped_lock lock(mutex_);
   return size_;

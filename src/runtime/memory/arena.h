@@ -29,6 +29,9 @@ class Arena {
   /// work may be in flight then.
   void ensure(std::size_t bytes);
 
+  /// Its memory, which is of its size. Nothing is in flight.
+  void use(std::shared_ptr<DeviceBuffer> buffer);
+
   std::size_t size_bytes() const;
   bool is_allocated() const;
   /// Bytes that the device counts; 0 before allocation.

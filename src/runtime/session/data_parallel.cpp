@@ -248,6 +248,17 @@ void require_ranks(const DataParallel& options) {
                 .expected = "a collective"});
 }
 
+/// Gradients of a step, and what else its plan holds, in memory that the
+/// other processes of this machine see.
+void share_arena(Session& session, Agreement& agreement) {
+  Arena& arena = *session.placement.arena(PlanKind::Step);
+  auto memory = agreement.allocate_shared(arena.size_bytes());
+  if (!memory) return;
+  auto buffer =
+      session.placement.context()->wrap(std::move(memory), arena.size_bytes());
+  if (buffer) arena.use(std::move(buffer));
+}
+
 }  // namespace
 
 std::shared_ptr<Exchange> make_exchange(const Session& session,
@@ -291,6 +302,7 @@ void start_exchange(Session& session) {
     variables.push_back(session.objects.tensors[tensor]);
   }
   session.exchange->watch(std::move(variables));
+  share_arena(session, agreement);
 }
 
 }  // namespace traingraph

@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "runtime/insight/exchange_spans.h"
 #include "runtime/insight/measured_runs.h"
 #include "runtime/insight/medians.h"
 #include "runtime/session/session.h"
@@ -18,6 +19,7 @@ Profile profile_of(const MeasuredRun& run, const std::string& device,
   profile.device = device;
   profile.peaks = peaks;
   std::optional<UnitTable> table;
+  int num_units = 0;
   for (const auto& part : run) {
     if (!part) continue;
     const Compilation& compilation = part->specialization->compilation;
@@ -26,7 +28,9 @@ Profile profile_of(const MeasuredRun& run, const std::string& device,
       table.emplace(*compilation.graph,
                     compilation.program(plan_of(part->segment)), peaks);
     }
+    add_exchange(*part, num_units, profile);
     table->add(part->bound->units, part->seconds);
+    num_units += static_cast<int>(part->bound->units.size());
   }
   table->finish(profile);
   return profile;
@@ -35,8 +39,17 @@ Profile profile_of(const MeasuredRun& run, const std::string& device,
 }  // namespace
 
 Report CompiledGraph::report() const {
-  std::scoped_lock lock(session_->mutex);
+  std::unique_lock lock(session_->mutex);
   session_->require_compiled("report");
+  DevicePeaks peaks;
+  if (session_->exchange) {
+    const Device device = *session_->device;
+    lock.unlock();
+    device.synchronize();
+    peaks = device.context()->peaks();
+    lock.lock();
+    session_->require_compiled("report");
+  }
   const PlanKind kind = session_->main_plan();
   const Compilation& main = session_->main();
   const CompiledProgram& compiled = main.program(kind);
@@ -48,7 +61,8 @@ Report CompiledGraph::report() const {
   report.arena_bytes = plan.memory.arena_bytes;
   count_casts(compiled, plan.order, report);
   report.notes = compiled.lowered.notes;
-  UnitTable table(*main.graph, compiled, {});
+  report.buckets = bucket_spans(*main.graph, compiled, plan);
+  UnitTable table(*main.graph, compiled, peaks);
   table.add(plan.order, {});
   table.finish(report);
   return report;

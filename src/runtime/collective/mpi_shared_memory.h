@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// Memory that all ranks of one machine see, and sums in it: each rank adds its
+// share of the values where they lie, in the memory of all, and writes the sum
+// to all. A transport would copy every value twice to do the same.
+//
+// Windows of MPI are freed by all ranks at once, who drop their memory when
+// they like; so windows stay, and are given out again when no rank uses them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/collective/mpi_library.h"
+
+namespace traingraph::mpi {
+
+/// One thread at a time calls it, the same functions in the same order on all
+/// ranks.
+class SharedMemory {
+ public:
+  /// Null unless the ranks of `communicator` are several, on one machine.
+  static std::unique_ptr<SharedMemory> make(Library& library, Comm communicator,
+                                            int rank, int size,
+                                            const std::string& who);
+
+  ~SharedMemory();
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+
+  /// Null when there is not enough for all.
+  std::shared_ptr<std::byte> allocate(std::size_t bytes,
+                                      const std::function<bool()>& may_go_on);
+  /// In the order of ranks: ((x0 + x1) + x2) + ... False when the values of
+  /// some rank lie elsewhere; then nothing was done.
+  bool all_reduce(std::span<float> values,
+                  const std::function<bool()>& may_go_on);
+
+ private:
+  struct Flags;
+  struct Window;
+
+  SharedMemory(Library& library, Comm communicator, int rank, int size,
+               std::string who);
+  std::vector<std::byte*> make_window(std::size_t bytes);
+  const Window* find(const float* values) const;
+  /// Until all have reached this call of all_reduce().
+  void meet(const char* op, std::atomic<std::uint64_t> Flags::* flag,
+            const std::function<bool()>& may_go_on);
+  Flags& flags_of(int rank) const;
+
+  Library& library_;
+  Comm communicator_;
+  const int rank_, size_;
+  const std::string who_;
+  std::vector<std::byte*> flags_;  // by rank
+  std::vector<std::unique_ptr<Window>> windows_;
+  std::uint64_t number_ = 0;  // of calls of all_reduce()
+};
+
+}  // namespace traingraph::mpi
