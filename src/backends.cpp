@@ -47,6 +47,7 @@ std::vector<std::shared_ptr<DeviceContext>> all_contexts() {
 /// Work in flight is finished; callbacks cannot prolong it.
 void drain_at_exit() {
   if (has_lost_device_threads()) return;
+  note_exit();
   for (const auto& context : all_contexts()) {
     context->drain();
     context->close();

@@ -50,6 +50,14 @@ struct DataParallel {
   std::size_t bucket_bytes = std::size_t{4} << 20;
   /// Seconds that this process waits for the others before an execution fails.
   double timeout = 300;
+  /// Each process keeps the optimizer's buffers of its share of the trained
+  /// elements, and updates these; the others send it theirs after the update
+  /// (ZeRO, stage 1). CompiledGraph::save() and read_state() then are calls
+  /// that all processes make.
+  bool shards_optimizer = false;
+  /// The losses of executions are those of all samples of all processes, by
+  /// `gradients`. InvalidArgument for losses that are not one number.
+  bool reduces_losses = false;
   /// Called on a thread of the device for each bucket, in order, before it is
   /// sent. What it throws fails the execution.
   std::function<void(const GradientBucket&)> on_bucket = {};

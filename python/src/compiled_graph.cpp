@@ -84,6 +84,7 @@ void compile(CompiledGraph& self, const DeviceLike& device, bool debug_layers,
              const OptionalArrays& input_tensors_data,
              const std::optional<CollectiveLike>& collective,
              const RankGradients& gradients_of_ranks, std::size_t bucket_bytes,
+             bool shard_optimizer, bool reduce_losses,
              double collective_timeout,
              const std::optional<BucketHook>& on_bucket) {
   const Device target = to_device(device);
@@ -103,9 +104,9 @@ void compile(CompiledGraph& self, const DeviceLike& device, bool debug_layers,
       .max_gpu_ms = max_gpu_ms,
       .verify = std::move(reference),
       .verify_tolerance = verify_tolerance,
-      .data_parallel =
-          to_data_parallel({collective, gradients_of_ranks, bucket_bytes,
-                            collective_timeout, on_bucket})};
+      .data_parallel = to_data_parallel(
+          {collective, gradients_of_ranks, bucket_bytes, shard_optimizer,
+           reduce_losses, collective_timeout, on_bucket})};
   without_gil([&] {
     self.synchronize();  // holding no lock: signal handlers may use the graph
     self.compile(target, options, input_tensors.value_or(TensorMap()),
@@ -164,6 +165,7 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
           py::arg("collective") = py::none(),
           py::arg("gradients_of_ranks") = "by_loss",
           whole("bucket_bytes") = DataParallel{}.bucket_bytes,
+          py::arg("shard_optimizer") = false, py::arg("reduce_losses") = false,
           py::arg("collective_timeout") = DataParallel{}.timeout,
           py::arg("on_bucket") = py::none(),
           "Plans memory and creates everything the device needs; allocates "
@@ -193,7 +195,12 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
           "with the parameters, optimizer state and seed of rank 0. "
           "gradients_of_ranks: \"sum\", \"mean\" (each rank counts by its "
           "samples), or as the losses' reduction says. bucket_bytes: of "
-          "gradients that are sent as one. collective_timeout: seconds until a "
+          "gradients that are sent as one. shard_optimizer: each rank keeps "
+          "and updates its share of the optimizer's buffers; save(), and "
+          "state_dict(with_optimizer=True), then are calls of all ranks. "
+          "reduce_losses: losses of "
+          "training passes are those of all samples. "
+          "collective_timeout: seconds until a "
           "wait for other ranks is DeviceError. on_bucket(index, values, "
           "names): called on a device thread before a bucket is sent; may "
           "change the values. "

@@ -58,6 +58,8 @@ DataParallel to_data_parallel(const RankArguments& arguments) {
   }
   result.gradients = to_gradients(arguments.gradients);
   result.bucket_bytes = arguments.bucket_bytes;
+  result.shards_optimizer = arguments.shards_optimizer;
+  result.reduces_losses = arguments.reduces_losses;
   result.timeout = arguments.timeout;
   if (arguments.on_bucket) result.on_bucket = to_hook(*arguments.on_bucket);
   return result;

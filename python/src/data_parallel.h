@@ -20,6 +20,8 @@ struct RankArguments {
   std::optional<CollectiveLike> collective;
   RankGradients gradients;
   std::size_t bucket_bytes;
+  bool shards_optimizer;
+  bool reduces_losses;
   double timeout;
   std::optional<BucketHook> on_bucket;
 };

@@ -34,6 +34,7 @@ class UpdateAssembler {
     }
     if (graph_.loss_scale != kNoTensor) update_loss_scale();
     for (std::size_t i = 0; i < a_.trained.size(); ++i) {
+      if (!is_updated(a_.trained[i])) continue;
       if (rule_.clipping == GradientClippingType::ByNorm) {
         scale = append_scale({norm(i)}, 0);
       }
@@ -65,6 +66,22 @@ class UpdateAssembler {
 
   ValueId squared_norm(ValueId gradient) {
     return program_.append_one(OpKind::SquaredNorm, NoAttrs{}, {gradient});
+  }
+
+  /// Else another process does it.
+  bool is_updated(const Trained& trained) const {
+    return !graph_.shares ||
+           !graph_.shares->own(place_of_[trained.tensor]).empty();
+  }
+
+  /// Elements of a gradient, in a row.
+  ValueId slice(ValueId gradient, std::int64_t begin, std::int64_t size) {
+    const std::int64_t all = program_.shape(gradient).num_elements();
+    const ValueId row = program_.append_one(OpKind::Reshape,
+                                            ShapeAttrs{Shape{all}}, {gradient});
+    const SliceAttrs range{
+        .start = {begin}, .end = {begin + size}, .stride = {1}};
+    return program_.append_one(OpKind::Slice, range, {row});
   }
 
   /// Reads all gradients: what they decide holds for all updates.
@@ -128,7 +145,15 @@ class UpdateAssembler {
     const OpDef& op = op_def(rule_.op);
     const std::size_t place = place_of_[trained.tensor];
     const auto& slots = graph_.slots[place];
+    program_.position.name = graph_.tensors[trained.tensor].name;
+    program_.position.layer = layer_of_[trained.value];
     std::vector<ValueId> inputs{trained.value, trained.gradient};
+    if (const auto* part = graph_.find_part(place)) {
+      const std::int64_t size =
+          graph_.tensors[part->tensor].desc.shape.num_elements();
+      inputs = {add_value(Role::Variable, part->tensor),
+                slice(trained.gradient, part->begin, size)};
+    }
     for (std::size_t i = 2; i < op.inputs.size(); ++i) {
       const std::string_view input = op.inputs[i].name;
       if (input == "rates") inputs.push_back(rates_);
@@ -140,8 +165,6 @@ class UpdateAssembler {
               ? kNoValue
               : add_value(Role::Variable, slots[slot - rule_.slots.begin()]));
     }
-    program_.position.name = graph_.tensors[trained.tensor].name;
-    program_.position.layer = layer_of_[trained.value];
     program_.append(op.kind, with_rule(rule_.attributes, graph_.rule(place)),
                     std::move(inputs));
   }

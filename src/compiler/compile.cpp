@@ -155,7 +155,6 @@ Compilation compile_graph(std::shared_ptr<const MergedGraph> merged,
       ordered.exchange_order =
           order_of_readiness(c.program(PlanKind::Step).assembled);
     }
-    c.exchange_order = ordered.exchange_order;
     c.step = planned(c.program(PlanKind::Step), PlanKind::Step);
     c.phases = planned(*c.training, PlanKind::Phases);
   }

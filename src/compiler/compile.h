@@ -41,9 +41,8 @@ struct Compilation {
   /// The same for one timeline, where that makes another program: rows that
   /// are updated as they are computed, no accumulators.
   std::optional<CompiledProgram> joined;
-  std::vector<TensorIndex> exchange_order;  // see CompilerOptions
-  Plan step;                                // of `joined`, or of `training`
-  Plan phases;                              // of `training`
+  Plan step;    // of `joined`, or of `training`
+  Plan phases;  // of `training`
   CompiledProgram inference;
   Plan inference_plan;
 

@@ -64,6 +64,24 @@ LossReduction reduction_of_losses(const MergedGraph& graph) {
   return reduction;
 }
 
+void require_losses_reduce(const MergedGraph& graph) {
+  const auto fail = [](std::string got) {
+    throw InvalidArgument(
+        ErrorInfo{.op = "compile",
+                  .node = "reduce_losses",
+                  .what = "there is no number to be reduced over processes",
+                  .expected = "losses with the reduction mean or sum",
+                  .got = std::move(got)});
+  };
+  if (graph.losses.empty()) fail("no loss");
+  for (const int layer : graph.losses) {
+    const LayerInfo& info = graph.layers[layer];
+    const TensorDescriptor& desc = graph.tensors[info.results.front()].desc;
+    if (desc.shape.num_elements() == 1) continue;
+    fail("\"" + info.name + "\" of " + desc.shape.to_string());
+  }
+}
+
 GradientAccumulation resolved(GradientAccumulation by,
                               const LossReduction& losses, const char* op,
                               const char* node) {

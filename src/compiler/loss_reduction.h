@@ -21,6 +21,9 @@ struct LossReduction {
 /// goes with a mean only.
 LossReduction reduction_of_losses(const MergedGraph& graph);
 
+/// Throws InvalidArgument unless there are losses, each of them one number.
+void require_losses_reduce(const MergedGraph& graph);
+
 /// Sum or Mean. Throws InvalidArgument, which names `op` and `node`, when it is
 /// left to losses that do not say.
 GradientAccumulation resolved(GradientAccumulation by,

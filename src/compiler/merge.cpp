@@ -199,31 +199,69 @@ void require_given_slots_fit(const Tensor& parameter,
        .hint = "Give others by bind_optimizer_data(), or an empty list."});
 }
 
+HostData part_of(const HostData& whole, std::size_t begin, std::size_t bytes) {
+  return {whole.bytes + begin, bytes, whole.owner};
+}
+
+/// Of `range` of the parameter: none where that is empty.
 std::vector<TensorIndex> add_slots(const Tensor& parameter,
                                    const std::vector<std::string>& names,
-                                   bool keeps_host_data, Merged& merged) {
+                                   ElementRange range, bool keeps_host_data,
+                                   Merged& merged) {
   TensorState& state = *parameter.state();
   std::scoped_lock lock(state.mutex);
   state.has_optimizer = true;
-  const TensorDescriptor desc = slot_descriptor(state.desc);
+  const TensorDescriptor whole = slot_descriptor(state.desc);
+  TensorDescriptor desc = whole;
+  if (range.size() != whole.shape.num_elements()) {
+    desc.shape = Shape{range.size()};
+  }
+  const std::size_t begin =
+      static_cast<std::size_t>(range.begin) * size_of(whole.data_type);
   std::vector<TensorIndex> indices;
   std::vector<OptimizerSlot> slots;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const Tensor tensor(desc, names[i] + " of " + state.label);
     slots.push_back({names[i], {}, nullptr});
     if (i < state.slots.size()) {
       const OptimizerSlot& before = state.slots[i];
       const bool is_kept =
           before.is_given || (keeps_host_data && before.name == names[i]);
-      if (is_kept && before.host.size >= desc.size_bytes()) {
+      if (is_kept && before.host.size >= whole.size_bytes()) {
         slots.back().host = before.host;
-        tensor.state()->data = before.host;
       }
+    }
+    if (range.empty()) continue;
+    const Tensor tensor(desc, names[i] + " of " + state.label);
+    const HostData& host = slots.back().host;
+    if (host.bytes) {
+      tensor.state()->data = part_of(host, begin, desc.size_bytes());
     }
     indices.push_back(merged.add(tensor));
   }
   state.slots = std::move(slots);
   return indices;
+}
+
+/// What this process updates of trainable[place].
+ElementRange updated(const MergedGraph& graph, std::size_t place) {
+  if (graph.shares) return graph.shares->own(place);
+  const TensorInfo& info = graph.tensors[graph.trainable[place]];
+  return {0, info.desc.shape.num_elements()};
+}
+
+void add_parts(Merged& merged) {
+  MergedGraph& graph = merged.graph;
+  for (std::size_t i = 0; graph.shares && i < graph.trainable.size(); ++i) {
+    if (!graph.shares->cuts(i)) continue;
+    const TensorInfo& whole = graph.tensors[graph.trainable[i]];
+    const ElementRange range = graph.shares->own(i);
+    const Tensor tensor(
+        TensorDescriptor(Shape{range.size()}, whole.desc.data_type),
+        "part of " + whole.name);
+    graph.parts.push_back({.of = graph.trainable[i],
+                           .tensor = merged.add(tensor),
+                           .begin = range.begin});
+  }
 }
 
 }  // namespace
@@ -247,6 +285,8 @@ Merged merge_graphs(const Declaration& declaration) {
   graph.depends_on_labels = values_of_labels(graph);
   derive_batch(declaration, merged);
   graph.weights_gradients = weights_gradients(declaration.among_ranks, graph);
+  graph.reduces_losses = declaration.reduces_losses;
+  if (graph.reduces_losses) require_losses_reduce(graph);
   add_own_tensors(merged, state.random_state, declaration.optimizer,
                   /*keeps_host_data=*/true);
   return merged;
@@ -289,6 +329,7 @@ void set_optimizer(Merged& merged, OptimizerPtr optimizer,
   graph.tensors.resize(first);
   graph.value_of.resize(first);
   graph.slots.clear();
+  graph.parts.clear();
   graph.update.reset();
   merged.objects.optimizer = std::move(optimizer);
   if (!merged.objects.optimizer) return;
@@ -298,11 +339,13 @@ void set_optimizer(Merged& merged, OptimizerPtr optimizer,
     require_given_slots_fit(merged.objects.tensors[parameter],
                             graph.update->slots);
   }
-  for (TensorIndex parameter : graph.trainable) {
-    const Tensor tensor = merged.objects.tensors[parameter];
-    graph.slots.push_back(
-        add_slots(tensor, graph.update->slots, keeps_host_data, merged));
+  for (std::size_t i = 0; i < graph.trainable.size(); ++i) {
+    const Tensor tensor = merged.objects.tensors[graph.trainable[i]];
+    graph.slots.push_back(add_slots(tensor, graph.update->slots,
+                                    updated(graph, i), keeps_host_data,
+                                    merged));
   }
+  add_parts(merged);
 }
 
 }  // namespace traingraph

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/optimizer_shares.h"
 #include "graph/program.h"
 #include "traingraph/enums.h"
 #include "traingraph/error.h"
@@ -87,6 +88,8 @@ struct MergedGraph {
   bool is_linkable = false;
   bool accumulates_gradients = false;
   bool weights_gradients = false;
+  /// Losses become those of all processes.
+  bool reduces_losses = false;
   Precision precision = Precision::Float32;
 
   // Hidden tensors. Every execution writes the first three.
@@ -109,7 +112,17 @@ struct MergedGraph {
   /// The optimizer's buffers, by place in `trainable`. Their tensors are the
   /// last ones, so that another optimizer can replace them.
   std::vector<std::vector<TensorIndex>> slots;
-  TensorIndex first_slot = kNoTensor;
+  /// What this process updates of the trained parameters; empty: all. It has no
+  /// buffers of the others.
+  std::optional<OptimizerShares> shares;
+  /// Elements of a parameter as a tensor, from `begin` on, that are updated
+  /// without the rest.
+  struct Part {
+    TensorIndex of = kNoTensor, tensor = kNoTensor;
+    std::int64_t begin = 0;
+  };
+  std::vector<Part> parts;
+  TensorIndex first_slot = kNoTensor;  // or part
 
   /// Does a step that runs as one use the accumulators, too? Else each of its
   /// gradients is used up at once.
@@ -117,6 +130,13 @@ struct MergedGraph {
   /// Of trainable[place].
   ParameterRule rule(std::size_t place) const {
     return place < rules.size() ? rules[place] : ParameterRule{};
+  }
+  /// The part of trainable[place] that is updated; null: it is whole.
+  const Part* find_part(std::size_t place) const {
+    for (const Part& part : parts) {
+      if (part.of == trainable[place]) return &part;
+    }
+    return nullptr;
   }
   ValueId find(TensorIndex tensor) const {
     return tensor == kNoTensor ? kNoValue : value_of[tensor];

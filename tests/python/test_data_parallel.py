@@ -209,6 +209,8 @@ def test_what_a_transport_raises_fails_the_step_as_itself() -> None:
         ({"link_graphs": True}, tg.UnsupportedError, "link_graphs"),
         ({"verify": "cpu"}, tg.UnsupportedError, "verify"),
         ({"on_bucket": 3}, tg.InvalidArgument, "on_bucket"),
+        ({"collective": None, "shard_optimizer": True}, tg.InvalidArgument, "shard"),
+        ({"collective": None, "reduce_losses": True}, tg.InvalidArgument, "reduce"),
     ],
 )
 def test_refusals(options: dict, error: type[Exception], message: str) -> None:

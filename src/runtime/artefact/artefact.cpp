@@ -13,9 +13,9 @@
 #include "runtime/artefact/read_graph.h"
 #include "runtime/artefact/store_graph.h"
 #include "runtime/artefact/stored_optimizer.h"
+#include "runtime/checkpoint/gather_state.h"
 #include "runtime/checkpoint/json_text.h"
 #include "runtime/checkpoint/restore.h"
-#include "runtime/checkpoint/state.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
@@ -254,19 +254,20 @@ void CompiledGraph::export_graph(const std::filesystem::path& path,
     const std::string header = header_text(
         tensors,
         with_own(kCall, options.metadata, print_artefact(state, graph.graph)));
-    file.emplace(kCall, path);
-    file->write(std::as_bytes(std::span(header)));
-    for (const StateEntry& entry : entries) {
-      read_entry(entry,
-                 [&](std::span<const std::byte> piece) { file->write(piece); });
-    }
-    for (const auto& [name, tensor] : graph.data) {
-      const std::scoped_lock values(tensor.state()->mutex);
-      const HostData& data = ensure_host(*tensor.state());
-      file->write({data.bytes, tensor.descriptor().size_bytes()});
-    }
+    const auto begin = [&] {
+      file.emplace(kCall, path);
+      file->write(std::as_bytes(std::span(header)));
+    };
+    const auto end = [&] {
+      for (const auto& [name, tensor] : graph.data) {
+        const std::scoped_lock values(tensor.state()->mutex);
+        const HostData& data = ensure_host(*tensor.state());
+        file->write({data.bytes, tensor.descriptor().size_bytes()});
+      }
+    };
+    write_state(kCall, *session_, entries, file, begin, end);
   }
-  file->commit();
+  if (file) file->commit();
 }
 
 TrainingGraph TrainingGraph::load(const std::filesystem::path& path,

@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "runtime/checkpoint/gather_state.h"
 #include "runtime/checkpoint/json_text.h"
 #include "runtime/checkpoint/match.h"
 #include "runtime/checkpoint/restore.h"
@@ -169,18 +170,17 @@ void CompiledGraph::save(const std::filesystem::path& path,
     const GroupLock lock(kCall, *session_);
     auto entries = state_of(kCall, *session_, /*with_optimizer=*/true);
     if (trained_only) drop_frozen(*session_, entries);
-    const std::string header = header_text(
-        listed(entries),
-        with_own(kCall, metadata,
-                 print_training_state(training_state_of(*session_))));
-    file.emplace(kCall, path);
-    file->write(std::as_bytes(std::span(header)));
-    for (const StateEntry& entry : entries) {
-      read_entry(entry,
-                 [&](std::span<const std::byte> piece) { file->write(piece); });
-    }
+    const auto begin = [&] {
+      const std::string header = header_text(
+          listed(entries),
+          with_own(kCall, metadata,
+                   print_training_state(training_state_of(*session_))));
+      file.emplace(kCall, path);
+      file->write(std::as_bytes(std::span(header)));
+    };
+    write_state(kCall, *session_, entries, file, begin, [] {});
   }
-  file->commit();  // which may take long, and concerns nobody else
+  if (file) file->commit();  // which may take long, and concerns nobody else
 }
 
 RestoreReport restore_state(Session& session, const InputFile& file,
@@ -232,18 +232,26 @@ void CompiledGraph::read_state(DataList into) const {
   constexpr const char* kCall = "read_state";
   const GroupLock lock(kCall, *session_);
   const auto entries = state_of(kCall, *session_, /*with_optimizer=*/true);
+  std::vector<StateEntry> wanted;
+  std::vector<std::byte*> to;
   for (const NamedData& item : into) {
-    require_room(kCall, item,
-                 find_entry(kCall, item, entries).tensor.descriptor());
+    wanted.push_back(find_entry(kCall, item, entries));
+    to.push_back(item.data.bytes);
   }
-  for (const NamedData& item : into) {
-    std::byte* to = item.data.bytes;
-    read_entry(find_entry(kCall, item, entries),
-               [&](std::span<const std::byte> piece) {
-                 std::memcpy(to, piece.data(), piece.size());
-                 to += piece.size();
-               });
-  }
+  const auto begin = [&] {
+    auto entry = wanted.begin();
+    for (const NamedData& item : into) {
+      require_room(kCall, item, (entry++)->tensor.descriptor());
+    }
+  };
+  const auto take = [&](const StateEntry& entry,
+                        std::span<const std::byte> piece) {
+    std::byte*& next = to[static_cast<std::size_t>(&entry - wanted.data())];
+    std::memcpy(next, piece.data(), piece.size());
+    next += piece.size();
+  };
+  gather_state(kCall, *session_, wanted,
+               {.begin = begin, .take = take, .end = [] {}});
 }
 
 RestoreReport CompiledGraph::load_state(DataList from, bool strict) {

@@ -13,9 +13,6 @@
 namespace traingraph {
 namespace {
 
-// A tensor passes through the host in pieces of this size.
-constexpr std::size_t kPieceBytes = std::size_t{8} << 20;
-
 /// Labels that were chosen, by the user or after a layer.
 std::string require_name(const char* call, const Tensor& tensor) {
   {
@@ -67,6 +64,28 @@ DeviceBytes piece_of(const DeviceBytes& whole, std::size_t offset) {
   piece.at.offset += offset;
   piece.size = std::min(kPieceBytes, whole.size - offset);
   return piece;
+}
+
+/// What several processes have of the buffers of trainable[place].
+void add_shares(const Session& session, std::size_t place,
+                std::vector<StateEntry>& entries) {
+  const MergedGraph& graph = session.batches->graph();
+  const Tensor& parameter = session.objects.tensors[graph.trainable[place]];
+  const auto& names = graph.update->slots;
+  const auto& own = graph.slots[place];
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    StateEntry entry{.name = parameter.label() + "." + names[k],
+                     .tensor = Tensor(slot_descriptor(parameter.descriptor())),
+                     .placed = nullptr,
+                     .is_slot = true,
+                     .shares = &*graph.shares,
+                     .place = place};
+    if (k < own.size()) {
+      entry.placed = session.placement.of(own[k]);
+      entry.part = session.objects.tensors[own[k]];
+    }
+    entries.push_back(std::move(entry));
+  }
 }
 
 }  // namespace
@@ -129,6 +148,10 @@ std::vector<StateEntry> state_of(const char* call, const Session& session,
   }
   for (std::size_t i = 0; with_optimizer && i < graph.slots.size(); ++i) {
     const Tensor& parameter = tensors[graph.trainable[i]];
+    if (graph.shares && graph.shares->is_trained(i)) {
+      add_shares(session, i, entries);
+      continue;
+    }
     for (std::size_t k = 0; k < graph.slots[i].size(); ++k) {
       add(parameter.label() + "." + graph.update->slots[k], graph.slots[i][k],
           /*is_slot=*/true);
@@ -139,6 +162,26 @@ std::vector<StateEntry> state_of(const char* call, const Session& session,
   }
   require_unique(call, entries);
   return entries;
+}
+
+void read_piece(const StateEntry& entry, std::size_t begin,
+                std::span<std::byte> into) {
+  if (!entry.placed->holds_value()) {
+    TensorState& state = *(entry.shares ? entry.part : entry.tensor).state();
+    const std::scoped_lock lock(state.mutex);
+    const std::span value(ensure_host(state).bytes, entry.placed->bytes);
+    std::ranges::copy(value.subspan(begin, into.size()), into.begin());
+    return;
+  }
+  entry.placed->visit([&](const DeviceBytes& whole) {
+    DeviceBytes piece = piece_of(whole, begin);
+    piece.size = into.size();
+    run(
+        entry.placed->context, [&](Transfer& t) { t.read(piece); },
+        [&](std::span<const std::byte> bytes) {
+          std::ranges::copy(bytes, into.begin());
+        });
+  });
 }
 
 void read_entry(const StateEntry& entry,
@@ -160,6 +203,12 @@ void read_entry(const StateEntry& entry,
 }
 
 void write_entry(const StateEntry& entry, std::span<const std::byte> value) {
+  if (entry.shares) {
+    if (!entry.placed) return;
+    const auto begin =
+        static_cast<std::size_t>(entry.shares->own(entry.place).begin);
+    value = value.subspan(begin * sizeof(float), entry.placed->bytes);
+  }
   // As Tensor::set_data() and bind_optimizer_data(): the host has copies of
   // parameters, and none of buffers that it was not asked for.
   if (!entry.is_slot) {

@@ -32,6 +32,11 @@ struct StateEntry {
   std::shared_ptr<ArenaStorage> placed;
   bool is_slot = false;
   bool is_frozen = false;  // a parameter that no optimizer trains
+  /// Of a buffer that processes have shares of: theirs of the parameter at
+  /// `place`. `placed` and `part` then are what this one has, if anything.
+  const OptimizerShares* shares = nullptr;
+  std::size_t place = 0;
+  Tensor part = {};
 };
 
 /// Parameters, statistics, then the optimizer's buffers. Throws InvalidArgument
@@ -39,9 +44,17 @@ struct StateEntry {
 std::vector<StateEntry> state_of(const char* call, const Session& session,
                                  bool with_optimizer);
 
-/// The newest value, in order; what `take` gets is valid during the call.
+/// A transfer has at most so many bytes.
+inline constexpr std::size_t kPieceBytes = std::size_t{8} << 20;
+
+/// What this process has, from byte `begin` on; at most kPieceBytes.
+void read_piece(const StateEntry& entry, std::size_t begin,
+                std::span<std::byte> into);
+/// The newest value, in order; what `take` gets is valid during the call. Not
+/// of what is in shares; see gather_state.h.
 void read_entry(const StateEntry& entry,
                 const std::function<void(std::span<const std::byte>)>& take);
+/// `value` is the whole.
 void write_entry(const StateEntry& entry, std::span<const std::byte> value);
 
 }  // namespace traingraph

@@ -14,6 +14,7 @@ namespace {
 std::atomic<InterruptCheck> g_interrupt_check{nullptr};
 std::atomic<bool> g_has_device_threads{false};
 std::atomic<bool> g_has_lost_them{false};
+std::atomic<bool> g_is_exiting{false};
 
 void after_fork_in_child() {
   if (g_has_device_threads.load()) g_has_lost_them = true;
@@ -28,6 +29,10 @@ void set_interrupt_check(InterruptCheck check) noexcept {
 void check_interrupt() {
   if (const InterruptCheck check = g_interrupt_check.load()) check();
 }
+
+void note_exit() noexcept { g_is_exiting = true; }
+
+bool is_exiting() noexcept { return g_is_exiting.load(); }
 
 void note_device_thread() {
   if (g_has_device_threads.exchange(true)) return;

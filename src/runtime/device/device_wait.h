@@ -22,6 +22,9 @@ bool has_lost_device_threads() noexcept;
 std::string reason_lost_device_threads();
 /// Throws DeviceError with that reason.
 void require_device_threads();
+/// The process exits: waits for other processes do not last any more.
+void note_exit() noexcept;
+bool is_exiting() noexcept;
 /// Calls the check of set_interrupt_check(), if any.
 void check_interrupt();
 

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Do all processes train the same graph?
+// Agreement: do all processes train the same graph, from the same state? While
+// nothing is in flight.
 #pragma once
 
+#include <cstddef>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
+
+#include "runtime/exchange/ranks.h"
 
 namespace traingraph {
 
@@ -17,9 +23,32 @@ struct Fact {
 inline constexpr std::size_t kHashSize = 16;
 std::string hash_of(const std::string& text);
 
-/// Throws InvalidArgument with the first difference from rank 0.
-[[noreturn]] void report_difference(const Fact& fact, int rank,
-                                    const std::string& text,
-                                    const std::string& text_of_first);
+class Agreement {
+ public:
+  /// Of a call, which errors name.
+  Agreement(Ranks& ranks, const char* call);
+
+  /// Throws the same InvalidArgument in all processes, naming the first fact in
+  /// which one differs from rank 0.
+  void agree(std::span<const Fact> facts);
+  /// Bytes of this process that all see, where sums are fastest; null: there
+  /// are none. At the same time in all.
+  std::shared_ptr<std::byte> allocate_shared(std::size_t bytes);
+  /// All get the bytes of rank `root`.
+  void broadcast(std::span<std::byte> bytes, int root = 0);
+  /// All get the texts of all, by rank.
+  std::vector<std::string> gather(const std::string& text,
+                                  const std::string& what);
+
+ private:
+  /// Begins and waits. `what`: names the operation when something is wrong.
+  template <class F>
+  void complete(const std::string& what, std::shared_ptr<const void> memory,
+                F&& start);
+
+  Ranks& ranks_;
+  const char* call_;
+  std::shared_ptr<Operation> operation_;
+};
 
 }  // namespace traingraph

@@ -2,11 +2,11 @@
 #include "runtime/exchange/exchange.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <utility>
 
 #include "base/format.h"
+#include "graph/tensor_state.h"
 #include "runtime/device/device_wait.h"
 #include "runtime/execution/batches.h"
 #include "traingraph/error.h"
@@ -14,14 +14,12 @@
 namespace traingraph {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr const char* kCompile = "compile";
 
-std::string rank_text(int rank) { return "rank " + std::to_string(rank); }
+constexpr std::int32_t kNone = -1;  // no execution
 
-const char* name_of(std::int32_t segment) {
-  switch (static_cast<Segment>(segment)) {
+const char* name_of(Segment segment) {
+  switch (segment) {
     case Segment::Step:
       return "execute";
     case Segment::Gradient:
@@ -55,33 +53,25 @@ void require_options(const DataParallel& options) {
        std::to_string(rank) + " of " + std::to_string(size));
 }
 
-Clock::time_point after(double seconds) {
-  constexpr double kForever = 1e9;
-  return Clock::now() +
-         std::chrono::duration_cast<Clock::duration>(
-             std::chrono::duration<double>(std::min(seconds, kForever)));
-}
-
 }  // namespace
 
 Exchange::Exchange(DataParallel options)
     : options_(std::move(options)),
+      ranks_(options_.collective, options_.timeout),
       announcement_(std::make_shared<Operation>()),
-      other_(std::make_shared<Operation>()) {
+      losses_(std::make_shared<std::vector<float>>()),
+      sum_of_losses_(std::make_shared<Operation>()) {
   require_options(options_);
-  if (!options_.collective) return;
-  rank_ = options_.collective->rank();
-  size_ = options_.collective->size();
-  headers_.resize(static_cast<std::size_t>(size_));
+  headers_.resize(static_cast<std::size_t>(ranks_.size()));
 }
 
 double Exchange::run(const ExchangePlan& plan, std::size_t event,
                      const Call& call, const std::function<bool()>& gives_up) {
-  require_whole(call.name);
+  ranks_.require_whole(call.name);
   try {
     return run_event(plan, plan.events[event], call, gives_up);
   } catch (...) {
-    fail(std::current_exception());
+    ranks_.fail(std::current_exception());
     throw;
   }
 }
@@ -96,45 +86,67 @@ double Exchange::run_event(const ExchangePlan& plan, const ExchangeEvent& event,
     case ExchangeStep::Weigh:
       weight_ = weight(call, gives_up);
       if (plan.weight) *plan.weight = weight_;
-      return size_ == 1 ? 0 : announcement_->seconds();
+      return ranks_.size() == 1 ? 0 : announcement_->seconds();
     case ExchangeStep::Send:
       send(plan, event.bucket);
+      return 0;
+    case ExchangeStep::SendLosses:
+      send_losses(plan);
+      return 0;
+    case ExchangeStep::ReceiveLosses:
+      receive_losses(plan, call, gives_up);
+      return 0;
+    case ExchangeStep::Gather:
+      gather(plan.shares, call, gives_up);
       return 0;
     case ExchangeStep::Receive:
       break;
   }
-  if (size_ == 1) return 0;
+  if (ranks_.size() == 1) return 0;
   const BoundBucket& bucket = plan.buckets[event.bucket];
-  wait(
+  ranks_.wait(
       *bucket.sum, call.name, [&] { return name_of(bucket, event.bucket); },
       gives_up);
   return bucket.sum->seconds();
 }
 
 void Exchange::announce(const Call& call) {
-  if (size_ == 1) return;
+  if (ranks_.size() == 1) return;
   header_ = {.number = call.number,
              .samples = call.samples,
+             .changes = call.changes,
              .segment = static_cast<std::int32_t>(call.segment),
              .rate = call.rate};
+  announce();
+}
+
+void Exchange::announce() {
   announcement_->begin(shared_from_this(), [this](Collective::Done done) {
-    options_.collective->all_gather(std::as_bytes(std::span(&header_, 1)),
-                                    std::as_writable_bytes(std::span(headers_)),
-                                    std::move(done));
+    ranks_.collective().all_gather(std::as_bytes(std::span(&header_, 1)),
+                                   std::as_writable_bytes(std::span(headers_)),
+                                   std::move(done));
   });
 }
 
-/// The part of this process in the samples of all, which are at the same call.
+/// Of all processes, which are at the same call.
+void Exchange::wait_for_headers(const char* call,
+                                const std::function<bool()>& gives_up) {
+  ranks_.wait(
+      *announcement_, call, [] { return std::string("the ") + kAnnouncement; },
+      gives_up);
+  for (std::size_t rank = 0; rank < headers_.size(); ++rank) {
+    require_same(headers_[rank], static_cast<int>(rank), call);
+  }
+}
+
+/// The part of this process in the samples of all.
 float Exchange::weight(const Call& call,
                        const std::function<bool()>& gives_up) {
-  if (size_ == 1) return 1;
-  wait(
-      *announcement_, call.name,
-      [] { return std::string("the ") + kAnnouncement; }, gives_up);
+  if (ranks_.size() == 1) return 1;
+  wait_for_headers(call.name, gives_up);
   double all = 0;
-  for (std::size_t rank = 0; rank < headers_.size(); ++rank) {
-    require_same(headers_[rank], static_cast<int>(rank), call.name);
-    all += static_cast<double>(headers_[rank].samples);
+  for (const Header& header : headers_) {
+    all += static_cast<double>(header.samples);
   }
   return static_cast<float>(static_cast<double>(call.samples) / all);
 }
@@ -142,27 +154,69 @@ float Exchange::weight(const Call& call,
 void Exchange::require_same(const Header& other, int rank,
                             const char* call) const {
   const auto text = [](const Header& h) {
-    return std::string(name_of(h.segment)) + ", call " +
-           std::to_string(h.number);
+    const std::string name =
+        h.segment == kNone ? h.call : name_of(static_cast<Segment>(h.segment));
+    return name + ", call " + std::to_string(h.number);
   };
-  if (other.number != header_.number || other.segment != header_.segment) {
+  const bool is_same = other.number == header_.number &&
+                       other.segment == header_.segment &&
+                       std::strcmp(other.call, header_.call) == 0;
+  if (!is_same) {
     throw StateError(ErrorInfo{
         .op = call,
         .node = rank_text(rank),
         .what = "the processes are at different calls",
-        .expected = text(header_) + ", as " + rank_text(rank_),
+        .expected = text(header_) + ", as " + ranks_.name(),
         .got = text(other),
         .hint = "All make the same calls in the same order. Did one cancel an "
                 "execution, or run out of data?"});
+  }
+  if (other.changes != header_.changes) {
+    throw StateError(ErrorInfo{
+        .op = call,
+        .node = rank_text(rank),
+        .what = "parameters were set on some processes and not on others",
+        .expected = std::to_string(header_.changes) +
+                    " values since compile(), as " + ranks_.name(),
+        .got = std::to_string(other.changes),
+        .hint = "Call restore(), load_state() and set_data() on all ranks, or "
+                "on rank 0 before compile()."});
   }
   if (other.rate == header_.rate) return;
   throw StateError(ErrorInfo{
       .op = call,
       .node = rank_text(rank),
       .what = "the processes have different learning rates",
-      .expected = format_value(header_.rate) + ", as " + rank_text(rank_),
+      .expected = format_value(header_.rate) + ", as " + ranks_.name(),
       .got = format_value(other.rate),
       .hint = "Set the same on all ranks."});
+}
+
+void Exchange::meet(const char* call, std::uint64_t number,
+                    const std::exception_ptr& error) {
+  ranks_.require_whole(call);
+  try {
+    header_ = {.number = number,
+               .samples = error ? 0 : 1,
+               .changes = num_changes(),
+               .segment = kNone};
+    std::strncpy(header_.call, call, sizeof(header_.call) - 1);
+    announce();
+    wait_for_headers(call, [] {
+      check_interrupt();
+      return false;
+    });
+  } catch (...) {
+    ranks_.fail(std::current_exception());
+    throw;
+  }
+  if (error) std::rethrow_exception(error);
+  const auto failed = std::ranges::find(headers_, 0, &Header::samples);
+  if (failed == headers_.end()) return;
+  throw StateError(ErrorInfo{
+      .op = call,
+      .node = rank_text(static_cast<int>(failed - headers_.begin())),
+      .what = "the call has failed in another process, which says why"});
 }
 
 void Exchange::send(const ExchangePlan& plan, int index) {
@@ -176,160 +230,94 @@ void Exchange::send(const ExchangePlan& plan, int index) {
                         .values = bucket.values,
                         .parameters = bucket.parameters});
   }
-  if (size_ == 1) return;
+  if (ranks_.size() == 1) return;
   bucket.sum->begin(bucket.memory, [&](Collective::Done done) {
-    options_.collective->all_reduce(bucket.values, std::move(done));
+    ranks_.collective().all_reduce(bucket.values, std::move(done));
   });
 }
 
-template <class What>
-void Exchange::wait(Operation& operation, const char* call, const What& what,
-                    const std::function<bool()>& gives_up) {
-  const Clock::time_point deadline = after(options_.timeout);
-  const auto is_late = [&] { return Clock::now() >= deadline; };
-  const auto node = [&] { return rank_text(rank_) + ", " + what(); };
-  std::exception_ptr interrupt;
-  const auto stops = [&] {
-    try {
-      return is_late() || gives_up();
-    } catch (...) {
-      interrupt = std::current_exception();
-      return true;
+void Exchange::make_room(std::size_t longest_share_bytes,
+                         std::size_t num_losses) {
+  losses_->resize(num_losses);
+  const auto size = static_cast<std::size_t>(ranks_.size());
+  const std::size_t bytes =
+      std::max<std::size_t>(options_.bucket_bytes / size, 64);
+  piece_bytes_ = std::min(bytes, longest_share_bytes);
+  for (SharePiece& piece : pieces_) piece.all->resize(piece_bytes_ * size);
+}
+
+std::size_t Exchange::staging_bytes() const {
+  return pieces_.size() * pieces_.front().all->size();
+}
+
+void Exchange::gather(const BoundShares& shares, const Call& call,
+                      const std::function<bool()>& gives_up) {
+  if (piece_bytes_ == 0) return;
+  const std::size_t count =
+      (shares.longest_bytes + piece_bytes_ - 1) / piece_bytes_;
+  send_piece(shares, 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i + 1 < count) send_piece(shares, i + 1);
+    const SharePiece& piece = pieces_[i % pieces_.size()];
+    ranks_.wait(
+        *piece.operation, call.name,
+        [] { return "the parameters that others have updated"; }, gives_up);
+    for (int rank = 0; rank < ranks_.size(); ++rank) {
+      if (rank == ranks_.rank()) continue;
+      const auto part =
+          std::span(*piece.all)
+              .subspan(static_cast<std::size_t>(rank) * piece_bytes_,
+                       piece_bytes_);
+      copy_to(shares.of_rank[rank], i * piece_bytes_, part);
     }
-  };
-  try {
-    if (operation.wait(stops)) return;
-  } catch (const Error& error) {
-    throw DeviceError(ErrorInfo{.op = call,
-                                .node = node(),
-                                .what = "the exchange failed",
-                                .got = error.what()});
-  }
-  if (interrupt) std::rethrow_exception(interrupt);
-  if (!is_late()) {
-    throw CancelledError(
-        ErrorInfo{.op = call,
-                  .node = node(),
-                  .what = "the wait for other processes was interrupted"});
-  }
-  throw DeviceError(ErrorInfo{
-      .op = call,
-      .node = node(),
-      .what = "the other processes did not come",
-      .expected = "an end within " + std::to_string(options_.timeout) + " s",
-      .hint = "Has one of them ended? Start all again from a checkpoint; a "
-              "larger collective_timeout waits longer."});
-}
-
-template <class F>
-void Exchange::complete(const std::string& what,
-                        std::shared_ptr<const void> memory, F&& start) {
-  require_whole(kCompile);
-  try {
-    other_->begin(std::move(memory), std::forward<F>(start));
-    wait(
-        *other_, kCompile, [&] { return what; },
-        [] {
-          check_interrupt();
-          return false;
-        });
-  } catch (...) {
-    fail(std::current_exception());
-    throw;
   }
 }
 
-void Exchange::broadcast(std::span<std::byte> bytes) {
-  if (size_ == 1) return;
-  // What a transport writes after the deadline must not be the caller's.
-  const auto copy =
-      std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
-  complete("the state of rank 0", copy, [&](Collective::Done done) {
-    options_.collective->broadcast(*copy, 0, std::move(done));
+void Exchange::send_losses(const ExchangePlan& plan) {
+  if (ranks_.size() == 1) return;
+  const float weight = plan.weighs_losses ? weight_ : 1;
+  std::vector<float>& sums = *losses_;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    sums[i] = *plan.losses[i] * weight;
+  }
+  sum_of_losses_->begin(losses_, [&](Collective::Done done) {
+    ranks_.collective().all_reduce(sums, std::move(done));
   });
-  std::ranges::copy(*copy, bytes.begin());
 }
 
-std::shared_ptr<std::byte> Exchange::allocate_shared(std::size_t bytes) {
-  const auto memory = std::make_shared<std::shared_ptr<std::byte>>();
-  complete("shared memory", memory, [&](Collective::Done done) {
-    options_.collective->allocate_shared(bytes, *memory, std::move(done));
+void Exchange::receive_losses(const ExchangePlan& plan, const Call& call,
+                              const std::function<bool()>& gives_up) {
+  if (ranks_.size() == 1) return;
+  ranks_.wait(
+      *sum_of_losses_, call.name, [] { return "the losses of all ranks"; },
+      gives_up);
+  for (std::size_t i = 0; i < losses_->size(); ++i) {
+    *plan.losses[i] = (*losses_)[i];
+  }
+}
+
+void Exchange::watch(std::vector<Tensor> tensors) {
+  watched_ = std::move(tensors);
+  changes_before_ = 0;
+  changes_before_ = num_changes();
+}
+
+std::uint64_t Exchange::num_changes() const noexcept {
+  std::uint64_t sum = 0;
+  for (const Tensor& tensor : watched_) sum += tensor.state()->version;
+  return sum - changes_before_;
+}
+
+void Exchange::send_piece(const BoundShares& shares, std::size_t index) {
+  const SharePiece& piece = pieces_[index % pieces_.size()];
+  const auto own =
+      std::span(*piece.all)
+          .subspan(static_cast<std::size_t>(ranks_.rank()) * piece_bytes_,
+                   piece_bytes_);
+  copy_from(shares.of_rank[ranks_.rank()], index * piece_bytes_, own);
+  piece.operation->begin(piece.all, [&](Collective::Done done) {
+    ranks_.collective().all_gather(own, *piece.all, std::move(done));
   });
-  return std::move(*memory);
-}
-
-std::vector<std::string> Exchange::gather(const std::string& text,
-                                          const std::string& what) {
-  struct Parts {
-    std::vector<std::byte> own, all;
-  };
-  const auto exchanged = [&](std::span<const std::byte> bytes) {
-    const auto parts = std::make_shared<Parts>();
-    parts->own.assign(bytes.begin(), bytes.end());
-    parts->all.resize(bytes.size() * static_cast<std::size_t>(size_));
-    complete(what, parts, [&](Collective::Done done) {
-      options_.collective->all_gather(parts->own, parts->all, std::move(done));
-    });
-    return std::move(parts->all);
-  };
-  const std::uint64_t size = text.size();
-  const auto size_bytes = exchanged(std::as_bytes(std::span(&size, 1)));
-  std::vector<std::uint64_t> sizes(static_cast<std::size_t>(size_));
-  std::memcpy(sizes.data(), size_bytes.data(), size_bytes.size());
-  const std::uint64_t longest = std::ranges::max(sizes);
-  if (longest == 0) return std::vector<std::string>(sizes.size());
-  std::string padded = text;
-  padded.resize(longest);
-  const auto all = exchanged(std::as_bytes(std::span(padded)));
-  std::vector<std::string> texts;
-  for (std::size_t rank = 0; rank < sizes.size(); ++rank) {
-    const auto* const begin =
-        reinterpret_cast<const char*>(all.data() + rank * longest);
-    texts.emplace_back(begin, sizes[rank]);
-  }
-  return texts;
-}
-
-void Exchange::agree(std::span<const Fact> facts) {
-  if (size_ == 1) return;
-  std::string hashes;
-  for (const Fact& fact : facts) hashes += hash_of(fact.text);
-  const auto of_ranks = gather(hashes, "what the ranks compile");
-  for (std::size_t i = 0; i < facts.size(); ++i) {
-    const auto part = [&](const std::string& text) {
-      return text.substr(i * kHashSize, kHashSize);
-    };
-    const auto other = std::ranges::find_if(of_ranks, [&](const auto& text) {
-      return part(text) != part(of_ranks.front());
-    });
-    if (other == of_ranks.end()) continue;
-    const auto rank = other - of_ranks.begin();
-    const auto texts = gather(facts[i].text, facts[i].name);
-    report_difference(facts[i], static_cast<int>(rank), texts[rank], texts[0]);
-  }
-}
-
-void Exchange::require_whole(const char* call) const {
-  if (failure_.empty()) return;
-  throw StateError(
-      ErrorInfo{.op = call,
-                .node = rank_text(rank_),
-                .what = "the exchange with the other processes has failed",
-                .got = failure_,
-                .hint = "Start all processes again from a checkpoint."});
-}
-
-void Exchange::fail(const std::exception_ptr& error) noexcept {
-  if (!options_.collective || !failure_.empty()) return;
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& e) {
-    failure_ = e.what();
-  } catch (...) {
-    failure_ = "an unknown error";
-  }
-  // The others may wait for this process: they should know soon.
-  options_.collective->abort();
 }
 
 }  // namespace traingraph

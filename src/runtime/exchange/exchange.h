@@ -3,27 +3,28 @@
 // thread at a time calls it: the compiling one while nothing is in flight, else
 // the device queue's.
 //
-//   before the first unit      announce   samples and number of the call, to
-//   all before the gradients       weigh      samples / samples of all after a
-//   bucket's last one  send       its sum is under way before its first update
-//   receive    ... and there
-//
-// What fails, or takes longer than the deadline, ends the exchange for good:
-// the others may be anywhere.
+//   before the first unit      announce   which call it is, and its samples
+//   before the gradients       weigh      samples / samples of all
+//   ... and losses             send       where they are to be reduced
+//   after a bucket's last one  send       its sum is under way
+//   before its first update    receive    ... and there
+//   after the last unit        gather     parameters that others have updated
+//   ... and losses             receive
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "runtime/exchange/agreement.h"
 #include "runtime/exchange/exchange_plan.h"
+#include "runtime/exchange/ranks.h"
 #include "traingraph/collective.h"
 #include "traingraph/data_parallel.h"
+#include "traingraph/tensor.h"
 
 namespace traingraph {
 
@@ -33,19 +34,23 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   explicit Exchange(DataParallel options);
 
   const DataParallel& options() const { return options_; }
-  int rank() const { return rank_; }
-  int size() const { return size_; }
+  Ranks& ranks() { return ranks_; }
+  int rank() const { return ranks_.rank(); }
+  int size() const { return ranks_.size(); }
 
   // --- while nothing is in flight ---
 
-  /// Throws the same InvalidArgument in all processes, naming the first fact in
-  /// which one differs from rank 0.
-  void agree(std::span<const Fact> facts);
-  /// Bytes of this process that all see, where sums are fastest; null: there
-  /// are none. At the same time in all.
-  std::shared_ptr<std::byte> allocate_shared(std::size_t bytes);
-  /// All get the bytes of rank 0.
-  void broadcast(std::span<std::byte> bytes);
+  /// Executions gather shares of so many bytes, and reduce so many losses.
+  void make_room(std::size_t longest_share_bytes, std::size_t num_losses);
+  /// Tensors that the user sets in all processes, or in none.
+  void watch(std::vector<Tensor> tensors);
+  /// How often the user has set those.
+  std::uint64_t num_changes() const noexcept;
+  std::size_t staging_bytes() const;
+  /// All processes make this call, after as many executions as this one. With
+  /// an error here throws that, with one elsewhere StateError.
+  void meet(const char* call, std::uint64_t number,
+            const std::exception_ptr& error);
 
   // --- executions ---
 
@@ -54,48 +59,54 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     Segment segment = Segment::Step;
     std::uint64_t number = 0;  // among the calls of this process
     std::int64_t samples = 0;
-    float rate = 0;  // of learning, where there is an update
+    std::uint64_t changes = 0;  // by the user
+    float rate = 0;             // of learning, where there is an update
   };
   /// What the plan has to do at an event. `gives_up` is asked while this waits.
   /// Returns the seconds that the operation took that it waited for, else 0.
   double run(const ExchangePlan& plan, std::size_t event, const Call& call,
              const std::function<bool()>& gives_up);
   /// An execution that has begun failed for another reason.
-  void fail(const std::exception_ptr& error) noexcept;
+  void fail(const std::exception_ptr& error) noexcept { ranks_.fail(error); }
 
  private:
   struct Header {
     std::uint64_t number = 0;
     std::int64_t samples = 0;
+    std::uint64_t changes = 0;
     std::int32_t segment = 0;
     float rate = 0;
+    char call[16] = {};  // that is no execution
   };
 
   double run_event(const ExchangePlan& plan, const ExchangeEvent& event,
                    const Call& call, const std::function<bool()>& gives_up);
   void announce(const Call& call);
+  void announce();
+  void wait_for_headers(const char* call,
+                        const std::function<bool()>& gives_up);
   float weight(const Call& call, const std::function<bool()>& gives_up);
   void send(const ExchangePlan& plan, int bucket);
   void require_same(const Header& other, int rank, const char* call) const;
-  /// `what`: names the operation when something is wrong.
-  template <class What>
-  void wait(Operation& operation, const char* call, const What& what,
-            const std::function<bool()>& gives_up);
-  /// Begins and waits.
-  template <class F>
-  void complete(const std::string& what, std::shared_ptr<const void> memory,
-                F&& start);
-  std::vector<std::string> gather(const std::string& text,
-                                  const std::string& what);
-  void require_whole(const char* call) const;
+  void gather(const BoundShares& shares, const Call& call,
+              const std::function<bool()>& gives_up);
+  void send_losses(const ExchangePlan& plan);
+  void receive_losses(const ExchangePlan& plan, const Call& call,
+                      const std::function<bool()>& gives_up);
+  void send_piece(const BoundShares& shares, std::size_t piece);
 
   DataParallel options_;
-  int rank_ = 0, size_ = 1;
-  std::shared_ptr<Operation> announcement_, other_;
+  Ranks ranks_;
+  std::shared_ptr<Operation> announcement_;
   Header header_;
   std::vector<Header> headers_;  // of all
   float weight_ = 1;
-  std::string failure_;  // empty: none yet
+  std::array<SharePiece, 2> pieces_;  // one is copied while one is under way
+  std::size_t piece_bytes_ = 0;       // of a rank
+  std::shared_ptr<std::vector<float>> losses_;
+  std::shared_ptr<Operation> sum_of_losses_;
+  std::vector<Tensor> watched_;
+  std::uint64_t changes_before_ = 0;  // of those
 };
 
 }  // namespace traingraph

@@ -14,12 +14,14 @@ namespace {
 class ExchangePlanner {
  public:
   ExchangePlanner(const Compilation& compilation, Segment segment,
-                  const Placement& placement, std::span<const UnitId> units)
+                  const Placement& placement, std::span<const UnitId> units,
+                  std::span<const Location> losses)
       : graph_(*compilation.graph),
         program_(compilation.program(plan_of(segment))),
         plan_(compilation.plan(plan_of(segment))),
         segment_(segment),
         placement_(placement),
+        losses_(losses),
         end_(static_cast<int>(units.size())) {
     std::vector<int> position(plan_.order.size(), 0);
     for (std::size_t at = 0; at < plan_.order.size(); ++at) {
@@ -32,12 +34,20 @@ class ExchangePlanner {
   }
 
   ExchangePlan run() {
-    if (plan_.buckets.empty() || !is_exchanging()) return {};
-    out_.weighs_sums = segment_ == Segment::Update && graph_.weights_gradients;
-    if (segment_ != Segment::Update) out_.weight = find_weight();
+    const bool sums = !plan_.buckets.empty() && is_exchanging();
+    if (updates(segment_)) out_.shares = bind_shares(graph_, placement_);
+    const bool gathers = !out_.shares.of_rank.empty();
+    if (graph_.reduces_losses && runs_forward(segment_)) find_losses();
+    const bool reduces = !out_.losses.empty();
+    if (!sums && !gathers && !reduces) return {};
     add(0, ExchangeStep::Announce);
-    add(weigh_before(), ExchangeStep::Weigh);
-    for (const Bucket& bucket : plan_.buckets) bind(bucket);
+    add(sums ? weigh_before() : end_, ExchangeStep::Weigh);
+    if (sums) exchange_gradients();
+    if (gathers) add(end_, ExchangeStep::Gather);
+    if (reduces) {
+      add(sums ? weigh_before() : end_, ExchangeStep::SendLosses);
+      add(end_, ExchangeStep::ReceiveLosses);
+    }
     std::ranges::stable_sort(out_.events, {}, [](const ExchangeEvent& event) {
       return std::pair(event.before, event.step);
     });
@@ -54,6 +64,17 @@ class ExchangePlanner {
     if (segment_ == Segment::Gradient) return !adds_up;
     if (segment_ == Segment::Update) return adds_up;
     return segment_ == Segment::Step;
+  }
+
+  void find_losses() {
+    for (const Location& at : losses_) out_.losses.push_back(floats_at(at));
+    out_.weighs_losses = graph_.weights_gradients;
+  }
+
+  void exchange_gradients() {
+    out_.weighs_sums = segment_ == Segment::Update && graph_.weights_gradients;
+    if (segment_ != Segment::Update) out_.weight = find_weight();
+    for (const Bucket& bucket : plan_.buckets) bind(bucket);
   }
 
   int weigh_before() const {
@@ -147,6 +168,7 @@ class ExchangePlanner {
   const Plan& plan_;
   const Segment segment_;
   const Placement& placement_;
+  const std::span<const Location> losses_;
   const int end_;
   std::vector<int> positions_;  // in the plan, of the segment's units
   std::unordered_map<ValueId, TensorIndex> tensor_of_;  // by gradient
@@ -162,9 +184,10 @@ std::string name_of(const BoundBucket& bucket, int index) {
 
 ExchangePlan plan_exchange(const Compilation& compilation, Segment segment,
                            const Placement& placement,
-                           std::span<const UnitId> units) {
+                           std::span<const UnitId> units,
+                           std::span<const Location> losses) {
   if (is_inference(segment)) return {};
-  return ExchangePlanner(compilation, segment, placement, units).run();
+  return ExchangePlanner(compilation, segment, placement, units, losses).run();
 }
 
 }  // namespace traingraph

@@ -10,12 +10,24 @@
 #include <vector>
 
 #include "runtime/exchange/operation.h"
+#include "runtime/exchange/shares.h"
 #include "runtime/execution/segment.h"
 #include "runtime/memory/placement.h"
 
 namespace traingraph {
 
-enum class ExchangeStep { Announce, Weigh, Send, Receive };
+/// In the order in which they are done before one unit. Batches of other sizes
+/// have other units, so what is sent comes in one order wherever it is: losses,
+/// buckets, parameters.
+enum class ExchangeStep {
+  Announce,
+  Weigh,
+  SendLosses,
+  Send,
+  Receive,
+  Gather,
+  ReceiveLosses
+};
 
 struct ExchangeEvent {
   int before = 0;  // unit of the segment
@@ -44,11 +56,16 @@ struct ExchangePlan {
   float* weight = nullptr;
   /// Gradients have been added up without weights, which they get now.
   bool weighs_sums = false;
+  BoundShares shares;          // that are gathered
+  std::vector<float*> losses;  // that become those of all processes
+  bool weighs_losses = false;
 };
 
-/// Empty when the segment exchanges nothing. `units` are those of the segment.
+/// Empty when the segment exchanges nothing. `units` are those of the segment,
+/// `losses` where it has numbers that are to be reduced.
 ExchangePlan plan_exchange(const Compilation& compilation, Segment segment,
                            const Placement& placement,
-                           std::span<const UnitId> units);
+                           std::span<const UnitId> units,
+                           std::span<const Location> losses);
 
 }  // namespace traingraph

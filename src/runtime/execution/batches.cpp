@@ -26,7 +26,10 @@ Batches::Batches(std::shared_ptr<const MergedGraph> graph,
       context_(std::move(context)),
       options_(options) {
   all_.push_back(compile(graph_->batch));
-  options_.exchange_order = main()->compilation.exchange_order;
+  if (!options_.exchanges() || !graph_->trains) return;
+  const Compilation& main = all_.front()->compilation;
+  options_.exchange_order =
+      order_of_readiness(main.program(PlanKind::Step).assembled);
 }
 
 std::shared_ptr<Specialization> Batches::compile(std::int64_t batch) const {

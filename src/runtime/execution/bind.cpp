@@ -175,9 +175,11 @@ std::shared_ptr<BoundSegment> bind_segment(const Compilation& compilation,
     bound->work = placement.context()->bind(program.lowered, bound->units,
                                             locations, poison);
   }
-  bound->exchange =
-      plan_exchange(compilation, segment, placement, bound->units);
   bound->outputs = OutputPlanner(compilation, segment, placement).run();
+  std::vector<Location> losses;
+  for (const auto& loss : bound->outputs.losses) losses.push_back(loss.from);
+  bound->exchange =
+      plan_exchange(compilation, segment, placement, bound->units, losses);
   return bound;
 }
 

@@ -214,7 +214,8 @@ void Executor::take_turn_among_ranks(ExecutionState& slot,
   slot.exchange_call = {.name = slot.call,
                         .segment = slot.segment,
                         .number = ++num_exchanges_,
-                        .samples = is_update ? accumulation_.samples() : batch};
+                        .samples = is_update ? accumulation_.samples() : batch,
+                        .changes = parts_.exchange->num_changes()};
 }
 
 void Executor::submit(const std::shared_ptr<ExecutionState>& slot) {

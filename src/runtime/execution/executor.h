@@ -73,6 +73,8 @@ class Executor {
   /// Of dropout; compile() starts with it.
   std::uint64_t seed() const { return settings_.seed; }
   void set_seed(std::uint64_t seed) { settings_.seed = seed; }
+  /// Calls that have exchanged something with other processes.
+  std::uint64_t num_exchanges() const { return num_exchanges_; }
   /// The last execution that computed readable values; null: none.
   const std::shared_ptr<ExecutionState>& last() const { return last_; }
   /// The last gradient pass of separate phases; null: none.

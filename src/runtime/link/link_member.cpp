@@ -86,6 +86,7 @@ void LinkMember::find_live_gradients() {
     return is_supplied[gradient] || !is_missing[gradient];
   };
   for (const Trained& t : a.trained) live_[t.tensor] = is_live(t.gradient);
+  for (const auto& part : graph().parts) live_[part.tensor] = live_[part.of];
   for (const auto& [tensor, gradient] : a.input_gradients) {
     live_[tensor] = is_live(gradient);
   }

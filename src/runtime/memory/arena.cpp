@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "traingraph/error.h"
 
 namespace traingraph {
 
@@ -84,6 +85,16 @@ void ArenaStorage::visit(
     const std::function<void(const DeviceBytes&)>& action) {
   const Location at = locate();
   action({at, bytes, arena->buffer(), nullptr});
+}
+
+void SharedOutStorage::visit(
+    const std::function<void(const DeviceBytes&)>& /*action*/) {
+  throw UnsupportedError(ErrorInfo{
+      .op = "optimizer_data",
+      .what = "the optimizer's buffers are in shares, of which this process "
+              "has its own",
+      .hint = "read_state() on all ranks gathers them; load_state() and "
+              "restore() set them."});
 }
 
 ArenaGroup::ArenaGroup(std::shared_ptr<DeviceContext> context,

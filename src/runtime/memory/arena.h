@@ -96,6 +96,15 @@ struct ArenaStorage final : DeviceStorage {
   std::size_t offset;
 };
 
+/// An optimizer's buffer that several processes have parts of: nobody can read
+/// or write it alone.
+struct SharedOutStorage final : DeviceStorage {
+  using DeviceStorage::DeviceStorage;
+  /// Throws UnsupportedError.
+  void visit(const std::function<void(const DeviceBytes&)>& action) override;
+  bool holds_value() const override { return true; }
+};
+
 /// Arenas of one category. A tensor that comes after the last arena was
 /// allocated starts another.
 class ArenaGroup {

@@ -42,6 +42,11 @@ std::vector<const Value*> persistent_values(const Compilation& compilation) {
   return values;
 }
 
+bool is_part(const MergedGraph& graph, TensorIndex tensor) {
+  return std::ranges::find(graph.parts, tensor, &MergedGraph::Part::tensor) !=
+         graph.parts.end();
+}
+
 std::array<std::size_t, kNumPlanKinds> arena_sizes(const Compilation& c) {
   return {c.step.memory.arena_bytes, c.phases.memory.arena_bytes,
           c.inference_plan.memory.arena_bytes};
@@ -111,10 +116,12 @@ void Placement::place_all(const Compilation& compilation,
     if (value->role != Role::Variable) continue;
     require_movable(objects.tensors[value->tensor]);
   }
+  const MergedGraph& graph = *compilation.graph;
   const std::vector<Category> category = categories(compilation);
   places_.resize(objects.tensors.size());
   shared_bytes_ = 0;
   for (const Value* value : values) {
+    if (is_part(graph, value->tensor)) continue;
     auto& place = places_[value->tensor];
     const auto& state = objects.tensors[value->tensor].state();
     if (!place && value->role == Role::Input) {
@@ -126,16 +133,40 @@ void Placement::place_all(const Compilation& compilation,
     }
     if (!is_own(*place->arena)) shared_bytes_ += place->bytes;
   }
-  const MergedGraph& graph = *compilation.graph;
   for (TensorIndex hidden : {graph.rates, graph.random_state}) {
     const auto& state = objects.tensors[hidden].state();
     if (!places_[hidden]) places_[hidden] = group(Category::Input).place(state);
   }
-  // Optimizer buffers are read through the parameter they belong to.
+  place_parts(graph);
+  place_slots(graph, objects);
+}
+
+/// They are where the whole is.
+void Placement::place_parts(const MergedGraph& graph) {
+  for (const MergedGraph::Part& part : graph.parts) {
+    const auto& whole = places_[part.of];
+    const TensorDescriptor& desc = graph.tensors[part.tensor].desc;
+    const std::size_t before =
+        static_cast<std::size_t>(part.begin) * size_of(desc.data_type);
+    places_[part.tensor] = std::make_shared<ArenaStorage>(
+        whole->arena, whole->offset + before, desc.size_bytes());
+  }
+}
+
+/// Optimizer buffers are read through the parameter they belong to.
+void Placement::place_slots(const MergedGraph& graph,
+                            const UserObjects& objects) {
   for (std::size_t i = 0; i < graph.slots.size(); ++i) {
     TensorState& parameter = *objects.tensors[graph.trainable[i]].state();
     std::scoped_lock lock(parameter.mutex);
     auto& slots = parameter.slots;
+    if (graph.shares && graph.shares->is_trained(i)) {
+      for (OptimizerSlot& slot : slots) {
+        slot.device = std::make_shared<SharedOutStorage>(
+            context_, slot_descriptor(parameter.desc).size_bytes());
+      }
+      continue;
+    }
     for (std::size_t k = 0; k < slots.size() && k < graph.slots[i].size();
          ++k) {
       const auto& placed = places_[graph.slots[i][k]];

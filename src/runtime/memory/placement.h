@@ -60,6 +60,8 @@ class Placement {
     Accumulator
   };
 
+  void place_parts(const MergedGraph& graph);
+  void place_slots(const MergedGraph& graph, const UserObjects& objects);
   static std::vector<Category> categories(const Compilation& compilation);
   ArenaGroup& group(Category category) {
     return groups_[static_cast<int>(category)];

@@ -2,6 +2,7 @@
 // From a declaration to a graph that runs.
 #include <algorithm>
 
+#include "compiler/share_optimizer.h"
 #include "graph/platform.h"
 #include "layers/names.h"
 #include "runtime/device/backend.h"
@@ -180,6 +181,13 @@ void forget_compilation(Session& session) {
   session.exchange.reset();
 }
 
+void share_out(const Session& session, const Exchange& exchange,
+               Merged& merged) {
+  if (exchange.size() == 1) return;
+  share_optimizer(merged, session.placement.context()->target(),
+                  exchange.rank(), exchange.size());
+}
+
 void begin_exchange(Session& session, std::shared_ptr<Exchange> exchange) {
   session.exchange = std::move(exchange);
   try {
@@ -249,6 +257,7 @@ void compile(Session& session, const Device& device,
   declaration.among_ranks = options.data_parallel.collective
                                 ? options.data_parallel.gradients
                                 : GradientAccumulation::None;
+  declaration.reduces_losses = options.data_parallel.reduces_losses;
   declaration.computes_all_gradients = options.compute_all_gradients;
   declaration.is_linkable = options.link_graphs;
   declaration.accumulates_gradients = options.accumulates_gradients;
@@ -258,7 +267,11 @@ void compile(Session& session, const Device& device,
   const bool takes_gradients = options.link_graphs && declaration.trains;
   if (takes_gradients) declaration.allocate_boundary_gradients();
   session.placement.reset(context_of(device, options));
-  finish_compile(session, merge_graphs(declaration), compiler_options(options));
+  Merged merged = merge_graphs(declaration);
+  if (exchange && options.data_parallel.shards_optimizer) {
+    share_out(session, *exchange, merged);
+  }
+  finish_compile(session, std::move(merged), compiler_options(options));
   session.executor.start(
       {.of_layers = Settings(declaration),
        // Verified graphs compare what has been freed, too.

@@ -149,6 +149,9 @@ MemoryReport CompiledGraph::memory() const {
   report.inference = main.inference_plan.memory;
   session_->placement.report(report);
   report.staging_bytes = session_->executor.staging_bytes();
+  if (session_->exchange) {
+    report.staging_bytes += session_->exchange->staging_bytes();
+  }
   report.engine_bytes = session_->placement.context()->engine_bytes();
   return report;
 }

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Data-parallel training: what processes agree on before they begin.
+#include <algorithm>
+
 #include "base/format.h"
 #include "graph/attributes.h"
 #include "graph/op_def.h"
+#include "graph/tensor_state.h"
 #include "runtime/checkpoint/training_state.h"
+#include "runtime/exchange/agreement.h"
 #include "runtime/session/session.h"
 #include "traingraph/error.h"
 
@@ -45,7 +49,7 @@ std::string layers_of(const MergedGraph& graph) {
 
 std::string trained_by(const Session& session) {
   std::string text;
-  for (const TensorIndex tensor : session.main().exchange_order) {
+  for (const TensorIndex tensor : session.batches->options().exchange_order) {
     const TensorInfo& info = session.batches->graph().tensors[tensor];
     text += info.name + ' ' + text_of(info.desc) + '\n';
   }
@@ -71,6 +75,8 @@ std::string options_of(const Session& session) {
   return "precision=" + std::string(to_string(graph.precision)) + '\n' +
          line("accumulates_gradients", graph.accumulates_gradients) +
          line("bucket_bytes", options.bucket_bytes) +
+         line("shards_optimizer", options.shards_optimizer) +
+         line("reduces_losses", options.reduces_losses) +
          line("averages_gradients", graph.weights_gradients);
 }
 
@@ -89,10 +95,11 @@ std::string ends_of(const MergedGraph& graph) {
 std::string constants_of(const Session& session) {
   std::string text;
   for (const auto& [name, tensor] : session.declaration.constants) {
-    std::string bytes(tensor.descriptor().size_bytes(), '\0');
-    tensor.copy_data_from_device_memory(
-        std::as_writable_bytes(std::span(bytes)));
-    text += name + ' ' + hash_of(bytes) + '\n';
+    TensorState& state = *tensor.state();
+    const std::scoped_lock lock(state.mutex);
+    const auto* const begin =
+        reinterpret_cast<const char*>(ensure_host(state).bytes);
+    text += name + ' ' + hash_of({begin, state.desc.size_bytes()}) + '\n';
   }
   return text;
 }
@@ -110,11 +117,12 @@ std::vector<Fact> facts_of(const Session& session) {
           {"optimizers", optimizer_of(session)}};
 }
 
-/// All that changes from step to step.
+/// All that changes from step to step, but buffers that are shared out.
 std::vector<TensorIndex> state_of(const Session& session) {
   std::vector<TensorIndex> tensors = variables_of(session);
   const MergedGraph& graph = session.batches->graph();
   for (const auto& slots : graph.slots) {
+    if (graph.shares) break;
     tensors.insert(tensors.end(), slots.begin(), slots.end());
   }
   tensors.push_back(graph.loss_scale);
@@ -129,7 +137,7 @@ struct Numbers {
   std::uint32_t clips = 0;
 };
 
-void take_numbers(Session& session) {
+void take_numbers(Session& session, Agreement& agreement) {
   Executor& executor = session.executor;
   Optimizer* const optimizer = session.objects.optimizer.get();
   Numbers numbers{.seed = executor.seed(),
@@ -139,7 +147,7 @@ void take_numbers(Session& session) {
     numbers.learning_rate = optimizer->learning_rate();
     numbers.clips = optimizer->applies_gradient_clipping() ? 1 : 0;
   }
-  session.exchange->broadcast(std::as_writable_bytes(std::span(&numbers, 1)));
+  agreement.broadcast(std::as_writable_bytes(std::span(&numbers, 1)));
   executor.set_seed(numbers.seed);
   executor.set_random_step(numbers.random_step);
   if (!optimizer) return;
@@ -151,7 +159,7 @@ void take_numbers(Session& session) {
   }
 }
 
-void take_tensors(Session& session) {
+void take_tensors(Session& session, Agreement& agreement) {
   const std::vector<TensorIndex> tensors = state_of(session);
   const Placement& placement = session.placement;
   std::size_t size = 0;
@@ -168,17 +176,83 @@ void take_tensors(Session& session) {
   DeviceContext& context = *placement.context();
   for_each(
       [&](Location at, std::span<std::byte> to) { context.download(at, to); });
-  session.exchange->broadcast(bytes);
+  agreement.broadcast(bytes);
   for_each([&](Location at, std::span<std::byte> from) {
     context.upload(from, at);
   });
 }
 
-/// Gradients of a step, and what else its plan holds, in memory that the other
-/// processes of this machine see.
-void share_arena(Session& session) {
+/// What the user gave rank 0 for a buffer; the others may have something else.
+void take_given(OptimizerSlot& slot, std::size_t size, Agreement& agreement) {
+  std::byte is_given{slot.host.size >= size};
+  agreement.broadcast(std::span(&is_given, 1));
+  if (is_given == std::byte{0}) {
+    slot.host = {};
+    return;
+  }
+  if (slot.host.size < size) slot.host = allocate_host(size);
+  agreement.broadcast({slot.host.bytes, size});
+}
+
+/// Buffers that are shared out begin with what rank 0 was given for them.
+void take_shares(Session& session, Agreement& agreement) {
+  const MergedGraph& graph = session.batches->graph();
+  const Placement& placement = session.placement;
+  for (std::size_t i = 0; graph.shares && i < graph.slots.size(); ++i) {
+    if (!graph.shares->is_trained(i)) continue;
+    TensorState& parameter =
+        *session.objects.tensors[graph.trainable[i]].state();
+    const std::size_t size = slot_descriptor(parameter.desc).size_bytes();
+    const auto begin = static_cast<std::size_t>(graph.shares->own(i).begin);
+    std::unique_lock lock(parameter.mutex);
+    std::vector<OptimizerSlot> slots = parameter.slots;
+    lock.unlock();
+    for (std::size_t k = 0; k < slots.size(); ++k) {
+      take_given(slots[k], size, agreement);
+      if (k >= graph.slots[i].size()) continue;
+      const auto& placed = placement.of(graph.slots[i][k]);
+      std::vector<std::byte> own(placed->bytes);
+      if (const std::byte* const host = slots[k].host.bytes) {
+        std::copy_n(host + begin * sizeof(float), own.size(), own.begin());
+      }
+      placement.context()->upload(own, placed->locate());
+    }
+    lock.lock();
+    parameter.slots = std::move(slots);
+  }
+}
+
+/// They change between the passes.
+void require_losses_are_final(const Session& session) {
+  if (!session.batches->graph().reduces_losses) return;
+  const CompiledProgram& training = *session.main().training;
+  for (const ValueId loss : training.assembled.losses) {
+    const StorageId storage = training.lowered.storage_of[loss];
+    for (const Unit& unit : training.lowered.units) {
+      const bool reads =
+          std::ranges::find(unit.reads, storage) != unit.reads.end();
+      if (!reads || unit.phase == Phase::Forward) continue;
+      refuse("a gradient is computed from a loss that is to be reduced",
+             "reduce_losses off");
+    }
+  }
+}
+
+void require_ranks(const DataParallel& options) {
+  const bool shards = options.shards_optimizer;
+  if (options.collective || !(shards || options.reduces_losses)) return;
+  throw InvalidArgument(
+      ErrorInfo{.op = "compile",
+                .node = shards ? "shard_optimizer" : "reduce_losses",
+                .what = "there is one process",
+                .expected = "a collective"});
+}
+
+/// Gradients of a step, and what else its plan holds, in memory that the
+/// other processes of this machine see.
+void share_arena(Session& session, Agreement& agreement) {
   Arena& arena = *session.placement.arena(PlanKind::Step);
-  auto memory = session.exchange->allocate_shared(arena.size_bytes());
+  auto memory = agreement.allocate_shared(arena.size_bytes());
   if (!memory) return;
   auto buffer =
       session.placement.context()->wrap(std::move(memory), arena.size_bytes());
@@ -190,6 +264,7 @@ void share_arena(Session& session) {
 std::shared_ptr<Exchange> make_exchange(const Session& session,
                                         const CompileOptions& options) {
   const DataParallel& data_parallel = options.data_parallel;
+  require_ranks(data_parallel);
   if (!data_parallel.collective && !data_parallel.on_bucket) return nullptr;
   if (!session.declaration.trains) {
     refuse("an inference graph has no gradients to exchange",
@@ -212,10 +287,22 @@ void start_exchange(Session& session) {
   if (!session.exchange || session.exchange->size() == 1) return;
   // Others may use the same parameters, or the same collective.
   session.placement.context()->drain();
-  session.exchange->agree(facts_of(session));
-  take_numbers(session);
-  take_tensors(session);
-  share_arena(session);
+  Agreement agreement(session.exchange->ranks(), "compile");
+  agreement.agree(facts_of(session));
+  require_losses_are_final(session);
+  take_numbers(session, agreement);
+  take_tensors(session, agreement);
+  take_shares(session, agreement);
+  const MergedGraph& graph = session.batches->graph();
+  session.exchange->make_room(
+      bind_shares(graph, session.placement).longest_bytes,
+      graph.reduces_losses ? graph.losses.size() : 0);
+  std::vector<Tensor> variables;
+  for (TensorIndex tensor : variables_of(session)) {
+    variables.push_back(session.objects.tensors[tensor]);
+  }
+  session.exchange->watch(std::move(variables));
+  share_arena(session, agreement);
 }
 
 }  // namespace traingraph

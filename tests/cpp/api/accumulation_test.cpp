@@ -5,7 +5,7 @@
 #include <random>
 
 #include "support/optimizers.h"
-#include "support/training.h"
+#include "support/small_net.h"
 
 namespace traingraph {
 namespace {
@@ -19,62 +19,19 @@ using optimizers::SGD;
 
 const CompileOptions kAccumulates{.accumulates_gradients = true};
 
-/// A small network over 12 samples, any of which may be a batch.
-struct Net {
-  explicit Net(OptimizerPtr optimizer,
+struct Net : SmallNet {
+  explicit Net(const OptimizerPtr& optimizer,
                ReductionType reduction = ReductionType::Mean,
-               const CompileOptions& options = kAccumulates) {
-    const auto parameter = [](Shape shape, unsigned seed) {
-      return Tensor({shape}, view(random_floats(shape.num_elements(), seed)));
-    };
-    first = std::make_shared<layers::FullyConnected>(parameter({7, 5}, 1),
-                                                     parameter({7}, 2));
-    second = std::make_shared<layers::FullyConnected>(parameter({3, 7}, 3),
-                                                      parameter({3}, 4));
-    Tensor y = graph.node(first, x);
-    y = graph.node(std::make_shared<layers::Tanh>(), y);
-    graph.node(second, y);
-    t.emplace(std::vector{graph},
-              std::make_shared<losses::MeanSquaredError>(
-                  LossDescriptor{.reduction_type = reduction}),
-              std::move(optimizer));
-    t->add_inputs({{"x", x}}, {{"label", label}});
-    t->compile(test_device(), options);
-  }
-  Net(const Net&) = delete;
+               const CompileOptions& options = kAccumulates)
+      : SmallNet(test_device(), {.optimizer = optimizer,
+                                 .reduction = reduction,
+                                 .compile = options}) {}
 
-  Execution forward(std::int64_t begin, std::int64_t count) {
-    const std::span<const float> rows(x_data.data() + begin * 5, count * 5);
-    const std::span<const float> wanted(labels.data() + begin * 3, count * 3);
-    return t->execute_forward({{"x", TensorData(rows)}},
-                              {{"label", TensorData(wanted)}}, {},
-                              {.batch_size = count});
-  }
   void pass(std::int64_t begin, std::int64_t count,
             GradientAccumulation accumulate = ByLoss) {
     forward(begin, count);
     t->execute_gradient({.accumulate = accumulate});
   }
-  std::vector<Floats> gradients() const {
-    std::vector<Floats> all;
-    for (const Tensor& tensor : t->parameters()) {
-      all.push_back(t->gradient_data(tensor));
-    }
-    return all;
-  }
-  std::vector<Floats> values() const {
-    std::vector<Floats> all;
-    for (const Tensor& tensor : t->parameters()) all.push_back(read(tensor));
-    return all;
-  }
-
-  static constexpr std::int64_t kSamples = 12;
-  Tensor x{{{kSamples, 5}}, "x"}, label{{{kSamples, 3}}, "label"};
-  Floats x_data = random_floats(kSamples * 5, 5);
-  Floats labels = random_floats(kSamples * 3, 6);
-  std::shared_ptr<layers::FullyConnected> first, second;
-  Graph graph;
-  std::optional<TrainingGraph> t;
 };
 
 TEST(Accumulation, IsTheUpdateOfTheWholeBatch) {

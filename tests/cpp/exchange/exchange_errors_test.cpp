@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
+#include <optional>
 
 #include "exchange/rank_net.h"
 #include "traingraph/error.h"
@@ -96,6 +98,67 @@ TEST(Exchange, ARankThatFallsSilentEndsTheOthersInTime) {
   const std::chrono::duration<double> time =
       std::chrono::steady_clock::now() - begin;
   EXPECT_LT(time.count(), 30);
+}
+
+/// x picks rows of a table: no check can foresee which.
+TEST(ExchangeDeathTest, AnExitEndsTheWait) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto begin = std::chrono::steady_clock::now();
+  const auto leave = [] {
+    static ThreadGroup group(2);
+    static std::optional<RankNet> waits;
+    on_each_rank(2, [&](int rank) {
+      if (rank == 1) RankNet other(with_rank({}, group, rank));
+      if (rank == 0) waits.emplace(with_rank({}, group, rank));
+    });
+    waits->step(0, 6);  // the other one does not
+    std::exit(3);
+  };
+  EXPECT_EXIT(leave(), ::testing::ExitedWithCode(3), "");
+  const std::chrono::duration<double> time =
+      std::chrono::steady_clock::now() - begin;
+  EXPECT_LT(time.count(), 15);  // of 20 until the deadline
+}
+
+TEST(Exchange, AKernelThatFailsEndsAll) {
+  ThreadGroup group(3);
+  const auto begin = std::chrono::steady_clock::now();
+  on_each_rank(3, [&](int rank) {
+    const Tensor x({{2}}, "x"), label({{2, 1}}, "label");
+    Graph graph;
+    const Tensor ids =
+        graph.op(OpKind::Cast, CastAttrs{DataType::Int32}, {x}, "to_int")[0];
+    graph.node(
+        std::make_shared<layers::Embedding>(
+            EmbeddingDescriptor{.embedding_count = 3, .embedding_dimension = 1},
+            EmbeddingOptions{
+                .weights = Tensor({{3, 1}}, view(random_floats(3, 1)), "t")}),
+        ids);
+    TrainingGraph t({graph}, std::make_shared<losses::MeanSquaredError>(),
+                    sgd(0.5f));
+    t.add_inputs({{"x", x}}, {{"label", label}});
+    CompileOptions options;
+    options.data_parallel = {.collective = group[rank],
+                             .gradients = GradientAccumulation::Sum,
+                             .timeout = 1};
+    t.compile(Device::cpu(1), options);
+    const auto step = [&](float index) {
+      const Floats indices{0, index}, zeros{0, 0};
+      t.execute({{"x", view(indices)}}, {{"label", view(zeros)}}).wait();
+    };
+    step(2);
+    if (rank == 1) {
+      const std::string error = error_of<InvalidArgument>([&] { step(7); });
+      EXPECT_TRUE(contains(error, "to_int")) << error;
+    } else {
+      const std::string error = error_of<DeviceError>([&] { step(1); });
+      EXPECT_TRUE(contains(error, "rank " + std::to_string(rank))) << error;
+    }
+    EXPECT_THROW(step(1), StateError);
+  });
+  const std::chrono::duration<double> time =
+      std::chrono::steady_clock::now() - begin;
+  EXPECT_LT(time.count(), 15);
 }
 
 TEST(Exchange, ARankThatNeverCompilesEndsTheOthers) {

@@ -1,99 +1,31 @@
 // SPDX-License-Identifier: MIT
-// A small network that every rank of a group of threads trains on its part of
-// 12 samples.
+// The small network, which every rank of a group of threads trains on its part
+// of the samples.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
-#include <optional>
-#include <utility>
 #include <vector>
 
+#include "support/small_net.h"
 #include "support/thread_collective.h"
-#include "support/training.h"
 #include "traingraph/collective.h"
 
 namespace traingraph::testing {
 
-/// What a rank compiles.
-struct RankOptions {
-  OptimizerPtr optimizer = nullptr;  // null: SGD; it is cloned
-  ReductionType reduction = ReductionType::Mean;
-  CompileOptions compile = {};
-  unsigned seed = 1;  // of the parameters
-  float dropout = 0;
-};
+using RankOptions = SmallNetOptions;
 
-struct RankNet {
-  static constexpr std::int64_t kSamples = 12;
+struct RankNet : SmallNet {
+  explicit RankNet(const RankOptions& options)
+      : SmallNet(Device::cpu(1), within_seconds(options)) {}
 
-  explicit RankNet(const RankOptions& options) {
-    const auto parameter = [&](Shape shape, unsigned seed) {
-      return Tensor({shape}, view(random_floats(shape.num_elements(),
-                                                10 * options.seed + seed)));
-    };
-    Tensor y = graph.node(std::make_shared<layers::FullyConnected>(
-                              parameter({7, 5}, 1), parameter({7}, 2)),
-                          x);
-    y = graph.node(std::make_shared<layers::Tanh>(), y);
-    if (options.dropout > 0) {
-      y = graph.node(std::make_shared<layers::Dropout>(options.dropout), y);
-    }
-    hidden = y;
-    graph.node(std::make_shared<layers::FullyConnected>(parameter({3, 7}, 3),
-                                                        parameter({3}, 4)),
-               y);
-    OptimizerPtr optimizer =
-        options.optimizer ? options.optimizer->clone() : sgd(0.1f);
-    t.emplace(std::vector{graph},
-              std::make_shared<losses::MeanSquaredError>(
-                  LossDescriptor{.reduction_type = options.reduction}),
-              std::move(optimizer));
-    t->add_inputs({{"x", x}}, {{"label", label}});
-    t->add_outputs({{"hidden", hidden}});
-    CompileOptions compile = options.compile;
-    // A test that hangs should not do so for long.
-    compile.data_parallel.timeout =
-        std::min(compile.data_parallel.timeout, 20.0);
-    t->compile(Device::cpu(1), compile);
+ private:
+  /// A test that hangs should not do so for long.
+  static RankOptions within_seconds(RankOptions options) {
+    double& timeout = options.compile.data_parallel.timeout;
+    timeout = std::min(timeout, 20.0);
+    return options;
   }
-  RankNet(const RankNet&) = delete;
-
-  Execution step(std::int64_t begin, std::int64_t count) {
-    return t->execute({{"x", rows(x_data, 5, begin, count)}},
-                      {{"label", rows(labels, 3, begin, count)}}, {},
-                      {.batch_size = count});
-  }
-  void forward(std::int64_t begin, std::int64_t count) {
-    t->execute_forward({{"x", rows(x_data, 5, begin, count)}},
-                       {{"label", rows(labels, 3, begin, count)}}, {},
-                       {.batch_size = count});
-  }
-  std::vector<Floats> values() const {
-    std::vector<Floats> all;
-    for (const Tensor& tensor : t->parameters()) all.push_back(read(tensor));
-    return all;
-  }
-  std::vector<Floats> gradients() const {
-    std::vector<Floats> all;
-    for (const Tensor& tensor : t->parameters()) {
-      all.push_back(t->gradient_data(tensor));
-    }
-    return all;
-  }
-
-  static TensorData rows(const Floats& of, std::int64_t width,
-                         std::int64_t begin, std::int64_t count) {
-    return TensorData(
-        std::span<const float>(of.data() + begin * width, count * width));
-  }
-
-  Tensor x{{{kSamples, 5}}, "x"}, label{{{kSamples, 3}}, "label"}, hidden;
-  Floats x_data = random_floats(kSamples * 5, 5);
-  Floats labels = random_floats(kSamples * 3, 6);
-  Graph graph;
-  std::optional<TrainingGraph> t;
 };
 
 /// Samples [begin, begin + count) of a rank.
@@ -115,6 +47,29 @@ inline std::vector<Part> parts_of(int size, bool is_even) {
     begin += count;
   }
   return parts;
+}
+
+/// How a rank makes an update.
+enum class Way { Step, Phases, Added };
+
+/// One update from samples [begin, begin + count).
+inline void train(RankNet& net, Way way, Part part) {
+  if (way == Way::Step) {
+    net.step(part.begin, part.count).wait();
+    return;
+  }
+  if (way == Way::Phases || part.count == 1) {
+    net.forward(part.begin, part.count);
+    net.t->execute_gradient();
+    net.t->execute_optimizer_update().wait();
+    return;
+  }
+  const std::int64_t first = part.count / 2;
+  net.forward(part.begin, first);
+  net.t->execute_gradient({.accumulate = GradientAccumulation::ByLoss});
+  net.forward(part.begin + first, part.count - first);
+  net.t->execute_gradient({.accumulate = GradientAccumulation::ByLoss});
+  net.t->execute_optimizer_update().wait();
 }
 
 /// The options of one rank of a group.

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#include "compiler/optimizer_shares.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace traingraph {
+namespace {
+
+std::int64_t divide_up(std::int64_t a, std::int64_t b) {
+  return a / b + (a % b != 0 ? 1 : 0);
+}
+
+}  // namespace
+
+OptimizerShares::OptimizerShares(std::vector<std::int64_t> sizes, int rank,
+                                 int num_ranks)
+    : sizes_(std::move(sizes)), rank_(rank), num_ranks_(num_ranks) {
+  std::int64_t grains = 0;
+  for (const std::int64_t size : sizes_) {
+    begins_.push_back(grains * kGrain);
+    grains += divide_up(size, kGrain);
+  }
+  share_ = divide_up(grains, num_ranks) * kGrain;
+}
+
+ElementRange OptimizerShares::of(std::size_t parameter, int rank) const {
+  const std::int64_t from = rank * share_ - begins_[parameter];
+  const auto inside = [&](std::int64_t at) {
+    return std::clamp<std::int64_t>(at, 0, sizes_[parameter]);
+  };
+  return {inside(from), inside(from + share_)};
+}
+
+bool OptimizerShares::cuts(std::size_t parameter) const {
+  const ElementRange range = own(parameter);
+  return !range.empty() && range.size() < sizes_[parameter];
+}
+
+}  // namespace traingraph

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// An optimizer whose buffers several processes share out.
+#pragma once
+
+#include "compiler/merge.h"
+#include "compiler/target.h"
+
+namespace traingraph {
+
+/// From here on `merged` updates the share of `rank`, and has buffers for that
+/// alone. All processes must have merged the same graph.
+void share_optimizer(Merged& merged, const Target& target, int rank,
+                     int num_ranks);
+
+}  // namespace traingraph

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/exchange/ranks.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "runtime/device/device_wait.h"
+#include "traingraph/error.h"
+
+namespace traingraph {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Clock::time_point after(double seconds) {
+  constexpr double kForever = 1e9;
+  return Clock::now() +
+         std::chrono::duration_cast<Clock::duration>(
+             std::chrono::duration<double>(std::min(seconds, kForever)));
+}
+
+/// The others may be in their last step, too.
+Clock::time_point after_exit() {
+  constexpr double kPatience = 10;  // seconds
+  static const Clock::time_point end = after(kPatience);
+  return end;
+}
+
+}  // namespace
+
+std::string rank_text(int rank) { return "rank " + std::to_string(rank); }
+
+Ranks::Ranks(std::shared_ptr<Collective> collective, double timeout)
+    : collective_(std::move(collective)), timeout_(timeout) {
+  if (!collective_) return;
+  rank_ = collective_->rank();
+  size_ = collective_->size();
+}
+
+std::string Ranks::name() const { return rank_text(rank_); }
+
+void Ranks::require_whole(const char* call) const {
+  if (failure_.empty()) return;
+  throw StateError(
+      ErrorInfo{.op = call,
+                .node = name(),
+                .what = "the exchange with the other processes has failed",
+                .got = failure_,
+                .hint = "Start all processes again from a checkpoint."});
+}
+
+void Ranks::wait(Operation& operation, const char* call,
+                 const std::function<std::string()>& what,
+                 const std::function<bool()>& gives_up) {
+  Clock::time_point deadline = after(timeout_);
+  const auto is_late = [&] {
+    if (is_exiting()) deadline = std::min(deadline, after_exit());
+    return Clock::now() >= deadline;
+  };
+  const auto node = [&] { return name() + ", " + what(); };
+  std::exception_ptr interrupt;
+  const auto stops = [&] {
+    try {
+      return is_late() || gives_up();
+    } catch (...) {
+      interrupt = std::current_exception();
+      return true;
+    }
+  };
+  try {
+    // By reference: a copy would be on the heap.
+    if (operation.wait(std::ref(stops))) return;
+  } catch (const Error& error) {
+    throw DeviceError(ErrorInfo{.op = call,
+                                .node = node(),
+                                .what = "the exchange failed",
+                                .got = error.what()});
+  }
+  if (interrupt) std::rethrow_exception(interrupt);
+  if (!is_late()) {
+    throw CancelledError(
+        ErrorInfo{.op = call,
+                  .node = node(),
+                  .what = "the wait for other processes was interrupted"});
+  }
+  throw DeviceError(ErrorInfo{
+      .op = call,
+      .node = node(),
+      .what = "the other processes did not come",
+      .expected = is_exiting()
+                      ? "an end soon, as this process exits"
+                      : "an end within " + std::to_string(timeout_) + " s",
+      .hint = "Has one of them ended? Start all again from a checkpoint; a "
+              "larger collective_timeout waits longer."});
+}
+
+void Ranks::fail(const std::exception_ptr& error) noexcept {
+  if (!collective_ || !failure_.empty()) return;
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    failure_ = e.what();
+  } catch (...) {
+    failure_ = "an unknown error";
+  }
+  // The others may wait for this process: they should know soon.
+  collective_->abort();
+}
+
+}  // namespace traingraph

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// Ranks: the processes behind a collective, and waits for them that end. What
+// fails, or takes longer than the deadline, ends all that follows: the others
+// may be anywhere. One thread at a time uses it.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "runtime/exchange/operation.h"
+#include "traingraph/collective.h"
+
+namespace traingraph {
+
+class Ranks {
+ public:
+  /// Null: there is one process.
+  Ranks(std::shared_ptr<Collective> collective, double timeout);
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  Collective& collective() const { return *collective_; }
+  std::string name() const;  // of this one: "rank 3"
+
+  /// Throws StateError once something has failed.
+  void require_whole(const char* call) const;
+  /// Until `operation` is over. `what` names it when something is wrong,
+  /// `gives_up` is asked meanwhile. Throws DeviceError, CancelledError, and
+  /// what `gives_up` throws.
+  void wait(Operation& operation, const char* call,
+            const std::function<std::string()>& what,
+            const std::function<bool()>& gives_up);
+  /// From now on nothing is whole; the others notice soon.
+  void fail(const std::exception_ptr& error) noexcept;
+
+ private:
+  std::shared_ptr<Collective> collective_;
+  double timeout_;
+  int rank_ = 0, size_ = 1;
+  std::string failure_;  // empty: none yet
+};
+
+/// "rank 3"
+std::string rank_text(int rank);
+
+}  // namespace traingraph

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// What each process updates of the parameters, and the memory in which it goes
+// to the others: in pieces, as parameters lie anywhere, and shares are not of
+// one size.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/exchange/operation.h"
+#include "runtime/memory/placement.h"
+
+namespace traingraph {
+
+/// Bytes that are one after the other for the exchange alone.
+using ByteSpans = std::vector<std::span<std::byte>>;
+
+/// As far as there are bytes behind `begin`.
+void copy_from(const ByteSpans& spans, std::size_t begin,
+               std::span<std::byte> to);
+void copy_to(const ByteSpans& spans, std::size_t begin,
+             std::span<const std::byte> from);
+
+struct BoundShares {
+  std::vector<ByteSpans> of_rank;
+  std::size_t longest_bytes = 0;
+};
+
+/// Empty when the optimizer is not shared out.
+BoundShares bind_shares(const MergedGraph& graph, const Placement& placement);
+
+/// A piece of all shares, on its way.
+struct SharePiece {
+  std::shared_ptr<std::vector<std::byte>> all =
+      std::make_shared<std::vector<std::byte>>();
+  std::shared_ptr<Operation> operation = std::make_shared<Operation>();
+};
+
+}  // namespace traingraph

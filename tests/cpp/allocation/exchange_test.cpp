@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// Steps that exchange gradients allocate nothing of ours.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "allocation/count_allocations.h"
+#include "support/training.h"
+#include "traingraph/collective.h"
+
+namespace traingraph {
+namespace {
+
+using namespace testing;
+
+/// Two ranks, of which the other one does what this one does. It is done at
+/// once, and allocates nothing itself.
+class Mirror : public Collective {
+ public:
+  std::string description() const override { return "a mirror"; }
+  int rank() const override { return 0; }
+  int size() const override { return 2; }
+  void all_reduce(std::span<float> values, Done done) override {
+    for (float& value : values) value *= 2;
+    done(nullptr);
+  }
+  void reduce_scatter(std::span<float> values, std::span<float> part,
+                      Done done) override {
+    std::ranges::transform(values.first(part.size()), part.begin(),
+                           [](float value) { return 2 * value; });
+    done(nullptr);
+  }
+  void all_gather(std::span<const std::byte> part, std::span<std::byte> all,
+                  Done done) override {
+    const std::vector<std::byte>::size_type size = part.size();
+    if (all.data() != part.data()) std::ranges::copy(part, all.begin());
+    std::copy_n(all.begin(), size, all.begin() + static_cast<long>(size));
+    done(nullptr);
+  }
+  void broadcast(std::span<std::byte>, int, Done done) override {
+    done(nullptr);
+  }
+  void barrier(Done done) override { done(nullptr); }
+};
+
+TEST(ExchangeAllocation, Steps) {
+  for (const bool shards : {false, true}) {
+    Graph graph;
+    const Tensor x({{8, 40}}, "x"), label({{8, 4}}, "label");
+    Tensor h = graph.node(std::make_shared<layers::FullyConnected>(40, 30), x);
+    h = graph.node(std::make_shared<layers::Tanh>(), h);
+    graph.node(std::make_shared<layers::FullyConnected>(30, 4), h);
+    TrainingGraph t({graph},
+                    std::make_shared<losses::MeanSquaredError>(
+                        LossDescriptor{.reduction_type = ReductionType::Mean}),
+                    std::make_shared<optimizers::Adam>(0.001f));
+    t.add_inputs({{"x", x}}, {{"label", label}});
+    CompileOptions options;
+    options.data_parallel = {.collective = std::make_shared<Mirror>(),
+                             .bucket_bytes = 256,
+                             .shards_optimizer = shards,
+                             .reduces_losses = true};
+    t.compile(Device::cpu(), options);
+    const Floats x_data = random_floats(8 * 40, 1);
+    const Floats labels = random_floats(8 * 4, 2);
+    const std::vector<NamedData> inputs{{"x", view(x_data)}};
+    const std::vector<NamedData> wanted{{"label", view(labels)}};
+    const auto step = [&] { t.execute(inputs, wanted).wait(); };
+    const auto phases = [&] {
+      t.execute_forward(inputs, wanted);
+      t.execute_gradient();
+      t.execute_optimizer_update().wait();
+    };
+    for (int i = 0; i < 50; ++i) {
+      step();
+      phases();
+    }
+    start_counting();
+    for (int i = 0; i < 200; ++i) {
+      step();
+      phases();
+    }
+    EXPECT_EQ(stop_counting().ours, 0u) << shards;
+  }
+}
+
+}  // namespace
+}  // namespace traingraph
