@@ -143,12 +143,14 @@ struct TRAINGRAPH_API Report {
   /// In the order of sending; empty unless it was compiled with a collective or
   /// a hook. Only then limits of units are known: measured once per process.
   std::vector<BucketSpan> buckets;
+  bool shards_optimizer = false;  // DataParallel::shards_optimizer
 
   /// As if each unit took its limit, which is less than it does.
   /// @param bandwidth   bytes per second that a process sends and, at the same
   ///     time, receives.
   /// @param latency   seconds of a message of no bytes.
-  /// Throws InvalidArgument; StateError where there are no buckets or limits.
+  /// Throws InvalidArgument; StateError where there are no buckets or limits;
+  /// UnsupportedError where processes share out the optimizer.
   Scaling scaling(int ranks, double bandwidth, double latency) const;
 };
 
@@ -165,6 +167,7 @@ struct TRAINGRAPH_API Profile {
   LayerRow total;
   std::vector<UnitSpan> units;
   std::vector<BucketSpan> buckets;  // as Report's, of the runs
+  bool shards_optimizer = false;    // DataParallel::shards_optimizer
   std::vector<ExchangeSpan> exchange;
 
   /// With the time that each unit took; else as Report's.

@@ -43,10 +43,6 @@ std::vector<std::string> notes_of(const Program& program,
   return notes;
 }
 
-bool is_half(DataType type) {
-  return is_float(type) && type != DataType::Float32;
-}
-
 /// Casts around a node cannot help where it changes a variable.
 std::string reason_of_change(const Program& program, const Node& node) {
   for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {

@@ -29,6 +29,10 @@ inline constexpr DataTypes kInt32 = bit(DataType::Int32);
 inline constexpr DataTypes kIndex = kInt32 | bit(DataType::Int64);
 inline constexpr DataTypes kAnyType = 0xffffffffu;
 constexpr bool is_float(DataType t) { return (bit(t) & kFloat) != 0; }
+/// A float of 16 bits.
+constexpr bool is_half(DataType t) {
+  return (bit(t) & kFloat & ~kFloat32) != 0;
+}
 
 struct InputDef {
   const char* name;

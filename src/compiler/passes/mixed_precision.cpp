@@ -92,7 +92,7 @@ class MixedPrecision {
     std::optional<DataType> type;
     for (ValueId value : node.inputs) {
       if (value == kNoValue || !is_data_[value]) continue;
-      if (!is_narrow(type_of_[value])) continue;
+      if (!is_half(type_of_[value])) continue;
       if (type && type != type_of_[value]) return DataType::Float32;
       type = type_of_[value];
     }

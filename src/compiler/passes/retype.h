@@ -11,11 +11,6 @@
 
 namespace traingraph {
 
-/// Is it a float of 16 bits?
-constexpr bool is_narrow(DataType type) {
-  return is_float(type) && type != DataType::Float32;
-}
-
 class Retype {
  public:
   explicit Retype(Program& program) : program_(program) {}

@@ -9,9 +9,9 @@
 namespace traingraph {
 namespace {
 
-bool is_narrow(const Program& program, ValueId value) {
+bool is_half(const Program& program, ValueId value) {
   return value != kNoValue && !program.value(value).is_opaque &&
-         is_narrow(program.desc(value).data_type);
+         is_half(program.desc(value).data_type);
 }
 
 }  // namespace
@@ -22,12 +22,12 @@ void widen(const Target& target, Program& program) {
     if (target.computes(program, program.node(id))) return;
     std::vector<std::pair<ValueId, DataType>> stored;
     for (ValueId value : program.node(id).outputs) {
-      if (!is_narrow(program, value)) continue;
+      if (!is_half(program, value)) continue;
       stored.emplace_back(value, program.desc(value).data_type);
     }
     std::vector<ValueId> inputs = program.node(id).inputs;
     for (int i = 0; i < static_cast<int>(inputs.size()); ++i) {
-      if (!is_narrow(program, inputs[i]) || mutates(program.node(id), i)) {
+      if (!is_half(program, inputs[i]) || mutates(program.node(id), i)) {
         continue;
       }
       inputs[i] = retype.cast(inputs[i], DataType::Float32);

@@ -95,7 +95,7 @@ double Exchange::run_event(const ExchangePlan& plan, const ExchangeEvent& event,
       return 0;
     case ExchangeStep::ReceiveLosses:
       receive_losses(plan, call, gives_up);
-      return 0;
+      return ranks_.size() == 1 ? 0 : sum_of_losses_->seconds();
     case ExchangeStep::Gather:
       gather(plan.shares, call, gives_up);
       return 0;
@@ -259,9 +259,7 @@ void Exchange::gather(const BoundShares& shares, const Call& call,
   for (std::size_t i = 0; i < count; ++i) {
     if (i + 1 < count) send_piece(shares, i + 1);
     const SharePiece& piece = pieces_[i % pieces_.size()];
-    ranks_.wait(
-        *piece.operation, call.name,
-        [] { return "the parameters that others have updated"; }, gives_up);
+    ranks_.wait(*piece.operation, call.name, [] { return kShares; }, gives_up);
     for (int rank = 0; rank < ranks_.size(); ++rank) {
       if (rank == ranks_.rank()) continue;
       const auto part =
@@ -288,9 +286,7 @@ void Exchange::send_losses(const ExchangePlan& plan) {
 void Exchange::receive_losses(const ExchangePlan& plan, const Call& call,
                               const std::function<bool()>& gives_up) {
   if (ranks_.size() == 1) return;
-  ranks_.wait(
-      *sum_of_losses_, call.name, [] { return "the losses of all ranks"; },
-      gives_up);
+  ranks_.wait(*sum_of_losses_, call.name, [] { return kLosses; }, gives_up);
   for (std::size_t i = 0; i < losses_->size(); ++i) {
     *plan.losses[i] = (*losses_)[i];
   }

@@ -45,6 +45,8 @@ struct BoundBucket {
 };
 
 inline constexpr const char* kAnnouncement = "samples of all ranks";
+inline constexpr const char* kLosses = "losses of all ranks";
+inline constexpr const char* kShares = "parameters that others have updated";
 /// "gradients 3 (dense_2/weights ... dense_1/bias)"
 std::string name_of(const BoundBucket& bucket, int index);
 

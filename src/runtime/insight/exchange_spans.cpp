@@ -10,15 +10,47 @@ namespace {
 constexpr std::string_view kSend = "send", kTransfer = "transfer",
                            kWait = "wait";
 
-/// Of an announcement or a bucket: where it was sent.
+/// What ends with `step` began with this.
+ExchangeStep sending(ExchangeStep step) {
+  switch (step) {
+    case ExchangeStep::Weigh:
+      return ExchangeStep::Announce;
+    case ExchangeStep::Receive:
+      return ExchangeStep::Send;
+    case ExchangeStep::ReceiveLosses:
+      return ExchangeStep::SendLosses;
+    case ExchangeStep::Announce:
+    case ExchangeStep::Send:
+    case ExchangeStep::SendLosses:
+    case ExchangeStep::Gather:
+      break;
+  }
+  return step;
+}
+
 const ExchangeEvent& sending_of(const ExchangePlan& plan,
                                 const ExchangeEvent& received) {
-  const auto sent = received.step == ExchangeStep::Weigh
-                        ? ExchangeStep::Announce
-                        : ExchangeStep::Send;
+  const ExchangeStep sent = sending(received.step);
   return *std::ranges::find_if(plan.events, [&](const ExchangeEvent& event) {
     return event.step == sent && event.bucket == received.bucket;
   });
+}
+
+std::string name_of(const ExchangePlan& plan, const ExchangeEvent& event) {
+  switch (event.step) {
+    case ExchangeStep::Announce:
+    case ExchangeStep::Weigh:
+      return kAnnouncement;
+    case ExchangeStep::SendLosses:
+    case ExchangeStep::ReceiveLosses:
+      return kLosses;
+    case ExchangeStep::Gather:
+      return kShares;
+    case ExchangeStep::Send:
+    case ExchangeStep::Receive:
+      break;
+  }
+  return name_of(plan.buckets[event.bucket], event.bucket);
 }
 
 }  // namespace
@@ -30,36 +62,25 @@ void add_exchange(const UnitTimes& part, int first_unit, Profile& profile) {
     profile.buckets.push_back({.name = first_and_last(bucket.parameters),
                                .bytes = bucket.values.size_bytes()});
   }
+  if (plan.shares.longest_bytes > 0) profile.shards_optimizer = true;
   for (std::size_t i = 0; i < plan.events.size(); ++i) {
     const ExchangeEvent& event = plan.events[i];
     const ExchangeTimes& times = part.exchange[i];
     const int before = first_unit + event.before;
-    ExchangeSpan span{.name = kAnnouncement,
+    const bool is_received = sending(event.step) != event.step;
+    ExchangeSpan span{.name = name_of(plan, event),
                       .kind = kSend,
                       .before = before,
                       .seconds = times.device};
     if (event.bucket >= 0) {
-      span.name = name_of(plan.buckets[event.bucket], event.bucket);
-      span.bytes = profile.buckets[first_bucket + event.bucket].bytes;
-    }
-    bool is_received = false;
-    switch (event.step) {
-      case ExchangeStep::Announce:
-        break;
-      case ExchangeStep::Send:
-        profile.buckets[first_bucket + event.bucket].sent_before = before;
-        break;
-      case ExchangeStep::Weigh:
-        is_received = true;
-        break;
-      case ExchangeStep::Receive:
-        profile.buckets[first_bucket + event.bucket].needed_before = before;
-        is_received = true;
-        break;
+      BucketSpan& bucket = profile.buckets[first_bucket + event.bucket];
+      span.bytes = bucket.bytes;
+      (is_received ? bucket.needed_before : bucket.sent_before) = before;
     }
     // One process sends nothing: it only has its hook.
     if (part.ranks == 1 && event.step != ExchangeStep::Send) continue;
-    if (is_received) span.kind = kWait;
+    // Shares are sent and waited for at once.
+    if (is_received || event.step == ExchangeStep::Gather) span.kind = kWait;
     profile.exchange.push_back(span);
     if (!is_received) continue;
     span.kind = kTransfer;

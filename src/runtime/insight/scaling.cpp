@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kOp = "scaling";
 /// What each process says of its batch before the gradients.
-constexpr double kAnnouncedBytes = 24;
+constexpr double kAnnouncedBytes = 48;
 
 struct Link {
   int ranks;
@@ -67,6 +67,14 @@ class Channel {
  private:
   double free_ = 0, busy_ = 0;
 };
+
+void require_whole_optimizer(bool shards_optimizer) {
+  if (!shards_optimizer) return;
+  throw UnsupportedError(ErrorInfo{
+      .op = kOp,
+      .what = "the model has no optimizer that processes share out",
+      .hint = "Ask a graph that was compiled without shard_optimizer."});
+}
 
 Scaling replay(std::span<const UnitSpan> units,
                std::span<const BucketSpan> buckets, const Link& link,
@@ -119,6 +127,7 @@ Scaling replay(std::span<const UnitSpan> units,
 }  // namespace
 
 Scaling Report::scaling(int ranks, double bandwidth, double latency) const {
+  require_whole_optimizer(shards_optimizer);
   const bool is_known = std::ranges::none_of(units, [](const UnitSpan& unit) {
     return std::isnan(unit.cost.limit_seconds);
   });
@@ -135,6 +144,7 @@ Scaling Report::scaling(int ranks, double bandwidth, double latency) const {
 }
 
 Scaling Profile::scaling(int ranks, double bandwidth, double latency) const {
+  require_whole_optimizer(shards_optimizer);
   return replay(units, buckets, {ranks, bandwidth, latency},
                 [](const UnitSpan& unit) { return unit.cost.seconds; });
 }

@@ -62,6 +62,7 @@ Report CompiledGraph::report() const {
   count_casts(compiled, plan.order, report);
   report.notes = compiled.lowered.notes;
   report.buckets = bucket_spans(*main.graph, compiled, plan);
+  report.shards_optimizer = main.graph->shares.has_value();
   UnitTable table(*main.graph, compiled, peaks);
   table.add(plan.order, {});
   table.finish(report);
