@@ -13,7 +13,7 @@
 namespace traingraph::mpi {
 namespace {
 
-constexpr const char* kOp = "allocate_shared";
+constexpr const char* kAllocate = "allocate_shared";
 /// What ranks compare window by window.
 constexpr std::size_t kMostWindows = 64;
 /// Floats that are added at a time: a sum stays in the nearest cache.
@@ -67,9 +67,9 @@ std::unique_ptr<SharedMemory> SharedMemory::make(Library& library,
   Comm on_machine = comm_null();
   library.require(f.comm_split_type(communicator, kCommTypeShared, rank,
                                     info_null(), &on_machine),
-                  kOp, who);
+                  kAllocate, who);
   int num_here = 0;
-  library.require(f.comm_size(on_machine, &num_here), kOp, who);
+  library.require(f.comm_size(on_machine, &num_here), kAllocate, who);
   // All ranks are here, or none of them has all.
   if (num_here != size) return nullptr;
   return std::unique_ptr<SharedMemory>(
@@ -85,12 +85,12 @@ SharedMemory::SharedMemory(Library& library, Comm communicator, int rank,
       who_(std::move(who)) {
   library_.require(
       library_.functions().comm_set_errhandler(communicator_, errors_return()),
-      kOp, who_);
+      kAllocate, who_);
   flags_ = make_window(sizeof(Flags));
   new (flags_[rank_]) Flags;
   // Nobody looks at flags that are not there yet.
   library_.run(
-      kOp, who_,
+      kAllocate, who_,
       [&](Request* request) {
         return library_.functions().ibarrier(communicator_, request);
       },
@@ -108,16 +108,16 @@ std::vector<std::byte*> SharedMemory::make_window(std::size_t bytes) {
   library_.require(
       f.win_allocate_shared(static_cast<Count>(bytes), 1, info_null(),
                             communicator_, static_cast<void*>(&own), &window),
-      kOp, who_);
+      kAllocate, who_);
   // Loads and stores of all, at any time.
-  library_.require(f.win_lock_all(kModeNoCheck, window), kOp, who_);
+  library_.require(f.win_lock_all(kModeNoCheck, window), kAllocate, who_);
   std::vector<std::byte*> bases;
   for (int rank = 0; rank < size_; ++rank) {
     Count size = 0, unit = 0;
     void* base = nullptr;
     library_.require(f.win_shared_query(window, rank, &size, &unit,
                                         static_cast<void*>(&base)),
-                     kOp, who_);
+                     kAllocate, who_);
     bases.push_back(static_cast<std::byte*>(base));
   }
   return bases;
@@ -138,7 +138,7 @@ std::shared_ptr<std::byte> SharedMemory::allocate(
   }
   std::vector<State> all(static_cast<std::size_t>(size_));
   library_.run(
-      kOp, who_,
+      kAllocate, who_,
       [&](Request* request) {
         return library_.functions().iallgather(
             &own, sizeof(State), byte_type(), all.data(), sizeof(State),
