@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The workloads in traingraph. Variants: "" (one call a step), "phases"."""
+"""The workloads in traingraph. Variants: "" (one call a step), "phases", "cblas" (as
+"", with the package of a build that has this engine)."""
 
 from __future__ import annotations
 
@@ -160,6 +161,9 @@ def steps(workload: Workload, variant: str, precision: str) -> Callable[[], floa
             for images, classes in workload.batches()
         ]
     )
+    device = tg.Device.cpu().description
+    if variant == "cblas" and "oneDNN" in device:
+        raise RuntimeError(f"the package of --cblas has another engine: {device}")
     training = build(workload)
     training.compile(device="cpu", precision=precision.replace("-", "_"))
     if variant == "phases":

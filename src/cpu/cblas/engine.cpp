@@ -17,7 +17,8 @@ double measure_flops() {
   constexpr std::int64_t kSize = 1024;
   const std::vector<float> x(kSize * kSize, 0.5f), y(kSize * kSize, 0.5f);
   std::vector<float> z(kSize * kSize);
-  const TiledProduct product({kSize, kSize, kSize}, Team::here().team->size());
+  const TiledProduct product({kSize, kSize, kSize}, Team::here().team->size(),
+                             /*has_epilogue=*/false);
   const double seconds = best_time([&] {
     product.run(1, {x.data(), kSize, false}, {y.data(), kSize, false}, z.data(),
                 kSize, [](const ProductTile&) {});

@@ -35,6 +35,14 @@ BlasOperand describe_for_blas(const NodeLowering& lowering,
 void sgemm(const ProductSize& size, float alpha, const BlasOperand& x,
            const BlasOperand& y, float* z, std::int64_t z_row, bool adds);
 
+/// Has the CBLAS a unit for matrices, which loops of ours have not? Apple's
+/// has.
+#ifdef TRAINGRAPH_ACCELERATE
+inline constexpr bool kHasMatrixUnit = true;
+#else
+inline constexpr bool kHasMatrixUnit = false;
+#endif
+
 /// For people: "OpenBLAS 0.3.30".
 std::string blas_name();
 
