@@ -24,9 +24,12 @@ struct BlasOperand {
   }
 };
 
-/// How a matrix is described to the CBLAS; its address is set when bound.
-/// Throws UnsupportedError where neither rows nor columns are dense, or steps
-/// are longer than the CBLAS counts.
+/// What the CBLAS would else do when `num_threads` first call it at a time.
+void prepare_blas(int num_threads);
+
+/// How a matrix is described to the CBLAS, which is prepared for it; its
+/// address is set when bound. Throws UnsupportedError where neither rows nor
+/// columns are dense, or steps are longer than the CBLAS counts.
 BlasOperand describe_for_blas(const NodeLowering& lowering,
                               const MatrixView& matrix);
 
