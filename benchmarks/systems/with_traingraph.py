@@ -161,7 +161,7 @@ def steps(workload: Workload, variant: str, precision: str) -> Callable[[], floa
             for images, classes in workload.batches()
         ]
     )
-    device = tg.Device.cpu().description
+    device = repr(tg.Device.cpu())
     if variant == "cblas" and "oneDNN" in device:
         raise RuntimeError(f"the package of --cblas has another engine: {device}")
     training = build(workload)

@@ -17,8 +17,8 @@ namespace {
 /// Up to here OpenBLAS has kernels that allocate memory in each call.
 constexpr double kMostSmall = 1e6;
 
-/// Packing is most of what a CBLAS does for so few.
-constexpr std::int64_t kFewRows = 32;
+/// Packing is most of what a CBLAS does for so few rows or terms.
+constexpr std::int64_t kFew = 32;
 
 MatrixView view_of(const BlasOperand& operand, std::int64_t rows,
                    std::int64_t columns) {
@@ -73,7 +73,9 @@ void sgemm(const ProductSize& size, float alpha, const BlasOperand& x,
   const double multiplications = static_cast<double>(size.rows) *
                                  static_cast<double>(size.columns) *
                                  static_cast<double>(size.depth);
-  if (multiplications <= kMostSmall || size.rows <= kFewRows) {
+  const bool is_small =
+      multiplications <= kMostSmall || size.rows <= kFew || size.depth <= kFew;
+  if (is_small && !kHasMatrixUnit) {
     return multiply_small(size, alpha, x, y, z, z_row, adds);
   }
   const auto as_int = [](std::int64_t n) { return static_cast<int>(n); };
