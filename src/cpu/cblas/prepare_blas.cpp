@@ -12,6 +12,10 @@
 #include <system_error>
 #include <thread>
 #include <vector>
+
+#ifdef __linux__
+#include <sched.h>
+#endif
 #endif
 
 namespace traingraph::cpu {
@@ -21,6 +25,23 @@ namespace {
 
 /// Above the products for which OpenBLAS takes no buffer.
 constexpr int kShort = 128;
+
+/// To one of the processors that this process may use: else some systems keep
+/// threads on one of them for longer than a product takes.
+void move_to_processor(int index) {
+#ifdef __linux__
+  cpu_set_t all, own;
+  if (sched_getaffinity(0, sizeof(all), &all) != 0) return;
+  int rest = index % std::max(CPU_COUNT(&all), 1);
+  CPU_ZERO(&own);
+  for (int i = 0; i < CPU_SETSIZE; ++i) {
+    if (CPU_ISSET(i, &all) && rest-- == 0) CPU_SET(i, &own);
+  }
+  sched_setaffinity(0, sizeof(own), &own);
+#else
+  static_cast<void>(index);
+#endif
+}
 
 /// `size` rows and columns, all ones.
 void multiply_ones(int size, const std::vector<float>& ones, float* to) {
@@ -36,13 +57,18 @@ bool rehearse(int num_threads, int size) {
   const std::vector<float> ones(static_cast<std::size_t>(size) * size, 1.0f);
   std::vector<std::vector<float>> results(
       num_threads, std::vector<float>(ones.size(), -1.0f));
-  std::atomic<int> num_over{0};
+  std::atomic<int> num_ready{0}, num_over{0};
+  std::atomic<bool> was_refused{false};
   bool were_together = false;
   const auto work = [&](int index) {
-    if (index > 0) {
+    move_to_processor(index);
+    ++num_ready;
+    const auto is_early = [&] {
+      if (index == 0) return num_ready < num_threads && !was_refused;
       const volatile float& written = results[index - 1].front();
-      while (written < 0) std::this_thread::yield();
-    }
+      return written < 0;
+    };
+    while (is_early()) std::this_thread::yield();
     const bool is_last = index == num_threads - 1;
     multiply_ones(is_last ? kShort : size, ones, results[index].data());
     if (is_last) were_together = num_over == 0;
@@ -52,7 +78,7 @@ bool rehearse(int num_threads, int size) {
   try {
     for (int i = 0; i < num_threads; ++i) threads.emplace_back(work, i);
   } catch (const std::system_error&) {
-    // Nobody waits for a later one; steps will map what they need.
+    was_refused = true;  // steps will map what they need
   }
   for (std::thread& thread : threads) thread.join();
   return were_together;
@@ -68,8 +94,8 @@ void prepare_blas(int num_threads) {
   // Its own threads would be as many again as the team's.
   TRAINGRAPH_BLAS(openblas_set_num_threads)(1);
   num_prepared = num_threads;
-  constexpr int kMostRows = 2048;  // a tenth of a second
-  for (int size = 512; size <= kMostRows; size *= 2) {
+  // From 2 to 100 ms: threads may be late where others compute, too.
+  for (int size : {512, 512, 512, 1024, 1024, 2048}) {
     if (rehearse(num_threads, size)) return;
   }
 }
