@@ -45,6 +45,9 @@ void add(OpCases& cases, const Convolution& c, bool has_bias) {
                    .attrs = to(c.x),
                    .inputs = {{y}, {c.weights}},
                    .gradients = {0, 1},
+                   .tolerance = sum_tolerance(c.weights.num_elements() /
+                                              (c.weights[1] * a.groups)),
+                   .reason = kLongSum,
                    .max_differences = c.max_differences});
   cases.push_back({.op = OpKind::Convolution2dWeightsGradient,
                    .attrs = to(c.weights),
