@@ -89,7 +89,7 @@ class Run:
         raise StepError(f"{command[0]} ended with exit code {code}:\n{tail}")
 
 
-def check_tools(run: Run) -> Result:
+def check_tools(_run: Run) -> Result:
     if not machine.is_mac():
         return Result("tools", "skipped", "not a Mac")
     found = machine.describe()
