@@ -27,6 +27,7 @@ RUN_PATHS = {
     "libtraingraph.so": "$ORIGIN",
     "libtraingraph_onednn.so": "$ORIGIN",
     "libtraingraph_team.so": "",
+    "libscipy_openblas.so": "$ORIGIN",  # with the engine cblas; as PyPI has it
 }
 
 
