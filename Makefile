@@ -13,6 +13,8 @@
 #                what a Mac compiles, checked against Apple's headers
 #   make oldest-clang
 #                what Linux compiles, checked by the oldest clang
+#   make aarch64-test
+#                the CPU device for aarch64, cross-compiled and run by qemu
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -48,7 +50,7 @@ WHEEL_SOURCES := CMakeLists.txt pyproject.toml LICENSE README.md \
   $(shell find cmake include src metal python -type f -not -name '*.pyc')
 
 .PHONY: test cpp-test python-test agreement-test package-test newest-onednn check demo \
-  wheel pythons docs lint format typecheck oldest-clang clean distclean
+  wheel pythons docs lint format typecheck oldest-clang aarch64-test clean distclean
 
 test: check cpp-test python-test agreement-test package-test newest-onednn
 
@@ -128,6 +130,23 @@ oldest-clang: $(VENV)/.ready
 	tools/setup_machine.sh $(PYTHON) typecheck
 	cmake --preset oldest-clang -DPython_EXECUTABLE=$(BIN)/python
 	cmake --build --preset oldest-clang
+
+# Nor this one. The suites of the CPU device and of ops, with OpenBLAS's wheel for
+# aarch64; what they say about time says nothing.
+aarch64-test: build/aarch64-packages/.ready
+	tools/setup_machine.sh $(PYTHON) aarch64
+	cmake --preset aarch64 -DPython_EXECUTABLE=$(BIN)/python \
+	  -DCBLAS_LIBRARY=$(CURDIR)/$(<D)/scipy_openblas32/lib/libscipy_openblas.so \
+	  -DCBLAS_INCLUDE_DIR=$(CURDIR)/$(<D)/scipy_openblas32/include
+	cmake --build --preset aarch64
+	ctest --preset aarch64
+
+build/aarch64-packages/.ready: $(VENV)/.ready tools/requirements-test.txt
+	rm -rf $(@D)
+	$(BIN)/python -m pip install --quiet --no-deps --only-binary=:all: \
+	  --platform manylinux_2_28_aarch64 --platform manylinux_2_27_aarch64 \
+	  --target $(@D) -r tools/requirements-test.txt
+	touch $@
 
 # With the package that tests made, if there is one; else with one for this machine
 # alone, of which there is less to compile.

@@ -8,6 +8,9 @@ own; they take turns in blocks of steps. Who computes other losses is named.
 With --precisions each computes in each of these, where it can: the peer of mixed
 precision is PyTorch's autocast, with its GradScaler for float16.
 
+With --cblas FOLDER the package of a build with the CPU's other engine takes part,
+too, as traingraph-cblas: an environment can hold only one.
+
 With --busy they take turns again while another process computes on each core,
 which leaves every system half of the machine.
 """
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 SYSTEMS = [
     "traingraph",
     "traingraph-phases",
+    "traingraph-cblas",
     "torch",
     "torch-channels-last",
     "torch-compile",
@@ -118,14 +122,18 @@ def percentile_99(seconds: list[float]) -> float:
     return sorted(seconds)[int(0.99 * (len(seconds) - 1))]
 
 
-def start(system: str, workload: str, precision: str, logs: Path) -> Runner | str:
-    """The runner, or why there is none. What the system prints goes to `logs`."""
+def start(
+    system: str, workload: str, precision: str, packages: Path | None, logs: Path
+) -> Runner | str:
+    """The runner, or why there is none. Its packages are those of `packages` before
+    the environment's. What the system prints goes to `logs`."""
     context = multiprocessing.get_context("spawn")
     connection, other = context.Pipe()
     log = logs / f"{system}-{precision}.log"
     log.touch()
     process = context.Process(
-        target=worker.serve, args=(other, system, workload, precision, str(log))
+        target=worker.serve,
+        args=(other, system, workload, precision, packages, str(log)),
     )
     process.start()
     other.close()
@@ -172,6 +180,7 @@ def measure(
     rounds: int,
     logs: Path,
     *,
+    cblas: Path | None,
     busy: bool,
 ) -> list[Runner]:
     runners = []
@@ -179,7 +188,8 @@ def measure(
         for system in systems:
             if not is_worth_it(system, workload, precision):
                 continue
-            runner = start(system, workload, precision, logs)
+            packages = cblas if system == "traingraph-cblas" else None
+            runner = start(system, workload, precision, packages, logs)
             if isinstance(runner, str):
                 print(f"{workload}: {system}, {precision}: {runner}", file=sys.stderr)
             else:
@@ -248,19 +258,30 @@ def main() -> None:
     parser.add_argument(
         "--precisions", nargs="+", choices=PRECISIONS, default=["float32"]
     )
+    parser.add_argument(
+        "--cblas",
+        type=Path,
+        metavar="FOLDER",
+        help="pip install --target FOLDER <a wheel of the engine cblas>",
+    )
     parser.add_argument("--rounds", type=int, default=15, help="blocks per system")
     parser.add_argument("--busy", action="store_true", help="also on a busy machine")
     parser.add_argument("--json", type=Path, help="write {workload: {system: ms}}")
     arguments = parser.parse_args()
+    systems = list(arguments.systems)
+    if not arguments.cblas and "traingraph-cblas" in systems:
+        systems.remove("traingraph-cblas")
+        print("traingraph-cblas: no --cblas", file=sys.stderr)
     results = {}
     for workload in arguments.workloads:
         with tempfile.TemporaryDirectory() as logs:
             runners = measure(
                 workload,
-                arguments.systems,
+                systems,
                 arguments.precisions,
                 arguments.rounds,
                 Path(logs),
+                cblas=arguments.cblas,
                 busy=arguments.busy,
             )
         print_table(workload, runners)

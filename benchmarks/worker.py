@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import resource
+import sys
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from workloads import WORKLOADS
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
+    from pathlib import Path
 
 #: Steps whose loss is compared between the systems.
 COMPARED_STEPS = 5
@@ -43,10 +45,17 @@ def keep_quiet(log: str) -> None:
 
 
 def serve(
-    connection: Connection, system: str, workload_name: str, precision: str, log: str
+    connection: Connection,
+    system: str,
+    workload_name: str,
+    precision: str,
+    packages: Path | None,
+    log: str,
 ) -> None:
     """Runs in the child. Sends Ready, then a Block for every number that comes."""
     keep_quiet(log)
+    if packages:
+        sys.path.insert(0, str(packages.resolve()))
     workload = WORKLOADS[workload_name]
     if workload.threads:
         os.environ["OMP_NUM_THREADS"] = str(workload.threads)

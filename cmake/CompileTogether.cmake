@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# What is built once, from nothing, is built in fewer pieces: wheels, and the tests
-# of `make test`. While one file changes, files of their own are faster.
+# What is built once, from nothing, is built in fewer pieces: wheels, the tests of
+# `make test`, what is cross-compiled. While one file changes, files of their own are
+# faster.
 set(is_wheel OFF)
 if(SKBUILD)
   set(is_wheel ON)

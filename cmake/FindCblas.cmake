@@ -17,26 +17,15 @@ if(APPLE AND NOT CBLAS_LIBRARY)
   return()
 endif()
 
-if(NOT CBLAS_LIBRARY)
-  if(Python_EXECUTABLE)
-    set(cblas_python "${Python_EXECUTABLE}")
-  else()
-    find_program(TRAINGRAPH_PYTHON NAMES python3 python)
-    set(cblas_python "${TRAINGRAPH_PYTHON}")
-  endif()
-  if(cblas_python)
-    execute_process(
-      COMMAND "${cblas_python}" -c
-        "import scipy_openblas32 as b; print(b.get_include_dir()); print(b.get_lib_dir())"
-      OUTPUT_VARIABLE cblas_dirs OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-    string(REPLACE "\n" ";" cblas_dirs "${cblas_dirs}")
-  endif()
-  if(cblas_dirs)
-    list(GET cblas_dirs 0 CBLAS_INCLUDE_DIR)
-    list(GET cblas_dirs 1 cblas_lib_dir)
-    find_library(cblas_package_library NAMES scipy_openblas
-      PATHS "${cblas_lib_dir}" NO_DEFAULT_PATH NO_CACHE REQUIRED)
+if(NOT CBLAS_LIBRARY AND NOT CMAKE_CROSSCOMPILING)
+  include(FindInPackage)
+  traingraph_find_in_package(cblas_header scipy-openblas32 include/cblas.h)
+  traingraph_find_in_package(cblas_package_library scipy-openblas32
+    "${CMAKE_SHARED_LIBRARY_PREFIX}scipy_openblas${CMAKE_SHARED_LIBRARY_SUFFIX}")
+  if(cblas_header AND cblas_package_library)
+    cmake_path(GET cblas_header PARENT_PATH CBLAS_INCLUDE_DIR)
     set(CBLAS_LIBRARY "${cblas_package_library}")
+    cmake_path(GET cblas_package_library PARENT_PATH cblas_lib_dir)
     file(GLOB cblas_licenses
       "${cblas_lib_dir}/../../scipy_openblas32-*.dist-info/licenses/*")
   endif()

@@ -1,18 +1,13 @@
 # SPDX-License-Identifier: MIT
 # Finds nlohmann/json.hpp, with which headers of checkpoints are read: in the
-# PyPI package of a Python environment, as FindOneDnn.cmake does, or where
-# NLOHMANN_JSON_INCLUDE_DIR, CMAKE_PREFIX_PATH or the system have it.
+# PyPI package of a Python environment, or where NLOHMANN_JSON_INCLUDE_DIR, CMAKE_PREFIX_PATH or the system have it.
+include(FindInPackage)
+
 if(NOT NLOHMANN_JSON_INCLUDE_DIR)
-  if(Python_EXECUTABLE)
-    set(json_python "${Python_EXECUTABLE}")
-  else()
-    find_program(TRAINGRAPH_PYTHON NAMES python3 python)
-    set(json_python "${TRAINGRAPH_PYTHON}")
-  endif()
-  if(json_python)
-    execute_process(
-      COMMAND "${json_python}" "${CMAKE_CURRENT_LIST_DIR}/find_json.py"
-      OUTPUT_VARIABLE json_dir OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  traingraph_find_in_package(json_header nlohmann-json nlohmann/json.hpp)
+  if(json_header)
+    cmake_path(GET json_header PARENT_PATH json_dir)
+    cmake_path(GET json_dir PARENT_PATH json_dir)
   endif()
 endif()
 find_path(NLOHMANN_JSON_INCLUDE_DIR nlohmann/json.hpp HINTS ${json_dir}

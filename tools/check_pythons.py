@@ -92,12 +92,16 @@ def pip_of(python: Path) -> list[str | Path]:
     return [sys.executable, "-m", "pip", "--python", python]
 
 
-def printed_by(script: str) -> str:
-    """What a script of cmake/ finds in the environment that builds."""
-    command = [sys.executable, str(ROOT / "cmake" / script)]
-    return subprocess.run(
-        command, check=True, capture_output=True, text=True
-    ).stdout.strip()
+def find_in_package(package: str, end: str) -> Path:
+    """A file of a package in the environment that builds, as CMake finds it."""
+    script = str(ROOT / "cmake" / "find_in_package.py")
+    done = subprocess.run(
+        [sys.executable, script, package, end],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return Path(done.stdout.strip())
 
 
 def build(interpreter: Interpreter, is_quick: bool) -> Path:
@@ -110,9 +114,11 @@ def build(interpreter: Interpreter, is_quick: bool) -> Path:
     )
     wheels = interpreter.folder / "wheel"
     shutil.rmtree(wheels, ignore_errors=True)
+    config = find_in_package("onednn-devel-cpu-gomp", "dnnl-config.cmake")
+    json_header = find_in_package("nlohmann-json", "nlohmann/json.hpp")
     defines = {
-        "dnnl_DIR": printed_by("find_onednn.py"),
-        "NLOHMANN_JSON_INCLUDE_DIR": printed_by("find_json.py"),
+        "dnnl_DIR": config.parent,
+        "NLOHMANN_JSON_INCLUDE_DIR": json_header.parent.parent,
         "TRAINGRAPH_QUICK_BUILD": "ON" if is_quick else "OFF",
     }
     run(

@@ -44,6 +44,7 @@ def main() -> int:
     selectors = setting("build")
     for platform, machine, tag in (
         ("linux", "x86_64", "manylinux_x86_64"),
+        ("linux", "aarch64", "manylinux_aarch64"),
         ("macos", "arm64", "macosx_arm64"),
     ):
         expected = {s.removesuffix("*") + tag for s in selectors}

@@ -15,8 +15,6 @@ fail() {
 if [ "$(uname)" = "Darwin" ]; then
   xcode-select -p >/dev/null 2>&1 ||
     fail "there is no compiler. Install Xcode, or run: xcode-select --install"
-  command -v brew >/dev/null 2>&1 ||
-    fail "there is no Homebrew. Install it from https://brew.sh"
 fi
 
 python=${PYTHON:-}
@@ -31,6 +29,6 @@ if [ -z "$python" ]; then
   done
 fi
 [ -n "$python" ] ||
-  fail "Python 3.10 or newer is missing. Run: brew install python@3.12"
+  fail "Python 3.10 or newer is missing. Install it from https://www.python.org"
 
 exec "$python" tools/mac_check ${1+"$@"}

@@ -4,7 +4,7 @@
 # missing. Without root or apt it says what to install and leaves.
 set -euo pipefail
 python=${1:-python3}
-purpose=${2:-build}  # or test, or typecheck
+purpose=${2:-build}  # or test, typecheck, aarch64
 
 packages=()
 command -v g++ >/dev/null || packages+=(g++)
@@ -13,7 +13,11 @@ command -v g++ >/dev/null || packages+=(g++)
 import pathlib, sys, sysconfig
 sys.exit(not (pathlib.Path(sysconfig.get_paths()["include"]) / "Python.h").exists())
 ' 2>/dev/null || packages+=(python3-dev)
-if [[ $purpose != build ]]; then
+if [[ $purpose == aarch64 ]]; then
+  command -v aarch64-linux-gnu-g++ >/dev/null || packages+=(g++-aarch64-linux-gnu)
+  command -v qemu-aarch64 >/dev/null || packages+=(qemu-user)
+  [[ -e /usr/src/googletest ]] || packages+=(googletest)
+elif [[ $purpose != build ]]; then
   echo '#include <gtest/gtest.h>' | g++ -std=c++20 -fsyntax-only -x c++ - \
     2>/dev/null || packages+=(libgtest-dev)
 fi

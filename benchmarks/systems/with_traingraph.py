@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The workloads in traingraph. Variants: "" (one call a step), "phases"."""
+"""The workloads in traingraph. Variants: "" (one call a step), "phases", "cblas" (as
+"", with the package of a build that has this engine)."""
 
 from __future__ import annotations
 
@@ -184,6 +185,9 @@ def rank_steps(workload: Workload, ranks: int) -> tuple[int, Callable[[], float]
 
 def steps(workload: Workload, variant: str, precision: str) -> Callable[[], float]:
     upcoming = data_of(workload)
+    device = repr(tg.Device.cpu())
+    if variant == "cblas" and "oneDNN" in device:
+        raise RuntimeError(f"the package of --cblas has another engine: {device}")
     training = build(workload)
     training.compile(device="cpu", precision=precision.replace("-", "_"))
     if variant == "phases":

@@ -234,8 +234,8 @@ void require_instruction_set() {
                 .what = "the library was built for another machine's processor",
                 .expected = name_of(kLeastInstructionSet),
                 .got = name_of(instruction_set()),
-                .hint = "Build it without TRAINGRAPH_QUICK_BUILD, or unset "
-                        "ONEDNN_MAX_CPU_ISA."});
+                .hint = "Build it without TRAINGRAPH_QUICK_BUILD, or unset " +
+                        std::string(instruction_set_variable()) + "."});
 #endif
 }
 

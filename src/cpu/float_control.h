@@ -3,6 +3,8 @@
 // queue computes as the queue's own does.
 #pragma once
 
+#include <cstdint>
+
 namespace traingraph::cpu {
 
 /// While it lives, this thread, and threads that it starts, compute floats as
@@ -15,7 +17,7 @@ class FloatControl {
   FloatControl& operator=(const FloatControl&) = delete;
 
  private:
-  [[maybe_unused]] unsigned before_ = 0;  // x86 has such a control
+  std::uint64_t before_;
 };
 
 }  // namespace traingraph::cpu

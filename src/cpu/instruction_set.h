@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One library for all processors: loops are compiled for several instruction
-// sets, and the widest that the processor has is chosen at run time. It is the
-// one that oneDNN uses, so ONEDNN_MAX_CPU_ISA limits both.
+// sets; the widest that the processor has is chosen at run time. On x86-64 the
+// environment limits it (instruction_set_variable()); others need no choice.
 //
 // A quick build (TRAINGRAPH_QUICK_BUILD) compiles them for the instruction set
 // of the machine that builds, alone.

@@ -51,7 +51,7 @@ def test_variables_of_openmp_hang_nothing(
     environment = {"OMP_NUM_THREADS": "2", **environment}
     done = run_script(CONVOLUTIONS, is_compiled=False, environment=environment)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("2 cpu (oneDNN")
+    assert done.stdout.startswith("2 cpu (")
 
 
 @pytest.mark.parametrize(

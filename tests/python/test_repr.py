@@ -42,7 +42,7 @@ OBJECTS: dict[str, tuple[Callable[[], Any], list[str]]] = {
         ["12 bytes", "writable"],
     ),
     "TensorParameter": (lambda: tg.TensorParameter(weights()), ['"w"', "trained"]),
-    "Device": (lambda: tg.Device("cpu"), ["cpu", "oneDNN", "threads"]),
+    "Device": (lambda: tg.Device("cpu"), ["cpu (", "threads"]),
     "Graph": (tg.Graph, ["0 layers"]),
     "TrainingGraph": (
         lambda: tg.TrainingGraph([tg.Graph()], None, O.SGD(0.1)),

@@ -45,11 +45,6 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         metavar="STEP",
         help="run all but these",
     )
-    parser.add_argument(
-        "--install",
-        action="store_true",
-        help="let Homebrew install what is missing",
-    )
     parser.add_argument("--slow", action="store_true", help="ask slow probes as well")
     parser.add_argument(
         "--memory", type=int, help="bytes that a probe may take (half of the Mac's)"

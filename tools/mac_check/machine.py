@@ -8,8 +8,6 @@ import re
 import shutil
 import subprocess
 
-#: Of Homebrew, for building and the C++ tests.
-PACKAGES = ("onednn", "libomp", "googletest")
 OLDEST_MACOS = (13, 3)
 OLDEST_CLANG = 15
 
@@ -38,10 +36,6 @@ def describe() -> dict[str, str]:
         found["model"] = output_of("sysctl", "-n", "hw.model")
         found["memory"] = output_of("sysctl", "-n", "hw.memsize")
         found["sdk"] = output_of("xcrun", "--show-sdk-version")
-        found["packages"] = ", ".join(
-            output_of("brew", "list", "--versions", name) or f"no {name}"
-            for name in PACKAGES
-        )
     return found
 
 
@@ -50,11 +44,7 @@ def version(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in found[0].split(".")) if found else ()
 
 
-def missing_packages() -> list[str]:
-    return [name for name in PACKAGES if not output_of("brew", "list", name)]
-
-
-def complaints(system: str, compiler: str, packages: list[str]) -> list[str]:
+def complaints(system: str, compiler: str) -> list[str]:
     """What is in the way of building, each with what to do."""
     found = []
     if version(system) < OLDEST_MACOS:
@@ -62,9 +52,4 @@ def complaints(system: str, compiler: str, packages: list[str]) -> list[str]:
     if version(compiler) < (OLDEST_CLANG,):
         name = compiler or "no clang"
         found.append(f"{name} is older than Xcode 15: update Xcode")
-    if packages:
-        names = " ".join(packages)
-        found.append(
-            f"Homebrew packages are missing: brew install {names} (or --install)"
-        )
     return found

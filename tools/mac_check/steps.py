@@ -89,18 +89,14 @@ class Run:
         raise StepError(f"{command[0]} ended with exit code {code}:\n{tail}")
 
 
-def check_tools(run: Run) -> Result:
+def check_tools(_run: Run) -> Result:
     if not machine.is_mac():
         return Result("tools", "skipped", "not a Mac")
-    missing = machine.missing_packages()
-    if missing and run.options.install:
-        run.require("tools", "brew", "install", *missing)
-        missing = machine.missing_packages()
     found = machine.describe()
-    complaints = machine.complaints(found["system"], found["compiler"], missing)
+    complaints = machine.complaints(found["system"], found["compiler"])
     if complaints:
         raise StepError("\n".join(complaints))
-    return Result("tools", detail=f"{found['compiler']}; {found['packages']}")
+    return Result("tools", detail=found["compiler"])
 
 
 def make_environment(run: Run) -> Result:
@@ -113,11 +109,6 @@ def make_environment(run: Run) -> Result:
         run.require("environment", sys.executable, "-m", "venv", folder)
     run.python = str(folder / "bin" / "python")
     run.environment["PATH"] = f"{folder / 'bin'}:{run.environment.get('PATH', '')}"
-    if machine.is_mac():
-        # Homebrew does not link it.
-        run.environment.setdefault(
-            "OpenMP_ROOT", machine.output_of("brew", "--prefix", "libomp")
-        )
     pip = (run.python, "-m", "pip", "install", "--quiet")
     run.require("environment", *pip, "-r", "tools/requirements.txt")
     return Result("environment", detail=str(folder))

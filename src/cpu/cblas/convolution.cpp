@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Convolution and its two gradients: tiles of columns (im2col.h), each a
-// product on one thread. Workers take tiles from a list; sums over tiles are in
-// an order that depends on the number of threads alone.
+// product on one thread, sums over them in an order that depends on the number
+// of threads alone. Some are loops of ours instead.
 #include "cpu/cblas/convolution.h"
-
-#include <atomic>
-#include <memory>
 
 #include "cpu/cblas/bias_gradient.h"
 #include "cpu/cblas/convolution_tiles.h"
+#include "cpu/cblas/direct_strips.h"
 #include "cpu/cblas/epilogue.h"
-#include "cpu/parallel.h"
+#include "cpu/cblas/tasks.h"
 #include "cpu/primitive_threads.h"
 #include "cpu/typed_address.h"
 
@@ -23,30 +21,6 @@ void check_sizes(const NodeLowering& lowering, const ConvolutionSizes& s) {
   describe_for_blas(lowering, MatrixView::plain(s.out, s.out_size()));
   describe_for_blas(lowering, MatrixView::plain(s.in, s.in_size()));
 }
-
-/// Blocks of `channels` that make at least a task for each worker.
-std::int64_t blocks_for(std::int64_t tasks, std::int64_t workers,
-                        std::int64_t channels) {
-  return std::clamp<std::int64_t>((workers + tasks - 1) / tasks, 1, channels);
-}
-
-/// Calls task(index, worker) for all of `count` tasks.
-template <class Task>
-void run_tasks(std::atomic<std::int64_t>& next, std::int64_t count,
-               int num_workers, const Task& task) {
-  next.store(0, std::memory_order_relaxed);
-  const auto work = [&](int worker) {
-    for (;;) {
-      const std::int64_t index = next.fetch_add(1, std::memory_order_relaxed);
-      if (index >= count) return;
-      task(index, worker);
-    }
-  };
-  run_workers(num_workers, work);
-}
-
-using Counter = std::shared_ptr<std::atomic<std::int64_t>>;
-Counter make_counter() { return std::make_shared<std::atomic<std::int64_t>>(); }
 
 struct Forward {
   ConvolutionSizes sizes;
@@ -255,6 +229,7 @@ void lower_convolution_2d(NodeLowering& lowering) {
                                lowering.input_shape(0), lowering.input_shape(1),
                                lowering.result_shape());
   if (is_depthwise(sizes)) return lower_depthwise(lowering, sizes);
+  if (direct::suits(sizes)) return lower_direct(lowering, sizes);
   check_sizes(lowering, sizes);
   Forward forward(sizes, PrimitiveThreads::count());
   forward.epilogue = fuse_epilogue(lowering, lowering.has(2));
@@ -280,6 +255,9 @@ void lower_convolution_2d_input_gradient(NodeLowering& lowering) {
   if (is_depthwise(sizes)) {
     return lower_depthwise_input_gradient(lowering, sizes);
   }
+  if (direct::suits(direct::turned(sizes))) {
+    return lower_direct_input_gradient(lowering, sizes);
+  }
   check_sizes(lowering, sizes);
   const InputGradient backward(sizes, PrimitiveThreads::count());
   const int gradient = lowering.read(0), weights = lowering.read(1),
@@ -301,6 +279,9 @@ void lower_convolution_2d_weights_gradient(NodeLowering& lowering) {
                                lowering.input_shape(0));
   if (is_depthwise(sizes)) {
     return lower_depthwise_weights_gradient(lowering, sizes);
+  }
+  if (direct::suits(sizes)) {
+    return lower_direct_weights_gradient(lowering, sizes);
   }
   check_sizes(lowering, sizes);
   const WeightsGradient backward(sizes, PrimitiveThreads::count());

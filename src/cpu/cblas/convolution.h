@@ -13,6 +13,13 @@ void lower_depthwise_input_gradient(NodeLowering& lowering,
 void lower_depthwise_weights_gradient(NodeLowering& lowering,
                                       const ConvolutionSizes& sizes);
 
+// Convolutions for which direct::suits(): loops over the image as it is.
+void lower_direct(NodeLowering& lowering, const ConvolutionSizes& sizes);
+void lower_direct_input_gradient(NodeLowering& lowering,
+                                 const ConvolutionSizes& sizes);
+void lower_direct_weights_gradient(NodeLowering& lowering,
+                                   const ConvolutionSizes& sizes);
+
 /// One filter for each channel or a few?
 inline bool is_depthwise(const ConvolutionSizes& sizes) {
   return sizes.in == 1 && sizes.out < 8;

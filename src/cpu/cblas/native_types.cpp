@@ -14,15 +14,15 @@ bool has_pools(DataType type) { return type == DataType::Float32; }
 bool gains_by_rounding() { return false; }
 
 std::string note_of_widened_products(DataType type) {
-  return "The CPU's engine, a CBLAS, does not multiply " +
-         std::string(to_string(type)) +
-         ": products and convolutions are computed in float32, between casts, "
+  return "This processor does not multiply " + std::string(to_string(type)) +
+         " by this engine, a CBLAS: products and convolutions are computed in "
+         "float32, between casts, "
          "which is slower than precision \"float32\".";
 }
 
 std::string note_of_exact_products() {
-  return "The CPU's engine, a CBLAS, does not round operands: precision "
-         "\"fast\" is the same as \"float32\" here.";
+  return "This processor does not round operands by this engine, a CBLAS: "
+         "precision \"fast\" is the same as \"float32\" here.";
 }
 
 }  // namespace traingraph::cpu

@@ -25,6 +25,12 @@ inline void pack_panel(const MatrixView& view, const float* y,
   if (view.row == 1) {
     return pack_transposed_panel(y, view.column, columns, depth, to);
   }
+  if (view.column == 1 && columns == kPanel) {
+    for (std::int64_t k = 0; k < depth; ++k) {
+      std::memcpy(to + k * kPanel, y + k * view.row, kPanel * sizeof(float));
+    }
+    return;
+  }
   for (std::int64_t k = 0; k < depth; ++k) {
     const float* const from = y + k * view.row;
     for (std::int64_t c = 0; c < columns; ++c) {

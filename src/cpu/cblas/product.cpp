@@ -104,13 +104,14 @@ void lower_product(NodeLowering& lowering, const ProductOperands& operands) {
   const bool has_bias = lowering.has(2);
   Stack stack(operands);
   const int threads = stack.count() == 1 ? PrimitiveThreads::count() : 1;
-  Plan plan{.product = TiledProduct(size, threads),
+  const Epilogue epilogue = fuse_epilogue(lowering, has_bias);
+  Plan plan{.product = TiledProduct(size, threads, !epilogue.is_empty()),
             .stack = std::move(stack),
             .x = describe_for_blas(lowering, x),
             .y = describe_for_blas(lowering, y),
             .z_row = describe_for_blas(lowering, z).row,
             .alpha = lowering.attrs<MatMulAttrs>().alpha,
-            .epilogue = fuse_epilogue(lowering, has_bias)};
+            .epilogue = epilogue};
   const double multiplications = static_cast<double>(size.rows) *
                                  static_cast<double>(size.columns) *
                                  static_cast<double>(size.depth);

@@ -31,7 +31,8 @@ class BoundSgemm final : public BoundProduct {
 class Sgemm final : public EngineProduct {
  public:
   Sgemm(const NodeLowering& lowering, const MatrixView& x, const MatrixView& y)
-      : product_({x.rows, y.columns, x.columns}, PrimitiveThreads::count()),
+      : product_({x.rows, y.columns, x.columns}, PrimitiveThreads::count(),
+                 /*has_epilogue=*/false),
         x_(describe_for_blas(lowering, x)),
         y_(describe_for_blas(lowering, y)) {}
   std::shared_ptr<BoundProduct> bind(std::span<std::byte* const> /*at*/,

@@ -1,27 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "cpu/cblas/sgemm.h"
 
-#ifdef TRAINGRAPH_ACCELERATE
-#include <Accelerate/Accelerate.h>
-#else
-#include <cblas.h>
-#endif
-
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
 
+#include "cpu/cblas/blas_names.h"
 #include "cpu/cblas/packed_product.h"
 #include "cpu/instruction_set.h"
+#include "cpu/primitive_threads.h"
 #include "traingraph/error.h"
-
-// OpenBLAS from PyPI has names of its own.
-#ifndef TRAINGRAPH_BLAS_PREFIX
-#define TRAINGRAPH_BLAS_PREFIX
-#endif
-#define TRAINGRAPH_JOIN_NOW(a, b) a##b
-#define TRAINGRAPH_JOIN(a, b) TRAINGRAPH_JOIN_NOW(a, b)
-#define TRAINGRAPH_BLAS(name) TRAINGRAPH_JOIN(TRAINGRAPH_BLAS_PREFIX, name)
 
 namespace traingraph::cpu {
 namespace {
@@ -29,8 +17,8 @@ namespace {
 /// Up to here OpenBLAS has kernels that allocate memory in each call.
 constexpr double kMostSmall = 1e6;
 
-/// Packing is most of what a CBLAS does for so few.
-constexpr std::int64_t kFewRows = 32;
+/// Packing is most of what a CBLAS does for so few rows or terms.
+constexpr std::int64_t kFew = 32;
 
 MatrixView view_of(const BlasOperand& operand, std::int64_t rows,
                    std::int64_t columns) {
@@ -53,23 +41,11 @@ void multiply_small(const ProductSize& size, float alpha, const BlasOperand& x,
 
 constexpr std::int64_t kLongestStep = std::numeric_limits<int>::max();
 
-#ifdef TRAINGRAPH_OPENBLAS
-/// Its own threads would be as many again as the team's.
-void use_one_thread() {
-  static const bool is_told = [] {
-    TRAINGRAPH_BLAS(openblas_set_num_threads)(1);
-    return true;
-  }();
-  static_cast<void>(is_told);
-}
-#else
-void use_one_thread() {}
-#endif
-
 }  // namespace
 
 BlasOperand describe_for_blas(const NodeLowering& lowering,
                               const MatrixView& m) {
+  prepare_blas(PrimitiveThreads::count());
   BlasOperand operand;
   if (m.column == 1 || m.columns == 1) {
     operand.row = m.rows == 1 ? m.columns : m.row;
@@ -97,10 +73,11 @@ void sgemm(const ProductSize& size, float alpha, const BlasOperand& x,
   const double multiplications = static_cast<double>(size.rows) *
                                  static_cast<double>(size.columns) *
                                  static_cast<double>(size.depth);
-  if (multiplications <= kMostSmall || size.rows <= kFewRows) {
+  const bool is_small =
+      multiplications <= kMostSmall || size.rows <= kFew || size.depth <= kFew;
+  if (is_small && !kHasMatrixUnit) {
     return multiply_small(size, alpha, x, y, z, z_row, adds);
   }
-  use_one_thread();
   const auto as_int = [](std::int64_t n) { return static_cast<int>(n); };
   TRAINGRAPH_BLAS(cblas_sgemm)
   (CblasRowMajor, x.is_transposed ? CblasTrans : CblasNoTrans,

@@ -24,9 +24,12 @@ struct BlasOperand {
   }
 };
 
-/// How a matrix is described to the CBLAS; its address is set when bound.
-/// Throws UnsupportedError where neither rows nor columns are dense, or steps
-/// are longer than the CBLAS counts.
+/// What the CBLAS would else do when `num_threads` first call it at a time.
+void prepare_blas(int num_threads);
+
+/// How a matrix is described to the CBLAS, which is prepared for it; its
+/// address is set when bound. Throws UnsupportedError where neither rows nor
+/// columns are dense, or steps are longer than the CBLAS counts.
 BlasOperand describe_for_blas(const NodeLowering& lowering,
                               const MatrixView& matrix);
 
@@ -34,6 +37,14 @@ BlasOperand describe_for_blas(const NodeLowering& lowering,
 /// apart.
 void sgemm(const ProductSize& size, float alpha, const BlasOperand& x,
            const BlasOperand& y, float* z, std::int64_t z_row, bool adds);
+
+/// Has the CBLAS a unit for matrices, which loops of ours have not? Apple's
+/// has.
+#ifdef TRAINGRAPH_ACCELERATE
+inline constexpr bool kHasMatrixUnit = true;
+#else
+inline constexpr bool kHasMatrixUnit = false;
+#endif
 
 /// For people: "OpenBLAS 0.3.30".
 std::string blas_name();

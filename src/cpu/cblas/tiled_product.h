@@ -19,7 +19,9 @@ struct ProductTile {
 class TiledProduct {
  public:
   TiledProduct() = default;
-  TiledProduct(const ProductSize& size, int num_threads) : size_(size) {
+  /// Is z read again, by an epilogue?
+  TiledProduct(const ProductSize& size, int num_threads, bool has_epilogue)
+      : size_(size) {
     // The grid whose operands are read least often.
     double best = 0;
     for (int rows = 1; rows <= num_threads; ++rows) {
@@ -34,10 +36,13 @@ class TiledProduct {
       row_parts_ = rows;
       column_parts_ = columns;
     }
-    // As much of z as stays in the second cache until the epilogue reads it.
+    rows_at_once_ = size.rows;
+    if (!has_epilogue) return;
+    // As much of z as stays in the second cache until the epilogue reads it,
+    // unless packing y once more, `depth` floats for each column, takes longer
+    // than to fetch z.
     const std::int64_t columns = (size.columns - 1) / column_parts_ + 1;
-    rows_at_once_ =
-        std::max<std::int64_t>(kMostFloats / columns, kLeastRowsAtOnce);
+    rows_at_once_ = std::max(kMostFloats / columns, kRowsPerTerm * size.depth);
   }
 
   const ProductSize& size() const { return size_; }
@@ -66,12 +71,12 @@ class TiledProduct {
 
  private:
   static constexpr std::int64_t kLeastRows = 8;
-  static constexpr std::int64_t kLeastRowsAtOnce = 128;
+  static constexpr std::int64_t kRowsPerTerm = 4;
   static constexpr std::int64_t kMostFloats = std::int64_t{1} << 17;
 
   ProductSize size_{};
   int row_parts_ = 1, column_parts_ = 1;
-  std::int64_t rows_at_once_ = kLeastRowsAtOnce;
+  std::int64_t rows_at_once_ = 1;
 };
 
 }  // namespace traingraph::cpu

@@ -21,8 +21,9 @@ double measure_flops();
 
 #if defined(__x86_64__) && defined(__GNUC__)
 /// The widest vectors that this process may use: the processor's, unless the
-/// engine was told to use less.
+/// environment says less, in instruction_set_variable().
 InstructionSet find_instruction_set();
+const char* instruction_set_variable();
 #endif
 
 /// Calls `f`, which makes or binds code; an error of the engine becomes

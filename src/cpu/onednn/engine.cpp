@@ -36,6 +36,8 @@ double measure_flops() {
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
+const char* instruction_set_variable() { return "ONEDNN_MAX_CPU_ISA"; }
+
 InstructionSet find_instruction_set() {
   // oneDNN's values are sets of bits: what includes another has its bits.
   const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());

@@ -3,6 +3,7 @@
 // has set for itself.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -60,12 +61,29 @@ TEST(CompilingThread, DoesNotChangeTheNumbers) {
 }
 
 #if defined(__x86_64__)
+#define HAS_FLOAT_CONTROL 1
 constexpr unsigned kFlushesToZero = 0x8040;  // also denormals that are read
 
+unsigned float_control() { return _mm_getcsr(); }
+void set_float_control(unsigned control) { _mm_setcsr(control); }
+#elif defined(__aarch64__)
+#define HAS_FLOAT_CONTROL 1
+constexpr std::uint64_t kFlushesToZero = 1 << 24;
+
+std::uint64_t float_control() {
+  std::uint64_t control = 0;
+  __asm__ __volatile__("mrs %0, fpcr" : "=r"(control));
+  return control;
+}
+void set_float_control(std::uint64_t control) {
+  __asm__ __volatile__("msr fpcr, %0" : : "r"(control));
+}
+#endif
+
+#ifdef HAS_FLOAT_CONTROL
 void flush_to_zero(bool flushes) {
-  const unsigned others = _mm_getcsr() & ~kFlushesToZero;
-  const unsigned control = flushes ? others | kFlushesToZero : others;
-  _mm_setcsr(control);
+  const auto others = float_control() & ~kFlushesToZero;
+  set_float_control(flushes ? others | kFlushesToZero : others);
 }
 
 TEST(CallingThread, KeepsDenormals) {
@@ -82,7 +100,7 @@ TEST(CallingThread, KeepsDenormals) {
   flush_to_zero(true);
   const Execution run =
       inference.execute({{"x", view(denormal)}}, {.synchronous = true});
-  EXPECT_EQ(_mm_getcsr() & kFlushesToZero, kFlushesToZero);
+  EXPECT_EQ(float_control() & kFlushesToZero, kFlushesToZero);
   flush_to_zero(false);
   EXPECT_EQ(floats_of(run.result().output("y")), doubled);
 }

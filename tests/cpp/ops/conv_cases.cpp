@@ -24,10 +24,13 @@ std::int64_t out_size(const Convolution& c, int i) {
 void add(OpCases& cases, const Convolution& c, bool has_bias) {
   const Convolution2dAttrs& a = c.attrs;
   const Shape y{c.x[0], c.weights[0], out_size(c, 0), out_size(c, 1)};
+  const std::int64_t depth = c.weights.num_elements() / c.weights[0];
   OpCase forward{.op = OpKind::Convolution2d,
                  .attrs = a,
                  .inputs = {{c.x}, {c.weights}},
                  .gradients = {0, 1},
+                 .tolerance = sum_tolerance(depth),
+                 .reason = kLongSum,
                  .max_differences = c.max_differences};
   if (has_bias) {
     forward.inputs.push_back({{c.weights[0]}});
@@ -42,6 +45,9 @@ void add(OpCases& cases, const Convolution& c, bool has_bias) {
                    .attrs = to(c.x),
                    .inputs = {{y}, {c.weights}},
                    .gradients = {0, 1},
+                   .tolerance = sum_tolerance(c.weights.num_elements() /
+                                              (c.weights[1] * a.groups)),
+                   .reason = kLongSum,
                    .max_differences = c.max_differences});
   cases.push_back({.op = OpKind::Convolution2dWeightsGradient,
                    .attrs = to(c.weights),
@@ -104,6 +110,14 @@ std::vector<Convolution> convolutions() {
        {.strides = {2, 2}, .padding = {2, 2, 2, 2}},
        3},
       {{3, 1, 14, 14}, {8, 1, 3, 3}, {.padding = {1, 1, 1, 1}}, 3},
+      // Images that are wider than tiles of loops.
+      {{1, 5, 21, 40}, {19, 5, 3, 3}, {.padding = {1, 1, 1, 1}}, 3},
+      {{3, 33, 7, 18}, {34, 33, 3, 3}, {.padding = {0, 2, 1, 0}}, 3},
+      {{2, 6, 9, 25}, {20, 3, 3, 4}, {.padding = {4, 0, 0, 5}, .groups = 2}, 3},
+      {{2, 4, 12, 23},
+       {5, 4, 3, 2},
+       {.dilation_rates = {2, 3}, .padding = {1, 3, 0, 4}},
+       3},
   };
 }
 
