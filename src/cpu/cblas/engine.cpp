@@ -20,6 +20,7 @@ double measure_flops() {
   constexpr std::int64_t kSize = 1024;
   const std::vector<float> x(kSize * kSize, 0.5f), y(kSize * kSize, 0.5f);
   std::vector<float> z(kSize * kSize);
+  require_right_products();
   prepare_blas(Team::here().team->size());
   const TiledProduct product({kSize, kSize, kSize}, Team::here().team->size(),
                              /*has_epilogue=*/false);

@@ -45,6 +45,7 @@ constexpr std::int64_t kLongestStep = std::numeric_limits<int>::max();
 
 BlasOperand describe_for_blas(const NodeLowering& lowering,
                               const MatrixView& m) {
+  require_right_products();
   prepare_blas(PrimitiveThreads::count());
   BlasOperand operand;
   if (m.column == 1 || m.columns == 1) {

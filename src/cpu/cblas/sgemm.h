@@ -27,6 +27,9 @@ struct BlasOperand {
 /// What the CBLAS would else do when `num_threads` first call it at a time.
 void prepare_blas(int num_threads);
 
+/// Throws UnsupportedError where the CBLAS computes something else.
+void require_right_products();
+
 /// How a matrix is described to the CBLAS, which is prepared for it; its
 /// address is set when bound. Throws UnsupportedError where neither rows nor
 /// columns are dense, or steps are longer than the CBLAS counts.
