@@ -48,6 +48,11 @@ LoweredProgram lower(const MergedGraph& graph, const Target& target,
   if (kind == PlanKind::Inference) {
     lowering.may_be_absent = optional_values(assembled);
   }
+  if (graph.shares) {
+    for (const Trained& trained : assembled.trained) {
+      lowering.changed.push_back(trained.value);
+    }
+  }
   if (!lowering.joins_phases) {
     for (const Trained& trained : assembled.trained) {
       lowering.kept.push_back(trained.gradient);

@@ -102,6 +102,10 @@ struct LowerOptions {
   bool separates_updates = false;
   /// Longest estimated time of a unit on the device; 0: no limit.
   double max_gpu_ms = 0;
+
+  /// Variables that something else than the nodes changes after the gradients:
+  /// results that the host reads are no views of them.
+  std::vector<ValueId> changed = {};
 };
 
 class Target {

@@ -51,6 +51,7 @@ Lowering::Lowering(const Program& program, const LowerOptions& options,
       if (mutates(node, static_cast<int>(i))) is_mutated_[input] = true;
     }
   }
+  for (ValueId value : options.changed) is_mutated_[value] = true;
   for (ValueId value : options.kept) is_kept_[value] = is_used_[value] = true;
   is_fused_.assign(program.nodes().size(), false);
   readers_ = find_readers(program);

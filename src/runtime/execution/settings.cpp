@@ -57,10 +57,12 @@ void Settings::require(const Call& call) const {
   if (!differentiates(call.segment) && !updates(call.segment)) return;
   for (const auto& [parameter, is_updatable] : parameters_) {
     if (parameter.is_updatable() == is_updatable) continue;
-    refuse(call.name, parameter.tensor().label(), "is_updatable", is_updatable,
-           !is_updatable,
-           "Call compile() again; with synchronize_optimizer_data() of each "
-           "parameter before, the optimizer's buffers go on.");
+    refuse(
+        call.name, parameter.tensor().label(), "is_updatable", is_updatable,
+        !is_updatable,
+        "Call compile() again; with synchronize_optimizer_data() of each "
+        "parameter before, the optimizer's buffers go on. Those in shares do "
+        "with read_state() before and load_state() after it.");
   }
 }
 

@@ -263,6 +263,10 @@ void Tensor::bind_optimizer_data(
     require_buffers_fit(*this, device_data);
     given = read_slots(call, *this, desc, device_data);
   }
+  // Throws where processes share them out: nothing is stored then.
+  for (const OptimizerSlot& slot : slots_of(*state_)) {
+    if (slot.device) slot.device->visit([](const DeviceBytes&) {});
+  }
   const std::vector<OptimizerSlot> slots = store_slots(*state_, given);
   require_count(*this, slots.size(), given.size());
   for (std::size_t i = 0; i < slots.size(); ++i) {

@@ -217,8 +217,6 @@ void take_shares(Session& session, Agreement& agreement) {
       }
       placement.context()->upload(own, placed->locate());
     }
-    lock.lock();
-    parameter.slots = std::move(slots);
   }
 }
 
