@@ -64,9 +64,11 @@ void bind_memory(py::module_& m) {
       .def("__str__", &Report::to_string);
 }
 
-/// What the device does otherwise than the precision says.
-void warn_of_notes(const CompiledGraph& self) {
-  const auto notes = without_gil([&] { return self.report().notes; });
+/// What the device does otherwise than the precision says. The last note is
+/// none of these where there are other ranks: it is about their sums.
+void warn_of_notes(const CompiledGraph& self, bool has_ranks) {
+  auto notes = without_gil([&] { return self.report().notes; });
+  if (has_ranks) notes.pop_back();
   for (const std::string& note : notes) {
     if (PyErr_WarnEx(PyExc_RuntimeWarning, note.c_str(), 1) != 0) {
       throw py::error_already_set();
@@ -112,7 +114,9 @@ void compile(CompiledGraph& self, const DeviceLike& device, bool debug_layers,
     self.compile(target, options, input_tensors.value_or(TensorMap()),
                  constants.list());
   });
-  if (precision != Precision::Float32) warn_of_notes(self);
+  if (precision == Precision::Float32) return;
+  const auto& ranks = options.data_parallel.collective;
+  warn_of_notes(self, ranks && ranks->size() > 1);
 }
 
 template <TensorMap (CompiledGraph::*kMap)() const>
@@ -169,7 +173,8 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
           py::arg("collective_timeout") = DataParallel{}.timeout,
           py::arg("on_bucket") = py::none(),
           "Plans memory and creates everything the device needs; allocates "
-          "nothing.\n\n"
+          "nothing, but among ranks what they begin with and, where they share "
+          "memory, what execute() needs.\n\n"
           "device: \"cpu\", \"gpu\", \"any\" or a Device. debug_layers: "
           "results and gradients of layers with is_debugging_enabled are "
           "readable. link_graphs: will be joined by link(). "

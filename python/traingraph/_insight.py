@@ -116,8 +116,9 @@ class Report(_Tables):
     unit ``first`` to unit ``last``. casts: between floats of 32 and 16 bits;
     cast_units: those that are units of their own, the others being part of
     what is before or behind them. buckets: of gradients, in the order in which
-    ranks send them: before which unit, and before which the sum is needed. notes: sentences about what the device does
-    otherwise than it was asked to.
+    ranks send them: before which unit, and before which the sum is needed.
+    notes: sentences about what the device does otherwise than it was asked to,
+    and, among ranks, a last one about where their gradients are summed.
     """
 
     measures = ("flops", "bytes")

@@ -141,3 +141,18 @@ step(t, OWN)
 t.synchronize()
 """,
     )
+
+
+def test_a_report_says_where_sums_are() -> None:
+    run(
+        2,
+        """
+def note(**options):
+    return build(RANKS, **options).report().notes[-1]
+
+assert note() == "gradients of execute() are summed in memory that the ranks share"
+assert note(accumulates_gradients=True) == (
+    f"gradients are summed by {RANKS.description}: the graph accumulates them"
+)
+""",
+    )

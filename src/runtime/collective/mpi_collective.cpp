@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Operations of MPI, begun and polled on the collective's thread: MPI has no
 // way to end a call that blocks, and a rank that is gone would keep it forever.
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -17,6 +18,10 @@ namespace {
 
 using mpi::Count;
 using mpi::Request;
+
+/// Windows are made by a call that blocks until all ranks make it; one that is
+/// gone must not keep what drops the collective.
+constexpr auto kEndPatience = std::chrono::seconds(10);
 
 Count count_of(std::size_t size) { return static_cast<Count>(size); }
 
@@ -47,6 +52,8 @@ class MpiCollective : public BlockingCollective {
   std::string description() const override { return description_; }
   int rank() const override { return rank_; }
   int size() const override { return size_; }
+
+  bool ends() { return stop_within(kEndPatience); }
 
  protected:
   void all_reduce_now(std::span<float> values) override {
@@ -135,6 +142,11 @@ class MpiCollective : public BlockingCollective {
   std::string who_, description_;
 };
 
+/// Rather stays for good than waits for good.
+void end(MpiCollective* collective) {
+  if (collective->ends()) delete collective;
+}
+
 }  // namespace
 
 std::shared_ptr<Collective> mpi_collective(std::string_view library,
@@ -144,7 +156,7 @@ std::shared_ptr<Collective> mpi_collective(std::string_view library,
     throw InvalidArgument(ErrorInfo{
         .op = "mpi_collective", .what = "the communicator is MPI_COMM_NULL"});
   }
-  return std::make_shared<MpiCollective>(mpi::Library::get(library), source);
+  return {new MpiCollective(mpi::Library::get(library), source), &end};
 }
 
 }  // namespace traingraph

@@ -58,15 +58,6 @@ void at_exit(Function function) {
   (void)function;
 }
 
-/// Counts while it lives.
-struct Running {
-  explicit Running(std::atomic<int>& its_count) : count(its_count) { ++count; }
-  ~Running() { --count; }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
-  std::atomic<int>& count;
-};
-
 /// How many ranks the launcher says that there are; 0 without a launcher.
 int launched_ranks() {
   for (const char* name : {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE"}) {
@@ -168,17 +159,24 @@ void Library::require(int code, const char* op, const std::string& who) {
       ErrorInfo{.op = op, .what = "MPI failed on " + who, .got = text.data()});
 }
 
+/// Counts before it looks: leave() says that it leaves before it counts.
+Library::Running::Running(Library& library, const char* op)
+    : library_(library) {
+  ++library_.num_running_;
+  const bool has_failed = library_.has_failed_;
+  if (!has_failed && !library_.is_leaving_) return;
+  --library_.num_running_;
+  throw DeviceError(
+      ErrorInfo{.op = op,
+                .what = has_failed ? "an operation of MPI has failed before"
+                                   : "the process is exiting",
+                .hint = "Start the program again, from its last checkpoint."});
+}
+
 void Library::run(const char* op, const std::string& who,
                   const std::function<int(Request*)>& begin,
                   const std::function<bool()>& may_go_on) {
-  const Running running(num_running_);
-  if (has_failed_ || is_leaving_) {
-    throw DeviceError(ErrorInfo{
-        .op = op,
-        .what = has_failed_ ? "an operation of MPI has failed before"
-                            : "the process is exiting",
-        .hint = "Start the program again, from its last checkpoint."});
-  }
+  const Running running(*this, op);
   Request request = request_null();
   require(begin(&request), op, who);
   const auto is_over = [&] {
@@ -192,7 +190,6 @@ void Library::run(const char* op, const std::string& who,
 void Library::wait_until(const char* op, const std::string& who,
                          const std::function<bool()>& is_over,
                          const std::function<bool()>& may_go_on) {
-  const Running running(num_running_);
   try {
     for (const Backoff backoff; !is_over(); backoff.pause()) {
       if (!has_failed_ && !is_leaving_ && may_go_on()) continue;

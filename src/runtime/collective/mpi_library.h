@@ -14,6 +14,20 @@ namespace traingraph::mpi {
 
 class Library {
  public:
+  /// What uses MPI, or memory of it, for as long as this lives: a process that
+  /// exits does not finalize MPI beside it. Throws DeviceError when the process
+  /// exits already, or an operation has failed.
+  class Running {
+   public:
+    Running(Library& library, const char* op);
+    ~Running() { --library_.num_running_; }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+
+   private:
+    Library& library_;
+  };
+
   /// Loads and initializes it where that was not done; see mpi_collective().
   /// Throws DeviceError; InvalidArgument when another one is in use.
   static Library& get(std::string_view path);
@@ -33,7 +47,8 @@ class Library {
            const std::function<int(Request*)>& begin,
            const std::function<bool()>& may_go_on);
 
-  /// Waits for something else in the same way. `is_over` must not block.
+  /// Waits for something else in the same way, for a caller that has a Running.
+  /// `is_over` must not block.
   void wait_until(const char* op, const std::string& who,
                   const std::function<bool()>& is_over,
                   const std::function<bool()>& may_go_on);

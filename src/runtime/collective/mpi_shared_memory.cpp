@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <new>
 #include <utility>
+
+#include "runtime/device/device_wait.h"
 
 #if defined(__linux__)
 #include <sys/statvfs.h>
@@ -24,6 +27,10 @@ constexpr std::size_t kLine = 16;
 constexpr std::size_t kAlignment = 4096;
 /// A system that has promised more than it has ends the process that uses it.
 constexpr std::uint64_t kPartOfRoom = 2;
+
+std::size_t whole_pages(std::size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
 
 /// Bytes of shared memory that the system has left. In containers they are
 /// often few.
@@ -64,90 +71,140 @@ std::unique_ptr<SharedMemory> SharedMemory::make(Library& library,
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
   const Functions& f = library.functions();
   if (size == 1) return nullptr;
+  // The split blocks until all ranks make it: they begin it together.
+  library.run(
+      kAllocate, who,
+      [&](Request* request) { return f.ibarrier(communicator, request); },
+      [] {
+        check_interrupt();
+        return true;
+      });
+  const Library::Running running(library, kAllocate);
+  const auto check = [&](int code) { library.require(code, kAllocate, who); };
   Comm on_machine = comm_null();
-  library.require(f.comm_split_type(communicator, kCommTypeShared, rank,
-                                    info_null(), &on_machine),
-                  kAllocate, who);
-  int num_here = 0;
-  library.require(f.comm_size(on_machine, &num_here), kAllocate, who);
+  check(f.comm_split_type(communicator, kCommTypeShared, rank, info_null(),
+                          &on_machine));
+  check(f.comm_set_errhandler(on_machine, errors_return()));
+  int num_here = 0, num_all = 0;
+  check(f.comm_size(on_machine, &num_here));
   // All ranks are here, or none of them has all.
   if (num_here != size) return nullptr;
-  return std::unique_ptr<SharedMemory>(
-      new SharedMemory(library, on_machine, rank, size, who));
+  check(f.comm_size(comm_world(), &num_all));
+  // All others may be on this machine, too, in groups that look for room at the
+  // same time: each takes its ranks' part of it.
+  const auto groups = static_cast<std::uint64_t>((num_all + size - 1) / size);
+  return std::unique_ptr<SharedMemory>(new SharedMemory(
+      library, on_machine, rank, size, groups * kPartOfRoom, who));
 }
 
 SharedMemory::SharedMemory(Library& library, Comm communicator, int rank,
-                           int size, std::string who)
+                           int size, std::uint64_t part_of_room,
+                           std::string who)
     : library_(library),
       communicator_(communicator),
       rank_(rank),
       size_(size),
-      who_(std::move(who)) {
-  library_.require(
-      library_.functions().comm_set_errhandler(communicator_, errors_return()),
-      kAllocate, who_);
-  flags_ = make_window(sizeof(Flags));
-  new (flags_[rank_]) Flags;
-  // Nobody looks at flags that are not there yet.
-  library_.run(
-      kAllocate, who_,
-      [&](Request* request) {
-        return library_.functions().ibarrier(communicator_, request);
-      },
-      [] { return true; });
-}
+      part_of_room_(part_of_room),
+      who_(std::move(who)),
+      values_(static_cast<std::size_t>(size)) {}
 
 SharedMemory::~SharedMemory() = default;
 
-std::vector<std::byte*> SharedMemory::make_window(std::size_t bytes) {
+template <class T>
+std::vector<T> SharedMemory::gather(const T& own, const MayGoOn& may_go_on) {
+  std::vector<T> all(static_cast<std::size_t>(size_));
+  library_.run(
+      kAllocate, who_,
+      [&](Request* request) {
+        return library_.functions().iallgather(
+            &own, sizeof(T), byte_type(), all.data(), sizeof(T), byte_type(),
+            communicator_, request);
+      },
+      may_go_on);
+  return all;
+}
+
+std::vector<std::byte*> SharedMemory::try_window(std::size_t bytes) {
   const Functions& f = library_.functions();
-  // The memory of one rank follows that of another.
-  bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   void* own = nullptr;
   Win window = win_null();
-  library_.require(
-      f.win_allocate_shared(static_cast<Count>(bytes), 1, info_null(),
-                            communicator_, static_cast<void*>(&own), &window),
-      kAllocate, who_);
+  if (f.win_allocate_shared(static_cast<Count>(bytes), 1, info_null(),
+                            communicator_, static_cast<void*>(&own),
+                            &window) != kSuccess) {
+    return {};
+  }
   // Loads and stores of all, at any time.
-  library_.require(f.win_lock_all(kModeNoCheck, window), kAllocate, who_);
+  if (f.win_lock_all(kModeNoCheck, window) != kSuccess) return {};
   std::vector<std::byte*> bases;
   for (int rank = 0; rank < size_; ++rank) {
     Count size = 0, unit = 0;
     void* base = nullptr;
-    library_.require(f.win_shared_query(window, rank, &size, &unit,
-                                        static_cast<void*>(&base)),
-                     kAllocate, who_);
+    if (f.win_shared_query(window, rank, &size, &unit,
+                           static_cast<void*>(&base)) != kSuccess) {
+      return {};
+    }
     bases.push_back(static_cast<std::byte*>(base));
   }
   return bases;
 }
 
-std::shared_ptr<std::byte> SharedMemory::allocate(
-    std::size_t bytes, const std::function<bool()>& may_go_on) {
+std::vector<std::byte*> SharedMemory::make_window(std::size_t bytes,
+                                                  const MayGoOn& may_go_on) {
+  // MPI makes windows in a call that blocks until all ranks make it, and cannot
+  // be ended: one that has given up before must not keep the others there.
+  library_.run(
+      kAllocate, who_,
+      [&](Request* request) {
+        return library_.functions().ibarrier(communicator_, request);
+      },
+      may_go_on);
+  std::vector<std::byte*> bases;
+  {
+    const Library::Running running(library_, kAllocate);
+    bases = try_window(bytes);
+  }
+  const std::uint8_t is_there = bases.empty() ? 0 : 1;
+  const auto are_there = gather(is_there, may_go_on);
+  makes_windows_ = std::ranges::find(are_there, 0) == are_there.end();
+  if (!makes_windows_) bases.clear();
+  return bases;
+}
+
+/// The flags are there when the first window is: it is made by all ranks, after
+/// them.
+bool SharedMemory::add_window(std::size_t bytes, const MayGoOn& may_go_on) {
+  if (flags_.empty()) {
+    flags_ = make_window(whole_pages(sizeof(Flags)), may_go_on);
+    if (flags_.empty()) return false;
+    new (flags_[rank_]) Flags;
+  }
+  auto window = std::make_unique<Window>();
+  window->bases = make_window(bytes, may_go_on);
+  window->bytes = bytes;
+  if (window->bases.empty()) return false;
+  windows_.push_back(std::move(window));
+  return true;
+}
+
+std::shared_ptr<std::byte> SharedMemory::allocate(std::size_t bytes,
+                                                  const MayGoOn& may_go_on) {
   struct State {
     std::uint64_t fitting = 0;  // a bit for each window
     std::uint64_t wanted = 0, room = 0;
   };
+  // The memory of one rank follows that of another.
+  bytes = whole_pages(bytes);
   State own{.fitting = 0, .wanted = bytes, .room = room()};
+  if (flags_.empty()) own.wanted += whole_pages(sizeof(Flags));
   for (std::size_t i = 0; i < windows_.size(); ++i) {
     const Window& window = *windows_[i];
     if (window.user.expired() && window.bytes >= bytes) {
       own.fitting |= std::uint64_t{1} << i;
     }
   }
-  std::vector<State> all(static_cast<std::size_t>(size_));
-  library_.run(
-      kAllocate, who_,
-      [&](Request* request) {
-        return library_.functions().iallgather(
-            &own, sizeof(State), byte_type(), all.data(), sizeof(State),
-            byte_type(), communicator_, request);
-      },
-      may_go_on);
   std::uint64_t fitting = ~std::uint64_t{0}, wanted = 0;
   std::uint64_t left = ~std::uint64_t{0};
-  for (const State& state : all) {
+  for (const State& state : gather(own, may_go_on)) {
     fitting &= state.fitting;
     wanted += state.wanted;
     left = std::min(left, state.room);
@@ -155,10 +212,9 @@ std::shared_ptr<std::byte> SharedMemory::allocate(
   std::size_t index = 0;
   while (index < windows_.size() && (fitting >> index & 1) == 0) ++index;
   if (index == windows_.size()) {
-    if (index == kMostWindows || wanted > left / kPartOfRoom) return nullptr;
-    windows_.push_back(std::make_unique<Window>());
-    windows_.back()->bases = make_window(bytes);
-    windows_.back()->bytes = bytes;
+    const bool has_room = wanted <= left / part_of_room_;
+    if (index == kMostWindows || !has_room || !makes_windows_) return nullptr;
+    if (!add_window(bytes, may_go_on)) return nullptr;
   }
   Window& window = *windows_[index];
   // It stays as long as the process.
@@ -182,26 +238,26 @@ SharedMemory::Flags& SharedMemory::flags_of(int rank) const {
 
 void SharedMemory::meet(const char* op,
                         std::atomic<std::uint64_t> Flags::* flag,
-                        const std::function<bool()>& may_go_on) {
+                        const MayGoOn& may_go_on) {
   (flags_of(rank_).*flag).store(number_, std::memory_order_release);
   int next = 0;
-  library_.wait_until(
-      op, who_,
-      [&] {
-        while (next < size_ &&
-               (flags_of(next).*flag).load(std::memory_order_acquire) >=
-                   number_) {
-          ++next;
-        }
-        return next == size_;
-      },
-      may_go_on);
+  const auto are_there = [&] {
+    while (next < size_ &&
+           (flags_of(next).*flag).load(std::memory_order_acquire) >= number_) {
+      ++next;
+    }
+    return next == size_;
+  };
+  // By reference: a copy would be on the heap.
+  library_.wait_until(op, who_, std::cref(are_there), may_go_on);
 }
 
 bool SharedMemory::all_reduce(std::span<float> values,
-                              const std::function<bool()>& may_go_on) {
+                              const MayGoOn& may_go_on) {
   if (windows_.empty()) return false;  // then so they are on all ranks
   constexpr const char* kName = "all_reduce";
+  // Flags and values are MPI's memory.
+  const Library::Running running(library_, kName);
   ++number_;
   const Window* const window = find(values.data());
   Flags& own = flags_of(rank_);
@@ -216,13 +272,12 @@ bool SharedMemory::all_reduce(std::span<float> values,
   }
   meet(kName, &Flags::begun, may_go_on);
   // They stay until all have done their share, here or by MPI.
-  std::vector<float*> all;
   for (int rank = 0; rank < size_; ++rank) {
     const Flags& flags = flags_of(rank);
     // MPI knows what to say of other numbers.
     if (flags.window < 0 || flags.count != values.size()) return false;
     std::byte* const base = windows_[flags.window]->bases[rank];
-    all.push_back(reinterpret_cast<float*>(base) + flags.offset);
+    values_[rank] = reinterpret_cast<float*>(base) + flags.offset;
   }
   const std::size_t lines = (values.size() + kLine - 1) / kLine;
   const auto first_of = [&](int rank) {
@@ -233,11 +288,11 @@ bool SharedMemory::all_reduce(std::span<float> values,
   std::array<float, kBlock> sum;
   for (std::size_t at = first_of(rank_); at < end; at += kBlock) {
     const std::size_t count = std::min(kBlock, end - at);
-    std::copy_n(all[0] + at, count, sum.data());
+    std::copy_n(values_[0] + at, count, sum.data());
     for (int rank = 1; rank < size_; ++rank) {
-      add(sum.data(), all[rank] + at, count);
+      add(sum.data(), values_[rank] + at, count);
     }
-    for (float* const to : all) std::copy_n(sum.data(), count, to + at);
+    for (float* const to : values_) std::copy_n(sum.data(), count, to + at);
   }
   meet(kName, &Flags::done, may_go_on);
   return true;

@@ -23,7 +23,10 @@ namespace traingraph::mpi {
 /// ranks.
 class SharedMemory {
  public:
-  /// Null unless the ranks of `communicator` are several, on one machine.
+  using MayGoOn = std::function<bool()>;
+
+  /// Null unless the ranks of `communicator` are several, on one machine. On
+  /// the thread that makes the collective, which Ctrl-C may end.
   static std::unique_ptr<SharedMemory> make(Library& library, Comm communicator,
                                             int rank, int size,
                                             const std::string& who);
@@ -32,34 +35,44 @@ class SharedMemory {
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
 
-  /// Null when there is not enough for all.
+  /// Null, on all ranks, when there is not enough for all or MPI makes no
+  /// windows here.
   std::shared_ptr<std::byte> allocate(std::size_t bytes,
-                                      const std::function<bool()>& may_go_on);
+                                      const MayGoOn& may_go_on);
   /// In the order of ranks: ((x0 + x1) + x2) + ... False when the values of
   /// some rank lie elsewhere; then nothing was done.
-  bool all_reduce(std::span<float> values,
-                  const std::function<bool()>& may_go_on);
+  bool all_reduce(std::span<float> values, const MayGoOn& may_go_on);
 
  private:
   struct Flags;
   struct Window;
 
   SharedMemory(Library& library, Comm communicator, int rank, int size,
-               std::string who);
-  std::vector<std::byte*> make_window(std::size_t bytes);
+               std::uint64_t part_of_room, std::string who);
+  /// What each rank has, by rank.
+  template <class T>
+  std::vector<T> gather(const T& own, const MayGoOn& may_go_on);
+  /// Its memory by rank; empty, on all ranks, when one of them has none.
+  std::vector<std::byte*> make_window(std::size_t bytes,
+                                      const MayGoOn& may_go_on);
+  std::vector<std::byte*> try_window(std::size_t bytes);
+  bool add_window(std::size_t bytes, const MayGoOn& may_go_on);
   const Window* find(const float* values) const;
   /// Until all have reached this call of all_reduce().
   void meet(const char* op, std::atomic<std::uint64_t> Flags::* flag,
-            const std::function<bool()>& may_go_on);
+            const MayGoOn& may_go_on);
   Flags& flags_of(int rank) const;
 
   Library& library_;
   Comm communicator_;
   const int rank_, size_;
+  const std::uint64_t part_of_room_;  // 1 / this is what may be taken
   const std::string who_;
-  std::vector<std::byte*> flags_;  // by rank
+  bool makes_windows_ = true;      // until one could not be made
+  std::vector<std::byte*> flags_;  // by rank; empty before the first window
   std::vector<std::unique_ptr<Window>> windows_;
-  std::uint64_t number_ = 0;  // of calls of all_reduce()
+  std::vector<float*> values_;  // of all_reduce(), by rank
+  std::uint64_t number_ = 0;    // of calls of all_reduce()
 };
 
 }  // namespace traingraph::mpi

@@ -55,6 +55,7 @@ HostBuffer::HostBuffer(std::size_t bytes, std::string_view label)
 
 HostBuffer::HostBuffer(std::shared_ptr<std::byte> memory, std::size_t bytes)
     : bytes_(bytes), data_(std::move(memory)) {
+  ask_for_huge_pages(data_.get(), bytes);
   std::memset(data_.get(), 0, bytes);
 }
 

@@ -250,6 +250,26 @@ std::size_t Exchange::staging_bytes() const {
   return pieces_.size() * pieces_.front().all->size();
 }
 
+void Exchange::share(std::weak_ptr<const DeviceBuffer> memory) {
+  shared_ = std::move(memory);
+  // It is when another has taken its place.
+  why_not_shared_ = "a larger batch has outgrown their shared memory";
+}
+
+void Exchange::share_nothing(std::string why) {
+  shared_.reset();
+  why_not_shared_ = std::move(why);
+}
+
+std::string Exchange::place_of_sums(
+    const std::shared_ptr<const DeviceBuffer>& memory) const {
+  if (memory && shared_.lock() == memory) {
+    return "gradients of execute() are summed in memory that the ranks share";
+  }
+  return "gradients are summed by " + ranks_.collective().description() + ": " +
+         why_not_shared_;
+}
+
 void Exchange::gather(const BoundShares& shares, const Call& call,
                       const std::function<bool()>& gives_up) {
   if (piece_bytes_ == 0) return;

@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/device/device_context.h"
 #include "runtime/exchange/exchange_plan.h"
 #include "runtime/exchange/ranks.h"
 #include "traingraph/collective.h"
@@ -47,6 +48,13 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   /// How often the user has set those.
   std::uint64_t num_changes() const noexcept;
   std::size_t staging_bytes() const;
+  /// What steps may sum in: memory that the other processes see.
+  void share(std::weak_ptr<const DeviceBuffer> memory);
+  /// There is none. `why`: a sentence's end.
+  void share_nothing(std::string why);
+  /// A sentence: where gradients of steps in `memory` are summed.
+  std::string place_of_sums(
+      const std::shared_ptr<const DeviceBuffer>& memory) const;
   /// All processes make this call, after as many executions as this one. With
   /// an error here throws that, with one elsewhere StateError.
   void meet(const char* call, std::uint64_t number,
@@ -105,6 +113,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   std::size_t piece_bytes_ = 0;       // of a rank
   std::shared_ptr<std::vector<float>> losses_;
   std::shared_ptr<Operation> sum_of_losses_;
+  std::weak_ptr<const DeviceBuffer> shared_;
+  std::string why_not_shared_;
   std::vector<Tensor> watched_;
   std::uint64_t changes_before_ = 0;  // of those
 };

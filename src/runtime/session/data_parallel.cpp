@@ -247,14 +247,31 @@ void require_ranks(const DataParallel& options) {
 }
 
 /// Gradients of a step, and what else its plan holds, in memory that the
-/// other processes of this machine see.
+/// other processes of this machine see: allocated now, as that takes all.
 void share_arena(Session& session, Agreement& agreement) {
+  Exchange& exchange = *session.exchange;
+  if (session.main().step.buckets.empty()) {
+    return exchange.share_nothing("there are none");
+  }
+  // Such a graph is trained in phases, and a step's arena would lie there for
+  // nothing.
+  if (session.batches->graph().accumulates_gradients) {
+    return exchange.share_nothing("the graph accumulates them");
+  }
   Arena& arena = *session.placement.arena(PlanKind::Step);
+  arena.use(nullptr);  // of the last compile; it is given out again
   auto memory = agreement.allocate_shared(arena.size_bytes());
-  if (!memory) return;
+  if (!memory) {
+    return exchange.share_nothing(
+        "the ranks share no memory, or it has not enough room");
+  }
   auto buffer =
       session.placement.context()->wrap(std::move(memory), arena.size_bytes());
-  if (buffer) arena.use(std::move(buffer));
+  if (!buffer) {
+    return exchange.share_nothing("the device has memory of its own");
+  }
+  exchange.share(buffer);
+  arena.use(std::move(buffer));
 }
 
 }  // namespace

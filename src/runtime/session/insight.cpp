@@ -61,6 +61,10 @@ Report CompiledGraph::report() const {
   report.arena_bytes = plan.memory.arena_bytes;
   count_casts(compiled, plan.order, report);
   report.notes = compiled.lowered.notes;
+  if (session_->exchange && session_->exchange->size() > 1) {
+    report.notes.push_back(session_->exchange->place_of_sums(
+        session_->placement.arena(kind)->buffer()));
+  }
   report.buckets = bucket_spans(*main.graph, compiled, plan);
   report.shards_optimizer = main.graph->shares.has_value();
   UnitTable table(*main.graph, compiled, peaks);

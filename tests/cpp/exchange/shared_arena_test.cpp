@@ -10,17 +10,21 @@
 
 #include "exchange/rank_net.h"
 #include "support/thread_collective.h"
+#include "traingraph/error.h"
 
 namespace traingraph {
 namespace {
 
 using namespace testing;
 
+enum class Gives { Memory, Nothing, Error, Throws };
+
 /// Another collective, with memory that it gives out once per graph.
 class WithMemory : public Collective {
  public:
-  explicit WithMemory(std::shared_ptr<Collective> ranks)
-      : ranks_(std::move(ranks)) {}
+  explicit WithMemory(std::shared_ptr<Collective> ranks,
+                      Gives gives = Gives::Memory)
+      : ranks_(std::move(ranks)), gives_(gives) {}
   std::string description() const override { return ranks_->description(); }
   int rank() const override { return ranks_->rank(); }
   int size() const override { return ranks_->size(); }
@@ -46,6 +50,11 @@ class WithMemory : public Collective {
   void barrier(Done done) override { ranks_->barrier(std::move(done)); }
   void allocate_shared(std::size_t bytes, std::shared_ptr<std::byte>& memory,
                        Done done) override {
+    ++num_asked;
+    if (gives_ == Gives::Nothing) return done(nullptr);
+    const DeviceError error("no memory is shared");
+    if (gives_ == Gives::Error) return done(std::make_exception_ptr(error));
+    if (gives_ == Gives::Throws) throw error;
     constexpr std::size_t kPage = 4096;
     bytes_ = (bytes + kPage - 1) / kPage * kPage;
     memory = {static_cast<std::byte*>(std::aligned_alloc(kPage, bytes_)),
@@ -57,10 +66,11 @@ class WithMemory : public Collective {
   void abort() noexcept override { ranks_->abort(); }
   bool is_in_use() const { return !memory_.expired(); }
 
-  std::atomic<int> num_there = 0, num_elsewhere = 0;
+  std::atomic<int> num_asked = 0, num_there = 0, num_elsewhere = 0;
 
  private:
   std::shared_ptr<Collective> ranks_;
+  const Gives gives_;
   std::weak_ptr<std::byte> memory_;
   std::size_t bytes_ = 0;
 };
@@ -89,6 +99,51 @@ TEST(SharedArena, HasTheGradientsOfSteps) {
     EXPECT_EQ(with_memory->num_elsewhere, 1);
     EXPECT_FALSE(with_memory->is_in_use());
   });
+}
+
+std::string note_of(const RankNet& net) { return net.t->report().notes.back(); }
+
+TEST(SharedArena, AReportSaysWhereSumsAre) {
+  ThreadGroup ranks(2);
+  on_each_rank(2, [&](int rank) {
+    const auto note = [&](Gives gives, bool accumulates, int num_asked) {
+      const auto collective = std::make_shared<WithMemory>(ranks[rank], gives);
+      RankOptions options;
+      options.compile.accumulates_gradients = accumulates;
+      options.compile.data_parallel.collective = collective;
+      RankNet net(options);
+      net.step(6 * rank, 6).wait();
+      EXPECT_EQ(collective->num_asked, num_asked);
+      return note_of(net);
+    };
+    EXPECT_EQ(note(Gives::Memory, false, 1),
+              "gradients of execute() are summed in memory that the ranks "
+              "share");
+    const std::string by =
+        "gradients are summed by " + ranks[rank]->description() + ": ";
+    EXPECT_EQ(note(Gives::Nothing, false, 1),
+              by + "the ranks share no memory, or it has not enough room");
+    EXPECT_EQ(note(Gives::Memory, true, 0), by + "the graph accumulates them");
+  });
+}
+
+TEST(SharedArena, AnErrorOfTheTransportIsCompiles) {
+  for (const Gives gives : {Gives::Error, Gives::Throws}) {
+    ThreadGroup ranks(2);
+    on_each_rank(2, [&](int rank) {
+      RankOptions options;
+      options.compile.data_parallel.collective =
+          std::make_shared<WithMemory>(ranks[rank], gives);
+      try {
+        const RankNet net(options);
+        ADD_FAILURE() << "compiled";
+      } catch (const DeviceError& error) {
+        const std::string text = error.what();
+        EXPECT_NE(text.find("shared memory"), std::string::npos) << text;
+        EXPECT_NE(text.find("no memory is shared"), std::string::npos) << text;
+      }
+    });
+  }
 }
 
 TEST(SharedArena, IsNoneWithoutATransportThatHasOne) {
