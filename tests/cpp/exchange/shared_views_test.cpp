@@ -22,9 +22,9 @@ Seen seen_by(const std::shared_ptr<Collective>& ranks, bool shards) {
   const Tensor x({{4, 3}}, "x"), label({{4, 8}}, "label");
   const Tensor weights({{8, 3}}, view(random_floats(24, 1)), "weights");
   Graph graph;
-  graph.node(std::make_shared<layers::FullyConnected>(weights), x);
   const Tensor row =
       graph.op(OpKind::Reshape, ShapeAttrs{Shape{24}}, {weights}, "row")[0];
+  graph.node(std::make_shared<layers::FullyConnected>(weights), x);
   TrainingGraph t({graph},
                   std::make_shared<losses::MeanSquaredError>(
                       LossDescriptor{.reduction_type = ReductionType::Mean}),
