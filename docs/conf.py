@@ -98,7 +98,7 @@ def include_root_page(_app: Sphinx, _page: str, source: list[str]) -> None:
 FOREIGN = re.compile(r"(collections\.abc|enum|numpy|numpy\.typing|os|typing)\.\w+")
 INSIDE = {
     "ArrayLike", "Any", "Batches", "Buffer", "DTypeLike", "Item", "NDArray", "Row",
-    "Communicator", "SupportsDLPack", "Table", "Transport",
+    "Communicator", "Predict", "SupportsDLPack", "Table", "Transport",
 }  # fmt: skip
 
 
