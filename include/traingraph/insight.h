@@ -138,7 +138,7 @@ struct TRAINGRAPH_API Report {
   /// Casts between floats of 32 and 16 bits, and those of them that are units
   /// of their own: the others are part of what is before or behind them.
   int casts = 0, cast_units = 0;
-  /// Sentences about what the device does otherwise than it was asked to.
+  /// What the device does otherwise than it was asked to; where ranks sum.
   std::vector<std::string> notes;
   /// In the order of sending; empty unless it was compiled with a collective or
   /// a hook. Only then limits of units are known: measured once per process.

@@ -149,9 +149,9 @@ class TRAINGRAPH_API CompiledGraph : public Graph {
   TensorMap loss_label_weights() const;
   TensorMap outputs() const;
 
-  /// Plans memory and creates everything the device needs; allocates nothing.
-  /// `constants`: input tensors whose host data never changes. Throws
-  /// UnsupportedError naming the layer, StateError, InvalidArgument.
+  /// Plans memory and creates all that the device needs; allocates nothing, but
+  /// among ranks. `constants`: input tensors whose host data never changes.
+  /// Throws UnsupportedError naming the layer, StateError, InvalidArgument.
   void compile(const Device& device, const CompileOptions& options = {},
                const TensorMap& input_tensors = {},
                DataList input_tensors_data = {});
