@@ -7,6 +7,7 @@
 #include "cpu/cblas/bias_gradient.h"
 #include "cpu/cblas/convolution_tiles.h"
 #include "cpu/cblas/direct_strips.h"
+#include "cpu/cblas/emit_forward.h"
 #include "cpu/cblas/epilogue.h"
 #include "cpu/cblas/tasks.h"
 #include "cpu/primitive_threads.h"
@@ -231,21 +232,7 @@ void lower_convolution_2d(NodeLowering& lowering) {
   if (is_depthwise(sizes)) return lower_depthwise(lowering, sizes);
   if (direct::suits(sizes)) return lower_direct(lowering, sizes);
   check_sizes(lowering, sizes);
-  Forward forward(sizes, PrimitiveThreads::count());
-  forward.epilogue = fuse_epilogue(lowering, lowering.has(2));
-  const int x = lowering.read(0), weights = lowering.read(1),
-            bias = lowering.has(2) ? lowering.read(2) : -1,
-            y = lowering.write(0),
-            scratch =
-                lowering.scratch(forward.space.bytes(forward.num_workers));
-  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
-    return [forward, next = make_counter(), x = floats(at[x]),
-            weights = floats(at[weights]),
-            bias = bias < 0 ? nullptr : floats(at[bias]), y = floats(at[y]),
-            scratch = floats(at[scratch])] {
-      forward.run(*next, x, weights, bias, y, scratch);
-    };
-  });
+  emit_forward(lowering, Forward(sizes, PrimitiveThreads::count()));
 }
 
 void lower_convolution_2d_input_gradient(NodeLowering& lowering) {

@@ -12,6 +12,7 @@
 #include "cpu/cblas/convolution_tiles.h"
 #include "cpu/cblas/direct_strips.h"
 #include "cpu/cblas/direct_tiles.h"
+#include "cpu/cblas/emit_forward.h"
 #include "cpu/cblas/epilogue.h"
 #include "cpu/cblas/tasks.h"
 #include "cpu/primitive_threads.h"
@@ -212,21 +213,7 @@ int scratch_floats(NodeLowering& lowering, std::int64_t count) {
 }  // namespace
 
 void lower_direct(NodeLowering& lowering, const ConvolutionSizes& sizes) {
-  DirectForward forward(sizes, PrimitiveThreads::count());
-  forward.epilogue = fuse_epilogue(lowering, lowering.has(2));
-  const int x = lowering.read(0), weights = lowering.read(1),
-            bias = lowering.has(2) ? lowering.read(2) : -1,
-            y = lowering.write(0),
-            scratch =
-                lowering.scratch(forward.space.bytes(forward.num_workers));
-  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
-    return [forward, next = make_counter(), x = floats(at[x]),
-            weights = floats(at[weights]),
-            bias = bias < 0 ? nullptr : floats(at[bias]), y = floats(at[y]),
-            scratch = floats(at[scratch])] {
-      forward.run(*next, x, weights, bias, y, scratch);
-    };
-  });
+  emit_forward(lowering, DirectForward(sizes, PrimitiveThreads::count()));
 }
 
 void lower_direct_input_gradient(NodeLowering& lowering,
