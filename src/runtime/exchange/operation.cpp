@@ -8,10 +8,14 @@ namespace traingraph {
 void Operation::end(std::exception_ptr error) noexcept {
   std::shared_ptr<const void> memory;
   std::shared_ptr<Operation> self;  // dropped last, without the lock
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!self_) return;  // a transport that calls twice
+    memory.swap(memory_);
+    self.swap(self_);
+  }
+  memory.reset();  // who waits may then count on it
   const std::scoped_lock lock(mutex_);
-  if (is_over_) return;  // a transport that calls twice
-  memory.swap(memory_);
-  self.swap(self_);
   error_ = std::move(error);
   ended_ = Clock::now();
   is_over_ = true;

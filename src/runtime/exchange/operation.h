@@ -21,7 +21,7 @@ class Operation : public std::enable_shared_from_this<Operation> {
  public:
   /// `start` begins it with the callback it is given. This object, and
   /// `memory`, stay until the transport calls that, even if nobody waits any
-  /// more.
+  /// more; who has waited knows that `memory` is let go.
   template <class F>
   void begin(std::shared_ptr<const void> memory, F&& start) {
     {
