@@ -263,14 +263,12 @@ build/.agreement: build/.installed $(AGREEMENT_VENV)/.ready
 # Not for measuring: it is optimised less. Meanwhile pip fetches what the examples
 # import; of that only what they do import is compiled to byte code.
 build/.quick: $(VENV)/.ready $(WHEEL_SOURCES)
-	rm -rf build/quick-dist
 	{ pip install --quiet --no-compile numpy $(DEMO_REQUIREMENTS) \
 	  && PYTHONDONTWRITEBYTECODE= python -c \
 	    'import matplotlib.pyplot, sklearn.datasets'; } & \
-	pip wheel . --quiet --no-deps --no-build-isolation --wheel-dir build/quick-dist \
+	pip install . --quiet --force-reinstall --no-deps --no-build-isolation \
 	  -C build-dir=build/quick -C cmake.define.TRAINGRAPH_QUICK_BUILD=ON \
 	  && wait $$!
-	pip install --quiet --force-reinstall --no-deps build/quick-dist/*.whl
 	touch $@
 
 # What only the examples or only the tests import.

@@ -68,7 +68,8 @@ list(FILTER apple_sources EXCLUDE REGEX
 set(common_flags -std=c++20 -fsyntax-only -Wall -Wextra -Werror
   # Tests are told where their data is.
   "-DTRAINGRAPH_KEPT=\"\"" "-DTRAINGRAPH_DIGITS=\"\""
-  "-DTRAINGRAPH_FUZZ_CORPUS=\"\"" "-I${PROJECT_SOURCE_DIR}"
+  "-DTRAINGRAPH_FUZZ_CORPUS=\"\"" "-DTRAINGRAPH_FAKE_MPI=\"\""
+  "-I${PROJECT_SOURCE_DIR}"
   "-I${PROJECT_SOURCE_DIR}/include" "-I${PROJECT_SOURCE_DIR}/src"
   "-I${PROJECT_SOURCE_DIR}/python/src" "-I${PROJECT_SOURCE_DIR}/tests/cpp"
   "-I${PROJECT_SOURCE_DIR}/tests/fuzz" -isystem "${third_party}")

@@ -110,52 +110,55 @@ void bind_prelu(py::module_& m) {
 }
 
 template <class Class, class... Parameters>
-using Named = SimpleLayer<Class, layers::Activation, Parameters...>;
+using NamedActivation = SimpleLayer<Class, layers::Activation, Parameters...>;
 
 void bind_activations(py::module_& m) {
   using namespace layers;
   const py::arg a("a");
-  Named<ReLU>::bind(m, "ReLU", "max(x, 0)");
-  Named<ReLU6>::bind(m, "ReLU6", "min(max(x, 0), 6)");
-  Named<LeakyReLU, float>::bind(m, "LeakyReLU", "x >= 0 ? x : slope * x",
-                                py::arg("negative_slope") = 0.01);
-  Named<ReLUN, float, float>::bind(m, "ReLUN", "min(x >= 0 ? x : a * x, b)", a,
-                                   py::arg("b"));
-  Named<Linear, float, float>::bind(m, "Linear", "scale * x + bias",
-                                    py::arg("scale"), py::arg("bias") = 0.0);
-  Named<Sigmoid>::bind(m, "Sigmoid", "1 / (1 + exp(-x))");
-  Named<HardSigmoid>::bind(m, "HardSigmoid", "clamp(0.2 * x + 0.5, 0, 1)");
-  Named<Tanh>::bind(m, "Tanh", "tanh(x)");
-  Named<Absolute>::bind(m, "Absolute", "|x|; the gradient at 0 is 0");
-  Named<SoftPlus, float>::bind(m, "SoftPlus", "ln(1 + exp(beta * x)) / beta",
-                               py::arg("beta") = 1.0);
-  Named<SoftSign>::bind(m, "SoftSign", "x / (1 + |x|)");
-  Named<ELU, float>::bind(m, "ELU", "x >= 0 ? x : a * (exp(x) - 1)",
-                          py::arg("a") = 1.0);
-  Named<LogSigmoid>::bind(m, "LogSigmoid", "ln(1 / (1 + exp(-x)))");
-  Named<SELU>::bind(m, "SELU",
-                    "1.0507 * (max(0, x) + min(0, 1.6733 * (exp(x) - 1)))");
-  Named<CELU, float>::bind(m, "CELU",
-                           "max(0, x) + min(0, a * (exp(x / a) - 1))",
-                           py::arg("a") = 1.0);
-  Named<HardShrink, float>::bind(m, "HardShrink", "|x| > a ? x : 0",
-                                 py::arg("a") = 0.5);
-  Named<SoftShrink, float>::bind(m, "SoftShrink",
-                                 "x > a ? x - a : x < -a ? x + a : 0",
-                                 py::arg("a") = 0.5);
-  Named<TanhShrink>::bind(m, "TanhShrink", "x - tanh(x)");
-  Named<Threshold, float, float>::bind(
+  NamedActivation<ReLU>::bind(m, "ReLU", "max(x, 0)");
+  NamedActivation<ReLU6>::bind(m, "ReLU6", "min(max(x, 0), 6)");
+  NamedActivation<LeakyReLU, float>::bind(m, "LeakyReLU",
+                                          "x >= 0 ? x : slope * x",
+                                          py::arg("negative_slope") = 0.01);
+  NamedActivation<ReLUN, float, float>::bind(
+      m, "ReLUN", "min(x >= 0 ? x : a * x, b)", a, py::arg("b"));
+  NamedActivation<Linear, float, float>::bind(
+      m, "Linear", "scale * x + bias", py::arg("scale"), py::arg("bias") = 0.0);
+  NamedActivation<Sigmoid>::bind(m, "Sigmoid", "1 / (1 + exp(-x))");
+  NamedActivation<HardSigmoid>::bind(m, "HardSigmoid",
+                                     "clamp(0.2 * x + 0.5, 0, 1)");
+  NamedActivation<Tanh>::bind(m, "Tanh", "tanh(x)");
+  NamedActivation<Absolute>::bind(m, "Absolute", "|x|; the gradient at 0 is 0");
+  NamedActivation<SoftPlus, float>::bind(
+      m, "SoftPlus", "ln(1 + exp(beta * x)) / beta", py::arg("beta") = 1.0);
+  NamedActivation<SoftSign>::bind(m, "SoftSign", "x / (1 + |x|)");
+  NamedActivation<ELU, float>::bind(m, "ELU", "x >= 0 ? x : a * (exp(x) - 1)",
+                                    py::arg("a") = 1.0);
+  NamedActivation<LogSigmoid>::bind(m, "LogSigmoid", "ln(1 / (1 + exp(-x)))");
+  NamedActivation<SELU>::bind(
+      m, "SELU", "1.0507 * (max(0, x) + min(0, 1.6733 * (exp(x) - 1)))");
+  NamedActivation<CELU, float>::bind(m, "CELU",
+                                     "max(0, x) + min(0, a * (exp(x / a) - 1))",
+                                     py::arg("a") = 1.0);
+  NamedActivation<HardShrink, float>::bind(m, "HardShrink", "|x| > a ? x : 0",
+                                           py::arg("a") = 0.5);
+  NamedActivation<SoftShrink, float>::bind(m, "SoftShrink",
+                                           "x > a ? x - a : x < -a ? x + a : 0",
+                                           py::arg("a") = 0.5);
+  NamedActivation<TanhShrink>::bind(m, "TanhShrink", "x - tanh(x)");
+  NamedActivation<Threshold, float, float>::bind(
       m, "Threshold", "x > threshold ? x : replacement", py::arg("threshold"),
       py::arg("replacement"));
-  Named<GELU, bool>::bind(m, "GELU", "x * Phi(x), by erf or its tanh form",
-                          py::arg("approximates_with_tanh") = false);
-  Named<HardSwish>::bind(m, "HardSwish",
-                         "x <= -3 ? 0 : x >= 3 ? x : x * (x + 3) / 6");
-  Named<Clamp, float, float>::bind(m, "Clamp",
-                                   "min(max(x, min_value), max_value)",
-                                   py::arg("min_value"), py::arg("max_value"));
-  Named<SiLU>::bind(m, "SiLU", "x / (1 + exp(-x))");
-  Named<Mish>::bind(m, "Mish", "x * tanh(ln(1 + exp(x)))");
+  NamedActivation<GELU, bool>::bind(m, "GELU",
+                                    "x * Phi(x), by erf or its tanh form",
+                                    py::arg("approximates_with_tanh") = false);
+  NamedActivation<HardSwish>::bind(
+      m, "HardSwish", "x <= -3 ? 0 : x >= 3 ? x : x * (x + 3) / 6");
+  NamedActivation<Clamp, float, float>::bind(
+      m, "Clamp", "min(max(x, min_value), max_value)", py::arg("min_value"),
+      py::arg("max_value"));
+  NamedActivation<SiLU>::bind(m, "SiLU", "x / (1 + exp(-x))");
+  NamedActivation<Mish>::bind(m, "Mish", "x * tanh(ln(1 + exp(x)))");
   bind_prelu(m);
 }
 

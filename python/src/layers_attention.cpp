@@ -32,7 +32,7 @@ MultiheadAttentionDescriptor attention_descriptor(
 }
 
 // What the descriptor and the layer without one take.
-#define TRAINGRAPH_DESCRIPTOR_ARGUMENTS                       \
+#define TRAINGRAPH_ATTENTION_DESCRIPTOR                       \
   whole("model_dimension"), whole("head_count"),              \
       py::arg("key_dimension").noconvert() = py::none(),      \
       py::arg("value_dimension").noconvert() = py::none(),    \
@@ -46,7 +46,7 @@ void bind_attention_descriptor(py::module_& m) {
       "key_dimension and value_dimension are widths of all heads together, "
       "after the projections; None: model_dimension. Both are multiples of "
       "head_count.");
-  type.def(py::init(&attention_descriptor), TRAINGRAPH_DESCRIPTOR_ARGUMENTS)
+  type.def(py::init(&attention_descriptor), TRAINGRAPH_ATTENTION_DESCRIPTOR)
       .def_readonly("model_dimension",
                     &MultiheadAttentionDescriptor::model_dimension)
       .def_readonly("head_count", &MultiheadAttentionDescriptor::head_count)
@@ -64,19 +64,19 @@ void bind_attention_descriptor(py::module_& m) {
 }
 
 // The tail of both constructors.
-#define TRAINGRAPH_PARAMETERS                                                 \
+#define TRAINGRAPH_ATTENTION_PARAMETERS                                       \
   const GivenList &weights, const GivenList &biases,                          \
       const GivenList &attention_biases,                                      \
       std::optional<RandomInitializerType> initializer,                       \
       std::int64_t key_source_dimension, std::int64_t value_source_dimension, \
       std::int64_t seed, const std::string &label
-#define TRAINGRAPH_ARGUMENTS                                              \
+#define TRAINGRAPH_ATTENTION_ARGUMENTS                                    \
   py::arg("weights") = py::none(), py::arg("biases") = py::none(),        \
   py::arg("attention_biases") = py::none(), py::kw_only(),                \
   py::arg("initializer") = py::none(), whole("key_source_dimension") = 0, \
   whole("value_source_dimension") = 0, whole("seed") = 0,                 \
   py::arg("label") = ""
-#define TRAINGRAPH_OPTIONS                                                    \
+#define TRAINGRAPH_ATTENTION_OPTIONS                                          \
   MultiheadAttentionOptions {                                                 \
     .weights = to_tensors(weights, "MultiheadAttention", "weights"),          \
     .biases = to_tensors(biases, "MultiheadAttention", "biases"),             \
@@ -107,24 +107,26 @@ void bind_attention(py::module_& m) {
       "model_dimension), biases with zeros. Seed 0 is the platform's. Raises "
       "InvalidArgument, ShapeError or DTypeError.")
       .def(py::init([](const MultiheadAttentionDescriptor& descriptor,
-                       TRAINGRAPH_PARAMETERS) {
-             return make_layer<Class>(label, descriptor, TRAINGRAPH_OPTIONS);
+                       TRAINGRAPH_ATTENTION_PARAMETERS) {
+             return make_layer<Class>(label, descriptor,
+                                      TRAINGRAPH_ATTENTION_OPTIONS);
            }),
-           py::arg("descriptor"), TRAINGRAPH_ARGUMENTS)
+           py::arg("descriptor"), TRAINGRAPH_ATTENTION_ARGUMENTS)
       .def(
           py::init([](std::int64_t model_dimension, std::int64_t head_count,
                       std::optional<std::int64_t> key_dimension,
                       std::optional<std::int64_t> value_dimension,
                       float dropout, bool has_biases, bool has_attention_biases,
-                      bool adds_zero_attention, TRAINGRAPH_PARAMETERS) {
+                      bool adds_zero_attention,
+                      TRAINGRAPH_ATTENTION_PARAMETERS) {
             return make_layer<Class>(
                 label,
                 attention_descriptor(model_dimension, head_count, key_dimension,
                                      value_dimension, dropout, has_biases,
                                      has_attention_biases, adds_zero_attention),
-                TRAINGRAPH_OPTIONS);
+                TRAINGRAPH_ATTENTION_OPTIONS);
           }),
-          TRAINGRAPH_DESCRIPTOR_ARGUMENTS, TRAINGRAPH_ARGUMENTS)
+          TRAINGRAPH_ATTENTION_DESCRIPTOR, TRAINGRAPH_ATTENTION_ARGUMENTS)
       .def_property_readonly("descriptor", &Class::descriptor)
       .def_property_readonly("seed", &Class::seed)
       .def_property_readonly("weights", &Class::weights,

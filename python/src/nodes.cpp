@@ -39,7 +39,7 @@ void bind_identity(BoundClass<Node>& type) {
       .def("__copy__", [](const Node& self) { return Node(self); });
 }
 
-void bind_padding(py::module_& m) {
+void bind_padding_node(py::module_& m) {
   using nodes::PaddingPolicy;  // layers have one, too
   BoundClass<PaddingPolicy> type(
       m, "NodePaddingPolicy",
@@ -138,7 +138,7 @@ std::vector<NodeObject> training_graph(
   return leaves;
 }
 
-constexpr const char* kGradientDoc =
+constexpr const char* kNodeGradientDoc =
     "The node that computes the gradient of this filter's source from that of "
     "its result, `source`: an image, or a list of one. Raises UnsupportedError "
     "for losses, gradient nodes and filters without a derivative, "
@@ -185,10 +185,10 @@ void bind_filter(py::module_& m) {
   using Several = const std::vector<ImageNode>&;
   type.def("gradient_filter",
            py::overload_cast<One>(&FilterNode::gradient_filter, py::const_),
-           py::arg("source"), kGradientDoc)
+           py::arg("source"), kNodeGradientDoc)
       .def("gradient_filter",
            py::overload_cast<Several>(&FilterNode::gradient_filter, py::const_),
-           py::arg("sources"), kGradientDoc)
+           py::arg("sources"), kNodeGradientDoc)
       .def("gradient_filters",
            py::overload_cast<One>(&FilterNode::gradient_filters, py::const_),
            py::arg("source"), kGradientsDoc)
@@ -234,7 +234,7 @@ void bind_filter(py::module_& m) {
 }  // namespace
 
 void bind_node_base(py::module_& m) {
-  bind_padding(m);
+  bind_padding_node(m);
   bind_image(m);
   bind_state(m);
   bind_filter(m);

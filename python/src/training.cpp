@@ -10,7 +10,7 @@ namespace {
 
 using Arrays = std::optional<ArrayDict>;
 using Outputs = std::optional<OutputDict>;
-using Handler = std::optional<CompletionCallback>;
+using StepHandler = std::optional<CompletionCallback>;
 using Accumulate = Named<"bool | typing.Literal['sum', 'mean']">;
 using Training = Handle<TrainingGraph, CompiledGraph>;
 using Inference = Handle<InferenceGraph, CompiledGraph>;
@@ -51,7 +51,7 @@ Execution execute(TrainingGraph& self, const Arrays& inputs_data,
                   const Arrays& labels_data, const Arrays& weights_data,
                   std::int64_t batch_size, bool skip_writing, bool synchronous,
                   bool profiling, bool for_inference, bool per_layer,
-                  const Handler& handler, const Outputs& outputs_data) {
+                  const StepHandler& handler, const Outputs& outputs_data) {
   const auto used = [&](const Arrays& data) {
     return skip_writing ? Arrays() : data;
   };
@@ -71,7 +71,8 @@ Execution execute_forward(TrainingGraph& self, const Arrays& inputs_data,
                           const Arrays& labels_data, const Arrays& weights_data,
                           std::int64_t batch_size, bool synchronous,
                           bool profiling, bool for_inference, bool per_layer,
-                          const Handler& handler, const Outputs& outputs_data) {
+                          const StepHandler& handler,
+                          const Outputs& outputs_data) {
   NamedArrays inputs(inputs_data, "execute_forward", "inputs_data");
   NamedArrays labels(labels_data, "execute_forward", "loss_labels_data");
   NamedArrays weights(weights_data, "execute_forward",
@@ -108,7 +109,7 @@ GradientAccumulation to_accumulation(const Accumulate& value) {
 Execution execute_gradient(TrainingGraph& self, const Accumulate& accumulate,
                            std::int64_t batch_size, bool synchronous,
                            bool profiling, bool per_layer,
-                           const Handler& handler,
+                           const StepHandler& handler,
                            const Outputs& outputs_data) {
   return run("execute_gradient",
              {batch_size, false, synchronous, profiling, false, per_layer,
@@ -119,7 +120,7 @@ Execution execute_gradient(TrainingGraph& self, const Accumulate& accumulate,
 }
 
 Execution execute_update(TrainingGraph& self, bool synchronous, bool profiling,
-                         bool per_layer, const Handler& handler) {
+                         bool per_layer, const StepHandler& handler) {
   const Outputs no_outputs;
   return run(
       "execute_optimizer_update",
@@ -132,7 +133,7 @@ Execution execute_update(TrainingGraph& self, bool synchronous, bool profiling,
 Execution infer(InferenceGraph& self, const Arrays& inputs_data,
                 const Arrays& labels_data, const Arrays& weights_data,
                 std::int64_t batch_size, bool skip_writing, bool synchronous,
-                bool profiling, bool per_layer, const Handler& handler,
+                bool profiling, bool per_layer, const StepHandler& handler,
                 const Outputs& outputs_data) {
   const auto used = [&](const Arrays& data) {
     return skip_writing ? Arrays() : data;

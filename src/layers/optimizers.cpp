@@ -11,12 +11,6 @@
 namespace traingraph {
 namespace {
 
-void require_rate(const char* op, float rate) {
-  require_finite(op, "learning_rate", rate);
-  require_option(rate >= 0, op, "learning_rate", "at least 0",
-                 format_value(rate));
-}
-
 void require_beta(const char* op, const char* field, float value) {
   require_option(value >= 0 && value < 1, op, field, "in [0, 1)",
                  format_value(value));
@@ -25,11 +19,6 @@ void require_beta(const char* op, const char* field, float value) {
 void require_above_zero(const char* op, const char* field, float value) {
   require_finite(op, field, value);
   require_option(value > 0, op, field, "above 0", format_value(value));
-}
-
-void require_not_negative(const char* op, const char* field, float value) {
-  require_finite(op, field, value);
-  require_option(value >= 0, op, field, "at least 0", format_value(value));
 }
 
 void require_step(std::uint64_t step) {
@@ -59,7 +48,7 @@ void require_clipping_fields(const OptimizerDescriptor& descriptor) {
 
 void validate(const OptimizerDescriptor& descriptor) {
   constexpr const char* kOp = "Optimizer";
-  require_rate(kOp, descriptor.learning_rate);
+  require_not_negative(kOp, "learning_rate", descriptor.learning_rate);
   require_finite(kOp, "gradient_rescale", descriptor.gradient_rescale);
   require_option(
       to_string(descriptor.gradient_clipping_type) != "?", kOp,
@@ -143,7 +132,7 @@ Optimizer::Optimizer(const Optimizer& other)
 }
 
 void Optimizer::set_learning_rate(float rate) {
-  require_rate("Optimizer", rate);
+  require_not_negative("Optimizer", "learning_rate", rate);
   if (is_scheduled_) {
     throw StateError(ErrorInfo{.op = "learning_rate",
                                .node = {},

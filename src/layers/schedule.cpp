@@ -12,11 +12,6 @@ namespace {
 
 constexpr const char* kSchedule = "Schedule";
 
-void require_rate(const char* field, float rate) {
-  require_finite(kSchedule, field, rate);
-  require_option(rate >= 0, kSchedule, field, "at least 0", format_value(rate));
-}
-
 void require_steps(std::uint64_t steps) {
   require_option(steps >= 1, kSchedule, "steps", "at least 1", "0");
 }
@@ -71,21 +66,21 @@ std::string describe(const Schedule::Piece& piece) {
 }  // namespace
 
 Schedule Schedule::constant(float rate) {
-  require_rate("rate", rate);
+  require_not_negative(kSchedule, "rate", rate);
   return Schedule({{.type = ScheduleType::Constant, .from = rate}});
 }
 
 Schedule Schedule::linear(float from, float to, std::uint64_t steps) {
-  require_rate("from", from);
-  require_rate("to", to);
+  require_not_negative(kSchedule, "from", from);
+  require_not_negative(kSchedule, "to", to);
   require_steps(steps);
   return Schedule(
       {{.type = ScheduleType::Linear, .steps = steps, .from = from, .to = to}});
 }
 
 Schedule Schedule::cosine(float from, std::uint64_t steps, float to) {
-  require_rate("from", from);
-  require_rate("to", to);
+  require_not_negative(kSchedule, "from", from);
+  require_not_negative(kSchedule, "to", to);
   require_steps(steps);
   return Schedule(
       {{.type = ScheduleType::Cosine, .steps = steps, .from = from, .to = to}});
@@ -93,7 +88,7 @@ Schedule Schedule::cosine(float from, std::uint64_t steps, float to) {
 
 Schedule Schedule::exponential(float from, float factor, std::uint64_t steps,
                                bool is_staircase) {
-  require_rate("from", from);
+  require_not_negative(kSchedule, "from", from);
   require_finite(kSchedule, "factor", factor);
   require_option(factor > 0 && factor <= 1, kSchedule, "factor",
                  "above 0, at most 1", format_value(factor),

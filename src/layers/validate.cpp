@@ -48,6 +48,11 @@ void require_not_negative(const char* op, const char* field,
   require_pair(op, field, values, 0);
 }
 
+void require_not_negative(const char* op, const char* field, float value) {
+  require_finite(op, field, value);
+  require_option(value >= 0, op, field, "at least 0", format_value(value));
+}
+
 void require_kernel(const char* op, const Pair& kernel_sizes) {
   require_option(kernel_sizes != Pair{}, op, "kernel_sizes",
                  "the size of the window", format_value(kernel_sizes),

@@ -24,6 +24,7 @@ void require_positive(const char* op, const char* field, std::int64_t value);
 void require_positive(const char* op, const char* field, const Pair& values);
 void require_not_negative(const char* op, const char* field,
                           const Pair& values);
+void require_not_negative(const char* op, const char* field, float value);
 /// There is none by default.
 void require_kernel(const char* op, const Pair& kernel_sizes);
 /// Sizes are for UsePaddingSize.

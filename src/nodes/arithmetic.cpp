@@ -11,7 +11,7 @@ namespace traingraph::nodes {
 namespace {
 
 using Strides = std::array<std::int64_t, 3>;
-constexpr const char* kAxisNames[] = {"channels", "height", "width"};
+constexpr const char* kImageAxes[] = {"channels", "height", "width"};
 
 std::array<std::int64_t, 3> sizes_of(const ImageNode& image) {
   const auto& [channels, height, width] = image.size();
@@ -84,7 +84,7 @@ class ArithmeticState : public FilterState {
       throw ShapeError(
           {.op = class_name,
            .node = {},
-           .what = std::string("the sources differ in ") + kAxisNames[axis],
+           .what = std::string("the sources differ in ") + kImageAxes[axis],
            .expected = sources[0].size().to_string(),
            .got = sources[1].size().to_string(),
            .hint = "A stride of 0 reads one element everywhere."});

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // max_pool_2d and average_pool_2d (NCHW) and their gradients. Max pooling
 // hands its gradient op an opaque record of which sample won each window.
-#include <array>
 #include <string>
 
 #include "ops/batch_rules.h"
@@ -11,8 +10,6 @@
 
 namespace traingraph {
 namespace {
-
-constexpr std::array kAxisNames{"height", "width"};
 
 template <class Attrs>
 Window2d window_of(const Attrs& attrs) {

@@ -12,7 +12,6 @@
 namespace traingraph {
 namespace {
 
-constexpr std::array kAxisNames{"height", "width"};
 constexpr const char* kPadded = "a padded axis";
 constexpr const char* kResult = "an axis of the result";
 

@@ -13,6 +13,7 @@
 //   1
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 
@@ -25,6 +26,9 @@ namespace traingraph {
 /// Of each attribute; keeps every product of two within 64 bits.
 inline constexpr std::int64_t kLargestWindow =
     std::numeric_limits<std::int32_t>::max();
+
+/// Of a window's two axes, for messages.
+inline constexpr std::array kAxisNames{"height", "width"};
 
 /// Samples added to one axis.
 struct AxisPadding {
