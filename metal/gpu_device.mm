@@ -86,7 +86,6 @@ std::string make_kernels(GpuDevice& device, const std::string& source,
 
 /// The newest of the versions that limits_of() tells apart.
 MacOs macos_version() {
-  if (@available(macOS 26.0, *)) return {26, 0};
   if (@available(macOS 15.1, *)) return {15, 1};
   if (@available(macOS 15.0, *)) return {15, 0};
   if (@available(macOS 14.4, *)) return {14, 4};

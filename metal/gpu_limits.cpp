@@ -13,10 +13,6 @@ GpuLimits limits_of(const GpuSystem& system) {
   GpuLimits limits;
   limits.max_buffer_bytes = system.max_buffer_bytes;
   limits.heap_alignment = std::max<std::size_t>(system.heap_alignment, 64);
-  // Of macOS 13 to 15.3 it is reported (pytorch#86279, #143859, #149261).
-  if (system.macos < MacOs{26, 0}) {
-    limits.max_tensor_bytes = (std::size_t{1} << 32) - 1;
-  }
   limits.has_bfloat16 = system.macos >= MacOs{14, 0};
   // On M1 and M2 always (pytorch#195163), elsewhere in early systems
   // (pytorch#116769, #111634).

@@ -37,10 +37,10 @@ struct GpuLimits {
   /// MPSNDArray: fewer than 2^31 elements, as are the axes of an image with
   /// its padding.
   std::int64_t max_elements = (std::int64_t{1} << 31) - 1;
-  /// Some systems end the process for larger ones (macOS 13 to 15.3 at least;
-  /// assumed before 26: pytorch#86279, #124635, #143859, #149261). Holds for
-  /// all that a node is computed with, too.
-  std::size_t max_tensor_bytes = SIZE_MAX;
+  /// MPSGraph ends the process for larger ones, on every system as far as is
+  /// known (pytorch#86279, #124635, #143859, #149261; #149325 is open). Holds
+  /// for all that a node is computed with, too.
+  std::size_t max_tensor_bytes = (std::size_t{1} << 32) - 1;
   /// MPSDataTypeBFloat16 is there from macOS 14 on. GPUs before M3 (family 9)
   /// have no instructions for it and convert every operand, so it saves them
   /// memory and no time.

@@ -180,8 +180,7 @@ std::vector<Probe> large_probes() {
        .weight = Weight::Chance,
        .expected = {"wrong", "raised", "aborted"},
        .remedy = {.constant = "max_tensor_bytes",
-                  .value = "SIZE_MAX, by limits_of(), for this system",
-                  .text = "already so from macOS 26"},
+                  .value = "SIZE_MAX, by limits_of(), for this system"},
        .may_abort = true,
        .bytes = 5 * kGiga},
   };
