@@ -53,7 +53,8 @@ file(GLOB_RECURSE typecheck_sources CONFIGURE_DEPENDS
   "${PROJECT_SOURCE_DIR}/examples/*.cpp" "${PROJECT_SOURCE_DIR}/tests/c/*.cpp"
   "${PROJECT_SOURCE_DIR}/tests/cpp/*.cpp"
   "${PROJECT_SOURCE_DIR}/tests/fuzz/*.cpp"
-  "${PROJECT_SOURCE_DIR}/tests/interop/*.cpp")
+  "${PROJECT_SOURCE_DIR}/tests/interop/*.cpp"
+  "${PROJECT_SOURCE_DIR}/tests/metal_probes/*.cpp")
 # Macs have the other CPU engine.
 set(cblas_sources ${typecheck_sources})
 list(FILTER cblas_sources INCLUDE REGEX "/src/cpu/cblas/")

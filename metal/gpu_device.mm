@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #import "metal/gpu_device.h"
 
+#import "metal/compile_kernels.h"
 #import "metal/guard.h"
 #include "metal/kernels/dropout.h"
 #include "metal/kernels/statistics.h"
@@ -51,37 +52,13 @@ ObjcPtr<id<MTLDevice>> find_device() {
   return retain<id<MTLDevice>>([all.get() objectAtIndex:0]);
 }
 
-/// Fast math takes it that there is no NaN, and rounds quotients and roots as
-/// it likes; kernels are to give what the CPU gives.
-ObjcPtr<MTLCompileOptions*> exact_math() {
-  auto options = adopt([[MTLCompileOptions alloc] init]);
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wdeprecated-declarations"  // from 15.0 on
-  [options.get() setFastMathEnabled:NO];
-#pragma clang diagnostic pop
-  return options;
-}
-
 /// Kernels [first, last) from their source. Empty on success.
 std::string make_kernels(GpuDevice& device, const std::string& source,
                          int first, int last) {
-  NSError* error = nil;
-  const auto library = adopt<id<MTLLibrary>>([device.metal.get()
-      newLibraryWithSource:to_ns(source)
-                   options:exact_math().get()
-                     error:&error]);
-  if (!library.get()) return describe(error);
-  for (int i = first; i < last; ++i) {
-    const std::string name = kKernelNames[i];
-    const auto function =
-        adopt<id<MTLFunction>>([library.get() newFunctionWithName:to_ns(name)]);
-    if (!function.get()) return "no function " + name;
-    device.kernels[i] = adopt<id<MTLComputePipelineState>>([device.metal.get()
-        newComputePipelineStateWithFunction:function.get()
-                                      error:&error]);
-    if (!device.kernels[i].get()) return describe(error);
-  }
-  return {};
+  return compile_kernels(
+      device.metal.get(), source,
+      std::span(kKernelNames).subspan(first, last - first),
+      std::span(device.kernels).subspan(first, last - first));
 }
 
 /// The newest of the versions that limits_of() tells apart.
@@ -127,9 +104,11 @@ std::string fill(GpuDevice& device) {
            about_virtual_machines(name);
   }
   // MPSGraph can do without these.
-  device.update_kernel_problem =
-      make_kernels(device, kUpdateSource, kFirstUpdate, kNumKernels);
-  device.limits.uses_update_kernels = device.update_kernel_problem.empty();
+  if (device.limits.uses_update_kernels) {
+    device.update_kernel_problem =
+        make_kernels(device, kUpdateSource, kFirstUpdate, kNumKernels);
+    device.limits.uses_update_kernels = device.update_kernel_problem.empty();
+  }
   const std::string reason = smoke_test(device);
   if (reason.empty()) return reason;
   return '"' + name + "\" is not usable: " + reason +

@@ -59,6 +59,7 @@ std::vector<Probe> all_probes();
 std::vector<Probe> memory_probes();
 std::vector<Probe> heap_probes();
 std::vector<Probe> stream_probes();
+std::vector<Probe> kernel_probes();
 std::vector<Probe> executable_probes();
 std::vector<Probe> numeric_probes();
 std::vector<Probe> half_sum_probes();

@@ -36,6 +36,11 @@ bool register_kernel(const std::string& name, ComputeKernel kernel) {
   return true;
 }
 
+ComputeKernel registered_kernel(const std::string& name) {
+  std::lock_guard lock(registry().mutex);
+  return registry().kernels.at(name);
+}
+
 }  // namespace emulator
 
 @implementation EmulatedFunction

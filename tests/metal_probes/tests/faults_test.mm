@@ -4,10 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <set>
 #include <string>
+#include <tuple>
 
 #include "emulator/control.h"
+#include "emulator/kernels.h"
 #import "metal/guard.h"
 #include "tests/metal_probes/probe.h"
 #include "tests/metal_probes/report.h"
@@ -117,6 +121,65 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"graph_in_heap", "square"},
         Wrong{"image_graph_inside", "square"}),
     [](const auto& info) { return std::string(info.param.probe); });
+
+TEST_F(Faults, KernelsDoNotCompile) {
+  emulator::fail_library();
+  EXPECT_EQ(verdict("kernels_compile"), Verdict::Contradicted) << answer_;
+  EXPECT_EQ(answer_.find("no: "), 0U) << answer_;
+  emulator::fail_library();
+  EXPECT_EQ(verdict("update_kernels_compile"), Verdict::Chance) << answer_;
+  emulator::fail_library();
+  EXPECT_EQ(verdict("update_adam"), Verdict::Contradicted) << answer_;
+}
+
+/// While it lives, a kernel has `change` done to its buffers at the end of one
+/// of its threads.
+class OtherKernel {
+ public:
+  using Change = std::function<void(const std::vector<void*>&)>;
+  OtherKernel(std::string name, Change change)
+      : name_(std::move(name)), before_(emulator::registered_kernel(name_)) {
+    const emulator::ComputeKernel before = before_;
+    emulator::register_kernel(
+        name_, [before, change](const std::vector<void*>& buffers, unsigned i) {
+          before(buffers, i);
+          if (i == 0) change(buffers);
+        });
+  }
+  ~OtherKernel() { emulator::register_kernel(name_, before_); }
+  OtherKernel(const OtherKernel&) = delete;
+  OtherKernel& operator=(const OtherKernel&) = delete;
+
+ private:
+  const std::string name_;
+  const emulator::ComputeKernel before_;
+};
+
+TEST_F(Faults, KernelsThatComputeWrongAreSeen) {
+  for (const auto& [probe, kernel] : {std::pair("update_sgd", "sgd_update"),
+                                      {"update_adam", "adam_update"},
+                                      {"update_rmsprop", "rmsprop_update"},
+                                      {"update_sums", "accumulate_gradient"}}) {
+    EXPECT_EQ(verdict(probe), Verdict::Holds) << answer_;
+    EXPECT_EQ(answer_, "the same bits") << probe;
+    for (const auto& [change, expected, begins] :
+         {std::tuple(1e-6F, Verdict::Holds, "rounded otherwise"),
+          {1e-3F, Verdict::Contradicted, "wrong: "},
+          {NAN, Verdict::Contradicted, "wrong: "}}) {
+      const float by = change;
+      const OtherKernel other(kernel, [by](const std::vector<void*>& buffers) {
+        static_cast<float*>(buffers[0])[0] += by;
+      });
+      EXPECT_EQ(verdict(probe), expected) << answer_;
+      EXPECT_TRUE(answer_.starts_with(begins)) << answer_;
+    }
+  }
+  const OtherKernel other("dropout_mask", [](const auto& buffers) {
+    auto* mask = static_cast<std::uint8_t*>(buffers[1]);
+    mask[2] = mask[2] == 0 ? 1 : 0;
+  });
+  EXPECT_EQ(verdict("dropout_kernel"), Verdict::Contradicted) << answer_;
+}
 
 TEST(Probes, SayWhatIsExpectedAndWhatToDo) {
   // Measured, not judged.

@@ -16,5 +16,7 @@ using ComputeKernel = std::function<void(const std::vector<void*>& buffers,
 
 /// Returns true, so that it can initialise a constant.
 bool register_kernel(const std::string& name, ComputeKernel kernel);
+/// So that a test can put another one in its place for a while.
+ComputeKernel registered_kernel(const std::string& name);
 
 }  // namespace emulator

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: MIT
+// Kernels of our own: does Metal compile them, and do they give what the same
+// source gives as C++?
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/random.h"
+#import "metal/compile_kernels.h"
+#include "metal/kernels/dropout.h"
+#include "metal/kernels/statistics.h"
+#include "tests/metal_probes/kernel_reference.h"
+#import "tests/metal_probes/lab.h"
+#include "tests/metal_probes/probe.h"
+
+namespace traingraph::metal::probes {
+namespace {
+
+using Pipeline = ObjcPtr<id<MTLComputePipelineState>>;
+
+constexpr int kFirstUpdate = static_cast<int>(kFirstUpdateKernel);
+
+/// As gpu_device.mm compiles them.
+std::string source_of(int kernel) {
+  if (kernel >= kFirstUpdate) return kUpdateSource;
+  return std::string(kDropoutSource) + kStatisticsSource;
+}
+
+std::string problem_of(int first, int last) {
+  std::vector<Pipeline> pipelines(static_cast<std::size_t>(last - first));
+  return compile_kernels(machine().metal.get(), source_of(first),
+                         std::span(kKernelNames).subspan(first, last - first),
+                         pipelines);
+}
+
+std::string answer_of(const std::string& problem) {
+  return problem.empty() ? "yes" : "no: " + problem;
+}
+
+std::string compiles_others() { return answer_of(problem_of(0, kFirstUpdate)); }
+std::string compiles_updates() {
+  return answer_of(problem_of(kFirstUpdate, kNumKernels));
+}
+
+Pipeline pipeline_of(Kernel kernel) {
+  const int index = static_cast<int>(kernel);
+  Pipeline pipeline;
+  const std::string problem = compile_kernels(
+      machine().metal.get(), source_of(index),
+      std::span(kKernelNames).subspan(index, 1), std::span(&pipeline, 1));
+  if (!problem.empty()) {
+    [NSException raise:@"Metal" format:@"%s", problem.c_str()];
+  }
+  return pipeline;
+}
+
+ObjcPtr<id<MTLBuffer>> buffer_of(const void* bytes, std::size_t count) {
+  // Metal makes none of nothing.
+  auto buffer = make_buffer(std::max<std::size_t>(count, 16));
+  if (count > 0) std::memcpy([buffer.get() contents], bytes, count);
+  return buffer;
+}
+
+/// setBytes: `tables`, behind the buffers.
+struct Bytes {
+  const void* data;
+  std::size_t count;
+};
+
+void launch(Kernel kernel, const std::vector<ObjcPtr<id<MTLBuffer>>>& buffers,
+            const std::vector<Bytes>& tables, std::size_t num_threads) {
+  const Pipeline pipeline = pipeline_of(kernel);
+  MPSCommandBuffer* commands =
+      [MPSCommandBuffer commandBufferFromCommandQueue:machine().queue.get()];
+  id<MTLComputeCommandEncoder> compute = [commands computeCommandEncoder];
+  [compute setComputePipelineState:pipeline.get()];
+  NSUInteger index = 0;
+  for (const auto& buffer : buffers) {
+    [compute setBuffer:buffer.get() offset:0 atIndex:index++];
+  }
+  for (const Bytes& table : tables) {
+    [compute setBytes:table.data length:table.count atIndex:index++];
+  }
+  const std::size_t threads = std::min<std::size_t>(
+      256, [pipeline.get() maxTotalThreadsPerThreadgroup]);
+  [compute dispatchThreadgroups:MTLSizeMake(
+                                    (num_threads + threads - 1) / threads, 1, 1)
+          threadsPerThreadgroup:MTLSizeMake(threads, 1, 1)];
+  [compute endEncoding];
+  commit_and_wait(commands);
+}
+
+void run_on_gpu(UpdateRun& run) {
+  std::vector<ObjcPtr<id<MTLBuffer>>> buffers;
+  for (const Numbers& memory : run.memory) {
+    buffers.push_back(buffer_of(memory.data(), memory.size() * sizeof(float)));
+  }
+  launch(run.kernel, buffers,
+         {{&run.params, sizeof(run.params)},
+          {run.tensors.data(), run.tensors.size() * sizeof(UpdateTensor)}},
+         run.num_threads);
+  for (int b = 0; b < kNumUpdateBuffers; ++b) {
+    run.memory[b] = numbers_in(buffers[b].get(), run.memory[b].size());
+  }
+}
+
+/// Numbers from -1 to 1 that look like any others.
+Numbers mixed(std::size_t count, std::uint64_t seed) {
+  Numbers numbers;
+  for (std::size_t i = 0; i < count; ++i) {
+    numbers.push_back(2 * to_unit_float(dropout_block(seed, 0, 0, i)[0]) - 1);
+  }
+  return numbers;
+}
+
+Numbers magnitudes(std::size_t count, std::uint64_t seed) {
+  Numbers numbers = mixed(count, seed);
+  for (float& number : numbers) number = std::abs(number);
+  return numbers;
+}
+
+/// Two tensors in one launch, the first of which ends within a chunk.
+UpdateRun prepared_run(Kernel kernel, const UpdateChoices& choices) {
+  constexpr std::uint32_t kCounts[] = {1500, 700};
+  constexpr std::size_t kGap = 5, kAll = kCounts[0] + kGap + kCounts[1];
+  UpdateRun run;
+  run.kernel = kernel;
+  run.params = {.num_tensors = 2,
+                .options = options_of(choices),
+                .lr_scale = 0.75F,
+                .rescale = 1.25F,
+                .clip_min = -0.6F,
+                .clip_max = 0.7F,
+                .strength = 0.01F,
+                .momentum = 0.9F,
+                .beta1 = 0.9F,
+                .beta2 = 0.999F,
+                .epsilon = 1e-8F};
+  const std::size_t second = kCounts[0] + kGap;
+  run.tensors = {{.count = kCounts[0]},
+                 {.parameter = second,
+                  .gradient = second,
+                  .slots = {second, second, second},
+                  .first_chunk = 2,
+                  .count = kCounts[1]}};
+  run.num_threads = 3 * kUpdateChunkThreads;
+  run.memory[kParameter] = mixed(kAll, 1);
+  run.memory[kGradient] = mixed(kAll, 2);
+  const bool is_adam = kernel == Kernel::AdamUpdate;
+  run.memory[kSlot1] = is_adam ? mixed(kAll, 3) : magnitudes(kAll, 3);
+  run.memory[kSlot2] = magnitudes(kAll, 4);
+  run.memory[kSlot3] = magnitudes(kAll, 5);
+  run.memory[kRates] = {0.05F, 0.03F, 1, 0};
+  run.memory[kScale] = {0.5F};
+  // Where fast math goes other ways.
+  run.memory[kGradient][7] = std::numeric_limits<float>::quiet_NaN();
+  run.memory[kGradient][8] = -std::numeric_limits<float>::infinity();
+  run.memory[kGradient][9] = -0.0F;
+  run.memory[kParameter][10] = 0;
+  return run;
+}
+
+/// All numbers here are of the size of 1: what rounding explains.
+constexpr float kTolerance = 1e-5F;
+
+struct Difference {
+  float largest = 0;
+  bool has_bits = true;
+  std::string wrong;  // the first
+};
+
+void compare(const UpdateRun& got, const UpdateRun& expected,
+             const std::string& what, Difference& difference) {
+  static constexpr const char* kNames[] = {
+      "parameter", "gradient", "slot 1", "slot 2", "slot 3", "rates", "scale"};
+  for (int b = 0; b < kNumUpdateBuffers; ++b) {
+    for (std::size_t i = 0; i < expected.memory[b].size(); ++i) {
+      const float x = got.memory[b][i], y = expected.memory[b][i];
+      if (std::isnan(x) && std::isnan(y)) continue;
+      if (std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y)) {
+        continue;
+      }
+      difference.has_bits = false;
+      const float distance = std::abs(x - y);
+      if (distance <= kTolerance * std::max(1.0F, std::abs(y))) {
+        difference.largest = std::max(difference.largest, distance);
+      } else if (difference.wrong.empty()) {
+        difference.wrong = what + ", " + kNames[b] + '[' + std::to_string(i) +
+                           "] is " + text(x) + ", not " + text(y);
+      }
+    }
+  }
+}
+
+using Variants = std::vector<std::pair<const char*, UpdateChoices>>;
+
+std::string like_host(Kernel kernel, const Variants& variants) {
+  Difference difference;
+  for (const auto& [name, choices] : variants) {
+    UpdateRun got = prepared_run(kernel, choices), expected = got;
+    run_on_gpu(got);
+    run_on_host(expected);
+    compare(got, expected, name, difference);
+  }
+  if (!difference.wrong.empty()) return "wrong: " + difference.wrong;
+  if (difference.has_bits) return "the same bits";
+  return "rounded otherwise, by " + text(difference.largest) + " at most";
+}
+
+std::string sgd() {
+  return like_host(
+      Kernel::SgdUpdate,
+      {{"plain", {}},
+       {"clipped, L1", {.has_scale = true, .clips = true, .l1 = true}},
+       {"momentum, L2", {.l2 = true, .momentum = true}},
+       {"Nesterov", {.momentum = true, .nesterov = true}}});
+}
+
+std::string adam() {
+  return like_host(
+      Kernel::AdamUpdate,
+      {{"plain", {}},
+       {"clipped, L2", {.has_scale = true, .clips = true, .l2 = true}},
+       {"AMSGrad, L1", {.l1 = true, .amsgrad = true}},
+       {"AdamW", {.decoupled_decay = true}}});
+}
+
+std::string rmsprop() {
+  return like_host(
+      Kernel::RmspropUpdate,
+      {{"plain", {}},
+       {"clipped, L1", {.has_scale = true, .clips = true, .l1 = true}},
+       {"momentum, L2", {.l2 = true, .momentum = true}},
+       {"centered, momentum", {.momentum = true, .centered = true}}});
+}
+
+/// Rates are factors: of what is there, and of what is added.
+std::string sums() {
+  Difference difference;
+  for (const float keep : {0.0F, 1.0F}) {
+    UpdateRun got = prepared_run(Kernel::AccumulateGradient, {});
+    got.memory[kRates] = {keep, 0.3F};
+    got.memory[kParameter][20] = std::numeric_limits<float>::quiet_NaN();
+    UpdateRun expected = got;
+    run_on_gpu(got);
+    run_on_host(expected);
+    compare(got, expected, keep == 0 ? "a new sum" : "a sum", difference);
+  }
+  if (!difference.wrong.empty()) return "wrong: " + difference.wrong;
+  return difference.has_bits
+             ? "the same bits"
+             : "rounded otherwise, by " + text(difference.largest) + " at most";
+}
+
+/// A velocity of 1e-42 is a step of the whole rate, or of none.
+std::string tiny_gradients() {
+  UpdateRun run = prepared_run(Kernel::AdamUpdate, {});
+  run.memory[kSlot2][3] = 0;
+  run.memory[kGradient][3] = 1e-20F;
+  run_on_gpu(run);
+  return run.memory[kSlot2][3] == 0 ? "0" : "kept";
+}
+
+std::string dropout_bits() {
+  constexpr std::uint64_t kSeed = 0x123456789abcdef0, kStep = 77;
+  constexpr std::uint32_t kStream = 3;
+  constexpr std::size_t kCount = 4001;
+  constexpr float kRate = 0.3F;
+  std::uint64_t state[2] = {kSeed, kStep};
+  const DropoutParams params = {
+      .stream = kStream, .rate = kRate, .scale = 2, .count = kCount};
+  const auto words = buffer_of(state, sizeof(state));
+  const auto mask = make_buffer(kCount);
+  launch(Kernel::DropoutMask, {words, mask}, {{&params, sizeof(params)}},
+         (kCount + 3) / 4);
+  const auto* got = static_cast<const std::uint8_t*>([mask.get() contents]);
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const PhiloxBlock block = dropout_block(kSeed, kStream, kStep, i / 4);
+    const bool is_kept = to_unit_float(block[i % 4]) >= kRate;
+    if (got[i] != (is_kept ? 1 : 0)) {
+      return "wrong from element " + std::to_string(i);
+    }
+  }
+  return "the same bits";
+}
+
+}  // namespace
+
+std::vector<Probe> kernel_probes() {
+  const Remedy by_mps_graph = {
+      .constant = "uses_update_kernels",
+      .value = "false, by limits_of(), for this system",
+      .text = "then updates are MPSGraph's, with copies of variables"};
+  const Beginnings like_host = {"the same bits", "rounded otherwise"};
+  return {
+      {.name = "kernels_compile",
+       .question = "Metal compiles the kernels of dropout and statistics",
+       .answer = compiles_others,
+       .weight = Weight::Reliance,
+       .expected = {"yes"},
+       .remedy = {.text = "without them there is no GPU: metal/kernels/"
+                          "dropout.metal or metal/kernels/statistics.metal "
+                          "has to be what this compiler takes"}},
+      {.name = "update_kernels_compile",
+       .question = "Metal compiles the update kernels",
+       .answer = compiles_updates,
+       .weight = Weight::Chance,
+       .expected = {"yes"},
+       .remedy = {.text = "updates are MPSGraph's here, with copies of "
+                          "variables: metal/kernels/update.metal has to be "
+                          "what this compiler takes"}},
+      {.name = "dropout_kernel",
+       .question = "the dropout kernel against the CPU's mask",
+       .answer = dropout_bits,
+       .weight = Weight::Reliance,
+       .expected = {"the same bits"},
+       .remedy = {.text = "metal/kernels/dropout.metal has to give the words "
+                          "of src/base/random.h"}},
+      {.name = "update_sgd",
+       .question = "the SGD kernel against its source as C++",
+       .answer = sgd,
+       .weight = Weight::Reliance,
+       .expected = like_host,
+       .remedy = by_mps_graph},
+      {.name = "update_adam",
+       .question = "the Adam kernel against its source as C++",
+       .answer = adam,
+       .weight = Weight::Reliance,
+       .expected = like_host,
+       .remedy = by_mps_graph},
+      {.name = "update_rmsprop",
+       .question = "the RMSProp kernel against its source as C++",
+       .answer = rmsprop,
+       .weight = Weight::Reliance,
+       .expected = like_host,
+       .remedy = by_mps_graph},
+      {.name = "update_sums",
+       .question = "the kernel that adds up gradients against its source as "
+                   "C++",
+       .answer = sums,
+       .weight = Weight::Reliance,
+       .expected = like_host,
+       .remedy = by_mps_graph},
+      {.name = "update_tiny",
+       .question = "Adam's velocity of a gradient of 1e-20 is",
+       .answer = tiny_gradients,
+       .expected = {"0", "kept"}},
+  };
+}
+
+}  // namespace traingraph::metal::probes
