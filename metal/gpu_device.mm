@@ -2,6 +2,7 @@
 #import "metal/gpu_device.h"
 
 #import "metal/compile_kernels.h"
+#import "metal/gpu_system.h"
 #import "metal/guard.h"
 #include "metal/kernels/dropout.h"
 #include "metal/kernels/statistics.h"
@@ -59,33 +60,6 @@ std::string make_kernels(GpuDevice& device, const std::string& source,
       device.metal.get(), source,
       std::span(kKernelNames).subspan(first, last - first),
       std::span(device.kernels).subspan(first, last - first));
-}
-
-/// The newest of the versions that limits_of() tells apart.
-MacOs macos_version() {
-  if (@available(macOS 15.1, *)) return {15, 1};
-  if (@available(macOS 15.0, *)) return {15, 0};
-  if (@available(macOS 14.4, *)) return {14, 4};
-  if (@available(macOS 14.0, *)) return {14, 0};
-  return {13, 0};
-}
-
-/// M3 and later; not every SDK that this compiles with names it.
-constexpr auto kApple9 = static_cast<MTLGPUFamily>(1009);
-
-int apple_family(id<MTLDevice> device) {
-  if ([device supportsFamily:kApple9]) return 9;
-  return [device supportsFamily:MTLGPUFamilyApple8] ? 8 : 7;
-}
-
-GpuSystem system_of(id<MTLDevice> device) {
-  const MTLSizeAndAlign size =
-      [device heapBufferSizeAndAlignWithLength:1
-                                       options:MTLResourceStorageModeShared];
-  return {.macos = macos_version(),
-          .apple_family = apple_family(device),
-          .max_buffer_bytes = [device maxBufferLength],
-          .heap_alignment = size.align};
 }
 
 std::string fill(GpuDevice& device) {

@@ -24,7 +24,6 @@ ObjcPtr<id<MTLHeap>> make_heap(NSUInteger bytes) {
       [machine().metal.get() newHeapWithDescriptor:descriptor.get()]);
 }
 
-/// A plan by one alignment needs the first answer.
 std::string rules_by_length() {
   const NSUInteger align = size_and_align(1).align;
   for (NSUInteger bytes :
@@ -107,9 +106,8 @@ std::vector<Probe> heap_probes() {
        .question = "heaps ask, by length of a buffer, for",
        .answer = rules_by_length,
        .expected = {"one alignment", "a larger alignment", "a larger size"},
-       .remedy = {.text = "where the answer is not one alignment, arenas have "
-                          "to be planned by what each length asks for, not by "
-                          "heap_alignment of metal/gpu_limits.h"}},
+       .remedy = {.text = "arenas are planned by what each length asks for "
+                          "(Target::alignment_of), whatever that is"}},
       {.name = "graph_in_heap",
        .question = "MPSGraph computes within a placement heap",
        .answer = graph_in_heap,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #import "metal/apple.h"
+#include "metal/gpu_limits.h"
 #import "metal/objc_ptr.h"
 
 namespace traingraph::metal::probes {
@@ -24,6 +25,9 @@ struct Machine {
   ObjcPtr<MPSGraphDevice*> graph;
 };
 const Machine& machine();
+/// That the device of this machine has: what its answers are held against. The
+/// careful ones where there is no GPU.
+const GpuLimits& limits_here();
 
 NSArray<NSNumber*>* list(const Extents& numbers);
 /// A buffer of the host's and the GPU's; zeros at first.

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#import "metal/gpu_system.h"
 #import "metal/guard.h"
 #include "traingraph/half_types.h"
 
@@ -29,14 +30,26 @@ void raise(NSString* reason) {
 
 const Machine& machine() {
   static const Machine machine = [] {
-    Machine made;
-    made.metal = adopt<id<MTLDevice>>(MTLCreateSystemDefaultDevice());
-    if (!made.metal.get()) return made;
-    made.queue = adopt<id<MTLCommandQueue>>([made.metal.get() newCommandQueue]);
-    made.graph = retain([MPSGraphDevice deviceWithMTLDevice:made.metal.get()]);
-    return made;
+    @autoreleasepool {
+      Machine made;
+      made.metal = adopt<id<MTLDevice>>(MTLCreateSystemDefaultDevice());
+      if (!made.metal.get()) return made;
+      made.queue =
+          adopt<id<MTLCommandQueue>>([made.metal.get() newCommandQueue]);
+      made.graph =
+          retain([MPSGraphDevice deviceWithMTLDevice:made.metal.get()]);
+      return made;
+    }
   }();
   return machine;
+}
+
+const GpuLimits& limits_here() {
+  static const GpuLimits limits = [] {
+    id<MTLDevice> metal = machine().metal.get();
+    return metal ? limits_of(system_of(metal)) : GpuLimits();
+  }();
+  return limits;
 }
 
 NSArray<NSNumber*>* list(const Extents& numbers) {

@@ -2,16 +2,16 @@
 // Sizes from which products, and ranks from which reductions, go wrong.
 #include <algorithm>
 
-#include "metal/gpu_limits.h"
 #import "tests/metal_probes/lab.h"
 #include "tests/metal_probes/probe.h"
+#include "tests/metal_probes/sizes.h"
 
 namespace traingraph::metal::probes {
 namespace {
 
-/// The careful values; a machine may do better.
-constexpr GpuLimits kLimits;
-constexpr std::int64_t kFirstWrong = kLimits.max_matmul_extent + 1;
+/// Around those from which products were seen to be wrong.
+const Sizes kExtents = {32766, 32767, 32768, 32769, 40000,
+                        65535, 65536, 65537, 72767};
 
 /// Small integers: their sums are exact in float32.
 float left(std::int64_t i) { return static_cast<float>(i % 5 - 2); }
@@ -53,37 +53,35 @@ bool is_product_right(const Product& p) {
   return are_near(lab.run(product), expected);
 }
 
-std::string explain_extents(Product (*of)(std::int64_t extent)) {
-  std::string answer =
-      is_product_right(of(kFirstWrong - 1)) ? "right" : "wrong";
-  answer += " below " + std::to_string(kFirstWrong);
-  for (std::int64_t more : {0, 1, 7000, 32768, 32769, 40000}) {
-    const std::int64_t extent = kFirstWrong + more;
-    const bool is_right = is_product_right(of(extent));
-    answer += std::string(", ") + (is_right ? "right" : "wrong") + " at " +
-              std::to_string(extent);
-  }
-  return answer;
+std::string explain_extents(std::int64_t most,
+                            Product (*of)(std::int64_t extent)) {
+  return by_size(kExtents, most, [of](std::int64_t extent) {
+    return is_product_right(of(extent)) ? "" : "wrong";
+  });
 }
 
 std::string inner_extents() {
   return explain_extents(
+      limits_here().max_matmul_extent,
       [](std::int64_t extent) { return Product{.inner = extent}; });
 }
 
 std::string matrix_counts() {
-  return explain_extents([](std::int64_t extent) {
-    return Product{.matrices = extent, .inner = 2};
-  });
+  return explain_extents(limits_here().max_matmul_extent,
+                         [](std::int64_t extent) {
+                           return Product{.matrices = extent, .inner = 2};
+                         });
 }
 
 std::string row_counts() {
   return explain_extents(
+      limits_here().max_matmul_rows,
       [](std::int64_t extent) { return Product{.rows = extent}; });
 }
 
 std::string column_counts() {
   return explain_extents(
+      limits_here().max_matmul_rows,
       [](std::int64_t extent) { return Product{.columns = extent}; });
 }
 
@@ -210,7 +208,7 @@ std::string wrong_axes(int rank) {
 }
 
 std::string reductions_of_reliable_rank() {
-  for (int rank = 1; rank <= kLimits.reliable_rank; ++rank) {
+  for (int rank = 1; rank <= limits_here().reliable_rank; ++rank) {
     const std::string wrong = wrong_axes(rank);
     if (!wrong.empty()) {
       return "wrong at rank " + std::to_string(rank) + ':' + wrong;
@@ -221,8 +219,8 @@ std::string reductions_of_reliable_rank() {
 
 std::string reductions_of_higher_rank() {
   std::string answer;
-  for (int rank = kLimits.reliable_rank + 1; rank <= kLimits.reliable_rank + 2;
-       ++rank) {
+  for (int rank = limits_here().reliable_rank + 1;
+       rank <= limits_here().reliable_rank + 2; ++rank) {
     const std::string wrong = wrong_axes(rank);
     if (!answer.empty()) answer += ", ";
     answer += "rank " + std::to_string(rank) +
@@ -234,7 +232,10 @@ std::string reductions_of_higher_rank() {
 }  // namespace
 
 std::vector<Probe> limit_probes() {
-  const std::string right_below = "right below " + std::to_string(kFirstWrong);
+  const GpuLimits& limits = limits_here();
+  const Beginnings right_extents =
+      right_up_to(kExtents, limits.max_matmul_extent);
+  const Beginnings right_rows = right_up_to(kExtents, limits.max_matmul_rows);
   const Remedy lower = {.constant = "max_matmul_extent",
                         .value = "the last number that is right",
                         .text = "by limits_of(), for this system"};
@@ -245,31 +246,32 @@ std::vector<Probe> limit_probes() {
        .question = "matrix products by inner extent",
        .answer = inner_extents,
        .weight = Weight::Reliance,
-       .expected = {right_below},
+       .expected = right_extents,
        .remedy = lower},
       {.name = "matrix_counts",
        .question = "matrix products by number of matrices",
        .answer = matrix_counts,
        .weight = Weight::Reliance,
-       .expected = {right_below},
+       .expected = right_extents,
        .remedy = lower},
       {.name = "row_counts",
        .question = "matrix products by rows",
        .answer = row_counts,
        .weight = Weight::Reliance,
-       .expected = {right_below},
+       .expected = right_rows,
        .remedy = fewer_rows},
       {.name = "column_counts",
        .question = "matrix products by columns",
        .answer = column_counts,
        .weight = Weight::Reliance,
-       .expected = {right_below},
+       .expected = right_rows,
        .remedy = fewer_rows},
       {.name = "broadcast_rows",
        .question = "an operand that is one row for all, of a product and a sum",
        .answer = broadcast_rows,
        .weight = Weight::Reliance,
-       .expected = {"right"},
+       .expected = limits.writes_broadcasts ? Beginnings{"right", "wrong"}
+                                            : Beginnings{"right"},
        .remedy = {.constant = "writes_broadcasts",
                   .value = "true",
                   .text = "by limits_of(), for this system"}},
@@ -291,7 +293,7 @@ std::vector<Probe> limit_probes() {
        .question = "reductions beyond reliable_rank",
        .answer = reductions_of_higher_rank,
        .weight = Weight::Chance,
-       .expected = {"rank " + std::to_string(kLimits.reliable_rank + 1) +
+       .expected = {"rank " + std::to_string(limits_here().reliable_rank + 1) +
                         " wrong",
                     "raised", "aborted"},
        .remedy = {.constant = "reliable_rank",

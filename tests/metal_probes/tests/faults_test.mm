@@ -11,10 +11,13 @@
 #include <tuple>
 
 #include "emulator/control.h"
+#include "emulator/hardware_faults.h"
 #include "emulator/kernels.h"
+#include "metal/gpu_limits.h"
 #import "metal/guard.h"
 #include "tests/metal_probes/probe.h"
 #include "tests/metal_probes/report.h"
+#include "tests/metal_probes/sizes.h"
 
 namespace traingraph::metal::probes {
 namespace {
@@ -104,15 +107,15 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"inner_extents", "matrixMultiplication"},
         Wrong{"row_counts", "matrixMultiplication"},
         Wrong{"column_counts", "matrixMultiplication"},
-        Wrong{"broadcast_rows", "broadcast"},
         Wrong{"changing_sizes", "matrixMultiplication"},
         Wrong{"tensor_small", "addition"},
         Wrong{"convolution", "convolution2D"},
         Wrong{"convolution_grouped", "convolution2DWeightsGradient"},
         Wrong{"convolution_fours", "convolution2DDataGradient"},
-        Wrong{"convolution_depthwise", "convolution2DWeightsGradient"},
-        Wrong{"convolution_selectors", "depthwiseConvolution2DWeightsGradient"},
-        Wrong{"convolution_images", "convolution2DWeightsGradient"},
+        Wrong{"convolution_selectors", "depthwiseConvolution3DWeightsGradient"},
+        Wrong{"convolution_images", "convolution2D"},
+        Wrong{"convolution_gradient_images", "convolution2DWeightsGradient"},
+        Wrong{"convolution_gradient_width", "convolution2DDataGradient"},
         Wrong{"convolution_width", "convolution2D"},
         Wrong{"normalization_composed", "squareRoot"},
         Wrong{"gru_flip_no", "GRU"}, Wrong{"gru_gradients", "GRUGradients"},
@@ -121,6 +124,72 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"graph_in_heap", "square"},
         Wrong{"image_graph_inside", "square"}),
     [](const auto& info) { return std::string(info.param.probe); });
+
+// The emulator is a system on which products of any rows and convolutions of
+// any extent are computed at once: there they have to be right.
+TEST_F(Faults, WhatIsNotTiledIsWrong) {
+  const emulator::Imitation imitation(
+      {.max_product_extent = 40000, .max_convolution_extent = 65537});
+  for (const char* name : {"row_counts", "column_counts", "convolution_images",
+                           "convolution_width"}) {
+    EXPECT_EQ(verdict(name), Verdict::Contradicted) << name << ": " << answer_;
+  }
+  EXPECT_EQ(verdict("inner_extents"), Verdict::Holds) << answer_;
+}
+
+TEST_F(Faults, WhatIsTiledOrWrittenMayBeWrong) {
+  const emulator::Imitation imitation(
+      {.max_product_extent = 32766,
+       .loses_broadcast_rows = true,
+       .max_gradient_extent = GpuLimits{}.max_gradient_extent});
+  for (const char* name : {"inner_extents", "convolution_gradient_images",
+                           "convolution_gradient_width", "broadcast_rows"}) {
+    EXPECT_EQ(verdict(name), Verdict::Holds) << name << ": " << answer_;
+    EXPECT_NE(answer_.find("wrong"), std::string::npos) << name;
+  }
+}
+
+TEST_F(Faults, SmallerThanTheLimitIsWrong) {
+  const emulator::Imitation imitation(
+      {.max_product_extent = 32765, .max_gradient_extent = 65534});
+  for (const char* name :
+       {"inner_extents", "row_counts", "column_counts",
+        "convolution_gradient_images", "convolution_gradient_width"}) {
+    EXPECT_EQ(verdict(name), Verdict::Contradicted) << name << ": " << answer_;
+    EXPECT_TRUE(answer_.starts_with("wrong")) << answer_;
+  }
+}
+
+TEST_F(Faults, BlitsLoseTheirEnds) {
+  const emulator::Imitation imitation({.max_blit_bytes = 1000});
+  EXPECT_EQ(verdict("copy_1_mb"), Verdict::Contradicted) << answer_;
+  EXPECT_EQ(verdict("fill_1_mb"), Verdict::Contradicted) << answer_;
+}
+
+TEST(Sizes, AreRightUpToTheLimit) {
+  const auto answer = [](std::int64_t most, std::int64_t last_right) {
+    return by_size({8, 9, 10, 100}, most, [=](std::int64_t size) {
+      return size <= last_right ? "" : "wrong";
+    });
+  };
+  const auto holds = [](const std::string& answer, std::int64_t most) {
+    return std::ranges::any_of(
+        right_up_to({8, 9, 10, 100}, most),
+        [&](const std::string& text) { return answer.starts_with(text); });
+  };
+  EXPECT_EQ(answer(9, 9), "right up to 9, wrong at 10, wrong at 100");
+  EXPECT_EQ(answer(9, 7), "wrong at 8, wrong at 9, wrong at 10, wrong at 100");
+  EXPECT_EQ(answer(1000, 100), "right up to 100 (the largest)");
+  EXPECT_EQ(answer(50, 60),
+            "right up to 50, wrong at 100");  // asked since it is the limit
+  for (const std::int64_t most : {8, 9, 10, 50, 100, 1000}) {
+    for (const std::int64_t last_right : {7, 8, 9, 10, 50, 60, 100}) {
+      EXPECT_EQ(holds(answer(most, last_right), most),
+                last_right >= std::min<std::int64_t>(most, 100))
+          << most << ", " << last_right;
+    }
+  }
+}
 
 TEST_F(Faults, KernelsDoNotCompile) {
   emulator::fail_library();
