@@ -140,7 +140,7 @@ def test_what_a_machine_lacks() -> None:
         "macOS 13.2 is older than 13.3",
         "Apple clang version 14.0.3 is older than Xcode 15",
     ]
-    assert "no clang" in machine.complaints("macOS 14.0", "")[0]
+    assert "clang does not run" in machine.complaints("macOS 14.0", "")[0]
 
 
 def ask(*arguments: str, path: Path) -> tuple[int, dict[str, Any]]:
@@ -192,6 +192,42 @@ def test_remedies_name_constants_that_exist(listed: list[dict[str, Any]]) -> Non
             assert re.search(rf"\b{constant}\b", text), f"{p['name']}: {constant}"
         for source in re.findall(r"\bmetal/[\w/]+\.\w+", p["remedy"]["text"]):
             assert (ROOT / source).exists(), f"{p['name']}: {source}"
+
+
+@needs_probes
+def test_every_probe_is_on_the_page(listed: list[dict[str, Any]]) -> None:
+    """With what was expected, whatever came; and with what to change, where
+    something depends on it."""
+    for verdict in report.VERDICTS:
+        made = made_of(*(p | {"verdict": verdict, "answer": "that"} for p in listed))
+        lines = page.markdown(made).splitlines()
+        for p in listed:
+            (row,) = [line for line in lines if line.startswith(f"| `{p['name']}` ")]
+            assert page.cell(report.expectation(p)) in row
+            assert "that" in row
+            if verdict != "noted":
+                assert page.cell(report.change(p)) in row
+
+
+def test_verdicts_are_those_of_the_probes() -> None:
+    text = (ROOT / "tests/metal_probes/report.cpp").read_text("utf-8")
+    part = text[text.index("const char* to_string(Verdict") :]
+    found = re.findall(r'return "([\w ]+)";', part[: part.index("\n}\n")])
+    assert sorted(found) == sorted(report.VERDICTS)
+
+
+@needs_probes
+def test_every_limit_has_a_probe(listed: list[dict[str, Any]]) -> None:
+    text = (ROOT / "metal/gpu_limits.h").read_text("utf-8")
+    body = text[text.index("struct GpuLimits") :]
+    limits = set(re.findall(r"^  [\w:]+ (\w+) =", body, re.MULTILINE))
+    asked = {p["remedy"]["constant"] for p in listed if p["weight"] != "note"}
+    # What Apple documents, what the device says, and choices of our own.
+    known = {"max_elements", "max_image_extent", "max_image_channels"}
+    known |= {"max_buffer_bytes", "heap_alignment", "has_bfloat16"}
+    known |= {"max_threads_per_group", "max_mask_bytes"}
+    known |= {"flops_per_second", "bytes_per_second"}  # asked on Macs only
+    assert limits - asked == known
 
 
 @needs_probes

@@ -15,7 +15,7 @@ from pathlib import Path
 # Run by the path of the folder.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from mac_check import machine, page, report, steps
+from mac_check import machine, page, report, run, steps
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -27,7 +27,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--output",
         type=Path,
-        default=steps.ROOT / "build" / "mac-check",
+        default=run.ROOT / "build" / "mac-check",
         help="folder of the report, logs and builds (build/mac-check)",
     )
     parser.add_argument(
@@ -58,6 +58,11 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument(
         "--device", default="gpu", help="that trains and is measured (gpu)"
+    )
+    parser.add_argument(
+        "--compare",
+        action="store_true",
+        help="install PyTorch and MLX, to be measured beside",
     )
     parser.add_argument(
         "--probes",

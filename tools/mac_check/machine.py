@@ -16,7 +16,12 @@ def output_of(*command: str) -> str:
     """Of a command that may not exist or may fail: then nothing."""
     if shutil.which(command[0]) is None:
         return ""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=60, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
@@ -36,6 +41,8 @@ def describe() -> dict[str, str]:
         found["model"] = output_of("sysctl", "-n", "hw.model")
         found["memory"] = output_of("sysctl", "-n", "hw.memsize")
         found["sdk"] = output_of("xcrun", "--show-sdk-version")
+        # Not needed; its libraries may be found in place of others.
+        found["homebrew"] = output_of("brew", "--prefix")
     return found
 
 
@@ -49,7 +56,11 @@ def complaints(system: str, compiler: str) -> list[str]:
     found = []
     if version(system) < OLDEST_MACOS:
         found.append(f"{system} is older than 13.3: update macOS")
-    if version(compiler) < (OLDEST_CLANG,):
-        name = compiler or "no clang"
-        found.append(f"{name} is older than Xcode 15: update Xcode")
+    if not compiler:
+        found.append(
+            "clang does not run: install Xcode 15 or newer, and accept its license "
+            "(sudo xcodebuild -license accept)"
+        )
+    elif version(compiler) < (OLDEST_CLANG,):
+        found.append(f"{compiler} is older than Xcode 15: update Xcode")
     return found

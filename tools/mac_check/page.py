@@ -62,12 +62,25 @@ def assumptions(made: dict[str, Any]) -> list[str]:
     return answers(found, "If not") if found else []
 
 
+def not_asked(made: dict[str, Any]) -> list[str]:
+    rows: list[tuple[object, ...]] = [
+        (
+            f"`{p['name']}` {p['question']}",
+            report.expectation(p),
+            p["answer"],
+            report.change(p),
+        )
+        for p in report.of_verdict(made, "not asked")
+    ]
+    return table(("Question", "Expected", "Why not", "If not"), rows) if rows else []
+
+
 def notes(made: dict[str, Any]) -> list[str]:
     rows: list[tuple[object, ...]] = [
-        (f"`{p['name']}` {p['question']}", p["answer"])
-        for p in report.of_verdict(made, "noted", "not asked")
+        (f"`{p['name']}` {p['question']}", report.expectation(p), p["answer"])
+        for p in report.of_verdict(made, "noted")
     ]
-    return table(("Question", "Came"), rows) if rows else []
+    return table(("Question", "Expected", "Came"), rows) if rows else []
 
 
 def timings(made: dict[str, Any]) -> list[str]:
@@ -113,6 +126,7 @@ def markdown(made: dict[str, Any]) -> str:
         *section("Training", training(made)),
         *section("Timings", timings(made)),
         *section("What holds", assumptions(made)),
-        *section("What nothing depends on, or was not asked", notes(made)),
+        *section("What was not asked", not_asked(made)),
+        *section("What nothing depends on", notes(made)),
     ]
     return "\n".join(found)

@@ -7,9 +7,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mac_check.steps import Result
+    from mac_check.run import Result
 
 FAILED, CONTRADICTED = 1, 2
+#: Of metal_probes (tests/metal_probes/report.h).
+VERDICTS = ("holds", "contradicted", "chance", "noted", "not asked", "crashed")
 
 
 def _found(results: list[Result], name: str) -> Any:
@@ -77,6 +79,6 @@ def lines(made: dict[str, Any]) -> list[str]:
     found += [
         f"FAILED {step['name']}: {step['detail']}"
         for step in made["steps"]
-        if step["state"] == "failed"
+        if step["state"] in ("failed", "interrupted")
     ]
     return found or ["Nothing contradicts the code."]

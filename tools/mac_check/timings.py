@@ -9,6 +9,7 @@ import functools
 import importlib
 import importlib.util
 import json
+import platform
 import statistics
 import sys
 import time
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 STEPS, WARM_UP = 30, 5
+NETWORKS = ("dense", "images")
 DENSE_BATCH, DENSE_SIZES = 256, (784, 1024, 1024, networks.CLASSES)
 IMAGE_BATCH, IMAGE, CHANNELS = 64, (3, 32, 32), (32, 64)
 FLAT = CHANNELS[-1] * 8 * 8
@@ -179,44 +181,57 @@ def mlx_steps() -> dict[str, Callable[[], Callable[[], object]]]:
     return {"dense": dense, "images": images}
 
 
-def systems(device: str) -> dict[str, Callable[[], dict[str, Any]]]:
-    found: dict[str, Callable[[], dict[str, Any]]] = {}
+def torch_on(device: str) -> dict[str, Callable[[], Callable[[], object]]]:
+    torch = importlib.import_module("torch")
+    if device == "mps" and not torch.backends.mps.is_available():
+        raise RuntimeError("PyTorch finds no MPS here")
+    return torch_steps(device)
+
+
+def systems(
+    device: str,
+) -> dict[str, Callable[[], dict[str, Callable[[], Callable[[], object]]]]]:
+    """Whether what is installed runs shows when it is called."""
+    found: dict[str, Callable[[], dict[str, Callable[[], Callable[[], object]]]]] = {}
     for name in dict.fromkeys((device, "cpu")):
         found[f"traingraph on {name}"] = functools.partial(traingraph_steps, name)
     if importlib.util.find_spec("torch"):
-        torch = importlib.import_module("torch")
-        if torch.backends.mps.is_available():
-            found["PyTorch on mps"] = lambda: torch_steps("mps")
-        found["PyTorch on cpu"] = lambda: torch_steps("cpu")
+        if platform.system() == "Darwin":
+            found["PyTorch on mps"] = lambda: torch_on("mps")
+        found["PyTorch on cpu"] = lambda: torch_on("cpu")
     if importlib.util.find_spec("mlx"):
         found["MLX"] = mlx_steps
     return found
 
 
-def measure(system: str, network: str, make: Callable[[], Any]) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "network": network,
-        "system": system,
-        "seconds": None,
-        "problem": "",
-    }
+def measure(
+    steps_of: Callable[[], dict[str, Callable[[], Callable[[], object]]]],
+    row: dict[str, Any],
+) -> None:
     try:
-        row["seconds"] = time_of(make())
-    except networks.PROBLEMS as error:
+        row["seconds"] = time_of(steps_of()[row["network"]]())
+    except Exception as error:  # noqa: BLE001  of other packages too
         row["problem"] = f"{type(error).__name__}: {error}"
-    return row
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="gpu")
+    parser.add_argument("--list", action="store_true", help="rows without numbers")
+    parser.add_argument("--only", type=int, help="number of the one row")
     parser.add_argument("output", type=Path)
     options = parser.parse_args()
-    rows = []
-    for system, steps in systems(options.device).items():
-        for network, make in steps().items():
-            rows.append(measure(system, network, make))
-            print(rows[-1], flush=True)
+    known = systems(options.device)
+    rows: list[dict[str, Any]] = [
+        {"network": network, "system": system, "seconds": None, "problem": ""}
+        for system in known
+        for network in NETWORKS
+    ]
+    if not options.list:
+        rows = rows if options.only is None else [rows[options.only]]
+        for row in rows:
+            measure(known[row["system"]], row)
+            print(row, flush=True)
     options.output.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
 
 

@@ -40,14 +40,19 @@ def train(make: Callable[[], networks.Network], name: str) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="gpu")
+    parser.add_argument("--list", action="store_true", help="rows without numbers")
+    parser.add_argument("--only", type=int, help="number of the one row")
     parser.add_argument("output", type=Path)
     options = parser.parse_args()
     tg.Platform.set_rng_seed(7)
-    makers = networks.all_of(options.device, verify="cpu")
-    rows = [train(make, name) for name, make in makers.items()]
+    makers = list(networks.all_of(options.device, verify="cpu").items())
+    if options.list:
+        rows = [{"network": name, "problem": "", "losses": []} for name, _ in makers]
+    else:
+        chosen = makers if options.only is None else [makers[options.only]]
+        rows = [train(make, name) for name, make in chosen]
+        print(rows, flush=True)
     options.output.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
-    for row in rows:
-        print(row["network"], row["losses"], row["problem"])
 
 
 if __name__ == "__main__":
