@@ -62,6 +62,57 @@ std::string depthwise_groups() {
   return right_or(wrong_parts({.channels = 5, .outputs = 5, .groups = 5}));
 }
 
+/// The numbers as some channels of a tensor whose matrices are transposed.
+T view_of(Lab& lab, const Numbers& values, const Extents& shape) {
+  const std::int64_t matrix = shape[2] * shape[3];
+  Numbers padded;
+  for (std::int64_t i = 0; i < shape[0]; ++i) {
+    for (std::int64_t c = -1; c <= shape[1]; ++c) {
+      for (std::int64_t at = 0; at < matrix; ++at) {
+        const std::int64_t row = at % shape[2], column = at / shape[2];
+        const bool is_there = c >= 0 && c < shape[1];
+        const std::int64_t from =
+            ((i * shape[1] + c) * shape[2] + row) * shape[3] + column;
+        padded.push_back(is_there ? values[from] : 9);
+      }
+    }
+  }
+  T all = lab.input(padded, {shape[0], shape[1] + 2, shape[3], shape[2]});
+  T turned = [lab.graph() transposeTensor:all
+                                dimension:2
+                            withDimension:3
+                                     name:@"turned"];
+  return [lab.graph() sliceTensor:turned
+                        dimension:1
+                            start:1
+                           length:shape[1]
+                             name:@"view"];
+}
+
+/// MPSGraph may pass slices and transpositions on as views; those of other
+/// memory than one row after the other were misread as weights
+/// (pytorch#192212).
+std::string of_views() {
+  const Convolution c;
+  const ConvolutionNumbers n = compute(c);
+  const auto descriptor = descriptor_of(c);
+  std::string wrong;
+  for (const bool is_of_weights : {true, false}) {
+    Lab lab;
+    T source = is_of_weights ? lab.input(n.source, c.source_shape())
+                             : view_of(lab, n.source, c.source_shape());
+    T weights = is_of_weights ? view_of(lab, n.weights, c.weights_shape())
+                              : lab.input(n.weights, c.weights_shape());
+    T result = [lab.graph() convolution2DWithSourceTensor:source
+                                            weightsTensor:weights
+                                               descriptor:descriptor.get()
+                                                     name:@"result"];
+    if (are_near(lab.run(result), n.result)) continue;
+    wrong += is_of_weights ? " weights" : " images";
+  }
+  return right_or(wrong);
+}
+
 /// As metal/ops/conv_call.mm calls them: weights (1, C, K, K), the images as
 /// the depth of one image of three dimensions.
 std::string depthwise_selectors() {
@@ -216,6 +267,12 @@ std::vector<Probe> convolution_probes() {
   std::vector<Probe> probes = {
       on("convolution", "a convolution and its gradients are", plain,
          {.text = "conv.mm has to be written anew for this system"}),
+      on("convolution_views",
+         "a convolution by weights, and of images, that were sliced and "
+         "transposed in the graph is",
+         of_views,
+         {.text = "conv.mm has to write such operands first "
+                  "(GraphBuilder::written)"}),
       on("convolution_grouped",
          "a convolution of 2 groups of 3 and 2 channels and its gradients are",
          grouped, by_group),

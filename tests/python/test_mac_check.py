@@ -131,6 +131,14 @@ def test_page_shows_timings_and_training() -> None:
     assert "| dense | T | no |" in text
 
 
+def test_page_says_whose_it_is() -> None:
+    assert "# Check of Apple M1\n" in page.markdown(made_of(probe()))
+    without = report.make({}, [steps.Result("probes", found=made_of()["probes"])])
+    without["probes"]["device"] = ""
+    assert "# Check of a machine without a Metal device\n" in page.markdown(without)
+    assert "# Check of this machine\n" in page.markdown(report.make({}, []))
+
+
 def test_what_a_machine_lacks() -> None:
     clang = "Apple clang version 15.0.0 (clang-1500.3.9.4)"
     assert machine.complaints("macOS 14.4.1", clang) == []

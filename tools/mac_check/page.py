@@ -108,13 +108,14 @@ def training(made: dict[str, Any]) -> list[str]:
 
 
 def markdown(made: dict[str, Any]) -> str:
-    device = (made["probes"] or {}).get("device", "")
+    asked = made["probes"]
+    device = asked["device"] or "a machine without a Metal device" if asked else ""
     system = [f"* {name}: {value}" for name, value in made["machine"].items() if value]
     steps: list[tuple[object, ...]] = [
         (s["name"], s["state"], s["detail"], s["seconds"]) for s in made["steps"]
     ]
     found = [
-        f"# Check of {device or 'a machine without a Metal device'}",
+        f"# Check of {device or 'this machine'}",
         "",
         f"**{OUTCOMES[made['exit_code']]}** (exit code {made['exit_code']})",
         "",

@@ -36,7 +36,9 @@ TEST(Refusals, OfTooManyElements) {
   };
   EXPECT_TRUE(holds(copy({kLimit}), "elements"));
   EXPECT_TRUE(holds(copy({1 << 16, 1 << 15}), "elements"));
-  EXPECT_EQ(copy({kLimit - 1}), "");
+  EXPECT_TRUE(holds(copy({kLimit - 1}), "bytes"));
+  EXPECT_TRUE(holds(copy({1 << 30}), "bytes"));
+  EXPECT_EQ(copy({(1 << 30) - 1}), "");
   // The result counts too.
   EXPECT_TRUE(
       holds(reason_refused(OpKind::BroadcastTo, ShapeAttrs{{1 << 16, 1 << 16}},

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "metal/gpu_test.h"
+#include "metal/metal_backend.h"
 #include "runtime/device/device_context.h"
 
 namespace traingraph {
@@ -167,6 +168,27 @@ TEST_F(GpuMemory, CutsAreCommandBuffers) {
   const long some = command_buffers_of_a_step(2e-4);
   EXPECT_GT(some, 1);
   EXPECT_LT(some, most);
+}
+
+// macOS ends work that keeps the display waiting: nobody has to ask for cuts.
+TEST_F(GpuMemory, LongWorkIsCutByDefault) {
+  EXPECT_GT(CompileOptions{}.max_gpu_ms, 0);
+  const auto slow = metal::make_context(
+      [](metal::GpuLimits& limits) { limits.flops_per_second = 1; });
+  ASSERT_TRUE(slow);
+  emulator::commit_and_continue_every(0);
+  long counts[2];
+  for (const bool is_default : {true, false}) {
+    SmallNet net(Device(slow), is_default ? CompileOptions{}
+                                          : CompileOptions{.max_gpu_ms = 0});
+    net.compile();
+    net.step().wait();
+    const long before = emulator::counters().command_buffers;
+    net.step().wait();
+    counts[is_default] = emulator::counters().command_buffers - before;
+  }
+  slow->drain();
+  EXPECT_GT(counts[true], counts[false] + 2);
 }
 
 TEST_F(GpuMemory, StepsAreOneExecutableAndCompiledOnce) {

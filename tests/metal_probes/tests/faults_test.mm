@@ -110,6 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"changing_sizes", "matrixMultiplication"},
         Wrong{"tensor_small", "addition"},
         Wrong{"convolution", "convolution2D"},
+        Wrong{"convolution_views", "convolution2D"},
         Wrong{"convolution_grouped", "convolution2DWeightsGradient"},
         Wrong{"convolution_fours", "convolution2DDataGradient"},
         Wrong{"convolution_selectors", "depthwiseConvolution3DWeightsGradient"},
