@@ -2,11 +2,11 @@
 #import "metal/smoke_test.h"
 
 #include <array>
-#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #import "metal/guard.h"
 #include "metal/heap_buffer.h"
@@ -17,10 +17,6 @@ namespace {
 using Floats = std::array<float, 4>;
 constexpr Floats kSource = {1, -2, 3, 0.5F};
 constexpr Floats kSquares = {1, 4, 9, 0.25F};
-/// The first executable of a process compiles kernels of Apple's, which takes
-/// a second or two.
-constexpr std::chrono::seconds kPatience{30};
-
 /// What a completion handler says, should it come.
 struct Answer {
   std::mutex mutex;
@@ -31,7 +27,8 @@ struct Answer {
 
 class SmokeTest {
  public:
-  explicit SmokeTest(const GpuDevice& device) : device_(device) {}
+  SmokeTest(const GpuDevice& device, std::chrono::milliseconds patience)
+      : device_(device), patience_(patience) {}
 
   std::string run() {
     std::string problem;
@@ -44,7 +41,7 @@ class SmokeTest {
     {
       std::unique_lock lock(answer->mutex);
       const bool is_over = answer->changed.wait_for(
-          lock, kPatience, [&] { return answer->is_over; });
+          lock, patience_, [&] { return answer->is_over; });
       if (!is_over) {
         keep_for_ever();
         return "it does not finish a computation of four numbers";
@@ -142,12 +139,12 @@ class SmokeTest {
 
   /// The GPU may still write to it.
   void keep_for_ever() {
-    new std::shared_ptr<HeapBuffer>(heap_);
-    [graph_.get() retain];
-    [executable_.get() retain];
+    static std::vector<SmokeTest>* const kept = new std::vector<SmokeTest>;
+    kept->push_back(*this);
   }
 
   const GpuDevice& device_;
+  std::chrono::milliseconds patience_;
   std::shared_ptr<HeapBuffer> heap_;
   ObjcPtr<MPSGraph*> graph_;
   ObjcPtr<MPSGraphExecutable*> executable_;
@@ -156,8 +153,9 @@ class SmokeTest {
 
 }  // namespace
 
-std::string smoke_test(const GpuDevice& device) {
-  SmokeTest test(device);
+std::string smoke_test(const GpuDevice& device,
+                       std::chrono::milliseconds patience) {
+  SmokeTest test(device, patience);
   SmokeTest* to_run = &test;
   std::string reason;
   std::string* to_tell = &reason;

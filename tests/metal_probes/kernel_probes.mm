@@ -149,6 +149,11 @@ UpdateRun prepared_run(Kernel kernel, const UpdateChoices& choices) {
   run.memory[kGradient] = mixed(kAll, 2);
   const bool is_adam = kernel == Kernel::AdamUpdate;
   run.memory[kSlot1] = is_adam ? mixed(kAll, 3) : magnitudes(kAll, 3);
+  if (kernel == Kernel::RmspropUpdate) {
+    // More than the square of an average: the difference of the two, where
+    // these cancel out, would make much of rounding.
+    for (float& square : run.memory[kSlot1]) square += 1.5F;
+  }
   run.memory[kSlot2] = magnitudes(kAll, 4);
   run.memory[kSlot3] = magnitudes(kAll, 5);
   run.memory[kRates] = {0.05F, 0.03F, 1, 0};
@@ -158,6 +163,8 @@ UpdateRun prepared_run(Kernel kernel, const UpdateChoices& choices) {
   run.memory[kGradient][8] = -std::numeric_limits<float>::infinity();
   run.memory[kGradient][9] = -0.0F;
   run.memory[kParameter][10] = 0;
+  run.memory[kSlot1][11] = 0;  // a variance below 0, where there is one
+  run.memory[kSlot3][11] = 1;
   return run;
 }
 

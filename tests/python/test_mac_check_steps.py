@@ -91,6 +91,9 @@ class Mac(run.Run):
             if not isinstance(text, str):
                 text = json.dumps(text)
             output_of(words, "--json").write_text(text, "utf-8")
+        elif "venv" in words:
+            (Path(words[-1]) / "bin").mkdir(parents=True)
+            (Path(words[-1]) / "bin" / "python").touch()
         elif "wheel" in words:
             folder = output_of(words, "--wheel-dir")
             folder.mkdir(exist_ok=True)
@@ -317,7 +320,7 @@ def test_an_interruption_still_reports(mac: Mac) -> None:
 
 def test_others_are_installed_on_demand(mac: Mac) -> None:
     mac.options.compare = True
-    made = check(mac, ("environment",))
+    check(mac, ("environment",))
     assert mac.commands[-1][-2:] == ["torch", "mlx"]
     mac.ends["torch mlx"] = 1
     made = check(mac, ("environment",))
@@ -332,6 +335,33 @@ def test_an_interpreter_that_is_given_is_used(mac: Mac) -> None:
     assert (found["environment"], found["wheel"]) == ("skipped", "skipped")
     scripts = [w for w in mac.commands if w[1].endswith("training.py")]
     assert {words[0] for words in scripts} == {"/some/python"}
+
+
+@pytest.mark.parametrize("given", [sys.executable, Path(sys.executable).name])
+def test_an_interpreter_is_found_from_anywhere(
+    mac: Mac, monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    folder = Path(sys.executable).parent
+    monkeypatch.setenv("PATH", str(folder))
+    mac.options.python = Path(given)
+    check(mac, ("training",))
+    assert mac.commands[0][0] == sys.executable
+    monkeypatch.chdir(folder.parent)
+    mac.options.python = Path(folder.name) / Path(given).name
+    mac.commands.clear()
+    check(mac, ("training",))
+    assert mac.commands[0][0] == sys.executable
+
+
+def test_a_later_check_uses_the_environment_of_an_earlier_one(mac: Mac) -> None:
+    bin_folder = mac.output / "venv" / "bin"
+    bin_folder.mkdir(parents=True)
+    (bin_folder / "python").touch()
+    check(mac, ("probes", "training"))
+    assert mac.environment["PATH"].startswith(f"{bin_folder}:")
+    scripts = [w for w in mac.commands if w[1].endswith("training.py")]
+    assert {words[0] for words in scripts} == {str(bin_folder / "python")}
+    assert not any("venv" in words for words in mac.commands)
 
 
 def test_an_old_machine_is_told_and_tried(

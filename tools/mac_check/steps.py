@@ -5,9 +5,11 @@ says how it went. One that fails does not end the others."""
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import time
 import traceback
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mac_check import machine, report
@@ -16,7 +18,6 @@ from mac_check.run import FOLDER, ROOT, Result, Run, StepError, how_it_ended
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
-    from pathlib import Path
 
 #: Exit codes of metal_probes (tests/metal_probes/options.cpp).
 CONTRADICTED, NO_DEVICE = 2, 3
@@ -34,16 +35,24 @@ def check_tools(_run: Run) -> Result:
     return Result("tools", detail=found["compiler"])
 
 
+def use_environment(run: Run) -> bool:
+    """That of this or an earlier check. False: there is none."""
+    folder = run.output / "venv" / "bin"
+    if not (folder / "python").exists():
+        return False
+    run.python = str(folder / "python")
+    run.environment["PATH"] = f"{folder}:{run.environment.get('PATH', '')}"
+    return True
+
+
 def make_environment(run: Run) -> Result:
     """An environment of its own with what building needs."""
     if run.options.python:
-        run.python = str(run.options.python)
         return Result("environment", "skipped", "--python")
     folder = run.output / "venv"
-    if not (folder / "bin" / "python").exists():
+    if not run.python:
         run.require("environment", sys.executable, "-m", "venv", folder)
-    run.python = str(folder / "bin" / "python")
-    run.environment["PATH"] = f"{folder / 'bin'}:{run.environment.get('PATH', '')}"
+        use_environment(run)
     pip = (run.python, "-m", "pip", "install", "--quiet")
     run.require("environment", *pip, "-r", "tools/requirements.txt")
     detail = str(folder)
@@ -235,7 +244,11 @@ def run_step(run: Run, name: str) -> Result:
 def run_all(options: argparse.Namespace, wanted: list[str]) -> list[Result]:
     run = Run(options)
     if options.python:
-        run.python = str(options.python)
+        # Commands run elsewhere. Not resolved: that leaves an environment.
+        found = shutil.which(options.python) or options.python
+        run.python = str(Path(found).absolute())
+    else:
+        use_environment(run)
     results: list[Result] = []
     for name in NAMES:
         if results and results[-1].state == "interrupted":

@@ -82,6 +82,19 @@ TEST_F(Discover, CommandBuffersThatFail) {
   expect_reason("it fails: ");
 }
 
+TEST_F(Discover, WorkThatNeverEnds) {
+  // Longer than what it leaves on the GPU.
+  static const Discovery found = discover_gpu();
+  ASSERT_TRUE(found.device);
+  emulator::hold_work(true);
+  const std::string reason =
+      smoke_test(*found.device, std::chrono::milliseconds(50));
+  emulator::hold_work(false);
+  EXPECT_NE(reason.find("does not finish"), std::string::npos) << reason;
+  emulator::wait_until_idle();
+  EXPECT_EQ(smoke_test(*found.device), "");
+}
+
 TEST_F(Discover, NothingCompilesOrIsEncoded) {
   emulator::fail_compile();
   expect_reason("refuses a tiny computation");
