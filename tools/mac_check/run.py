@@ -4,6 +4,7 @@ themselves or are ended, and what a step has to say in the end."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -49,7 +50,9 @@ def how_it_ended(code: int) -> str:
 def _end(process: subprocess.Popen[bytes]) -> None:
     """With all that it started."""
     if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
+        # macOS says "not permitted" of one that has ended meanwhile.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 
