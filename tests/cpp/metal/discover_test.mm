@@ -2,6 +2,10 @@
 // GPUs that are there and cannot be used: each says why.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstdlib>
+#include <string>
+
 #include "emulator/control.h"
 #import "metal/smoke_test.h"
 
@@ -82,19 +86,6 @@ TEST_F(Discover, CommandBuffersThatFail) {
   expect_reason("it fails: ");
 }
 
-TEST_F(Discover, WorkThatNeverEnds) {
-  // Longer than what it leaves on the GPU.
-  static const Discovery found = discover_gpu();
-  ASSERT_TRUE(found.device);
-  emulator::hold_work(true);
-  const std::string reason =
-      smoke_test(*found.device, std::chrono::milliseconds(50));
-  emulator::hold_work(false);
-  EXPECT_NE(reason.find("does not finish"), std::string::npos) << reason;
-  emulator::wait_until_idle();
-  EXPECT_EQ(smoke_test(*found.device), "");
-}
-
 TEST_F(Discover, NothingCompilesOrIsEncoded) {
   emulator::fail_compile();
   expect_reason("refuses a tiny computation");
@@ -115,6 +106,24 @@ TEST_F(Discover, LeavesNothingBehind) {
   for (int i = 0; i < 3; ++i) const Discovery found = discover_gpu();
   emulator::wait_until_idle();
   EXPECT_EQ(emulator::live_objects(), before);
+}
+
+/// What such work uses is never let go.
+void meet_work_that_never_ends() {
+  const Discovery found = discover_gpu();
+  if (!found.device) std::exit(2);
+  emulator::hold_work(true);
+  const std::string reason =
+      smoke_test(*found.device, std::chrono::milliseconds(50));
+  emulator::hold_work(false);
+  emulator::wait_until_idle();
+  const bool is_told = reason.find("does not finish") != std::string::npos;
+  std::exit(is_told && smoke_test(*found.device).empty() ? 0 : 3);
+}
+
+TEST(DiscoverDeathTest, WorkThatNeverEnds) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(meet_work_that_never_ends(), ::testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
