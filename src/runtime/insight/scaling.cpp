@@ -18,7 +18,7 @@ constexpr const char* kOp = "scaling";
 /// What each process says of its batch before the gradients.
 constexpr double kAnnouncedBytes = 48;
 
-struct Link {
+struct Wire {
   int ranks;
   double bandwidth, latency;
 
@@ -46,12 +46,12 @@ void require(const char* name, bool is_right, const char* expected,
                                   .got = got});
 }
 
-void require_link(const Link& link) {
-  require("ranks", link.ranks >= 1, "1 or more", std::to_string(link.ranks));
-  require("bandwidth", link.bandwidth > 0, "more than 0 bytes per second",
-          std::to_string(link.bandwidth));
-  require("latency", link.latency >= 0 && std::isfinite(link.latency),
-          "0 or more seconds", std::to_string(link.latency));
+void require_wire(const Wire& wire) {
+  require("ranks", wire.ranks >= 1, "1 or more", std::to_string(wire.ranks));
+  require("bandwidth", wire.bandwidth > 0, "more than 0 bytes per second",
+          std::to_string(wire.bandwidth));
+  require("latency", wire.latency >= 0 && std::isfinite(wire.latency),
+          "0 or more seconds", std::to_string(wire.latency));
 }
 
 /// One transfer at a time, in the order of sending.
@@ -68,18 +68,25 @@ class Channel {
   double free_ = 0, busy_ = 0;
 };
 
-void require_whole_optimizer(bool shards_optimizer) {
-  if (!shards_optimizer) return;
+void require_gradients_only(bool shards_optimizer,
+                            bool synchronizes_batch_norm) {
+  if (shards_optimizer) {
+    throw UnsupportedError(ErrorInfo{
+        .op = kOp,
+        .what = "the model has no optimizer that processes share out",
+        .hint = "Ask a graph that was compiled without shard_optimizer."});
+  }
+  if (!synchronizes_batch_norm) return;
   throw UnsupportedError(ErrorInfo{
       .op = kOp,
-      .what = "the model has no optimizer that processes share out",
-      .hint = "Ask a graph that was compiled without shard_optimizer."});
+      .what = "the model has no statistics that processes exchange",
+      .hint = "Ask a graph that was compiled without synchronize_batch_norm."});
 }
 
 Scaling replay(std::span<const UnitSpan> units,
-               std::span<const BucketSpan> buckets, const Link& link,
+               std::span<const BucketSpan> buckets, const Wire& wire,
                const std::function<double(const UnitSpan&)>& seconds) {
-  require_link(link);
+  require_wire(wire);
   if (buckets.empty()) {
     throw StateError(ErrorInfo{
         .op = kOp,
@@ -98,7 +105,7 @@ Scaling replay(std::span<const UnitSpan> units,
   std::vector<double> arrival(buckets.size());
   double now = 0, compute = 0;
   const double announced = channel.transfer(
-      0, link.ranks == 1 ? 0 : link.all_gather(kAnnouncedBytes));
+      0, wire.ranks == 1 ? 0 : wire.all_gather(kAnnouncedBytes));
   for (std::size_t at = 0; at <= units.size(); ++at) {
     const auto position = static_cast<int>(at);
     if (position == forward_end) now = std::max(now, announced);
@@ -106,7 +113,7 @@ Scaling replay(std::span<const UnitSpan> units,
       if (buckets[b].sent_before != position) continue;
       const auto bytes = static_cast<double>(buckets[b].bytes);
       arrival[b] =
-          channel.transfer(now, link.ranks == 1 ? 0 : link.all_reduce(bytes));
+          channel.transfer(now, wire.ranks == 1 ? 0 : wire.all_reduce(bytes));
     }
     for (std::size_t b = 0; b < buckets.size(); ++b) {
       if (buckets[b].needed_before != position) continue;
@@ -116,7 +123,7 @@ Scaling replay(std::span<const UnitSpan> units,
     now += seconds(units[at]);
     compute += seconds(units[at]);
   }
-  return {.ranks = link.ranks,
+  return {.ranks = wire.ranks,
           .step_seconds = now,
           .compute_seconds = compute,
           .wait_seconds = now - compute,
@@ -127,7 +134,7 @@ Scaling replay(std::span<const UnitSpan> units,
 }  // namespace
 
 Scaling Report::scaling(int ranks, double bandwidth, double latency) const {
-  require_whole_optimizer(shards_optimizer);
+  require_gradients_only(shards_optimizer, synchronizes_batch_norm);
   const bool is_known = std::ranges::none_of(units, [](const UnitSpan& unit) {
     return std::isnan(unit.cost.limit_seconds);
   });
@@ -144,7 +151,7 @@ Scaling Report::scaling(int ranks, double bandwidth, double latency) const {
 }
 
 Scaling Profile::scaling(int ranks, double bandwidth, double latency) const {
-  require_whole_optimizer(shards_optimizer);
+  require_gradients_only(shards_optimizer, synchronizes_batch_norm);
   return replay(units, buckets, {ranks, bandwidth, latency},
                 [](const UnitSpan& unit) { return unit.cost.seconds; });
 }
