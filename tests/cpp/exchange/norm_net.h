@@ -41,6 +41,11 @@ class NormNet {
     t->add_inputs({{"x", x}}, {{"label", label}});
     options.compile.compute_all_gradients = true;
     t->compile(Device::cpu(1), options.compile);
+    // Or ranks and one process would leave out other updates before gradients
+    // are finite.
+    if (options.compile.precision == Precision::MixedFloat16) {
+      t->set_loss_scale(256);
+    }
   }
   NormNet(const NormNet&) = delete;
 
