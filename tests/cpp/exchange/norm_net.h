@@ -56,9 +56,10 @@ class NormNet {
     t->execute_gradient();
     t->execute_optimizer_update().wait();
   }
-  Execution step(Part part) {
+  Execution step(Part part, ExecuteOptions options = {}) {
+    options.batch_size = part.count;
     return t->execute({{"x", images(part)}}, {{"label", wanted(part)}}, {},
-                      {.batch_size = part.count});
+                      options);
   }
   Execution forward(Part part) {
     return t->execute_forward({{"x", images(part)}}, {{"label", wanted(part)}},

@@ -133,6 +133,31 @@ TEST(SynchronizedBatchNorm, StaysTogetherOverRandomBatchesAndDelays) {
   EXPECT_EQ(values[2], values[0]);
 }
 
+TEST(SynchronizedBatchNorm, AProfileHasTheWaitsAndTheWorkOfOneUnit) {
+  ThreadGroup group(2);
+  on_each_rank(2, [&](int rank) {
+    NormOptions options = with_norms({}, group, rank);
+    options.compile.data_parallel.synchronizes_batch_norm = false;
+    const LayerRow own = NormNet(options).t->report().total;
+    NormNet net(with_norms({}, group, rank));
+    net.step({0, NormNet::kSamples}, {.per_layer_profiling = true}).wait();
+    const Profile profile = net.t->profile();
+    EXPECT_TRUE(profile.synchronizes_batch_norm);
+    int waits = 0;
+    for (const ExchangeSpan& span : profile.exchange) {
+      if (!span.name.starts_with("statistics of \"batch_norm")) continue;
+      ++waits;
+      EXPECT_EQ(span.kind, "wait");
+      // A count, and two or three numbers per channel.
+      const std::size_t count = span.bytes / sizeof(double) - 1;
+      EXPECT_TRUE(count == 6 || count == 8 || count == 9 || count == 12);
+    }
+    EXPECT_EQ(waits, 6);  // three layers, forward and gradient
+    EXPECT_EQ(net.t->report().total.forward.flops, own.forward.flops);
+    EXPECT_EQ(net.t->report().total.gradient.flops, own.gradient.flops);
+  });
+}
+
 /// A normalization alone: its result is the last tensor, its loss a mean.
 struct OneNorm {
   static constexpr std::int64_t kSamples = 12, kChannels = 3, kInner = 50;
