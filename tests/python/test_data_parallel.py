@@ -152,7 +152,9 @@ def test_batch_normalization_of_all_samples() -> None:
         layer = tg.layers.BatchNormalization(6, momentum=0.5)
         g.node(layer, x)
         t = tg.TrainingGraph(
-            [g], tg.losses.MeanSquaredError(reduction="mean"), tg.optimizers.SGD(0.1)
+            [g],
+            tg.losses.MeanSquaredError(reduction_type="mean"),
+            tg.optimizers.SGD(0.1),
         )
         t.add_inputs({"x": x}, {"label": label})
         t.compile(tg.Device.cpu(threads=1), **options)

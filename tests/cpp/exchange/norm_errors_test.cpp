@@ -176,5 +176,33 @@ TEST(SynchronizedBatchNorm, RefusesNodesThatReadStatistics) {
   EXPECT_EQ(error.node, "shifted");
 }
 
+/// What arrives at them has no weight of the rank.
+TEST(SynchronizedBatchNorm, RefusesGradientsThatWereDeclared) {
+  ThreadGroup group(1);
+  const Tensor x({{4, 3}}, "x"), label({{4, 2}}, "label");
+  const Floats zeros(3, 0.0f), ones(3, 1.0f);
+  Graph graph;
+  const auto norm =
+      graph.op(OpKind::BatchNorm, BatchNormAttrs{},
+               {x, Tensor(), Tensor(), Tensor({{3}}, view(zeros), "mean"),
+                Tensor({{3}}, view(ones), "variance")},
+               "norm");
+  const Tensor dx = graph.op(OpKind::BatchNormGradient, BatchNormAttrs{},
+                             {x, x, Tensor(), norm[1], norm[2]}, "declared")[0];
+  graph.node(std::make_shared<layers::FullyConnected>(3, 2), dx);
+  TrainingGraph t({graph}, std::make_shared<losses::MeanSquaredError>(),
+                  sgd(0.1f));
+  t.add_inputs({{"x", x}}, {{"label", label}});
+  CompileOptions options;
+  options.data_parallel = {.collective = group[0],
+                           .gradients = GradientAccumulation::Sum,
+                           .synchronizes_batch_norm = true};
+  const ErrorInfo error =
+      error_of<UnsupportedError>([&] { t.compile(Device::cpu(1), options); });
+  EXPECT_EQ(error.node, "declared");
+  options.data_parallel.synchronizes_batch_norm = false;
+  t.compile(Device::cpu(1), options);
+}
+
 }  // namespace
 }  // namespace traingraph
