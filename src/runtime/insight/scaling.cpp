@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a step takes on several processes: the schedule of units and buckets,
-// replayed against a model of the link (docs/scaling.md).
+// replayed against a model of the network (docs/scaling.md).
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -18,7 +18,7 @@ constexpr const char* kOp = "scaling";
 /// What each process says of its batch before the gradients.
 constexpr double kAnnouncedBytes = 48;
 
-struct Wire {
+struct Network {
   int ranks;
   double bandwidth, latency;
 
@@ -46,12 +46,13 @@ void require(const char* name, bool is_right, const char* expected,
                                   .got = got});
 }
 
-void require_wire(const Wire& wire) {
-  require("ranks", wire.ranks >= 1, "1 or more", std::to_string(wire.ranks));
-  require("bandwidth", wire.bandwidth > 0, "more than 0 bytes per second",
-          std::to_string(wire.bandwidth));
-  require("latency", wire.latency >= 0 && std::isfinite(wire.latency),
-          "0 or more seconds", std::to_string(wire.latency));
+void require_network(const Network& network) {
+  require("ranks", network.ranks >= 1, "1 or more",
+          std::to_string(network.ranks));
+  require("bandwidth", network.bandwidth > 0, "more than 0 bytes per second",
+          std::to_string(network.bandwidth));
+  require("latency", network.latency >= 0 && std::isfinite(network.latency),
+          "0 or more seconds", std::to_string(network.latency));
 }
 
 /// One transfer at a time, in the order of sending.
@@ -84,9 +85,9 @@ void require_gradients_only(bool shards_optimizer,
 }
 
 Scaling replay(std::span<const UnitSpan> units,
-               std::span<const BucketSpan> buckets, const Wire& wire,
+               std::span<const BucketSpan> buckets, const Network& network,
                const std::function<double(const UnitSpan&)>& seconds) {
-  require_wire(wire);
+  require_network(network);
   if (buckets.empty()) {
     throw StateError(ErrorInfo{
         .op = kOp,
@@ -105,15 +106,15 @@ Scaling replay(std::span<const UnitSpan> units,
   std::vector<double> arrival(buckets.size());
   double now = 0, compute = 0;
   const double announced = channel.transfer(
-      0, wire.ranks == 1 ? 0 : wire.all_gather(kAnnouncedBytes));
+      0, network.ranks == 1 ? 0 : network.all_gather(kAnnouncedBytes));
   for (std::size_t at = 0; at <= units.size(); ++at) {
     const auto position = static_cast<int>(at);
     if (position == forward_end) now = std::max(now, announced);
     for (std::size_t b = 0; b < buckets.size(); ++b) {
       if (buckets[b].sent_before != position) continue;
       const auto bytes = static_cast<double>(buckets[b].bytes);
-      arrival[b] =
-          channel.transfer(now, wire.ranks == 1 ? 0 : wire.all_reduce(bytes));
+      arrival[b] = channel.transfer(
+          now, network.ranks == 1 ? 0 : network.all_reduce(bytes));
     }
     for (std::size_t b = 0; b < buckets.size(); ++b) {
       if (buckets[b].needed_before != position) continue;
@@ -123,7 +124,7 @@ Scaling replay(std::span<const UnitSpan> units,
     now += seconds(units[at]);
     compute += seconds(units[at]);
   }
-  return {.ranks = wire.ranks,
+  return {.ranks = network.ranks,
           .step_seconds = now,
           .compute_seconds = compute,
           .wait_seconds = now - compute,
