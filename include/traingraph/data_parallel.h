@@ -58,6 +58,10 @@ struct DataParallel {
   /// The losses of executions are those of all samples of all processes, by
   /// `gradients`. InvalidArgument for losses that are not one number.
   bool reduces_losses = false;
+  /// Batch normalization in training has the mean and variance of all samples
+  /// of all processes, and so have running statistics and gradients. Then
+  /// execute_forward() of a training graph is a call that all processes make.
+  bool synchronizes_batch_norm = false;
   /// Called on a thread of the device for each bucket, in order, before it is
   /// sent. What it throws fails the execution.
   std::function<void(const GradientBucket&)> on_bucket = {};

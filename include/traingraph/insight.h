@@ -143,7 +143,8 @@ struct TRAINGRAPH_API Report {
   /// In the order of sending; empty unless it was compiled with a collective or
   /// a hook. Only then limits of units are known: measured once per process.
   std::vector<BucketSpan> buckets;
-  bool shards_optimizer = false;  // DataParallel::shards_optimizer
+  bool shards_optimizer = false;         // DataParallel::shards_optimizer
+  bool synchronizes_batch_norm = false;  // DataParallel's, where there is some
 
   /// As if each unit took its limit, which is less than it does.
   /// @param bandwidth   bytes per second that a process sends and, at the same
@@ -166,8 +167,9 @@ struct TRAINGRAPH_API Profile {
   std::vector<LayerRow> rows;
   LayerRow total;
   std::vector<UnitSpan> units;
-  std::vector<BucketSpan> buckets;  // as Report's, of the runs
-  bool shards_optimizer = false;    // DataParallel::shards_optimizer
+  std::vector<BucketSpan> buckets;       // as Report's, of the runs
+  bool shards_optimizer = false;         // DataParallel::shards_optimizer
+  bool synchronizes_batch_norm = false;  // DataParallel's, where there is some
   std::vector<ExchangeSpan> exchange;
 
   /// With the time that each unit took; else as Report's.

@@ -87,7 +87,7 @@ void compile(CompiledGraph& self, const DeviceLike& device, bool debug_layers,
              const std::optional<CollectiveLike>& collective,
              const RankGradients& gradients_of_ranks, std::size_t bucket_bytes,
              bool shard_optimizer, bool reduce_losses,
-             double collective_timeout,
+             bool synchronize_batch_norm, double collective_timeout,
              const std::optional<BucketHook>& on_bucket) {
   const Device target = to_device(device);
   NamedArrays constants(input_tensors_data, "compile", "input_tensors_data");
@@ -106,9 +106,10 @@ void compile(CompiledGraph& self, const DeviceLike& device, bool debug_layers,
       .max_gpu_ms = max_gpu_ms,
       .verify = std::move(reference),
       .verify_tolerance = verify_tolerance,
-      .data_parallel = to_data_parallel(
-          {collective, gradients_of_ranks, bucket_bytes, shard_optimizer,
-           reduce_losses, collective_timeout, on_bucket})};
+      .data_parallel = to_data_parallel({collective, gradients_of_ranks,
+                                         bucket_bytes, shard_optimizer,
+                                         reduce_losses, synchronize_batch_norm,
+                                         collective_timeout, on_bucket})};
   without_gil([&] {
     self.synchronize();  // holding no lock: signal handlers may use the graph
     self.compile(target, options, input_tensors.value_or(TensorMap()),
@@ -170,6 +171,7 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
           py::arg("gradients_of_ranks") = "by_loss",
           whole("bucket_bytes") = DataParallel{}.bucket_bytes,
           py::arg("shard_optimizer") = false, py::arg("reduce_losses") = false,
+          py::arg("synchronize_batch_norm") = false,
           py::arg("collective_timeout") = DataParallel{}.timeout,
           py::arg("on_bucket") = py::none(),
           "Plans memory and creates everything the device needs; allocates "
@@ -205,6 +207,9 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
           "state_dict(with_optimizer=True), then are calls of all ranks. "
           "reduce_losses: losses of "
           "training passes are those of all samples. "
+          "synchronize_batch_norm: batch normalization has the mean and "
+          "variance of all samples of all ranks; then execute_forward() of a "
+          "training graph is a call of all ranks, too. "
           "collective_timeout: seconds until a "
           "wait for other ranks is DeviceError. on_bucket(index, values, "
           "names): called on a device thread before a bucket is sent; may "

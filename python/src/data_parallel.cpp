@@ -60,6 +60,7 @@ DataParallel to_data_parallel(const RankArguments& arguments) {
   result.bucket_bytes = arguments.bucket_bytes;
   result.shards_optimizer = arguments.shards_optimizer;
   result.reduces_losses = arguments.reduces_losses;
+  result.synchronizes_batch_norm = arguments.synchronizes_batch_norm;
   result.timeout = arguments.timeout;
   if (arguments.on_bucket) result.on_bucket = to_hook(*arguments.on_bucket);
   return result;

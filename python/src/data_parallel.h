@@ -22,6 +22,7 @@ struct RankArguments {
   std::size_t bucket_bytes;
   bool shards_optimizer;
   bool reduces_losses;
+  bool synchronizes_batch_norm;
   double timeout;
   std::optional<BucketHook> on_bucket;
 };

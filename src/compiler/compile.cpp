@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "compiler/check_norms.h"
 #include "compiler/row_updates.h"
 #include "graph/op_def.h"
 #include "traingraph/error.h"
@@ -45,6 +46,8 @@ LoweredProgram lower(const MergedGraph& graph, const Target& target,
                         .may_be_absent = {},
                         .separates_updates = graph.is_linkable,
                         .max_gpu_ms = options.max_gpu_ms};
+  lowering.shares_statistics =
+      options.shares_statistics && kind != PlanKind::Inference;
   if (kind == PlanKind::Inference) {
     lowering.may_be_absent = optional_values(assembled);
   }
@@ -69,6 +72,9 @@ CompiledProgram compile(const MergedGraph& graph, const Target& target,
   CompiledProgram compiled{.assembled = assemble(graph, mode, batch, target),
                            .lowered = {}};
   require_support(compiled.assembled.program, target);
+  if (options.shares_statistics && mode == Mode::Training) {
+    require_norms_to_share(graph, compiled.assembled, target);
+  }
   compiled.lowered = lower(graph, target, options, kind, compiled.assembled);
   return compiled;
 }

@@ -23,6 +23,7 @@ struct CompilerOptions {
   /// have the same, whatever their batch sizes. Empty: as this batch size
   /// suggests.
   std::vector<TensorIndex> exchange_order = {};
+  bool shares_statistics = false;  // see LowerOptions
 
   bool exchanges() const { return bucket_bytes > 0; }
 };

@@ -36,7 +36,8 @@ Lowering::Lowering(const Program& program, const LowerOptions& options,
     : program_(program),
       target_(target),
       num_threads_(num_threads),
-      rounds_operands_(options.rounds_operands && gains_by_rounding()) {
+      rounds_operands_(options.rounds_operands && gains_by_rounding()),
+      shares_statistics_(options.shares_statistics) {
   const std::size_t n = program.values().size();
   states_.assign(n, {});  // an empty layout, too, is one allocation
   lowered_.storage_of.assign(n, -1);

@@ -38,6 +38,12 @@ class Lowering {
   NodeId deferred_update(NodeId lookup) const {
     return deferred_update_[lookup];
   }
+  bool shares_statistics() const { return shares_statistics_; }
+  /// Of the unit that is added next.
+  void add_statistics(SharedStatistics statistics) {
+    statistics.before = static_cast<UnitId>(lowered_.units.size());
+    lowered_.statistics.push_back(statistics);
+  }
   /// May products round operands of float32?
   bool rounds_operands() const { return rounds_operands_; }
   /// `value` is `source` in another type: made by the reorders that readers
@@ -107,7 +113,7 @@ class Lowering {
   const Program& program_;
   const CpuTarget& target_;
   int num_threads_;
-  bool rounds_operands_;
+  bool rounds_operands_, shares_statistics_;
   LoweredProgram lowered_;
   PlainLayouts plain_;
   std::map<std::vector<std::int64_t>, std::any> shared_;

@@ -144,6 +144,45 @@ def test_ranks_in_python_are_one_process(size: int) -> None:
     np.testing.assert_allclose(results[0], alone(4), atol=2e-5)
 
 
+def test_batch_normalization_of_all_samples() -> None:
+    def build_norm(**options: Any) -> tuple[tg.TrainingGraph, Any]:
+        x = tg.Tensor((24, 6), name="x")
+        label = tg.Tensor((24, 6), name="label")
+        g = tg.Graph()
+        layer = tg.layers.BatchNormalization(6, momentum=0.5)
+        g.node(layer, x)
+        t = tg.TrainingGraph(
+            [g],
+            tg.losses.MeanSquaredError(reduction_type="mean"),
+            tg.optimizers.SGD(0.1),
+        )
+        t.add_inputs({"x": x}, {"label": label})
+        t.compile(tg.Device.cpu(threads=1), **options)
+        return t, layer
+
+    x = namespace["X"] + np.float32(10)
+
+    def train(t: tg.TrainingGraph, layer: Any, rows: np.ndarray) -> np.ndarray:
+        for _ in range(3):
+            t.execute({"x": x[rows]}, {"label": -x[rows]}, batch_size=len(rows))
+        t.synchronize_updates()
+        tensors = [*t.parameters, layer.mean, layer.variance]
+        return np.concatenate([np.asarray(each).ravel() for each in tensors])
+
+    def run(ranks: ThreadRank) -> np.ndarray:
+        t, layer = build_norm(
+            collective=ranks, synchronize_batch_norm=True, collective_timeout=20.0
+        )
+        rows = np.arange(7) if ranks.rank == 0 else np.arange(7, 24)
+        return train(t, layer, rows)
+
+    results = on_ranks(2, run)
+    assert np.array_equal(results[1], results[0])
+    # Three sums of 24 numbers of magnitude 10 in another order.
+    expected = train(*build_norm(), np.arange(24))
+    np.testing.assert_allclose(results[0], expected, atol=3 * 24 * 10 * 2**-24)
+
+
 def test_all_begin_as_rank_zero() -> None:
     def run(ranks: ThreadRank) -> np.ndarray:
         return values(build_rank(ranks, seed=ranks.rank + 1))
@@ -211,6 +250,16 @@ def test_what_a_transport_raises_fails_the_step_as_itself() -> None:
         ({"on_bucket": 3}, tg.InvalidArgument, "on_bucket"),
         ({"collective": None, "shard_optimizer": True}, tg.InvalidArgument, "shard"),
         ({"collective": None, "reduce_losses": True}, tg.InvalidArgument, "reduce"),
+        (
+            {"collective": None, "synchronize_batch_norm": True},
+            tg.InvalidArgument,
+            "synchronize_batch_norm",
+        ),
+        (
+            {"synchronize_batch_norm": True, "accumulates_gradients": True},
+            tg.UnsupportedError,
+            "synchronize_batch_norm",
+        ),
     ],
 )
 def test_refusals(options: dict, error: type[Exception], message: str) -> None:

@@ -72,49 +72,144 @@ Affine<T> bind_affine(const ForwardArgs& args, const NormPlan& plan,
   return affine;
 }
 
+/// Arguments: statistics of the batch and running ones.
+struct StatisticsArgs {
+  int mean, variance, running_mean, running_variance;
+};
+
+StatisticsArgs add_statistics_args(NodeLowering& lowering) {
+  StatisticsArgs args{};
+  args.running_mean = lowering.mutate(3);
+  args.running_variance = lowering.mutate(4);
+  args.mean = lowering.write(1);
+  args.variance = lowering.write(2);
+  return args;
+}
+
+/// Those, bound.
+struct Statistics {
+  Statistics(const StatisticsArgs& args, float momentum,
+             std::span<std::byte* const> at)
+      : mean(floats(at[args.mean])),
+        variance(floats(at[args.variance])),
+        running_mean(floats(at[args.running_mean])),
+        running_variance(floats(at[args.running_variance])),
+        keep(momentum) {}
+
+  /// Of n samples.
+  void set(std::int64_t c, const Moments& moments, double n) const {
+    const double unbias = n > 1 ? n / (n - 1) : 1;
+    mean[c] = static_cast<float>(moments.mean);
+    variance[c] = static_cast<float>(moments.variance);
+    blend(running_mean[c], moments.mean);
+    blend(running_variance[c], moments.variance * unbias);
+  }
+  void blend(float& running, double now) const {
+    running = static_cast<float>(keep * static_cast<double>(running) +
+                                 (1.0 - keep) * now);
+  }
+
+  float *mean, *variance, *running_mean, *running_variance;
+  double keep;
+};
+
+/// In one unit.
 template <class T>
-void lower_training(NodeLowering& lowering) {
+void lower_own_training(NodeLowering& lowering, const NormLayout& data) {
   const auto& attrs = lowering.attrs<BatchNormAttrs>();
-  const NormLayout data = choose_norm_layout(lowering, 0);
   const ForwardArgs args = add_forward_args(lowering, data);
-  const int running[] = {lowering.mutate(3), lowering.mutate(4)};
-  const int statistics[] = {lowering.write(1), lowering.write(2)};
+  const StatisticsArgs statistics = add_statistics_args(lowering);
   const int totals =
       lowering.scratch(num_totals(data.plan, 2) * sizeof(double));
-
-  const auto n = static_cast<double>(data.plan.num_samples);
-  const double unbias = n > 1 ? n / (n - 1) : 1;
-  const auto blend = [keep = attrs.momentum](float old, double now) {
-    return static_cast<float>(keep * static_cast<double>(old) +
-                              (1.0 - keep) * now);
-  };
-  lowering.emit([=, plan = data.plan, epsilon = attrs.epsilon](
-                    std::span<std::byte* const> at) -> BoundKernel {
+  lowering.emit([=, plan = data.plan,
+                 attrs = attrs](std::span<std::byte* const> at) -> BoundKernel {
     const auto affine = bind_affine<T>(args, plan, at);
-    return
-        [=, gamma = floats_or_null(at, args.gamma),
-         beta = floats_or_null(at, args.beta), mean = floats(at[statistics[0]]),
-         variance = floats(at[statistics[1]]),
-         running_mean = floats(at[running[0]]),
-         running_variance = floats(at[running[1]]),
-         totals = typed<double>(at[totals])] {
-          for_each_task(plan, [&](const NormTask& task) {
-            measure_moments(plan, task, affine.x, totals);
-          });
-          for_each_channel(plan, [&](std::int64_t c) {
-            if (c >= plan.view.channels) return affine.set_padding(c);
-            const Moments moments = merge_moments(plan, totals, c);
-            affine.set(c, moments.mean, moments.variance, epsilon, gamma, beta);
-            mean[c] = static_cast<float>(moments.mean);
-            variance[c] = static_cast<float>(moments.variance);
-            running_mean[c] = blend(running_mean[c], moments.mean);
-            running_variance[c] =
-                blend(running_variance[c], moments.variance * unbias);
-          });
-          for_each_task_back(
-              plan, [&](const NormTask& task) { affine.run(plan, task); });
-        };
+    const Statistics bound(statistics, attrs.momentum, at);
+    return [=, epsilon = attrs.epsilon, gamma = floats_or_null(at, args.gamma),
+            beta = floats_or_null(at, args.beta),
+            totals = typed<double>(at[totals])] {
+      for_each_task(plan, [&](const NormTask& task) {
+        measure_moments(plan, task, affine.x, totals);
+      });
+      for_each_channel(plan, [&](std::int64_t c) {
+        if (c >= plan.view.channels) return affine.set_padding(c);
+        const Moments moments = merge_moments(plan, totals, c);
+        affine.set(c, moments.mean, moments.variance, epsilon, gamma, beta);
+        bound.set(c, moments, static_cast<double>(plan.num_samples));
+      });
+      for_each_task_back(plan,
+                         [&](const NormTask& task) { affine.run(plan, task); });
+    };
   });
+}
+
+/// The statistics of this process's samples.
+template <class T>
+StorageId lower_measuring(NodeLowering& lowering, const NormLayout& data) {
+  const StorageId shared =
+      lowering.add_statistics(1 + 2 * data.plan.view.channels);
+  const int x = lowering.read(0, data.layout);
+  const int moments = lowering.write_statistics(shared);
+  const int totals =
+      lowering.scratch(num_totals(data.plan, 2) * sizeof(double));
+  lowering.emit_begin(
+      [=, plan = data.plan](std::span<std::byte* const> at) -> BoundKernel {
+        return [=, x = typed<T>(at[x]), shared = typed<double>(at[moments]),
+                totals = typed<double>(at[totals])] {
+          for_each_task(plan, [&](const NormTask& task) {
+            measure_moments(plan, task, x, totals);
+          });
+          const std::int64_t channels = plan.view.channels;
+          const auto n = static_cast<double>(plan.num_samples);
+          shared[0] = n;
+          for_each_channel(plan, [&](std::int64_t c) {
+            if (c >= channels) return;
+            const Moments own = merge_moments(plan, totals, c);
+            shared[1 + c] = own.mean;
+            shared[1 + channels + c] = own.variance * n;
+          });
+        };
+      });
+  return shared;
+}
+
+/// In two units, between which statistics become those of all processes.
+template <class T>
+void lower_shared_training(NodeLowering& lowering, const NormLayout& data) {
+  const auto& attrs = lowering.attrs<BatchNormAttrs>();
+  const StorageId shared = lower_measuring<T>(lowering, data);
+  const int moments = lowering.read_statistics(shared);
+  const StatisticsArgs statistics = add_statistics_args(lowering);
+  const ForwardArgs args = add_forward_args(lowering, data);
+  lowering.emit_end(
+      shared, /*are_moments=*/true,
+      [=, plan = data.plan,
+       attrs = attrs](std::span<std::byte* const> at) -> BoundKernel {
+        const auto affine = bind_affine<T>(args, plan, at);
+        const Statistics bound(statistics, attrs.momentum, at);
+        return
+            [=, epsilon = attrs.epsilon, gamma = floats_or_null(at, args.gamma),
+             beta = floats_or_null(at, args.beta),
+             shared = typed<double>(at[moments])] {
+              const std::int64_t channels = plan.view.channels;
+              for_each_channel(plan, [&](std::int64_t c) {
+                if (c >= channels) return affine.set_padding(c);
+                const double n = shared[0];
+                const Moments all{shared[1 + c], shared[1 + channels + c] / n};
+                affine.set(c, all.mean, all.variance, epsilon, gamma, beta);
+                bound.set(c, all, n);
+              });
+              for_each_task_back(
+                  plan, [&](const NormTask& task) { affine.run(plan, task); });
+            };
+      });
+}
+
+template <class T>
+void lower_training(NodeLowering& lowering) {
+  const NormLayout data = choose_norm_layout(lowering, 0);
+  lowering.shares_statistics() ? lower_shared_training<T>(lowering, data)
+                               : lower_own_training<T>(lowering, data);
 }
 
 template <class T>

@@ -26,48 +26,79 @@ Chain join_chain(const NodeLowering& head) {
   return chain;
 }
 
+enum { kGradient, kX, kGamma, kMean, kVariance };
+
 /// Arguments; -1: none.
 struct Args {
-  int gradient, more, activated, kept, x, gamma, mean, variance;
-  int dx, dgamma, dbeta;
-  int center, coefficients, totals;
+  int gradient = -1, more = -1, activated = -1, kept = -1;
+  int x = -1, gamma = -1, mean = -1, variance = -1;
+  int dx = -1, dgamma = -1, dbeta = -1;
+  int center = -1, coefficients = -1, totals = -1;
+  int own = -1, shared = -1;
 };
 
-Args add_args(Chain& chain, const NormLayout& data) {
-  enum { kGradient, kX, kGamma, kMean, kVariance };
-  const auto& [layout, plan] = data;
-  NodeLowering& norm = chain.norm;
+bool keeps_incoming(const Chain& chain) {
+  return chain.relu && chain.relu->outlives_unit(0);
+}
+
+/// What arrives at the norm.
+void add_incoming(Chain& chain, const Layout& layout, Args& args) {
   NodeLowering& first = chain.sum    ? *chain.sum
                         : chain.relu ? *chain.relu
-                                     : norm;
-  Args args{};
+                                     : chain.norm;
   args.gradient = first.read(0, layout);
   args.more = chain.sum ? chain.sum->read(1, layout) : -1;
   args.activated = chain.relu ? chain.relu->read(1, layout) : -1;
-  args.x = norm.read(kX, layout);
-  args.gamma = read_optional(norm, kGamma);
+}
+
+/// Each result may overwrite an incoming gradient, which is not read again.
+void may_overwrite_incoming(Chain& chain, const Args& args, int result) {
+  for (int arg : {args.gradient, args.more}) {
+    if (arg >= 0) chain.norm.may_overwrite(result, arg);
+  }
+}
+
+void add_measured(Chain& chain, const NormLayout& data, Args& args) {
+  NodeLowering& norm = chain.norm;
+  args.x = norm.read(kX, data.layout);
   args.mean = norm.read(kMean);
+  args.center = norm.scratch(data.plan.num_channels() * sizeof(float));
+}
+
+void add_sums(Chain& chain, const NormLayout& data, Args& args) {
+  NodeLowering& norm = chain.norm;
+  if (keeps_incoming(chain)) {
+    args.kept = chain.relu->write(0, data.layout);
+    may_overwrite_incoming(chain, args, args.kept);
+  }
+  args.totals = norm.scratch(num_totals(data.plan, 3) * sizeof(double));
+}
+
+void add_results(Chain& chain, const NormLayout& data, Args& args) {
+  NodeLowering& norm = chain.norm;
+  args.gamma = read_optional(norm, kGamma);
   args.variance = norm.read(kVariance);
-  const bool is_kept = chain.relu && chain.relu->outlives_unit(0);
-  args.kept = is_kept ? chain.relu->write(0, layout) : -1;
-  args.dx = norm.write(0, layout);
+  args.dx = norm.write(0, data.layout);
   args.dgamma = write_used(norm, 1);
   args.dbeta = write_used(norm, 2);
-  const std::size_t channels = plan.num_channels() * sizeof(float);
-  args.center = norm.scratch(channels);
-  args.coefficients = norm.scratch(4 * channels);
-  args.totals = norm.scratch(num_totals(plan, 3) * sizeof(double));
-  // Each result may overwrite an incoming gradient, which is not read again.
-  for (int arg : {args.gradient, args.more}) {
-    if (arg >= 0) norm.may_overwrite(is_kept ? args.kept : args.dx, arg);
-  }
+  args.coefficients =
+      norm.scratch(4 * data.plan.num_channels() * sizeof(float));
+  if (!keeps_incoming(chain)) may_overwrite_incoming(chain, args, args.dx);
+}
+
+/// Of one unit that does all.
+Args add_args(Chain& chain, const NormLayout& data) {
+  Args args;
+  add_incoming(chain, data.layout, args);
+  add_measured(chain, data, args);
+  add_sums(chain, data, args);
+  add_results(chain, data, args);
   return args;
 }
 
 template <class T>
 Backward<T> bind(const Args& args, const NormPlan& plan, float negative_slope,
                  std::span<std::byte* const> at) {
-  const std::int64_t channels = plan.num_channels();
   Backward<T> bound;
   bound.in = {.gradient = typed<T>(at[args.gradient]),
               .more = typed_or_null<T>(at, args.more),
@@ -76,6 +107,8 @@ Backward<T> bind(const Args& args, const NormPlan& plan, float negative_slope,
               .kept = typed_or_null<T>(at, args.kept)};
   bound.x = typed<T>(at[args.x]);
   bound.center = floats(at[args.center]);
+  if (args.dx < 0) return bound;
+  const std::int64_t channels = plan.num_channels();
   bound.mean_gradient = floats(at[args.coefficients]);
   bound.scale = bound.mean_gradient + channels;
   bound.slope = bound.scale + channels;
@@ -84,81 +117,207 @@ Backward<T> bind(const Args& args, const NormPlan& plan, float negative_slope,
   return bound;
 }
 
-/// The unit, bound.
+/// A unit, bound.
 template <class T>
 struct Kernel {
+  Kernel(const Args& args, const NormPlan& norm_plan,
+         const BatchNormAttrs& attrs, float negative_slope,
+         std::span<std::byte* const> at)
+      : plan(norm_plan),
+        epsilon(attrs.epsilon),
+        needs_sums(attrs.training || args.dgamma >= 0 || args.dbeta >= 0 ||
+                   args.kept >= 0),
+        backward(bind<T>(args, norm_plan, negative_slope, at)),
+        gamma(floats_or_null(at, args.gamma)),
+        mean(floats_or_null(at, args.mean)),
+        variance(floats_or_null(at, args.variance)),
+        dgamma(floats_or_null(at, args.dgamma)),
+        dbeta(floats_or_null(at, args.dbeta)),
+        totals(typed_or_null<double>(at, args.totals)),
+        own(typed_or_null<double>(at, args.own)),
+        shared(typed_or_null<double>(at, args.shared)) {
+    backward.is_training = attrs.training;
+  }
+
   NormPlan plan;
   float epsilon;
   bool needs_sums;
   Backward<T> backward;
-  const float *gamma, *mean, *variance;  // gamma may be null
-  float *dgamma, *dbeta;                 // these may be null
-  double* totals;
+  // These may be null: not of this unit.
+  const float *gamma, *mean, *variance;
+  float *dgamma, *dbeta;
+  double *totals, *own, *shared;
 
-  void operator()() const {
+  void run() const {
+    set_centers();
+    if (needs_sums) measure();
+    for_each_channel(plan, [&](std::int64_t c) {
+      Products sums;
+      if (needs_sums && c < plan.view.channels) {
+        sums = merge_products(plan, totals, c);
+      }
+      finish_channel(c, static_cast<double>(plan.num_samples), sums, sums);
+    });
+    finish();
+  }
+
+  /// The first of two units: sums of this process's samples.
+  void begin() const {
+    set_centers();
+    measure();
+    shared[0] = static_cast<double>(plan.num_samples);
+    for_each_channel(plan, [&](std::int64_t c) {
+      if (c >= plan.view.channels) return;
+      const Products sums = merge_products(plan, totals, c);
+      store(sums, own, c);
+      store(sums, shared + 1, c);
+    });
+  }
+
+  /// The second one: `shared` has those of all processes.
+  void end() const {
+    set_centers();
+    for_each_channel(plan, [&](std::int64_t c) {
+      Products sums, all;
+      if (c < plan.view.channels) {
+        sums = stored(own, c);
+        all = stored(shared + 1, c);
+      }
+      finish_channel(c, shared[0], sums, all);
+    });
+    finish();
+  }
+
+ private:
+  void set_centers() const {
     for (std::int64_t c = 0; c < plan.num_channels(); ++c) {
       const bool is_padding = c >= plan.view.channels;
       backward.center[c] = is_padding ? 0 : round_center(mean[c]);
     }
-    if (needs_sums) {
-      for_each_task(plan, [&](const NormTask& task) {
-        measure_products(plan, task, backward.in, backward.x, backward.center,
-                         totals);
-      });
-    }
-    for_each_channel(plan, [&](std::int64_t c) { finish_channel(c); });
+  }
+  void measure() const {
+    for_each_task(plan, [&](const NormTask& task) {
+      measure_products(plan, task, backward.in, backward.x, backward.center,
+                       totals);
+    });
+  }
+  void finish() const {
     for_each_task_back(plan,
                        [&](const NormTask& task) { backward.run(plan, task); });
   }
 
-  void finish_channel(std::int64_t c) const {
+  void store(const Products& sums, double* to, std::int64_t c) const {
+    const std::int64_t channels = plan.view.channels;
+    to[c] = sums.gradient;
+    to[channels + c] = sums.product;
+    to[2 * channels + c] = sums.difference;
+  }
+  Products stored(const double* from, std::int64_t c) const {
+    const std::int64_t channels = plan.view.channels;
+    return {from[c], from[channels + c], from[2 * channels + c]};
+  }
+
+  /// Of n samples with the sums `all`. `sums` are those of this process: so are
+  /// the gradients of gamma and beta.
+  void finish_channel(std::int64_t c, double n, const Products& sums,
+                      const Products& all) const {
     if (c >= plan.view.channels) return backward.set(c, {}, 0, 0);
     const double inverse =
         1 / std::sqrt(static_cast<double>(variance[c]) + epsilon);
     const double factor = (gamma ? gamma[c] : 1.0) * inverse;
-    const auto n = static_cast<double>(plan.num_samples);
-    Products sums;
-    if (needs_sums) sums = merge_products(plan, totals, c);
-    const double measured = backward.is_training ? sums.difference / n : 0;
+    const double measured = backward.is_training ? all.difference / n : 0;
     const double rest =
         from_center(mean[c], backward.center[c], measured, 1 / inverse);
-    const double product = sums.product - rest * sums.gradient;
-    if (dgamma) dgamma[c] = static_cast<float>(product * inverse);
+    const auto around_mean = [&](const Products& of) {
+      return of.product - rest * of.gradient;
+    };
+    if (dgamma) dgamma[c] = static_cast<float>(around_mean(sums) * inverse);
     if (dbeta) dbeta[c] = static_cast<float>(sums.gradient);
-    const Products mean_of{sums.gradient / n, 0, rest};
-    backward.set(c, mean_of, factor, -factor * inverse * inverse * product / n);
+    const Products mean_of{all.gradient / n, 0, rest};
+    backward.set(c, mean_of, factor,
+                 -factor * inverse * inverse * around_mean(all) / n);
   }
 };
+
+struct Lowered {
+  Chain& chain;
+  NormLayout data;
+  BatchNormAttrs attrs;
+  float negative_slope;
+};
+
+template <class T>
+void lower_own(const Lowered& lowered) {
+  const Args args = add_args(lowered.chain, lowered.data);
+  lowered.chain.norm.emit([args, plan = lowered.data.plan,
+                           attrs = lowered.attrs,
+                           slope = lowered.negative_slope](
+                              std::span<std::byte* const> at) -> BoundKernel {
+    return [kernel = Kernel<T>(args, plan, attrs, slope, at)] { kernel.run(); };
+  });
+}
+
+/// In two units, between which sums become those of all processes.
+template <class T>
+void lower_shared(const Lowered& lowered) {
+  Chain& chain = lowered.chain;
+  const NormLayout& data = lowered.data;
+  NodeLowering& norm = chain.norm;
+  const std::int64_t count = 3 * data.plan.view.channels;
+  const StorageId own = norm.add_statistics(count);
+  const StorageId shared = norm.add_statistics(1 + count);
+  Args first;
+  add_incoming(chain, data.layout, first);
+  add_measured(chain, data, first);
+  add_sums(chain, data, first);
+  first.own = norm.write_statistics(own);
+  first.shared = norm.write_statistics(shared);
+  const auto emit = [&](const Args& args, auto run, auto&& emit_unit) {
+    emit_unit([args, run, plan = data.plan, with = lowered.attrs,
+               slope = lowered.negative_slope](
+                  std::span<std::byte* const> at) -> BoundKernel {
+      return [run, kernel = Kernel<T>(args, plan, with, slope, at)] {
+        run(kernel);
+      };
+    });
+  };
+  const bool is_kept = keeps_incoming(chain);
+  emit(
+      first, [](const Kernel<T>& kernel) { kernel.begin(); },
+      [&](KernelFactory bind) { norm.emit_begin(std::move(bind)); });
+
+  Args second;
+  if (is_kept) {
+    second.gradient = chain.relu->read_result(0, data.layout);
+  } else {
+    add_incoming(chain, data.layout, second);
+  }
+  add_measured(chain, data, second);
+  add_results(chain, data, second);
+  second.own = norm.read_statistics(own);
+  second.shared = norm.read_statistics(shared);
+  emit(
+      second, [](const Kernel<T>& kernel) { kernel.end(); },
+      [&](KernelFactory bind) {
+        norm.emit_end(shared, /*are_moments=*/false, std::move(bind));
+      });
+}
 
 }  // namespace
 
 void lower_batch_norm_gradient(NodeLowering& lowering) {
   Chain chain = join_chain(lowering);
   const auto& attrs = chain.norm.attrs<BatchNormAttrs>();
-  const NormLayout data = choose_norm_layout(chain.norm, 1);
-  const Args args = add_args(chain, data);
-  const float negative_slope =
-      chain.relu ? chain.relu->attrs<ActivationAttrs>().a : 0;
-  const bool needs_sums =
-      attrs.training || args.dgamma >= 0 || args.dbeta >= 0 || args.kept >= 0;
+  const Lowered lowered{
+      .chain = chain,
+      .data = choose_norm_layout(chain.norm, 1),
+      .attrs = attrs,
+      .negative_slope =
+          chain.relu ? chain.relu->attrs<ActivationAttrs>().a : 0};
+  const bool is_shared = attrs.training && lowering.shares_statistics();
   const DataType type = chain.norm.result_desc().data_type;
   visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
-    lowering.emit([=, plan = data.plan, is_training = attrs.training,
-                   epsilon = attrs.epsilon](
-                      std::span<std::byte* const> at) -> BoundKernel {
-      Kernel<T> kernel{plan,
-                       epsilon,
-                       needs_sums,
-                       bind<T>(args, plan, negative_slope, at),
-                       floats_or_null(at, args.gamma),
-                       floats(at[args.mean]),
-                       floats(at[args.variance]),
-                       floats_or_null(at, args.dgamma),
-                       floats_or_null(at, args.dbeta),
-                       typed<double>(at[args.totals])};
-      kernel.backward.is_training = is_training;
-      return kernel;
-    });
+    is_shared ? lower_shared<T>(lowered) : lower_own<T>(lowered);
   });
 }
 

@@ -22,6 +22,8 @@ const char* name_of(Segment segment) {
   switch (segment) {
     case Segment::Step:
       return "execute";
+    case Segment::Forward:
+      return "execute_forward";
     case Segment::Gradient:
       return "execute_gradient";
     case Segment::Update:
@@ -60,7 +62,9 @@ Exchange::Exchange(DataParallel options)
       ranks_(options_.collective, options_.timeout),
       announcement_(std::make_shared<Operation>()),
       losses_(std::make_shared<std::vector<float>>()),
-      sum_of_losses_(std::make_shared<Operation>()) {
+      sum_of_losses_(std::make_shared<Operation>()),
+      statistics_(std::make_shared<std::vector<double>>()),
+      gathered_statistics_(std::make_shared<Operation>()) {
   require_options(options_);
   headers_.resize(static_cast<std::size_t>(ranks_.size()));
 }
@@ -87,6 +91,9 @@ double Exchange::run_event(const ExchangePlan& plan, const ExchangeEvent& event,
       weight_ = weight(call, gives_up);
       if (plan.weight) *plan.weight = weight_;
       return ranks_.size() == 1 ? 0 : announcement_->seconds();
+    case ExchangeStep::Merge:
+      merge(plan.statistics[event.statistics], call, gives_up);
+      return 0;
     case ExchangeStep::Send:
       send(plan, event.bucket);
       return 0;
@@ -237,9 +244,11 @@ void Exchange::send(const ExchangePlan& plan, int index) {
 }
 
 void Exchange::make_room(std::size_t longest_share_bytes,
-                         std::size_t num_losses) {
+                         std::size_t num_losses,
+                         std::size_t longest_statistics) {
   losses_->resize(num_losses);
   const auto size = static_cast<std::size_t>(ranks_.size());
+  statistics_->resize(longest_statistics * size);
   const std::size_t bytes =
       std::max<std::size_t>(options_.bucket_bytes / size, 64);
   piece_bytes_ = std::min(bytes, longest_share_bytes);
@@ -247,7 +256,8 @@ void Exchange::make_room(std::size_t longest_share_bytes,
 }
 
 std::size_t Exchange::staging_bytes() const {
-  return pieces_.size() * pieces_.front().all->size();
+  return pieces_.size() * pieces_.front().all->size() +
+         statistics_->size() * sizeof(double);
 }
 
 void Exchange::share(std::weak_ptr<const DeviceBuffer> memory) {
@@ -289,6 +299,26 @@ void Exchange::gather(const BoundShares& shares, const Call& call,
       copy_to(shares.of_rank[rank], i * piece_bytes_, part);
     }
   }
+}
+
+/// Nothing is computed meanwhile: the next unit needs them.
+void Exchange::merge(const BoundStatistics& statistics, const Call& call,
+                     const std::function<bool()>& gives_up) {
+  if (ranks_.size() == 1) return;
+  const std::size_t count = statistics.values.size();
+  const auto all = std::span(*statistics_)
+                       .first(count * static_cast<std::size_t>(ranks_.size()));
+  const auto own =
+      all.subspan(static_cast<std::size_t>(ranks_.rank()) * count, count);
+  std::ranges::copy(statistics.values, own.begin());
+  gathered_statistics_->begin(statistics_, [&](Collective::Done done) {
+    ranks_.collective().all_gather(
+        std::as_bytes(own), std::as_writable_bytes(all), std::move(done));
+  });
+  ranks_.wait(
+      *gathered_statistics_, call.name, [&] { return name_of(statistics); },
+      gives_up);
+  merge_statistics(all, statistics);
 }
 
 void Exchange::send_losses(const ExchangePlan& plan) {

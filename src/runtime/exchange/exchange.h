@@ -5,6 +5,7 @@
 //
 //   before the first unit      announce   which call it is, and its samples
 //   before the gradients       weigh      samples / samples of all
+//   between units              merge      statistics become those of all
 //   ... and losses             send       where they are to be reduced
 //   after a bucket's last one  send       its sum is under way
 //   before its first update    receive    ... and there
@@ -41,8 +42,10 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
 
   // --- while nothing is in flight ---
 
-  /// Executions gather shares of so many bytes, and reduce so many losses.
-  void make_room(std::size_t longest_share_bytes, std::size_t num_losses);
+  /// Executions gather shares of so many bytes, reduce so many losses, and
+  /// merge statistics of so many numbers.
+  void make_room(std::size_t longest_share_bytes, std::size_t num_losses,
+                 std::size_t longest_statistics);
   /// Tensors that the user sets in all processes, or in none.
   void watch(std::vector<Tensor> tensors);
   /// How often the user has set those.
@@ -98,6 +101,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void require_same(const Header& other, int rank, const char* call) const;
   void gather(const BoundShares& shares, const Call& call,
               const std::function<bool()>& gives_up);
+  void merge(const BoundStatistics& statistics, const Call& call,
+             const std::function<bool()>& gives_up);
   void send_losses(const ExchangePlan& plan);
   void receive_losses(const ExchangePlan& plan, const Call& call,
                       const std::function<bool()>& gives_up);
@@ -113,6 +118,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   std::size_t piece_bytes_ = 0;       // of a rank
   std::shared_ptr<std::vector<float>> losses_;
   std::shared_ptr<Operation> sum_of_losses_;
+  std::shared_ptr<std::vector<double>> statistics_;  // of all
+  std::shared_ptr<Operation> gathered_statistics_;
   std::weak_ptr<const DeviceBuffer> shared_;
   std::string why_not_shared_;
   std::vector<Tensor> watched_;

@@ -21,8 +21,10 @@ class ExchangePlanner {
         plan_(compilation.plan(plan_of(segment))),
         segment_(segment),
         placement_(placement),
+        units_(units),
         losses_(losses),
-        end_(static_cast<int>(units.size())) {
+        end_(static_cast<int>(units.size())),
+        first_merge_(end_) {
     std::vector<int> position(plan_.order.size(), 0);
     for (std::size_t at = 0; at < plan_.order.size(); ++at) {
       position[plan_.order[at]] = static_cast<int>(at);
@@ -39,9 +41,13 @@ class ExchangePlanner {
     const bool gathers = !out_.shares.of_rank.empty();
     if (graph_.reduces_losses && runs_forward(segment_)) find_losses();
     const bool reduces = !out_.losses.empty();
-    if (!sums && !gathers && !reduces) return {};
+    for (const SharedStatistics& each : program_.lowered.statistics) bind(each);
+    const bool merges = !out_.statistics.empty();
+    if (!sums && !gathers && !reduces && !merges) return {};
     add(0, ExchangeStep::Announce);
-    add(sums ? weigh_before() : end_, ExchangeStep::Weigh);
+    // Statistics are those of processes that are at the same call.
+    add(std::min(sums ? weigh_before() : end_, first_merge_),
+        ExchangeStep::Weigh);
     if (sums) exchange_gradients();
     if (gathers) add(end_, ExchangeStep::Gather);
     if (reduces) {
@@ -87,8 +93,30 @@ class ExchangePlanner {
                             positions_.begin());
   }
 
+  /// If a unit of the segment needs them.
+  void bind(const SharedStatistics& statistics) {
+    const auto unit = std::ranges::find(units_, statistics.before);
+    if (unit == units_.end()) return;
+    const int before = static_cast<int>(unit - units_.begin());
+    const Location at = placement_.locate(program_, plan_, plan_of(segment_),
+                                          statistics.storage);
+    const std::size_t bytes =
+        program_.lowered.storages[statistics.storage].bytes;
+    auto* const values =
+        reinterpret_cast<double*>(placement_.context()->host_view(at));
+    out_.events.push_back(
+        {.before = before,
+         .step = ExchangeStep::Merge,
+         .statistics = static_cast<int>(out_.statistics.size())});
+    out_.statistics.push_back(
+        {.values = {values, bytes / sizeof(double)},
+         .are_moments = statistics.are_moments,
+         .node = program_.assembled.program.node(statistics.node).name});
+    first_merge_ = std::min(first_merge_, before);
+  }
+
   void add(int before, ExchangeStep step, int bucket = -1) {
-    out_.events.push_back({before, step, bucket});
+    out_.events.push_back({.before = before, .step = step, .bucket = bucket});
   }
 
   float* floats_at(Location at) const {
@@ -168,8 +196,10 @@ class ExchangePlanner {
   const Plan& plan_;
   const Segment segment_;
   const Placement& placement_;
+  const std::span<const UnitId> units_;
   const std::span<const Location> losses_;
   const int end_;
+  int first_merge_;
   std::vector<int> positions_;  // in the plan, of the segment's units
   std::unordered_map<ValueId, TensorIndex> tensor_of_;  // by gradient
   ExchangePlan out_;

@@ -11,6 +11,7 @@
 
 #include "runtime/exchange/operation.h"
 #include "runtime/exchange/shares.h"
+#include "runtime/exchange/statistics.h"
 #include "runtime/execution/segment.h"
 #include "runtime/memory/placement.h"
 
@@ -18,10 +19,11 @@ namespace traingraph {
 
 /// In the order in which they are done before one unit. Batches of other sizes
 /// have other units, so what is sent comes in one order wherever it is: losses,
-/// buckets, parameters.
+/// buckets, parameters; of statistics see make_buckets().
 enum class ExchangeStep {
   Announce,
   Weigh,
+  Merge,
   SendLosses,
   Send,
   Receive,
@@ -33,6 +35,7 @@ struct ExchangeEvent {
   int before = 0;  // unit of the segment
   ExchangeStep step = ExchangeStep::Announce;
   int bucket = -1;
+  int statistics = -1;
 };
 
 struct BoundBucket {
@@ -58,6 +61,7 @@ struct ExchangePlan {
   float* weight = nullptr;
   /// Gradients have been added up without weights, which they get now.
   bool weighs_sums = false;
+  std::vector<BoundStatistics> statistics;
   BoundShares shares;          // that are gathered
   std::vector<float*> losses;  // that become those of all processes
   bool weighs_losses = false;

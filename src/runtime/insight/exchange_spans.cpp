@@ -20,6 +20,7 @@ ExchangeStep sending(ExchangeStep step) {
     case ExchangeStep::ReceiveLosses:
       return ExchangeStep::SendLosses;
     case ExchangeStep::Announce:
+    case ExchangeStep::Merge:
     case ExchangeStep::Send:
     case ExchangeStep::SendLosses:
     case ExchangeStep::Gather:
@@ -41,6 +42,8 @@ std::string name_of(const ExchangePlan& plan, const ExchangeEvent& event) {
     case ExchangeStep::Announce:
     case ExchangeStep::Weigh:
       return kAnnouncement;
+    case ExchangeStep::Merge:
+      return name_of(plan.statistics[event.statistics]);
     case ExchangeStep::SendLosses:
     case ExchangeStep::ReceiveLosses:
       return kLosses;
@@ -63,6 +66,7 @@ void add_exchange(const UnitTimes& part, int first_unit, Profile& profile) {
                                .bytes = bucket.values.size_bytes()});
   }
   if (plan.shares.longest_bytes > 0) profile.shards_optimizer = true;
+  if (!plan.statistics.empty()) profile.synchronizes_batch_norm = true;
   for (std::size_t i = 0; i < plan.events.size(); ++i) {
     const ExchangeEvent& event = plan.events[i];
     const ExchangeTimes& times = part.exchange[i];
@@ -79,8 +83,13 @@ void add_exchange(const UnitTimes& part, int first_unit, Profile& profile) {
     }
     // One process sends nothing: it only has its hook.
     if (part.ranks == 1 && event.step != ExchangeStep::Send) continue;
-    // Shares are sent and waited for at once.
-    if (is_received || event.step == ExchangeStep::Gather) span.kind = kWait;
+    if (event.step == ExchangeStep::Merge) {
+      span.bytes = plan.statistics[event.statistics].values.size_bytes();
+    }
+    // Shares and statistics are sent and waited for at once.
+    const bool is_both =
+        event.step == ExchangeStep::Gather || event.step == ExchangeStep::Merge;
+    if (is_received || is_both) span.kind = kWait;
     profile.exchange.push_back(span);
     if (!is_received) continue;
     span.kind = kTransfer;

@@ -69,12 +69,19 @@ class Channel {
   double free_ = 0, busy_ = 0;
 };
 
-void require_whole_optimizer(bool shards_optimizer) {
-  if (!shards_optimizer) return;
+void require_gradients_only(bool shards_optimizer,
+                            bool synchronizes_batch_norm) {
+  if (shards_optimizer) {
+    throw UnsupportedError(ErrorInfo{
+        .op = kOp,
+        .what = "the model has no optimizer that processes share out",
+        .hint = "Ask a graph that was compiled without shard_optimizer."});
+  }
+  if (!synchronizes_batch_norm) return;
   throw UnsupportedError(ErrorInfo{
       .op = kOp,
-      .what = "the model has no optimizer that processes share out",
-      .hint = "Ask a graph that was compiled without shard_optimizer."});
+      .what = "the model has no statistics that processes exchange",
+      .hint = "Ask a graph that was compiled without synchronize_batch_norm."});
 }
 
 Scaling replay(std::span<const UnitSpan> units,
@@ -128,7 +135,7 @@ Scaling replay(std::span<const UnitSpan> units,
 }  // namespace
 
 Scaling Report::scaling(int ranks, double bandwidth, double latency) const {
-  require_whole_optimizer(shards_optimizer);
+  require_gradients_only(shards_optimizer, synchronizes_batch_norm);
   const bool is_known = std::ranges::none_of(units, [](const UnitSpan& unit) {
     return std::isnan(unit.cost.limit_seconds);
   });
@@ -145,7 +152,7 @@ Scaling Report::scaling(int ranks, double bandwidth, double latency) const {
 }
 
 Scaling Profile::scaling(int ranks, double bandwidth, double latency) const {
-  require_whole_optimizer(shards_optimizer);
+  require_gradients_only(shards_optimizer, synchronizes_batch_norm);
   return replay(units, buckets, {ranks, bandwidth, latency},
                 [](const UnitSpan& unit) { return unit.cost.seconds; });
 }

@@ -169,7 +169,8 @@ CompilerOptions compiler_options(const CompileOptions& options) {
           .max_gpu_ms = options.max_gpu_ms,
           .bucket_bytes = is_exchanged(options.data_parallel)
                               ? options.data_parallel.bucket_bytes
-                              : 0};
+                              : 0,
+          .shares_statistics = options.data_parallel.synchronizes_batch_norm};
 }
 
 /// A compile that fails leaves the graph uncompiled, whatever it was before.

@@ -77,7 +77,29 @@ std::string options_of(const Session& session) {
          line("bucket_bytes", options.bucket_bytes) +
          line("shards_optimizer", options.shards_optimizer) +
          line("reduces_losses", options.reduces_losses) +
+         line("synchronizes_batch_norm", options.synchronizes_batch_norm) +
          line("averages_gradients", graph.weights_gradients);
+}
+
+/// Statistics and buckets that are sent before each.
+std::string order_of(const Session& session, PlanKind kind) {
+  const Compilation& main = session.main();
+  const CompiledProgram& compiled = main.program(kind);
+  const Plan& plan = main.plan(kind);
+  std::string text;
+  for (const SharedStatistics& each : compiled.lowered.statistics) {
+    const auto at = std::ranges::find(plan.order, each.before);
+    const auto num_sent =
+        std::ranges::count_if(plan.buckets, [&](const Bucket& bucket) {
+          return bucket.ready_after + 1 < at - plan.order.begin();
+        });
+    const Node& node = compiled.assembled.program.node(each.node);
+    text += std::string(node.op->name) + " \"" + node.name + "\" after " +
+            std::to_string(num_sent) + " buckets: " +
+            std::to_string(compiled.lowered.storages[each.storage].bytes) +
+            " bytes\n";
+  }
+  return text;
 }
 
 /// Where gradients begin and end.
@@ -112,6 +134,8 @@ std::vector<Fact> facts_of(const Session& session) {
            text_of(graph, graph.labels) + text_of(graph, graph.label_weights)},
           {"layers", layers_of(graph)},
           {"trained parameters", trained_by(session)},
+          {"batch normalizations", order_of(session, PlanKind::Step) +
+                                       order_of(session, PlanKind::Phases)},
           {"gradients that are stopped or given", ends_of(graph)},
           {"constants", constants_of(session)},
           {"optimizers", optimizer_of(session)}};
@@ -237,13 +261,18 @@ void require_losses_are_final(const Session& session) {
 }
 
 void require_ranks(const DataParallel& options) {
-  const bool shards = options.shards_optimizer;
-  if (options.collective || !(shards || options.reduces_losses)) return;
-  throw InvalidArgument(
-      ErrorInfo{.op = "compile",
-                .node = shards ? "shard_optimizer" : "reduce_losses",
-                .what = "there is one process",
-                .expected = "a collective"});
+  if (options.collective) return;
+  const std::pair<const char*, bool> needs_some[] = {
+      {"shard_optimizer", options.shards_optimizer},
+      {"reduce_losses", options.reduces_losses},
+      {"synchronize_batch_norm", options.synchronizes_batch_norm}};
+  for (const auto& [name, is_on] : needs_some) {
+    if (!is_on) continue;
+    throw InvalidArgument(ErrorInfo{.op = "compile",
+                                    .node = name,
+                                    .what = "there is one process",
+                                    .expected = "a collective"});
+  }
 }
 
 /// Gradients of a step, and what else its plan holds, in memory that the
@@ -274,6 +303,16 @@ void share_arena(Session& session, Agreement& agreement) {
   arena.use(std::move(buffer));
 }
 
+/// In numbers.
+std::size_t longest_statistics(const Compilation& main) {
+  const LoweredProgram& lowered = main.training->lowered;
+  std::size_t bytes = 0;
+  for (const SharedStatistics& each : lowered.statistics) {
+    bytes = std::max(bytes, lowered.storages[each.storage].bytes);
+  }
+  return bytes / sizeof(double);
+}
+
 }  // namespace
 
 std::shared_ptr<Exchange> make_exchange(const Session& session,
@@ -287,6 +326,12 @@ std::shared_ptr<Exchange> make_exchange(const Session& session,
   }
   if (options.link_graphs) {
     refuse("linked graphs exchange no gradients", "link_graphs off");
+  }
+  if (data_parallel.synchronizes_batch_norm && options.accumulates_gradients) {
+    refuse(
+        "the samples of all passes, which weigh gradients that are added "
+        "up, are not known when batch normalization sums them over ranks",
+        "accumulates_gradients or synchronize_batch_norm off");
   }
   if (options.verify) {
     refuse("an execution that is verified exchanges no gradients",
@@ -311,7 +356,8 @@ void start_exchange(Session& session) {
   const MergedGraph& graph = session.batches->graph();
   session.exchange->make_room(
       bind_shares(graph, session.placement).longest_bytes,
-      graph.reduces_losses ? graph.losses.size() : 0);
+      graph.reduces_losses ? graph.losses.size() : 0,
+      longest_statistics(session.main()));
   std::vector<Tensor> variables;
   for (TensorIndex tensor : variables_of(session)) {
     variables.push_back(session.objects.tensors[tensor]);

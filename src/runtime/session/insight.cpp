@@ -67,6 +67,7 @@ Report CompiledGraph::report() const {
   }
   report.buckets = bucket_spans(*main.graph, compiled, plan);
   report.shards_optimizer = main.graph->shares.has_value();
+  report.synchronizes_batch_norm = !compiled.lowered.statistics.empty();
   UnitTable table(*main.graph, compiled, peaks);
   table.add(plan.order, {});
   table.finish(report);

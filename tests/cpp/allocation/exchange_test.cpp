@@ -48,6 +48,7 @@ TEST(ExchangeAllocation, Steps) {
     Graph graph;
     const Tensor x({{8, 40}}, "x"), label({{8, 4}}, "label");
     Tensor h = graph.node(std::make_shared<layers::FullyConnected>(40, 30), x);
+    h = graph.node(std::make_shared<layers::BatchNormalization>(30), h);
     h = graph.node(std::make_shared<layers::Tanh>(), h);
     graph.node(std::make_shared<layers::FullyConnected>(30, 4), h);
     TrainingGraph t({graph},
@@ -59,7 +60,8 @@ TEST(ExchangeAllocation, Steps) {
     options.data_parallel = {.collective = std::make_shared<Mirror>(),
                              .bucket_bytes = 256,
                              .shards_optimizer = shards,
-                             .reduces_losses = true};
+                             .reduces_losses = true,
+                             .synchronizes_batch_norm = true};
     t.compile(Device::cpu(), options);
     const Floats x_data = random_floats(8 * 40, 1);
     const Floats labels = random_floats(8 * 4, 2);
