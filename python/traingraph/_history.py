@@ -9,6 +9,7 @@ import io
 import math
 from typing import Any
 
+from ._calls import checked
 from .errors import InvalidArgument
 
 __all__ = ["History"]
@@ -55,6 +56,7 @@ class History:
             self.best_epoch = count
         return is_best
 
+    @checked
     def plot(self, axes: Any = None) -> Any:
         """Draws all metrics with Matplotlib; returns the axes."""
         if axes is None:
