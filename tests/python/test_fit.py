@@ -137,6 +137,24 @@ def test_patience_and_the_best_parameters() -> None:
     assert "best epoch 1" in repr(history)
 
 
+def test_metrics_that_some_epochs_lack() -> None:
+    def on_epoch(epoch: tg.Epoch) -> None:
+        if epoch.number == 1:
+            epoch.metrics["a"] = np.float32(0.5)
+
+    history = tg.fit(
+        make_training(), make_batches(1), epochs=3, callbacks=[on_epoch],
+        shows_progress=False,
+    )  # fmt: skip
+    assert len(history.metrics["loss"]) == history.num_epochs == 3
+    np.testing.assert_array_equal(history.metrics["a"], [math.nan, 0.5, math.nan])
+    with pytest.raises(tg.CallError, match=r'\[fit "a"\] a metric is no number'):
+        tg.fit(
+            make_training(), make_batches(1), shows_progress=False,
+            callbacks=[lambda epoch: epoch.metrics.update(a="high")],
+        )  # fmt: skip
+
+
 def test_a_callback_ends_the_training() -> None:
     history = tg.fit(
         make_training(),
