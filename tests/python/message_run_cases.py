@@ -62,6 +62,21 @@ CASES: dict[str, Case] = {
         tg.ShapeError,
         ['"t"', "(4, 3)", "declared one-hot", "class indices"],
     ),
+    "a column of indices for one-hot": Case(
+        lambda: run(t=np.zeros((4, 1), np.int64)),
+        tg.ShapeError,
+        ['"t"', "(4, 3)", "(4, 1)", "class indices", "one-hot"],
+    ),
+    "more samples than declared": Case(
+        lambda: run(x=np.zeros((9, *X.shape[1:]), np.float32)),
+        tg.ShapeError,
+        ['"x"', "for more declare the tensor with the largest batch"],
+    ),
+    "transposed data": Case(
+        lambda: run(t=T.T),
+        tg.ShapeError,
+        ["(4, 3)", "(3, 4)", "Reshape it, or declare"],
+    ),
     "one-hot for indices": Case(
         lambda: network((4,), "int32").execute({"x": X}, {"t": T}),
         tg.ShapeError,
