@@ -30,6 +30,11 @@ def undeclared() -> tg.TrainingGraph:
     return tg.TrainingGraph([graph])
 
 
+def accumulate(graph: tg.TrainingGraph) -> None:
+    graph.execute_forward({"x": X}, {"t": T})
+    graph.execute_gradient(accumulate=True)
+
+
 CASES: dict[str, Case] = {
     # Labels.
     "class indices in float32": Case(
@@ -274,6 +279,22 @@ CASES: dict[str, Case] = {
         ],
         tg.InvalidArgument,
         ['"x"'],
+    ),
+    # Options that compile() was not given.
+    "a graph without nodes": Case(
+        lambda: tg.TrainingGraph([tg.Graph()]).compile("cpu"),
+        tg.StateError,
+        ["no nodes", "node()"],
+    ),
+    "graphs that do not link": Case(
+        lambda: network().link([network()]),
+        tg.StateError,
+        ["the option link_graphs at compile()"],
+    ),
+    "accumulation without room": Case(
+        lambda: accumulate(network()),
+        tg.StateError,
+        ["accumulate", "the option accumulates_gradients at compile()"],
     ),
     # Filter nodes.
     "an image of two sizes": Case(
