@@ -124,10 +124,7 @@ std::string_view to_name(py::handle key, const char* op) {
     fail({op}, "names are strings", "str", type_name(key),
          "Use the names that add_inputs and add_outputs were given.");
   }
-  py::ssize_t size = 0;
-  const char* text = PyUnicode_AsUTF8AndSize(key.ptr(), &size);
-  if (!text) throw py::error_already_set();
-  return {text, static_cast<std::size_t>(size)};
+  return to_utf8(key, op);
 }
 
 TensorData data_of(const py::array& array, const TensorDescriptor& descriptor) {
@@ -138,8 +135,19 @@ TensorData data_of(const py::array& array, const TensorDescriptor& descriptor) {
 
 }  // namespace
 
+std::string_view to_utf8(py::handle text, const char* op) {
+  py::ssize_t size = 0;
+  const char* bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+  if (bytes) return {bytes, static_cast<std::size_t>(size)};
+  PyErr_Clear();
+  fail({op}, "this is no text that UTF-8 has", "text without lone surrogates",
+       py::module_::import("builtins").attr("ascii")(text).cast<std::string>(),
+       "Of names of files, os.fsencode() makes bytes.");
+}
+
 py::dict to_dict(py::handle mapping, const char* op, const char* argument) {
-  if (PyDict_Check(mapping.ptr())) {
+  // A class of the user's may look its values up.
+  if (PyDict_CheckExact(mapping.ptr())) {
     return py::reinterpret_borrow<py::dict>(mapping);
   }
   return conversion("dict_of")(mapping, op, argument);

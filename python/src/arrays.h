@@ -10,6 +10,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bindings.h"
@@ -54,6 +55,9 @@ struct Context {
   const char* op;
   std::string node = {};
 };
+
+/// Valid as long as the str. Throws InvalidArgument for lone surrogates.
+std::string_view to_utf8(py::handle text, const char* op);
 
 /// What a mapping holds now; a dict itself. Throws CallError for others.
 py::dict to_dict(py::handle mapping, const char* op, const char* argument);

@@ -95,7 +95,7 @@ Metadata to_metadata(const char* call,
                      .cast<std::string>(),
           .hint = "json.dumps() makes text of most things."});
     }
-    result.emplace(key.cast<std::string>(), value.cast<std::string>());
+    result.emplace(to_utf8(key, call), to_utf8(value, call));
   }
   return result;
 }

@@ -228,7 +228,8 @@ bool load_integers(py::handle source, std::vector<std::int64_t>& integers) {
     PyErr_Clear();
     return false;
   }
-  for (const py::handle item : py::reinterpret_borrow<py::sequence>(source)) {
+  // Sequences may make their items when they are asked for them.
+  for (const py::object item : py::reinterpret_borrow<py::sequence>(source)) {
     if (!PyIndex_Check(item.ptr())) return false;
     const py::ssize_t value =
         PyNumber_AsSsize_t(item.ptr(), PyExc_OverflowError);

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from .errors import InvalidArgument, ShapeError
+from . import _core
+from ._arguments import got
+from ._make_error import make_error
+from .errors import CallError, InvalidArgument, ShapeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,14 +20,15 @@ if TYPE_CHECKING:
     Batch = Mapping[str, Any]
     Batches = Iterable[Batch] | Callable[[int], Iterable[Batch]]
 
-__all__ = ["Runner", "one_pass"]
+__all__ = ["Runner", "iterable", "one_pass"]
 
 
 def one_pass(batches: Batches, number: int, epochs: int) -> Iterator[Batch]:
     """The batches of an epoch."""
     if callable(batches):
-        return iter(batches(number))
-    iterator = iter(batches)
+        return iter(iterable("fit", batches(number)))
+    expected = f"{BATCHES}, or a function that returns one"
+    iterator = iter(iterable("fit", batches, expected))
     if iterator is batches and epochs > 1:
         raise InvalidArgument(
             "[fit] batches can be gone through only once: expected a list, or a "
@@ -34,17 +38,66 @@ def one_pass(batches: Batches, number: int, epochs: int) -> Iterator[Batch]:
     return iterator
 
 
+BATCHES = "an iterable of batches"
+
+
+def iterable(op: str, batches: Any, expected: str = BATCHES) -> Iterable[Any]:
+    """Raises CallError for one batch, and for what is no iterable."""
+    is_batch = is_mapping(batches)
+    has_items = hasattr(batches, "__iter__") or hasattr(batches, "__getitem__")
+    if has_items and not is_batch:
+        return cast("Iterable[Any]", batches)
+    raise make_error(
+        CallError,
+        "these are no batches",
+        op=op,
+        node="batches",
+        expected=expected,
+        got=got(batches),
+        hint="Of one batch pass a list: [batch]." if is_batch else "",
+    )
+
+
+def is_mapping(batch: object) -> bool:
+    """Of what execute() takes: NumPy's archives and data frames, too."""
+    return callable(getattr(batch, "keys", None)) and hasattr(batch, "__getitem__")
+
+
 class Runner:
     """Executes batches: which array is what, and how many samples there are."""
 
     def __init__(self, training: TrainingGraph) -> None:
+        if not isinstance(training, _core.TrainingGraph):
+            raise make_error(
+                CallError,
+                "this does not train",
+                op="fit",
+                node="training",
+                expected="a TrainingGraph",
+                got=got(training),
+            )
         self._training = training
         self._labels = training.loss_labels
         self._weights = training.loss_label_weights
         self._tensors = {**training.inputs, **self._labels, **self._weights}
         self._compiled = training.batch_size
 
-    def samples(self, batch: Batch) -> int:
+    def named(self, batch: Batch) -> dict[str, Any]:
+        """Of any mapping."""
+        if is_mapping(batch):
+            return {name: batch[name] for name in batch.keys()}  # noqa: SIM118
+        names = ", ".join(f'"{name}": ...' for name in self._tensors)
+        raise make_error(
+            CallError,
+            "a batch is no mapping",
+            op="fit",
+            node="batches",
+            expected="a mapping name -> array",
+            got=got(batch),
+            hint=f"Make each batch {{{names}}}.",
+        )
+
+    def samples(self, batch: dict[str, Any]) -> int:
         """By each tensor's own batch axis, whose size may be a multiple."""
         counts: dict[str, float] = {}
         for name in batch.keys() & self._tensors.keys():
@@ -58,7 +111,7 @@ class Runner:
             )
         return int(next(iter(counts.values()), self._compiled))
 
-    def execute(self, batch: Batch, samples: int, **options: Any) -> Execution:
+    def execute(self, batch: dict[str, Any], samples: int, **options: Any) -> Execution:
         labels, weights = self._labels, self._weights
         return self._training.execute(
             {k: v for k, v in batch.items() if k not in labels and k not in weights},

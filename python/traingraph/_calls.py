@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from ._arguments import got
 from ._make_error import make_error
 from ._names import did_you_mean
 from ._signatures import Parameter, Signature, signatures_of, split_outside
@@ -187,9 +188,7 @@ def _told(annotation: str, value: object) -> str:
                 return f"the name {describe(name)}"
             if not fits(inner.partition("]")[0], each):
                 return f"{describe(each)} for {describe(name)}"
-    told = describe(value)
-    is_type = told == type(value).__name__ and not isinstance(value, str)
-    return with_article(told) if is_type else told
+    return got(value)
 
 
 def _hint(parameter: Parameter, value: object) -> str:
@@ -256,12 +255,22 @@ def error_of(
     return _error(op, Call(args[1:], kwargs).worst([form[1:] for form in forms]))
 
 
+def _public_name(function: Callable[..., Any]) -> str:
+    """ "fit", "onnx.load", "table"; of constructors that of the class."""
+    owner, _, name = function.__qualname__.rpartition(".")
+    folders = function.__module__.split(".")[1:]
+    public = [folder for folder in folders if not folder.startswith("_")]
+    return ".".join([*public, owner if name == "__init__" else name])
+
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def checked(function: _Function) -> _Function:
-    """The same errors for a constructor that is written in Python."""
-    op = function.__qualname__.partition(".")[0]
+    """The same errors for a call that is written in Python."""
+    parameters = list(inspect.signature(function).parameters.values())
+    is_method = parameters[0].name == "self"
+    op = _public_name(function)
     form = [
         Parameter(
             p.name,
@@ -269,7 +278,7 @@ def checked(function: _Function) -> _Function:
             None if p.default is p.empty else repr(p.default),
             p.kind is p.KEYWORD_ONLY,
         )
-        for p in list(inspect.signature(function).parameters.values())[1:]
+        for p in parameters[is_method:]
     ]
 
     @functools.wraps(function)
@@ -279,6 +288,6 @@ def checked(function: _Function) -> _Function:
         except TypeError as error:
             if error.__traceback__ is None or error.__traceback__.tb_next is not None:
                 raise  # of the function's own code
-            raise _error(op, Call(args[1:], kwargs).worst([form])) from None
+            raise _error(op, Call(args[is_method:], kwargs).worst([form])) from None
 
     return call  # type: ignore[return-value]

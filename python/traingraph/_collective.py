@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._calls import checked
 from .errors import CallError, DeviceError
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ SHORTEST_SLEEP = 20e-6
 LONGEST_SLEEP = 1e-3
 
 
+@checked
 def mpi_collective(
     library: str | os.PathLike[str] | None = None,
     communicator: Communicator | None = None,

@@ -139,7 +139,9 @@ def converted(
     first = tuple(int(i) for i in np.argwhere(lost)[0])
     where = f", the first at {first}" if first else ""
     wanted = "bfloat16" if becomes_bfloat16 else str(target)
-    of = "ml_dtypes" if becomes_bfloat16 else "numpy"
+    cast = "ml_dtypes.bfloat16" if becomes_bfloat16 else f"numpy.{target}"
+    if target.kind == "b":
+        cast = "bool"  # NumPy 1.26 has no numpy.bool
     raise make_error(
         InvalidArgument,
         f"values of {name} do not convert to {wanted}",
@@ -147,7 +149,7 @@ def converted(
         node=node,
         expected=RULE_OF_FLOATS if are_floats else RULE_OF_OTHERS,
         got=f"{count} of {array.size} values that break it{where}",
-        hint=f"To lose that, pass x.astype({of}.{wanted}).",
+        hint=f"To lose that, pass x.astype({cast}).",
     )
 
 

@@ -9,7 +9,9 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ._arguments import functions, require_count
 from ._batches import Runner, one_pass
+from ._calls import checked
 from ._history import History
 from .errors import InvalidArgument
 
@@ -52,7 +54,8 @@ def _mean_loss(
             total += execution.result().loss * samples
             count += samples
 
-    for batch in batches:
+    for each in batches:
+        batch = runner.named(each)
         samples = runner.samples(batch)
         running.append((runner.execute(batch, samples, **options), samples))
         read(keep=IN_FLIGHT)
@@ -73,6 +76,7 @@ def _progress(epochs: int, shows: bool) -> Any:
     return range(epochs)
 
 
+@checked
 def fit(
     training: TrainingGraph,
     batches: Batches,
@@ -97,12 +101,13 @@ def fit(
     ("validation_loss" if there is one, else "loss") was not below its best for
     so many epochs. keeps_best: goes back to the parameters of the best epoch.
     shows_progress: by tqdm, when it is installed. Raises what execute() raises,
-    and InvalidArgument.
+    CallError and InvalidArgument.
     """
     monitor = monitor or ("validation_loss" if validation is not None else "loss")
-    if epochs < 1 or (patience is not None and patience < 1):
-        raise InvalidArgument("[fit] epochs and patience: expected 1 or more")
+    require_count("fit", "epochs", epochs)
+    require_count("fit", "patience", 1 if patience is None else patience)
     history, runner = History(monitor), Runner(training)
+    callbacks = functions("fit", "callbacks", callbacks)
     best: dict[str, Any] = {}
     progress = _progress(epochs, shows_progress)
     for number in progress:

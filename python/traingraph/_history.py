@@ -9,9 +9,26 @@ import io
 import math
 from typing import Any
 
-from .errors import InvalidArgument
+from ._arguments import got
+from ._calls import checked
+from ._make_error import make_error
+from .errors import CallError, InvalidArgument
 
 __all__ = ["History"]
+
+
+def _number(name: str, value: object) -> float:
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        raise make_error(
+            CallError,
+            "a metric is no number",
+            op="fit",
+            node=name,
+            expected="a number per epoch",
+            got=got(value),
+        ) from error
 
 
 class History:
@@ -42,11 +59,12 @@ class History:
                 f"[fit] there is no metric to monitor: expected one of "
                 f'{sorted(metrics)}, got "{self.monitor}". A callback may add it.'
             )
+        numbers = {name: _number(name, value) for name, value in metrics.items()}
         count = self.num_epochs
-        for name, value in metrics.items():
-            values = self.metrics.setdefault(name, [])
-            values += [math.nan] * (count - len(values)) + [float(value)]
-        value = metrics[self.monitor]
+        for name in {**self.metrics, **numbers}:  # each has an entry per epoch
+            values = self.metrics.setdefault(name, [math.nan] * count)
+            values.append(numbers.get(name, math.nan))
+        value = numbers[self.monitor]
         best = self.best_epoch
         is_best = math.isfinite(value) and (
             best is None or value < self.metrics[self.monitor][best]
@@ -55,6 +73,7 @@ class History:
             self.best_epoch = count
         return is_best
 
+    @checked
     def plot(self, axes: Any = None) -> Any:
         """Draws all metrics with Matplotlib; returns the axes."""
         if axes is None:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from ._calls import checked
+
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable
@@ -81,6 +83,7 @@ class _Tables:
     def __str__(self) -> str:
         return self.table()
 
+    @checked
     def table(
         self,
         *,
@@ -96,6 +99,7 @@ class _Tables:
         """
         return self._table(sort_by, groups_blocks)
 
+    @checked
     def scaling(self, ranks: int, bandwidth: float, latency: float) -> Scaling:
         """Predicts a step of so many ranks, from the plan and a model of the link.
 
@@ -152,6 +156,7 @@ class Report(_Tables):
     def _repr_svg_(self) -> str:
         return self.svg()
 
+    @checked
     def save_svg(self, path: str | os.PathLike[str]) -> None:
         """Writes svg() to a file that browsers open."""
         Path(path).write_text(self.svg(), encoding="utf-8")
@@ -197,6 +202,7 @@ class Profile(_Tables):
         trace: dict[str, Any] = json.loads(self._trace())
         return trace
 
+    @checked
     def save_trace(self, path: str | os.PathLike[str]) -> None:
         """Writes trace() for Perfetto (ui.perfetto.dev) or chrome://tracing."""
         Path(path).write_text(self._trace(), encoding="utf-8")

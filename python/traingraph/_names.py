@@ -31,7 +31,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "in_channels": ("input_feature_channel_count", "feature_channel_count"),
     "in_features": ("input_feature_channel_count",),
     "labels": ("loss_labels", "loss_labels_data"),
-    "lr": ("learning_rate",),
+    "lr": ("learning_rate", "lr_scale"),
     "momentum": ("momentum_scale",),
     "mps": ("gpu",),
     "nesterov": ("uses_nesterov_momentum",),
@@ -43,6 +43,8 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "probability": ("rate",),
     "size": ("shape", "kernel_size"),
     "sync": ("synchronous",),
+    "validation_data": ("validation",),
+    "verbose": ("shows_progress",),
     "weight_decay": ("regularization_scale",),
 }
 
@@ -50,7 +52,8 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
 def _is_short_for(name: str, full: str) -> bool:
     words = full.split("_")
     initials = "".join(word[:1] for word in words)
-    return name == initials or (len(name) > 2 and name in words)
+    begins = any(word.startswith(name) for word in words)
+    return name == initials or (len(name) > 2 and begins)
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

@@ -7,7 +7,9 @@ import queue
 import threading
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from .errors import InvalidArgument
+from ._arguments import require_count
+from ._batches import iterable
+from ._calls import checked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,17 +26,18 @@ class _End:
         self.error = error
 
 
+@checked
 def prefetch(batches: Iterable[Item], size: int = 2) -> Iterable[Item]:
     """Goes through ``batches`` on a thread of its own, ``size`` ahead.
 
     Each iteration starts a thread, which ends with the last batch, or after the
     batch that it makes when the iteration is given up. What ``batches`` raises
     is raised where the batch would have come. NumPy frees the GIL while it
-    works on large arrays, and so does execute(). Raises InvalidArgument.
+    works on large arrays, and so does execute(). Raises InvalidArgument,
+    CallError.
     """
-    if size < 1:
-        raise InvalidArgument(f"[prefetch] size: expected 1 or more, got {size}")
-    return _Prefetch(batches, size)
+    require_count("prefetch", "size", size)
+    return _Prefetch(iterable("prefetch", batches), size)
 
 
 class _Prefetch(Generic[Item]):

@@ -84,6 +84,18 @@ struct Run {
     return !inputs.empty() || !labels.empty() || !weights.empty();
   }
 
+  /// Of the passes that use what the forward pass was given.
+  ExecuteOptions options_without_data(const char* call) const {
+    if (has_data()) {
+      throw InvalidArgument(ErrorInfo{
+          .op = call,
+          .what = "the pass takes no data",
+          .expected = "inputs, labels and label_weights with the forward pass",
+          .hint = "It uses those that tg_execute_forward was given."});
+    }
+    return options();
+  }
+
   tg_run run;
   std::vector<NamedData> inputs, labels, weights, outputs;
 };
@@ -142,17 +154,19 @@ tg_status tg_execute_gradient(tg_graph* graph, const tg_run* run,
   constexpr const char* kCall = "tg_execute_gradient";
   return start(kCall, graph, run, execution,
                [](GraphHandle& handle, const Run& r) {
-                 return handle.trained(kCall).execute_gradient(r.options());
+                 return handle.trained(kCall).execute_gradient(
+                     r.options_without_data(kCall));
                });
 }
 
 tg_status tg_execute_update(tg_graph* graph, const tg_run* run,
                             tg_execution** execution) {
   constexpr const char* kCall = "tg_execute_update";
-  return start(
-      kCall, graph, run, execution, [](GraphHandle& handle, const Run& r) {
-        return handle.trained(kCall).execute_optimizer_update(r.options());
-      });
+  return start(kCall, graph, run, execution,
+               [](GraphHandle& handle, const Run& r) {
+                 return handle.trained(kCall).execute_optimizer_update(
+                     r.options_without_data(kCall));
+               });
 }
 
 tg_status tg_wait(tg_execution* execution) {

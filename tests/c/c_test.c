@@ -244,7 +244,9 @@ static void refuses_wrong_data(tg_graph* graph) {
   tg_execution* execution = NULL;
   run = run_of_step(0);
   OK(tg_execute_forward(graph, &run, NULL));
+  FAILS(TG_INVALID_ARGUMENT, tg_execute_gradient(graph, &run, NULL));
   OK(tg_execute_gradient(graph, NULL, &execution));
+  FAILS(TG_INVALID_ARGUMENT, tg_execute_update(graph, &run, NULL));
   FAILS(TG_STATE_ERROR, tg_loss(execution, &loss));
   OK(tg_release_execution(execution));
 }

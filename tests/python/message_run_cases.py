@@ -30,6 +30,11 @@ def undeclared() -> tg.TrainingGraph:
     return tg.TrainingGraph([graph])
 
 
+def accumulate(graph: tg.TrainingGraph) -> None:
+    graph.execute_forward({"x": X}, {"t": T})
+    graph.execute_gradient(accumulate=True)
+
+
 CASES: dict[str, Case] = {
     # Labels.
     "class indices in float32": Case(
@@ -61,6 +66,21 @@ CASES: dict[str, Case] = {
         lambda: run(t=np.zeros(4, np.int64)),
         tg.ShapeError,
         ['"t"', "(4, 3)", "declared one-hot", "class indices"],
+    ),
+    "a column of indices for one-hot": Case(
+        lambda: run(t=np.zeros((4, 1), np.int64)),
+        tg.ShapeError,
+        ['"t"', "(4, 3)", "(4, 1)", "class indices", "one-hot"],
+    ),
+    "more samples than declared": Case(
+        lambda: run(x=np.zeros((9, *X.shape[1:]), np.float32)),
+        tg.ShapeError,
+        ['"x"', "for more declare the tensor with the largest batch"],
+    ),
+    "transposed data": Case(
+        lambda: run(t=T.T),
+        tg.ShapeError,
+        ["(4, 3)", "(3, 4)", "Reshape it, or declare"],
     ),
     "one-hot for indices": Case(
         lambda: network((4,), "int32").execute({"x": X}, {"t": T}),
@@ -259,6 +279,22 @@ CASES: dict[str, Case] = {
         ],
         tg.InvalidArgument,
         ['"x"'],
+    ),
+    # Options that compile() was not given.
+    "a graph without nodes": Case(
+        lambda: tg.TrainingGraph([tg.Graph()]).compile("cpu"),
+        tg.StateError,
+        ["no nodes", "node()"],
+    ),
+    "graphs that do not link": Case(
+        lambda: network().link([network()]),
+        tg.StateError,
+        ["the option link_graphs at compile()"],
+    ),
+    "accumulation without room": Case(
+        lambda: accumulate(network()),
+        tg.StateError,
+        ["accumulate", "the option accumulates_gradients at compile()"],
     ),
     # Filter nodes.
     "an image of two sizes": Case(

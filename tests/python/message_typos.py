@@ -64,6 +64,15 @@ TYPOS: list[tuple[Callable[..., Any], tuple[Any, ...], str, str]] = [
     (N.ConvolutionData, (np.zeros((1, 1, 1, 1), F32),), "bias", "bias_terms"),
     (N.NormalizationData, (3,), "eps", "epsilon"),
     (N.ReLUNode, (N.ImageNode("i", (1, 2, 2)),), "lable", "label"),
+    (tg.ParameterGroup, ([],), "lr", "lr_scale"),
+    (tg.fit, (None, []), "epoch", "epochs"),
+    (tg.fit, (None, []), "val", "validation"),
+    (tg.fit, (None, []), "callback", "callbacks"),
+    (tg.prefetch, ([],), "siz", "size"),
+    (tg.History("loss").plot, (), "axis", "axes"),
+    (tg.mpi_collective, (), "comm", "communicator"),
+    (tg.onnx.load, ("net.onnx",), "batch", "batch_size"),
+    (tg.onnx.save, (None, "net.onnx"), "external", "external_data"),
 ]
 
 METHOD_TYPOS: list[tuple[str, tuple[Any, ...], str, str]] = [

@@ -165,6 +165,9 @@ def test_errors_of_files(classifier: Classifier, tmp_path: Path) -> None:
         training.save(path, metadata={"epoch": 3})
     with pytest.raises(TypeError, match="no mapping"):
         training.save(path, metadata=["epoch"])
+    for metadata in ({"file": "\udcff"}, {"\udcff": "file"}):
+        with pytest.raises(tg.InvalidArgument, match=r"\[save\].*lone surrogates"):
+            training.save(path, metadata=metadata)
 
 
 def test_a_save_beside_executions(

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 import threading
 import time
+import types
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +18,7 @@ import traingraph as tg
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 BATCH, FEATURES, CLASSES = 8, 6, 3
 
@@ -134,6 +137,24 @@ def test_patience_and_the_best_parameters() -> None:
     assert "best epoch 1" in repr(history)
 
 
+def test_metrics_that_some_epochs_lack() -> None:
+    def on_epoch(epoch: tg.Epoch) -> None:
+        if epoch.number == 1:
+            epoch.metrics["a"] = np.float32(0.5)
+
+    history = tg.fit(
+        make_training(), make_batches(1), epochs=3, callbacks=[on_epoch],
+        shows_progress=False,
+    )  # fmt: skip
+    assert len(history.metrics["loss"]) == history.num_epochs == 3
+    np.testing.assert_array_equal(history.metrics["a"], [math.nan, 0.5, math.nan])
+    with pytest.raises(tg.CallError, match=r'\[fit "a"\] a metric is no number'):
+        tg.fit(
+            make_training(), make_batches(1), shows_progress=False,
+            callbacks=[lambda epoch: epoch.metrics.update(a="high")],
+        )  # fmt: skip
+
+
 def test_a_callback_ends_the_training() -> None:
     history = tg.fit(
         make_training(),
@@ -182,6 +203,40 @@ def test_what_cannot_be_done_is_said() -> None:
     for wrong in ({"x": x[:0], "y": y[:0]}, {"x": x.T, "y": y}, {"x": x[0], "y": y}):
         with pytest.raises((tg.ShapeError, tg.InvalidArgument)):
             tg.fit(training, [wrong], shows_progress=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"batches": [(1, 2)]}, 'Make each batch {"x": ..., "y": ...}.'),
+        ({"batches": np.ones((2, 2))}, "a batch is no mapping"),
+        ({"batches": make_batches(1)[0]}, "Of one batch pass a list: [batch]."),
+        ({"batches": None}, "or a function that returns one, got None"),
+        ({"batches": lambda _: None}, "these are no batches"),
+        ({"validation": 3}, "these are no batches"),
+        ({"training": None}, "expected a TrainingGraph, got None"),
+        ({"epochs": 1.5}, "expected an int, got 1.5"),
+        ({"patience": "3"}, "expected an int, got '3'"),
+        ({"callbacks": print}, "Pass a list: callbacks=[f]."),
+        ({"callbacks": [3]}, "expected a list of functions"),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
+)
+def test_wrong_types_are_named(arguments: dict[str, Any], message: str) -> None:
+    given = {"training": make_training(), "batches": make_batches(1), **arguments}
+    with pytest.raises(tg.CallError, match=re.escape(message)):
+        tg.fit(**given, shows_progress=False)
+
+
+def test_batches_are_any_mappings(tmp_path: Path) -> None:
+    batch, path = make_batches(1)[0], tmp_path / "batch.npz"
+    np.savez(path, **batch)
+    losses = []
+    with np.load(path) as archive:
+        for each in (batch, archive, types.MappingProxyType(batch)):
+            history = tg.fit(make_training(), [each], shows_progress=False)
+            losses += history.metrics["loss"]
+    assert len(set(losses)) == 1
 
 
 def test_errors_leave_a_graph_that_trains_on() -> None:
@@ -243,6 +298,12 @@ def test_prefetch_is_ahead_by_its_size() -> None:
         time.sleep(0.001)
     time.sleep(0.05)
     assert made == [0, 1, 2, 3]  # one is out, two are ready, one waits
+
+
+@pytest.mark.parametrize("batches", [None, lambda: [1], {"x": 1}])
+def test_prefetch_wants_an_iterable(batches: Any) -> None:
+    with pytest.raises(tg.CallError, match="expected an iterable of batches"):
+        tg.prefetch(batches)
 
 
 def test_prefetch_passes_errors_on() -> None:

@@ -211,3 +211,42 @@ def test_what_is_left_when_the_graph_is_gone(run_script: RunScript) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["over"]
+
+
+def test_sequences_that_make_their_items(run_script: RunScript) -> None:
+    """What nobody else refers to is alive while it is read."""
+    done = run_script(
+        """
+        events = []
+
+        class Item:
+            def __init__(self, value):
+                self.value = value
+
+            def __index__(self):
+                events.append("read")
+                return self.value
+
+            def __del__(self):
+                events.append("gone")
+
+        class Sizes:
+            def __len__(self):
+                return 2
+
+            def __getitem__(self, i):
+                if i > 1:
+                    raise IndexError
+                return Item(i + 2)
+
+        assert tg.Tensor(Sizes()).shape == (2, 3)
+        assert events == ["read", "gone", "read", "gone"]
+        for shape in (np.ones((2, 2), np.float32), np.ones((3, 2, 2), np.int32)):
+            try:
+                tg.Tensor(shape)
+            except tg.CallError:
+                print("refused")
+        """
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["refused"] * 2

@@ -196,6 +196,25 @@ def test_a_mapping_that_executes(classifier: Classifier) -> None:
     assert len(losses) == 2
 
 
+def test_a_dict_that_looks_its_values_up(classifier: Classifier) -> None:
+    class Doubled(dict[str, Any]):
+        def __getitem__(self, key: str) -> Any:
+            return 2 * super().__getitem__(key)
+
+    c = classifier
+    expected = c.training.execute_forward({"image": c.x}, {"label": c.y}).result().loss
+    halves = Doubled(image=c.x / 2)
+    got = c.training.execute_forward(halves, {"label": c.y}).result().loss
+    assert got == expected
+
+
+def test_names_that_utf_8_does_not_have(classifier: Classifier) -> None:
+    c = classifier
+    for call in (c.training.execute_forward, c.training.load_state_dict):
+        with pytest.raises(tg.InvalidArgument, match=r"no text.*got '\\udcff'"):
+            call({"\udcff": c.x})
+
+
 def test_memory_may_go_away_once_a_call_has_returned(
     make_classifier: Callable[..., Classifier],
 ) -> None:

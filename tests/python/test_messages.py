@@ -4,6 +4,7 @@ came, and what to do. The calls are those of message_cases.py."""
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 CASES = {**BUILD_CASES, **RUN_CASES}
 
-GRAMMAR = re.compile(r'\[\w[\w ]*( ".*")?\] [^\n]+', re.DOTALL)
+GRAMMAR = re.compile(r'\[\w[\w. ]*( ".*")?\] [^\n]+', re.DOTALL)
 
 
 def require_clear(error: tg.Error) -> None:
@@ -109,6 +110,23 @@ def test_typos_of_cases(call: Callable[[str], Any], wrong: str, meant: str) -> N
     assert caught.value.hint == (f'Did you mean "{meant}"?' if meant else "")
 
 
+def test_keyword_typos_of_reports() -> None:
+    graph = tg.Graph()
+    graph.node(tg.layers.ReLU(), x := tensor(2, 3))
+    inference = tg.InferenceGraph([graph])
+    inference.add_inputs({"x": x})
+    inference.compile("cpu")
+    for name, wrong, meant in (
+        ("table", "sort", "sort_by"),
+        ("table", "group_blocks", "groups_blocks"),
+        ("scaling", "rank", "ranks"),
+        ("save_svg", "pth", "path"),
+    ):
+        method = getattr(inference.report(), name)
+        call = functools.partial(method, **{wrong: 1})
+        require_typo_is_named(call, tg.CallError, wrong, meant)
+
+
 def public_functions() -> dict[str, Callable[..., Any]]:
     """Everything that pybind11 bound: constructors, methods, static ones."""
     functions: dict[str, Callable[..., Any]] = {}
@@ -188,7 +206,7 @@ def test_synonyms_are_of_names_that_exist() -> None:
         text = (function.__doc__ or "").replace("__init__(", "x(")
         for signature in _signatures.signatures_of(text):
             known |= {parameter.name for parameter in signature.parameters}
-    python = (tg.nodes.ConvolutionData, tg.nodes.NormalizationData)
+    python = (tg.nodes.ConvolutionData, tg.nodes.NormalizationData, tg.fit)
     known |= {name for each in python for name in inspect.signature(each).parameters}
     for others, meant in _names.SYNONYMS.items():
         assert set(meant) <= known, (others, set(meant) - known)

@@ -126,3 +126,6 @@ def test_wrong_choices_of_parameters() -> None:
         tg.onnx.load(proto, trainable=3)  # type: ignore[arg-type]
     with pytest.raises(tg.InvalidArgument, match="no input of the model"):
         tg.onnx.load(proto, constants={"v": np.ones(3)})
+    with pytest.raises(tg.InvalidArgument, match="a function of the name") as caught:
+        tg.onnx.load(proto, trainable=lambda name: {"v": True}[name])
+    assert isinstance(caught.value.__cause__, KeyError)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from typing import TYPE_CHECKING
 
@@ -142,7 +143,7 @@ def test_wrong_calls(tmp_path: Path) -> None:
     inference = tg.InferenceGraph([graph])
     inference.add_inputs({"x": x})
     inference.add_outputs({"y": y})
-    with pytest.raises(tg.StateError):
+    with pytest.raises(tg.StateError, match=r"\[onnx.save\] the graph is not compiled"):
         tg.onnx.save(inference, tmp_path / "net.onnx")
     with pytest.raises(tg.InvalidArgument, match="compiled graph"):
         tg.onnx.save(graph, tmp_path / "net.onnx")  # type: ignore[arg-type]
@@ -154,6 +155,41 @@ def test_wrong_calls(tmp_path: Path) -> None:
     with pytest.raises(tg.FileError):
         tg.onnx.save(inference, old)
     assert list(tmp_path.iterdir()) == [old]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
+def test_links_and_what_is_no_file_stay(tmp_path: Path) -> None:
+    graph, x, y = classifier()
+    inference = inference_of(graph, {"x": x}, {"y": y})
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    for external_data in (False, True):
+        with pytest.raises(tg.FileError, match="no regular file"):
+            tg.onnx.save(inference, pipe, external_data=external_data)
+    assert pipe.is_fifo()
+    link.symlink_to("new.onnx")
+    tg.onnx.save(inference, link)
+    assert link.is_symlink()
+    assert len(tg.onnx.load(tmp_path / "new.onnx", batch_size=4).parameters) == 6
+    assert set(tmp_path.iterdir()) == {pipe, link, tmp_path / "new.onnx"}
+
+
+def test_a_failing_save_leaves_both_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, x, y = classifier()
+    inference = inference_of(graph, {"x": x}, {"y": y})
+    path = tmp_path / "net.onnx"
+    tg.onnx.save(inference, path, external_data=True)
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(onnx, "save_model", fail)
+    with pytest.raises(tg.FileError, match="No space left"):
+        tg.onnx.save(inference, path, external_data=True)
+    assert len(tg.onnx.load(path, batch_size=4).parameters) == 6
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_external_data(tmp_path: Path) -> None:

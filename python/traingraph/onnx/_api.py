@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .._calls import checked
+
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Collection, Mapping
@@ -24,6 +26,7 @@ def _require_onnx() -> None:
         ) from error
 
 
+@checked
 def load(
     path_or_model: str | os.PathLike[str] | bytes | Any,
     *,
@@ -59,6 +62,7 @@ def load(
     return load_model(path_or_model, trainable, batch_size, sizes, constants)
 
 
+@checked
 def save(
     graph: InferenceGraph | TrainingGraph,
     path: str | os.PathLike[str],

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .._calls import checked
 from .._core import Graph, InferenceGraph, TrainingGraph
 from ..errors import InvalidArgument
 
@@ -33,6 +34,7 @@ class Model:
     opset: int
     """Of ai.onnx, in the file."""
 
+    @checked
     def training_graph(
         self,
         loss: Loss | None = None,

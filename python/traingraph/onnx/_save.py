@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import tempfile
 from pathlib import Path
@@ -13,7 +12,7 @@ import onnx
 from onnx import helper
 
 from .._core import CompiledGraph, __version__
-from ..errors import FileError, InternalError, UnsupportedError
+from ..errors import FileError, InternalError, StateError, UnsupportedError
 from . import (
     _write_attention,
     _write_elementwise,
@@ -47,13 +46,18 @@ def save_model(graph: Any, path: str | os.PathLike[str], external_data: bool) ->
             expected="an InferenceGraph or TrainingGraph",
             got=type(graph).__name__,
         )
+    if not graph.is_compiled:
+        raise StateError(
+            "[onnx.save] the graph is not compiled. Call compile() first.",
+            op="onnx.save",
+            hint="Call compile() first.",
+        )
     model = to_model(graph)
     target = Path(path)
     try:
+        target = file_behind(target)
         if external_data or model.ByteSize() >= onnx.checker.MAXIMUM_PROTOBUF:
-            weights = f"{target.name}.data"
-            (target.parent / weights).unlink(missing_ok=True)
-            onnx.save_model(model, target, save_as_external_data=True, location=weights)
+            write_with_data(target, model)
         else:
             write_whole(target, model.SerializeToString())
     except OSError as error:
@@ -67,22 +71,38 @@ def save_model(graph: Any, path: str | os.PathLike[str], external_data: bool) ->
         ) from error
 
 
+def file_behind(path: Path) -> Path:
+    """Links stay, and so does what is no file."""
+    target = Path(os.path.realpath(path)) if path.is_symlink() else path
+    if target.is_symlink() or (target.exists() and not target.is_file()):
+        raise OSError(f"{target} is no regular file")
+    return target
+
+
+def write_with_data(target: Path, model: Any) -> None:
+    """Both files are whole before one takes its name."""
+    weights = f"{target.name}.data"
+    with folder_beside(target) as folder:
+        new = Path(folder, target.name)
+        onnx.save_model(model, new, save_as_external_data=True, location=weights)
+        for each in (Path(folder, weights), new):
+            if each.exists():  # small weights stay in the model
+                each.replace(target.with_name(each.name))
+
+
 def write_whole(target: Path, data: bytes) -> None:
     """The old file or the new one, whatever happens."""
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
+    with folder_beside(target) as folder:
+        new = Path(folder, target.name)
+        with new.open("wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(name).chmod(0o666 & ~umask)
-        Path(name).replace(target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(name).unlink()
-        raise
+        new.replace(target)
+
+
+def folder_beside(target: Path) -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix=".", dir=target.parent)
 
 
 def to_model(graph: CompiledGraph) -> Any:

@@ -41,10 +41,22 @@ class Trainable:
         if self.names is not None:
             return name in self.names
         if callable(self.wish):
-            return bool(self.wish(name))
+            return self._asked(self.wish, name)
         if self.wish is None:
             return array.ndim > 0 and bool(np.isfinite(array).all())
         return bool(self.wish)
+
+    def _asked(self, wish: Callable[[str], bool], name: str) -> bool:
+        try:
+            return bool(wish(name))
+        except Exception as error:
+            raise invalid(
+                "load",
+                "trainable, a function of the name, has failed",
+                node=name,
+                expected="True or False",
+                got=repr(error),
+            ) from error
 
     def check(self, parameters: Iterable[str]) -> None:
         """Raises for names that are no parameters."""

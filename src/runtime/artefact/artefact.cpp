@@ -85,8 +85,8 @@ LoadedFile::LoadedFile(const std::filesystem::path& path)
   const std::optional<TrainingState> found = own_state(file, header);
   if (!found || !found->has_graph) {
     fail_file("load", path, "the file holds no graph",
-              "export_graph() writes one that does; restore() takes the state "
-              "of a checkpoint into a graph that was built.");
+              "Exporting a graph writes one that does; restore() takes the "
+              "state of a checkpoint into a graph that was built.");
   }
   state = *found;
   on_file(file, [&] { parse_graph(own, stored); });

@@ -21,23 +21,41 @@ namespace fs = std::filesystem;
 
 // What a single call of the system takes.
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+// Of 255, with room for two numbers and ".unfinished".
+constexpr std::size_t kLongestName = 200;
+constexpr const char* kNoRegularFile = "this is no regular file";
 
 std::string reason(int number) {
   return std::generic_category().message(number);
 }
 
-fs::path target_of(const fs::path& path) {
+constexpr int kMostLinks = 40;  // as Linux follows
+
+bool is_regular(const struct stat& status) { return S_ISREG(status.st_mode); }
+
+/// The file behind symbolic links, which need not exist yet. A name that stands
+/// for something else (a device, a pipe, a folder) is refused: it would be
+/// gone.
+fs::path target_of(const char* call, const fs::path& path) {
   std::error_code error;
-  if (!fs::is_symlink(path, error)) return path;
-  const fs::path target = fs::weakly_canonical(path, error);
-  return error ? path : target;
+  fs::path target = path;
+  for (int links = 0; fs::is_symlink(target, error); ++links) {
+    if (links == kMostLinks) fail_file(call, path, reason(ELOOP));
+    target = target.parent_path() / fs::read_symlink(target, error);
+  }
+  struct stat status{};
+  if (::stat(target.c_str(), &status) == 0 && !is_regular(status)) {
+    fail_file(call, path, kNoRegularFile);
+  }
+  return target;
 }
 
-/// ".net.safetensors.<process>.<random>.unfinished", in the same folder.
+/// ".net.safetensors.<process>.<random>.unfinished", in the same folder;
+/// without the name where it leaves no room for the rest.
 fs::path name_beside(const fs::path& path) {
   static std::atomic<unsigned> count{std::random_device()()};
   fs::path name = ".";
-  name += path.filename();
+  if (path.filename().native().size() <= kLongestName) name += path.filename();
   name += "." + std::to_string(::getpid()) + "." + std::to_string(count++) +
           ".unfinished";
   return path.parent_path() / name;
@@ -86,9 +104,7 @@ InputFile::InputFile(const char* call, fs::path path)
   if (::fstat(file_.number(), &status) != 0) {
     fail_file(call_, path_, "the file cannot be read: " + reason(errno));
   }
-  if (!S_ISREG(status.st_mode)) {
-    fail_file(call_, path_, "this is no regular file");
-  }
+  if (!is_regular(status)) fail_file(call_, path_, kNoRegularFile);
   size_ = static_cast<std::uint64_t>(status.st_size);
 }
 
@@ -111,7 +127,7 @@ void InputFile::read(std::uint64_t offset, std::span<std::byte> into) const {
 
 NewFile::NewFile(const char* call, const fs::path& path)
     : call_(call),
-      path_(target_of(path)),
+      path_(target_of(call, path)),
       unfinished_(name_beside(path_)),
       file_(path_.has_filename() ? open_again(unfinished_.c_str(),
                                               O_WRONLY | O_CREAT | O_EXCL, 0666)

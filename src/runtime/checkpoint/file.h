@@ -51,7 +51,8 @@ class InputFile {
 /// before, also to the process or the machine, what had the name stays.
 class NewFile {
  public:
-  /// A name that is a symbolic link stays one; its target is replaced.
+  /// A name that is a symbolic link stays one; its target is replaced, or made.
+  /// Devices, pipes and folders are refused.
   NewFile(const char* call, const std::filesystem::path& path);
   ~NewFile();
   NewFile(const NewFile&) = delete;

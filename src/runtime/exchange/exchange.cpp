@@ -186,7 +186,7 @@ void Exchange::require_same(const Header& other, int rank,
         .expected = std::to_string(header_.changes) +
                     " values since compile(), as " + ranks_.name(),
         .got = std::to_string(other.changes),
-        .hint = "Call restore(), load_state() and set_data() on all ranks, or "
+        .hint = "Restore, load and set values on all ranks, or "
                 "on rank 0 before compile()."});
   }
   if (other.rate == header_.rate) return;

@@ -16,13 +16,11 @@ const char* name_of(GradientAccumulation by) {
 
 void require_accumulators(const MergedGraph& graph) {
   if (!graph.accumulators.empty()) return;
-  throw StateError(ErrorInfo{
-      .op = kCall,
-      .node = "accumulate",
-      .what = "the graph has no memory to add gradients up in",
-      .expected = "CompileOptions::accumulates_gradients at compile()",
-      .got = {},
-      .hint = "In Python: compile(device, accumulates_gradients=True)."});
+  throw StateError(
+      ErrorInfo{.op = kCall,
+                .node = "accumulate",
+                .what = "the graph has no memory to add gradients up in",
+                .expected = "the option accumulates_gradients at compile()"});
 }
 
 }  // namespace

@@ -36,6 +36,12 @@ InvalidArgument given_twice(const char* call, std::string_view name) {
                                    .what = "the name is given twice"});
 }
 
+/// Of two shapes of as many axes.
+bool differs_on_axis_alone(int axis, Shape got, const Shape& want) {
+  got[axis] = want[axis];
+  return got == want;
+}
+
 /// What to do about data of another shape than its tensor was declared with.
 std::string shape_hint(const Tensor& tensor, bool is_label,
                        const TensorDescriptor& got) {
@@ -49,7 +55,19 @@ std::string shape_hint(const Tensor& tensor, bool is_label,
            "as a float32 tensor with an axis of classes.";
   }
   if (got.shape.rank() != want.shape.rank()) return "Reshape it.";
-  return tensor.batch_axis() ? "For fewer samples pass batch_size." : "";
+  const auto batch_axis = tensor.batch_axis();
+  if (batch_axis && differs_on_axis_alone(*batch_axis, got.shape, want.shape)) {
+    return "For fewer samples pass batch_size; for more declare the tensor "
+           "with "
+           "the largest batch.";
+  }
+  const int last = got.shape.rank() - 1;
+  if (is_label && got.shape[last] == 1 &&
+      differs_on_axis_alone(last, got.shape, want.shape)) {
+    return "If these are class indices, declare them as a tensor of type int32 "
+           "or int64 without the axis of classes; else pass them one-hot.";
+  }
+  return "Reshape it, or declare the tensor with this shape.";
 }
 
 }  // namespace

@@ -7,6 +7,31 @@
 #include "traingraph/error.h"
 
 namespace traingraph {
+namespace {
+
+void require_no_inference(const char* call, const ExecuteOptions& options) {
+  if (!options.forward_for_inference) return;
+  throw InvalidArgument(ErrorInfo{
+      .op = call, .what = "forward_for_inference concerns forward passes"});
+}
+
+/// Options of a pass that goes on with what a forward pass has begun.
+ExecuteOptions with_batch_of_forward(const char* call,
+                                     const ExecuteOptions& options,
+                                     std::int64_t batch) {
+  if (options.batch_size != 0 && options.batch_size != batch) {
+    throw InvalidArgument(
+        ErrorInfo{.op = call,
+                  .what = "the batch size differs from the forward pass's",
+                  .expected = std::to_string(batch),
+                  .got = std::to_string(options.batch_size)});
+  }
+  ExecuteOptions same = options;
+  same.batch_size = batch;
+  return same;
+}
+
+}  // namespace
 
 Execution Executor::execute(const CallData& data,
                             const ExecuteOptions& options) {
@@ -37,11 +62,7 @@ Execution Executor::execute_forward(const CallData& data,
 Execution Executor::execute_gradient(const ExecuteOptions& options) {
   Turn turn(parts_);
   require_compiled(parts_.batches.get(), "execute_gradient");
-  if (options.forward_for_inference) {
-    throw InvalidArgument(
-        ErrorInfo{.op = "execute_gradient",
-                  .what = "forward_for_inference concerns forward passes"});
-  }
+  require_no_inference("execute_gradient", options);
   if (phase_ != PhaseState::ForwardDone) {
     throw StateError(ErrorInfo{
         .op = "execute_gradient",
@@ -51,15 +72,8 @@ Execution Executor::execute_gradient(const ExecuteOptions& options) {
                 "pass use the last one up."});
   }
   require_seed("execute_gradient");
-  if (options.batch_size != 0 && options.batch_size != phase_batch_) {
-    throw InvalidArgument(
-        ErrorInfo{.op = "execute_gradient",
-                  .what = "the batch size differs from the forward pass's",
-                  .expected = std::to_string(phase_batch_),
-                  .got = std::to_string(options.batch_size)});
-  }
-  ExecuteOptions same = options;
-  same.batch_size = phase_batch_;
+  const ExecuteOptions same =
+      with_batch_of_forward("execute_gradient", options, phase_batch_);
   Call call{"execute_gradient", Segment::Gradient, {}, last_phase_};
   call.pass = accumulation_.pass(parts_.batches->graph(), options.accumulate,
                                  phase_batch_, parts_.link.shares_gradients());
@@ -69,6 +83,7 @@ Execution Executor::execute_gradient(const ExecuteOptions& options) {
 Execution Executor::execute_update(const ExecuteOptions& options) {
   Turn turn(parts_);
   require_compiled(parts_.batches.get(), "execute_optimizer_update");
+  require_no_inference("execute_optimizer_update", options);
   if (!parts_.objects.optimizer) {
     throw StateError(ErrorInfo{.op = "execute_optimizer_update",
                                .what = "the graph has no optimizer",
@@ -80,8 +95,8 @@ Execution Executor::execute_update(const ExecuteOptions& options) {
                   .what = "there are no gradients to apply",
                   .expected = "execute_gradient before each update"});
   }
-  ExecuteOptions same = options;
-  same.batch_size = phase_batch_;
+  const ExecuteOptions same =
+      with_batch_of_forward("execute_optimizer_update", options, phase_batch_);
   return enqueue({"execute_optimizer_update", Segment::Update, {}, last_phase_},
                  same, turn);
 }

@@ -62,7 +62,7 @@ void Settings::require(const Call& call) const {
         !is_updatable,
         "Call compile() again; with synchronize_optimizer_data() of each "
         "parameter before, the optimizer's buffers go on. Those in shares do "
-        "with read_state() before and load_state() after it.");
+        "when the state is read before and loaded after it.");
   }
 }
 

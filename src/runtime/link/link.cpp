@@ -35,9 +35,10 @@ std::vector<std::unique_lock<FairMutex>> lock_all(Group group) {
 void require_linkable(const Session& session, const Session& first) {
   session.require_compiled("link");
   if (!session.batches->graph().is_linkable) {
-    throw StateError(ErrorInfo{.op = "link",
-                               .what = "a graph was not compiled for linking",
-                               .expected = "CompileOptions::link_graphs"});
+    throw StateError(
+        ErrorInfo{.op = "link",
+                  .what = "a graph was not compiled for linking",
+                  .expected = "the option link_graphs at compile()"});
   }
   const auto& context = session.placement.context();
   const auto& expected = first.placement.context();

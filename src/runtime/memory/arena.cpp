@@ -93,8 +93,9 @@ void SharedOutStorage::visit(
       .op = "optimizer_data",
       .what = "the optimizer's buffers are in shares, of which this process "
               "has its own",
-      .hint = "read_state() on all ranks gathers them; load_state() and "
-              "restore() set them."});
+      .hint =
+          "Reading the state, the optimizer's included, gathers them on all "
+          "ranks; loading or restoring it sets them."});
 }
 
 ArenaGroup::ArenaGroup(std::shared_ptr<DeviceContext> context,

@@ -61,7 +61,7 @@ void require_compilable(const Declaration& declaration,
   if (!declaration.has_nodes()) {
     throw StateError(ErrorInfo{.op = "compile",
                                .what = "the graph has no nodes",
-                               .hint = "Add layers with Graph::node."});
+                               .hint = "Add layers with node() of a graph."});
   }
   if (options.accumulates_gradients && !declaration.trains) {
     throw InvalidArgument(ErrorInfo{.op = "compile",

@@ -80,6 +80,8 @@ TEST(Batch, PhasesKeepTheirBatch) {
     t.execute_forward(data.inputs, data.labels, {}, {.batch_size = 3});
     EXPECT_THROW(t.execute_gradient({.batch_size = 8}), InvalidArgument);
     t.execute_gradient();
+    EXPECT_THROW(t.execute_optimizer_update({.batch_size = 8}),
+                 InvalidArgument);
     t.execute_optimizer_update();
     r.execute(data.inputs, data.labels);
   }

@@ -49,8 +49,9 @@ TEST_F(Errors, PhasesInTheWrongOrder) {
   EXPECT_THROW(t.execute_optimizer_update(), StateError);
   EXPECT_THROW(t.gradients(), StateError);
   EXPECT_THROW(t.gradient(net.w()), StateError);
-  EXPECT_THROW(t.execute_gradient({.forward_for_inference = true}),
-               InvalidArgument);
+  const ExecuteOptions inference{.forward_for_inference = true};
+  EXPECT_THROW(t.execute_gradient(inference), InvalidArgument);
+  EXPECT_THROW(t.execute_optimizer_update(inference), InvalidArgument);
 }
 
 TEST_F(Errors, UnknownNames) {

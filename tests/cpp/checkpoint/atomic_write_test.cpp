@@ -114,6 +114,42 @@ TEST(AtomicWrite, SymbolicLinksStay) {
   net.training->save(folder / "link");
   EXPECT_TRUE(fs::is_symlink(folder / "link"));
   EXPECT_TRUE(net.training->restore(folder / "real" / "net").fits());
+
+  fs::create_symlink("real/new", folder / "ahead");
+  fs::create_symlink("ahead", folder / "first");
+  net.training->save(folder / "first");
+  EXPECT_TRUE(fs::is_symlink(folder / "first"));
+  EXPECT_TRUE(fs::is_symlink(folder / "ahead"));
+  EXPECT_TRUE(net.training->restore(folder / "real" / "new").fits());
+
+  fs::create_symlink("circle", folder / "circle");
+  error_of<FileError>([&] { net.training->save(folder / "circle"); });
+  EXPECT_TRUE(fs::is_symlink(folder / "circle"));
+}
+
+TEST(AtomicWrite, WhatIsNoFileStays) {
+  const Folder folder;
+  Network net;
+  const fs::path pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  fs::create_symlink("pipe", folder / "link");
+  fs::create_directory(folder / "empty");
+  for (const char* name : {"pipe", "link", "empty"}) {
+    const ErrorInfo info =
+        error_of<FileError>([&] { net.training->save(folder / name); });
+    EXPECT_EQ(info.what, "this is no regular file");
+  }
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  EXPECT_EQ(folder.num_files(), 3u);
+}
+
+TEST(AtomicWrite, NamesAsLongAsFileSystemsTake) {
+  const Folder folder;
+  Network net;
+  const std::string name(255, 'n');
+  net.training->save(folder / name);
+  EXPECT_TRUE(net.training->restore(folder / name).fits());
+  EXPECT_EQ(folder.num_files(), 1u);
 }
 
 /// A child writes one file after the other until it is killed.

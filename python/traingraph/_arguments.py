@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""Checks of what functions that are written in Python are given."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from ._make_error import make_error
+from ._value_types import describe, with_article
+from .errors import CallError, InvalidArgument
+
+__all__ = ["functions", "got", "require_count"]
+
+
+def got(value: object) -> str:
+    """As messages name it: an int, a Tensor, 1.5."""
+    told = describe(value)
+    is_type = told == type(value).__name__ and not isinstance(value, str)
+    return with_article(told) if is_type else told
+
+
+def require_count(op: str, argument: str, value: object) -> None:
+    """Raises CallError for what is no int, InvalidArgument for 0 and less."""
+    if not isinstance(value, numbers.Integral):
+        raise make_error(
+            CallError,
+            "the value has another type",
+            op=op,
+            node=argument,
+            expected="an int",
+            got=got(value),
+        )
+    if value < 1:
+        raise make_error(
+            InvalidArgument,
+            "the number is too small",
+            op=op,
+            node=argument,
+            expected="1 or more",
+            got=str(value),
+        )
+
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def functions(op: str, argument: str, value: Iterable[_Function]) -> list[_Function]:
+    """Raises CallError for what is no iterable of functions."""
+    listed = list(value) if isinstance(value, Iterable) else []
+    if isinstance(value, Iterable) and all(map(callable, listed)):
+        return listed
+    raise make_error(
+        CallError,
+        "the value has another type",
+        op=op,
+        node=argument,
+        expected="a list of functions",
+        got=got(value),
+        hint=f"Pass a list: {argument}=[f]." if callable(value) else "",
+    )
