@@ -99,8 +99,8 @@ class TRAINGRAPH_API BlockingCollective : public Collective {
   /// For operations that poll: has this rank given up?
   bool is_aborted() const noexcept;
   /// For destructors of derived classes, as what runs calls their functions:
-  /// abort(), then waits until nothing runs. From the object's own thread, in
-  /// `done`, it does not wait.
+  /// abort() if something is under way, then waits until nothing runs. From the
+  /// object's own thread, in `done`, it does not wait.
   void stop() noexcept;
   /// The same with an end: false when something still runs. The object must
   /// stay then.

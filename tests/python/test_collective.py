@@ -170,6 +170,15 @@ def test_abort_ends_a_wait() -> None:
         c.barrier()
 
 
+def test_a_rank_that_leaves_gives_nothing_up() -> None:
+    # Others may still be on their way out of what they did together.
+    transport = Waiting()
+    c = tg.Collective(transport)
+    c.all_reduce(np.ones(2, np.float32))
+    del c
+    assert not transport.is_over.is_set()
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_ctrl_c_ends_a_wait_and_aborts() -> None:
     transport = Waiting()

@@ -106,6 +106,13 @@ class BlockingCollective::Thread {
   }
   bool is_aborted() const noexcept { return is_aborted_; }
 
+  /// That every operation is over, or will be refused.
+  bool is_idle() noexcept {
+    if (is_forked()) return true;
+    const std::scoped_lock lock(mutex_);
+    return num_tasks_ == 0 && !is_running_;
+  }
+
   /// See stop_within(); waits without end without `patience`.
   bool stop(std::optional<std::chrono::milliseconds> patience) noexcept {
     // The thread stayed with the parent, and whoever held the mutex, too.
@@ -163,6 +170,7 @@ class BlockingCollective::Thread {
       // Gone with its `done`, unlocked: that may drop the collective.
       const Task task = pop();
       const bool may_run = !is_stopped_ && !is_aborted_;
+      is_running_ = may_run;
       lock.unlock();
       finish(task, may_run);
       lock.lock();
@@ -183,6 +191,7 @@ class BlockingCollective::Thread {
     } catch (...) {
       error = std::current_exception();
     }
+    is_running_ = false;  // before somebody knows
     call(task.done, std::move(error));
   }
 
@@ -197,7 +206,7 @@ class BlockingCollective::Thread {
   std::condition_variable changed_;
   std::vector<Task> ring_ = std::vector<Task>(kFirstCapacity);
   std::size_t first_ = 0, num_tasks_ = 0;
-  std::atomic<bool> is_aborted_{false};
+  std::atomic<bool> is_aborted_{false}, is_running_{false};
   bool is_stopped_ = false, is_over_ = false;
   std::thread thread_;
 };
@@ -298,13 +307,13 @@ bool BlockingCollective::is_aborted() const noexcept {
 }
 
 void BlockingCollective::stop() noexcept {
-  abort();
+  if (!thread_->is_idle()) abort();
   thread_->stop(std::nullopt);
 }
 
 bool BlockingCollective::stop_within(
     std::chrono::milliseconds patience) noexcept {
-  abort();
+  if (!thread_->is_idle()) abort();
   return thread_->stop(patience);
 }
 
