@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from . import Device, DeviceType, __version__, num_threads
+from .errors import DeviceError
 
 ENVIRONMENT = ("OMP_", "ONEDNN_", "DNNL_", "TRAINGRAPH_", "KMP_", "GOMP_")
 
@@ -33,8 +34,11 @@ def processors() -> str:
 
 def device_line(device_type: DeviceType) -> str:
     """The device, or why there is none."""
-    reason = Device.reason_unavailable(device_type)
-    return f"not available: {reason}" if reason else Device(device_type).name
+    try:
+        reason = Device.reason_unavailable(device_type)
+        return f"not available: {reason}" if reason else Device(device_type).name
+    except DeviceError as error:
+        return f"not available: {error}"
 
 
 def report() -> str:
