@@ -26,46 +26,17 @@ std::vector<int> last_uses(const LoweredProgram& lowered,
   return last;
 }
 
-/// By storage: the last node before the updates that computes or reads a value
-/// which lies there.
-std::vector<NodeId> last_nodes(const Program& program,
-                               const LoweredProgram& lowered) {
-  std::vector<NodeId> last(lowered.storages.size(), kNone);
-  for (NodeId id = 0; id < static_cast<NodeId>(program.nodes().size()); ++id) {
-    const Node& node = program.node(id);
-    if (node.phase == Phase::Update) continue;
-    for (const auto* values : {&node.inputs, &node.outputs}) {
-      for (ValueId value : *values) {
-        if (value == kNoValue) continue;
-        const StorageId storage = lowered.storage_of[value];
-        if (storage >= 0) last[storage] = id;
-      }
-    }
-  }
-  return last;
-}
-
-/// A bucket is sent behind the statistics whose nodes come before one that
-/// touches it.
-void keep_order(const Program& program, const LoweredProgram& lowered,
-                const std::vector<UnitId>& order,
+/// All statistics come before the first bucket: after which unit a gradient is
+/// complete differs between batch sizes, and ranks have parts of any size.
+void keep_order(const LoweredProgram& lowered, const std::vector<UnitId>& order,
                 std::vector<Bucket>& buckets) {
-  if (lowered.statistics.empty()) return;
-  std::vector<int> position(lowered.units.size());
-  for (std::size_t at = 0; at < order.size(); ++at) {
-    position[order[at]] = static_cast<int>(at);
+  int last = kNone;
+  for (const SharedStatistics& statistics : lowered.statistics) {
+    const auto before = std::ranges::find(order, statistics.before);
+    last = std::max(last, static_cast<int>(before - order.begin()) - 1);
   }
-  const std::vector<NodeId> last = last_nodes(program, lowered);
-  NodeId node = kNone;
   for (Bucket& bucket : buckets) {
-    for (ValueId gradient : bucket.gradients) {
-      node = std::max(node, last[lowered.storage_of[gradient]]);
-    }
-    for (const SharedStatistics& statistics : lowered.statistics) {
-      if (statistics.begun_at > node) continue;
-      const int before = position[statistics.before] - 1;
-      bucket.ready_after = std::max(bucket.ready_after, before);
-    }
+    bucket.ready_after = std::max(bucket.ready_after, last);
   }
 }
 
@@ -122,8 +93,7 @@ std::vector<ValueId> gradients_of(const Assembled& assembled,
   return gradients;
 }
 
-std::vector<Bucket> make_buckets(const Program& program,
-                                 const LoweredProgram& lowered,
+std::vector<Bucket> make_buckets(const LoweredProgram& lowered,
                                  const std::vector<ValueId>& gradients,
                                  std::size_t bytes,
                                  std::vector<UnitId>& order) {
@@ -147,7 +117,7 @@ std::vector<Bucket> make_buckets(const Program& program,
     bucket.ready_after = std::max(bucket.ready_after, last[id]);
     bucket_of[id] = static_cast<int>(buckets.size()) - 1;
   }
-  keep_order(program, lowered, order, buckets);
+  keep_order(lowered, order, buckets);
   sort_updates(lowered, bucket_of, order);
   const int end = static_cast<int>(order.size());
   for (Bucket& bucket : buckets) bucket.needed_before = end;

@@ -41,10 +41,8 @@ std::vector<ValueId> gradients_of(const Assembled& assembled,
 
 /// Neighbours share a bucket of at most `bytes`; a gradient that is larger has
 /// one to itself. `order`, by phases, gets its update units sorted by the last
-/// bucket that each of them needs. Buckets and shared statistics come in one
-/// order, which depends on the nodes alone: other batch sizes have other units.
-std::vector<Bucket> make_buckets(const Program& program,
-                                 const LoweredProgram& lowered,
+/// bucket that each of them needs. Shared statistics come before all buckets.
+std::vector<Bucket> make_buckets(const LoweredProgram& lowered,
                                  const std::vector<ValueId>& gradients,
                                  std::size_t bytes, std::vector<UnitId>& order);
 

@@ -31,7 +31,7 @@ class Planner {
     plan_.order = request_.goes_by_phases() ? phase_order(lowered_)
                                             : step_order(lowered_);
     if (request_.exchanges()) {
-      plan_.buckets = make_buckets(program_, lowered_, request_.gradients,
+      plan_.buckets = make_buckets(lowered_, request_.gradients,
                                    request_.bucket_bytes, plan_.order);
     }
     find_phases();

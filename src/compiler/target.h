@@ -74,8 +74,7 @@ struct Unit {
 /// samples, then of each channel the mean and, behind those of all channels,
 /// the sum of squared deviations; or else sums.
 struct SharedStatistics {
-  NodeId node = -1;      // that has them
-  NodeId begun_at = -1;  // its unit's first one: earlier nodes' units are over
+  NodeId node = -1;  // that has them
   StorageId storage = -1;
   UnitId before = -1;
   bool are_moments = false;

@@ -322,10 +322,8 @@ void NodeLowering::emit_begin(KernelFactory bind) {
 
 void NodeLowering::emit_end(StorageId shared, bool are_moments,
                             KernelFactory bind) {
-  lowering_->add_statistics({.node = id_,
-                             .begun_at = draft_->unit.nodes.front(),
-                             .storage = shared,
-                             .are_moments = are_moments});
+  lowering_->add_statistics(
+      {.node = id_, .storage = shared, .are_moments = are_moments});
   emit(std::move(bind));
 }
 

@@ -106,11 +106,12 @@ class BlockingCollective::Thread {
   }
   bool is_aborted() const noexcept { return is_aborted_; }
 
-  /// That every operation is over, or will be refused.
-  bool is_idle() noexcept {
-    if (is_forked()) return true;
+  /// From now on operations are refused. Is one under way?
+  bool refuse() noexcept {
+    if (is_forked()) return false;
     const std::scoped_lock lock(mutex_);
-    return num_tasks_ == 0 && !is_running_;
+    is_stopped_ = true;
+    return num_tasks_ > 0 || is_running_;
   }
 
   /// See stop_within(); waits without end without `patience`.
@@ -167,12 +168,14 @@ class BlockingCollective::Thread {
     while (true) {
       changed_.wait(lock, [this] { return num_tasks_ > 0 || is_stopped_; });
       if (num_tasks_ == 0) break;
-      // Gone with its `done`, unlocked: that may drop the collective.
-      const Task task = pop();
-      const bool may_run = !is_stopped_ && !is_aborted_;
-      is_running_ = may_run;
-      lock.unlock();
-      finish(task, may_run);
+      {
+        // Gone with its `done`, unlocked: that may drop the collective.
+        const Task task = pop();
+        const bool may_run = !is_stopped_ && !is_aborted_;
+        is_running_ = may_run;
+        lock.unlock();
+        finish(task, may_run);
+      }
       lock.lock();
     }
     is_over_ = true;
@@ -307,13 +310,13 @@ bool BlockingCollective::is_aborted() const noexcept {
 }
 
 void BlockingCollective::stop() noexcept {
-  if (!thread_->is_idle()) abort();
+  if (thread_->refuse()) abort();
   thread_->stop(std::nullopt);
 }
 
 bool BlockingCollective::stop_within(
     std::chrono::milliseconds patience) noexcept {
-  if (!thread_->is_idle()) abort();
+  if (thread_->refuse()) abort();
   return thread_->stop(patience);
 }
 

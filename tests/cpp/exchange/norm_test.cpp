@@ -133,6 +133,55 @@ TEST(SynchronizedBatchNorm, StaysTogetherOverRandomBatchesAndDelays) {
   EXPECT_EQ(values[2], values[0]);
 }
 
+/// Two layers whose biases have one gradient, which is a view of it where there
+/// is one sample and a sum elsewhere: buckets are complete after other units.
+std::vector<Floats> train_branches(const CompileOptions& options, Part part) {
+  const auto parameter = [](Shape shape, unsigned seed) {
+    return Tensor({shape}, view(random_floats(shape.num_elements(), seed)));
+  };
+  const Tensor x({{12, 5}}, "x"), label({{12, 3}}, "label");
+  Graph graph;
+  const auto dense = [&](std::int64_t from, std::int64_t to, unsigned seed,
+                         const Tensor& source) {
+    return graph.node(
+        std::make_shared<layers::FullyConnected>(parameter({to, from}, seed),
+                                                 parameter({to}, seed + 1)),
+        source);
+  };
+  const auto norm = std::make_shared<layers::BatchNormalization>(7);
+  const Tensor h = graph.node(norm, dense(5, 7, 1, x));
+  graph.node(std::make_shared<layers::Arithmetic>(ArithmeticOperation::Add),
+             std::vector{dense(7, 3, 3, h), dense(5, 3, 5, x)});
+  TrainingGraph t({graph}, std::make_shared<losses::MeanSquaredError>(),
+                  sgd(0.05f));
+  t.add_inputs({{"x", x}}, {{"label", label}});
+  t.compile(Device::cpu(1), options);
+  const Floats images = random_floats(12 * 5, 7), wanted = random_floats(36, 8);
+  for (int i = 0; i < kSteps; ++i) {
+    t.execute({{"x", SmallNet::rows(images, 5, part.begin, part.count)}},
+              {{"label", SmallNet::rows(wanted, 3, part.begin, part.count)}},
+              {}, {.batch_size = part.count})
+        .wait();
+  }
+  std::vector<Floats> values;
+  for (const Tensor& each : t.parameters()) values.push_back(read(each));
+  return values;
+}
+
+TEST(SynchronizedBatchNorm, GoesBeforeAllBucketsWhateverTheBatch) {
+  const auto expected = train_branches({}, {0, 12});
+  ThreadGroup group(2);
+  on_each_rank(2, [&](int rank) {
+    CompileOptions options;
+    options.data_parallel = {.collective = group[rank],
+                             .bucket_bytes = 16,
+                             .timeout = 20,
+                             .synchronizes_batch_norm = true};
+    const Part part = rank == 0 ? Part{0, 11} : Part{11, 1};
+    expect_all_near(train_branches(options, part), expected, kRounding);
+  });
+}
+
 TEST(SynchronizedBatchNorm, AProfileHasTheWaitsAndTheWorkOfOneUnit) {
   ThreadGroup group(2);
   on_each_rank(2, [&](int rank) {

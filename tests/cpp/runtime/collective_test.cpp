@@ -172,14 +172,16 @@ TEST(BlockingCollective, DoneMayDropTheLastReference) {
 }
 
 TEST(BlockingCollective, AReferenceInDoneMayBeTheLast) {
-  std::weak_ptr<Scripted> weak;
+  std::promise<void> is_gone;
   {
-    auto c = std::make_shared<Scripted>(nothing);
-    weak = c;
+    std::shared_ptr<Scripted> c(new Scripted(nothing), [&](Scripted* all) {
+      delete all;
+      is_gone.set_value();
+    });
     Scripted& self = *c;
     self.barrier([c = std::move(c)](const std::exception_ptr&) {});
   }
-  while (!weak.expired()) std::this_thread::yield();
+  is_gone.get_future().wait();
 }
 
 TEST(BlockingCollective, AThreadThatDoesNotEndIsNotWaitedForForever) {
