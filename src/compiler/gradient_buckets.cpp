@@ -30,10 +30,13 @@ std::vector<int> last_uses(const LoweredProgram& lowered,
 /// complete differs between batch sizes, and ranks have parts of any size.
 void keep_order(const LoweredProgram& lowered, const std::vector<UnitId>& order,
                 std::vector<Bucket>& buckets) {
-  int last = kNone;
+  std::vector<bool> has_statistics(lowered.units.size(), false);
   for (const SharedStatistics& statistics : lowered.statistics) {
-    const auto before = std::ranges::find(order, statistics.before);
-    last = std::max(last, static_cast<int>(before - order.begin()) - 1);
+    has_statistics[statistics.before] = true;
+  }
+  int last = kNone;
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    if (has_statistics[order[at]]) last = static_cast<int>(at) - 1;
   }
   for (Bucket& bucket : buckets) {
     bucket.ready_after = std::max(bucket.ready_after, last);
