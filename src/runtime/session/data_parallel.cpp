@@ -81,21 +81,13 @@ std::string options_of(const Session& session) {
          line("averages_gradients", graph.weights_gradients);
 }
 
-/// Statistics and buckets that are sent before each.
-std::string order_of(const Session& session, PlanKind kind) {
-  const Compilation& main = session.main();
-  const CompiledProgram& compiled = main.program(kind);
-  const Plan& plan = main.plan(kind);
+/// In the order in which their statistics are sent.
+std::string norms_of(const Session& session, PlanKind kind) {
+  const CompiledProgram& compiled = session.main().program(kind);
   std::string text;
   for (const SharedStatistics& each : compiled.lowered.statistics) {
-    const auto at = std::ranges::find(plan.order, each.before);
-    const auto num_sent =
-        std::ranges::count_if(plan.buckets, [&](const Bucket& bucket) {
-          return bucket.ready_after + 1 < at - plan.order.begin();
-        });
     const Node& node = compiled.assembled.program.node(each.node);
-    text += std::string(node.op->name) + " \"" + node.name + "\" after " +
-            std::to_string(num_sent) + " buckets: " +
+    text += std::string(node.op->name) + " \"" + node.name + "\": " +
             std::to_string(compiled.lowered.storages[each.storage].bytes) +
             " bytes\n";
   }
@@ -134,8 +126,8 @@ std::vector<Fact> facts_of(const Session& session) {
            text_of(graph, graph.labels) + text_of(graph, graph.label_weights)},
           {"layers", layers_of(graph)},
           {"trained parameters", trained_by(session)},
-          {"batch normalizations", order_of(session, PlanKind::Step) +
-                                       order_of(session, PlanKind::Phases)},
+          {"batch normalizations", norms_of(session, PlanKind::Step) +
+                                       norms_of(session, PlanKind::Phases)},
           {"gradients that are stopped or given", ends_of(graph)},
           {"constants", constants_of(session)},
           {"optimizers", optimizer_of(session)}};
