@@ -28,8 +28,9 @@ def make_step(system: str, name: str, ranks: int) -> tuple[int, Callable[[], flo
         return with_ddp.rank_steps(workload)
     from systems import with_traingraph  # noqa: PLC0415
 
-    if system == "ranks":
-        return with_traingraph.rank_steps(workload, ranks)
+    if system in ("ranks", "sharded-ranks"):
+        shards = system == "sharded-ranks"
+        return with_traingraph.rank_steps(workload, ranks, shards=shards)
     return 0, with_traingraph.steps(workload, "", "float32")
 
 

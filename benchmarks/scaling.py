@@ -3,6 +3,8 @@
 process with as many threads, and against PyTorch's DistributedDataParallel over
 gloo. All have the same batch, of which a process has its part.
 
+"sharded-ranks" share out the optimizer (`shard_optimizer`).
+
 The systems take turns in blocks of steps. `efficiency` is the time of one process
 divided by that of several: 1 is what no exchange of gradients can pass, but for
 caches. Losses are compared: those of several processes with each other's system, and
@@ -29,7 +31,7 @@ import rank_worker
 from workloads import WORKLOADS, Norm, Residual, Workload
 
 #: Networks, the first of which others are compared with.
-SYSTEMS = ["one-process", "ranks", "ddp"]
+SYSTEMS = ["one-process", "ranks", "sharded-ranks", "ddp"]
 #: Different orders of adding; Adam amplifies it.
 LOSS_TOLERANCE = 5e-3
 #: Seconds for imports, compilation and the first steps of all ranks.
@@ -77,7 +79,7 @@ def commands(system: str, workload: str, ranks: int) -> list[tuple[list[str], di
     """Command lines with what they add to the environment."""
     script = str(Path(rank_worker.__file__))
     own = [sys.executable, script, system, workload, str(ranks)]
-    if system == "ranks":
+    if system in ("ranks", "sharded-ranks"):
         launcher = Path(sys.executable).parent / "mpiexec"
         found = str(launcher) if launcher.exists() else "mpiexec"
         return [([found, "-n", str(ranks), *own], {"OMP_NUM_THREADS": "1"})]

@@ -168,14 +168,16 @@ def data_of(
     )
 
 
-def rank_steps(workload: Workload, ranks: int) -> tuple[int, Callable[[], float]]:
+def rank_steps(
+    workload: Workload, ranks: int, *, shards: bool
+) -> tuple[int, Callable[[], float]]:
     """Of one of several processes, which has its part of each batch."""
     collective = tg.mpi_collective()
     if collective.size != ranks:
         raise RuntimeError(f"{collective.size} ranks instead of {ranks}")
     rank, batch = collective.rank, workload.batch // ranks
     training = build(dataclasses.replace(workload, batch=batch))
-    training.compile(device="cpu", collective=collective)
+    training.compile(device="cpu", collective=collective, shard_optimizer=shards)
     upcoming = data_of(workload, slice(rank * batch, (rank + 1) * batch))
     return (
         rank,
