@@ -10,6 +10,7 @@
 
 #include <deque>
 
+#include "arrays.h"
 #include "errors.h"
 
 namespace traingraph::python {
@@ -35,12 +36,15 @@ Dispatch dispatch_of(PyObject* function) {
   return reinterpret_cast<Dispatch>(erased);
 }
 
-/// Integers that fit no signature because they fit no std::int64_t.
-void require_integers_in_range(PyObject* const* args, std::size_t num_args,
-                               PyObject* names) {
+/// What fits no signature because it fits no std::int64_t or std::string.
+void require_representable(PyObject* const* args, std::size_t num_args,
+                           PyObject* names) {
   const py::ssize_t num_names = names ? PyTuple_GET_SIZE(names) : 0;
   const std::size_t num_values = num_args + static_cast<std::size_t>(num_names);
-  for (std::size_t i = 0; i < num_values; ++i) require_in_range(args[i]);
+  for (std::size_t i = 0; i < num_values; ++i) {
+    require_in_range(args[i]);
+    if (PyUnicode_Check(args[i])) to_utf8(args[i], "call");
+  }
 }
 
 /// Replaces the current TypeError where it is pybind11's of a wrong call.
@@ -50,7 +54,7 @@ void explain_error(PyObject* const* args, std::size_t num_args,
   std::string message = py::str(error.value()).cast<std::string>();
   const std::size_t end = message.find(kArgumentsFollow);
   if (end == std::string::npos) return error.restore();
-  require_integers_in_range(args, num_args, names);
+  require_representable(args, num_args, names);
   message.resize(end);
   py::list positional;
   for (std::size_t i = 0; i < num_args; ++i) {

@@ -10,10 +10,10 @@ from __future__ import annotations
 import html
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ._calls import checked
+from ._files import write_text
 
 if TYPE_CHECKING:
     import os
@@ -158,8 +158,8 @@ class Report(_Tables):
 
     @checked
     def save_svg(self, path: str | os.PathLike[str]) -> None:
-        """Writes svg() to a file that browsers open."""
-        Path(path).write_text(self.svg(), encoding="utf-8")
+        """Writes svg() to a file that browsers open. Raises FileError."""
+        write_text("save_svg", path, self.svg())
 
 
 class Profile(_Tables):
@@ -204,5 +204,6 @@ class Profile(_Tables):
 
     @checked
     def save_trace(self, path: str | os.PathLike[str]) -> None:
-        """Writes trace() for Perfetto (ui.perfetto.dev) or chrome://tracing."""
-        Path(path).write_text(self._trace(), encoding="utf-8")
+        """Writes trace() for Perfetto (ui.perfetto.dev) or chrome://tracing. Raises
+        FileError."""
+        write_text("save_trace", path, self._trace())

@@ -344,6 +344,17 @@ def test_integers_that_fit_no_64_bits() -> None:
             call()
 
 
+def test_text_that_is_no_utf8() -> None:
+    relu = tg.layers.ReLU()
+    for call in (
+        lambda: tg.Tensor((2, 3), name="a\ud800"),
+        lambda: tg.layers.ReLU(label="\udcff"),
+        lambda: setattr(relu, "label", "\udcff"),
+    ):
+        with pytest.raises(tg.InvalidArgument, match="without lone surrogates"):
+            call()
+
+
 def test_sizes_that_no_machine_holds() -> None:
     most = 2**24
     for call in (

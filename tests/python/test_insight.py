@@ -166,6 +166,8 @@ def test_chart_of_memory(residual: Residual, tmp_path: Path) -> None:
     }
     report.save_svg(tmp_path / "memory.svg")
     assert (tmp_path / "memory.svg").read_text("utf-8") == report._repr_svg_()
+    with pytest.raises(tg.FileError, match=r"\[save_svg .*cannot be written"):
+        report.save_svg(tmp_path / "none" / "memory.svg")
 
 
 def test_labels_of_any_kind() -> None:
@@ -214,6 +216,8 @@ def test_trace(residual: Residual, tmp_path: Path) -> None:
     residual.step(per_layer_profiling=True)
     path = tmp_path / "x.json"
     residual.training.save_trace(path)
+    with pytest.raises(tg.FileError, match=r"\[save_trace .*cannot be written"):
+        residual.training.save_trace(tmp_path)
     profile = residual.training.profile()
     events = json.loads(path.read_text("utf-8"))["traceEvents"]
     names = {e["tid"]: e["args"]["name"] for e in events if e["ph"] == "M"}

@@ -5,10 +5,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .._make_error import make_error
 from ..errors import FileError, InvalidArgument, UnsupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from ..errors import Error
 
 
 class Unmappable(Exception):
@@ -31,10 +34,10 @@ def unsupported(
 
 def invalid(
     call: str, what: str, *, expected: str, got: str, node: str = "", hint: str = ""
-) -> InvalidArgument:
-    where = f'[onnx.{call} "{node}"]' if node else f"[onnx.{call}]"
-    return InvalidArgument(
-        f"{where} {what}: expected {expected}, got {got}." + (hint and " " + hint),
+) -> Error:
+    return make_error(
+        InvalidArgument,
+        what,
         op=f"onnx.{call}",
         node=node,
         expected=expected,
@@ -43,10 +46,10 @@ def invalid(
     )
 
 
-def bad_file(what: str, *, node: str = "", got: str = "") -> FileError:
-    where = f'[onnx.load "{node}"]' if node else "[onnx.load]"
-    return FileError(
-        f"{where} {what}: expected a sound ONNX model, got {got}.",
+def bad_file(what: str, *, node: str = "", got: str = "") -> Error:
+    return make_error(
+        FileError,
+        what,
         op="onnx.load",
         node=node,
         expected="a sound ONNX model",

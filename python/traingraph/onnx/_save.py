@@ -12,7 +12,8 @@ import onnx
 from onnx import helper
 
 from .._core import CompiledGraph, __version__
-from ..errors import FileError, InternalError, StateError, UnsupportedError
+from .._files import not_written
+from ..errors import InternalError, StateError, UnsupportedError
 from . import (
     _write_attention,
     _write_elementwise,
@@ -61,14 +62,7 @@ def save_model(graph: Any, path: str | os.PathLike[str], external_data: bool) ->
         else:
             write_whole(target, model.SerializeToString())
     except OSError as error:
-        raise FileError(
-            f'[onnx.save "{target}"] the file cannot be written: expected a folder '
-            f"with room for it, got {error.strerror or error}.",
-            op="onnx.save",
-            node=str(target),
-            expected="a folder with room for it",
-            got=str(error.strerror or error),
-        ) from error
+        raise not_written("onnx.save", target, error) from error
 
 
 def file_behind(path: Path) -> Path:
