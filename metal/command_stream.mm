@@ -5,6 +5,7 @@
 
 #import "metal/blit.h"
 #import "metal/guard.h"
+#import "metal/pending_marks.h"
 
 namespace traingraph::metal {
 namespace {
@@ -24,7 +25,8 @@ class Encoder {
         submission_(submission),
         bound_(static_cast<MetalUnits*>(submission.work)),
         flight_(flight),
-        departures_(departures) {
+        departures_(departures),
+        marks_(submission) {
     departure_.submission = &submission;
     departure_.number = number;
     departure_.flight = std::move(flight);
@@ -39,7 +41,10 @@ class Encoder {
     begin();
     // Also of a submission that is blocked: later ones may need it.
     encode_copies(buffer_.get(), device_.limits, submission_.uploads);
+    is_fresh_ = submission_.uploads.empty();
     for (int i = 0; i < count && !is_blocked_; ++i) {
+      if (!reach_marks(i)) return;
+      if (is_blocked_) break;
       const BoundUnit& unit = bound_->units[i];
       if (i > 0 && ends_late(unit)) {
         if (i + 1 < count) encode_poison(unit);
@@ -50,6 +55,7 @@ class Encoder {
       if ((i > 0 || reads) && !go_on(updates || reads)) return;
       if (reads) departures_.wait_for_flights(departure_.number);
       unit_ = i;
+      is_fresh_ = false;
       label_ = unit.code->label;
       encode(unit);
       // What MPSGraph committed early may fail, what follows it runs even so.
@@ -83,6 +89,7 @@ class Encoder {
  private:
   /// Of the first run nobody knows yet what MPSGraph does while it encodes.
   bool may_run_ahead() const {
+    if (!marks_.empty()) return false;
     if (!bound_ || bound_->units.empty()) return true;
     if (bound_->units.size() > 1 || !bound_->was_encoded) return false;
     if (bound_->commits_silently) return false;
@@ -102,9 +109,7 @@ class Encoder {
     departures_.wait_for_turn(departure_.number, submission_);
     submission_.begin();
     departure_.has_begun = true;
-    std::exception_ptr blocked = submission_.blocked();
-    is_blocked_ = blocked != nullptr;
-    if (is_blocked_) flight_->block(std::move(blocked));
+    stop_at(submission_.blocked());
   }
 
   void begin() {
@@ -113,6 +118,7 @@ class Encoder {
         initWithCommandBuffer:first_.get()
                  beforeCommit:before_commit_]);
     is_told_ = false;
+    is_fresh_ = true;
   }
 
   HeldBuffer hold() {
@@ -125,11 +131,40 @@ class Encoder {
   /// Continues in another command buffer, in turn. Variables must not be
   /// updated from the results of failed work: false when they would.
   bool go_on(bool must_land) {
-    launch(flight_, hold());
-    ++num_launched_;
+    if (!is_fresh_) launch_all();
     if (must_land && !flight_->wait_until_landed()) return false;
-    begin();
+    if (!is_fresh_) begin();
     return true;
+  }
+
+  void launch_all(Rescue rescue = {}) {
+    HeldBuffer held = hold();
+    held.rescue = std::move(rescue);
+    launch(flight_, held);
+    ++num_launched_;
+  }
+
+  /// False when units failed.
+  bool reach_marks(int unit) {
+    if (!reach_marks_before(unit)) return false;
+    if (is_blocked_ || !marks_.are_due(unit)) return true;
+    if (unit > 0 && !go_on(marks_.read(unit))) return false;
+    stop_at(marks_.reach_before(unit + 1));
+    return true;
+  }
+
+  bool reach_marks_before(int unit) {
+    if (!marks_.has_before(unit)) return true;
+    const int num_next = is_fresh_ ? 0 : 1;  // on its way, not what is read
+    if (!go_on(false) || !flight_->wait_until_landed(num_next)) return false;
+    stop_at(marks_.reach_before(unit));
+    return true;
+  }
+
+  void stop_at(std::exception_ptr error) {
+    if (!error) return;
+    is_blocked_ = true;
+    flight_->block(std::move(error));
   }
 
   /// MPSGraph went on with another command buffer.
@@ -167,6 +202,7 @@ class Encoder {
 
   void encode_poison(const BoundUnit& unit) {
     if (unit.poison.empty()) return;
+    is_fresh_ = false;
     id<MTLBlitCommandEncoder> blit = [buffer_.get() blitCommandEncoder];
     for (const BoundUnit::Fill& fill : unit.poison) {
       blit_fill(blit, device_.limits, {fill.buffer.get(), fill.offset},
@@ -187,8 +223,13 @@ class Encoder {
     }
     const bool is_long =
         unit_ >= 0 && bound_->units[unit_].code->estimated_ms > kLongMs;
-    const bool is_apart = has_late_changes() && (was_split || is_long);
-    if (is_apart) {
+    const bool has_marks = !marks_.empty();
+    const bool is_apart =
+        has_late_changes() && (was_split || is_long || has_marks);
+    if (has_marks) {
+      const int count = static_cast<int>(bound_->units.size());
+      if (!reach_marks_before(count) || is_blocked_ || !go_on(true)) return;
+    } else if (is_apart) {
       departure_.work = hold();
       begin();
     }
@@ -202,12 +243,29 @@ class Encoder {
       }
       if (!bound_->units.empty()) encode_poison(bound_->units.back());
     }
+    if (has_marks && !end_with_marks()) return;
     encode_copies(buffer_.get(), device_.limits, submission_.downloads);
-    HeldBuffer& last = is_apart ? departure_.copies : departure_.work;
+    HeldBuffer& last =
+        is_apart && !has_marks ? departure_.copies : departure_.work;
     last = hold();
+    if (!has_marks) last.rescue = rescue(is_apart);
+  }
+
+  /// What was changed late is seen by the marks at the end, and changed by
+  /// them.
+  bool end_with_marks() {
+    launch_all(rescue(/*is_apart=*/true));
+    if (!flight_->wait_until_landed()) return false;
+    stop_at(marks_.reach_all());
+    if (!is_blocked_) begin();
+    return !is_blocked_;
+  }
+
+  Rescue rescue(bool is_apart) const {
     const bool updates = has_late_in_place();
-    last.rescue.tears = updates && (is_apart || !computes());
-    if (is_apart && !updates) last.rescue.complete = completion();
+    Rescue rescue{.tears = updates && (is_apart || !computes())};
+    if (is_apart && !updates) rescue.complete = completion();
+    return rescue;
   }
 
   bool has_late_changes() const {
@@ -272,6 +330,7 @@ class Encoder {
   MetalUnits* const bound_;  // null: copies alone
   std::shared_ptr<Flight> flight_;
   Departures& departures_;
+  PendingMarks marks_;
   const std::function<void()> before_commit_ = [this] { before_commit(); };
   Departure departure_;
   ObjcPtr<TGObservedCommandBuffer*> buffer_;
@@ -279,7 +338,8 @@ class Encoder {
   bool is_blocked_ = false;
   bool is_in_turn_ = false;  // since encoding began
   bool has_run_ahead_ = false;
-  bool is_told_ = false;  // that MPSGraph commits
+  bool is_told_ = false;   // that MPSGraph commits
+  bool is_fresh_ = false;  // nothing was encoded to the buffer
   int num_launched_ = 0;
   int unit_ = -1;
   std::string label_ = "copies";

@@ -47,8 +47,8 @@ class Flight {
   enum class State { Flying, Landed, Failed };
   /// Of the command buffers launched so far.
   State state();
-  /// Waits for them. False when one failed.
-  bool wait_until_landed();
+  /// Waits for them, but for so many of the last. False when one failed.
+  bool wait_until_landed(int num_last = 0);
 
  private:
   void note(std::exception_ptr error);

@@ -55,9 +55,9 @@ Flight::State Flight::state() {
   return error_ ? State::Failed : State::Landed;
 }
 
-bool Flight::wait_until_landed() {
+bool Flight::wait_until_landed(int num_last) {
   std::unique_lock lock(mutex_);
-  landed_.wait(lock, [this] { return num_pending_ == 1; });
+  landed_.wait(lock, [&] { return num_pending_ <= 1 + num_last; });
   return !error_;
 }
 

@@ -9,7 +9,9 @@ namespace traingraph::metal {
 
 LateChanges::LateChanges(const Program& program, const LowerOptions& options,
                          const std::vector<GpuUnit>& units)
-    : program_(program), units_(units), joins_phases_(options.joins_phases) {
+    : program_(program),
+      units_(units),
+      is_one_run_(options.joins_phases || !options.exchanged.empty()) {
   for (Last& last : lasts_) {
     last.touched.assign(program.values().size(), -1);
     last.written.assign(program.values().size(), -1);
@@ -43,7 +45,7 @@ void LateChanges::note(const GpuUnit& unit, int number) {
 }
 
 int LateChanges::run_of(int unit) const {
-  return joins_phases_ ? 0 : static_cast<int>(units_[unit].phase);
+  return is_one_run_ ? 0 : static_cast<int>(units_[unit].phase);
 }
 
 AreLate LateChanges::of(int unit) const {

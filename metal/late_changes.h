@@ -42,7 +42,7 @@ class LateChanges {
 
   const Program& program_;
   const std::vector<GpuUnit>& units_;
-  const bool joins_phases_;
+  const bool is_one_run_;
   std::array<Last, 3> lasts_;  // by phase; the first alone where one is a run
 };
 

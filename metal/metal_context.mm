@@ -32,9 +32,11 @@ class MetalContext final : public DeviceContext {
     return make_heap(bytes, label);
   }
   std::byte* host_view(Location at) const override {
-    HeapBuffer& heap = heap_of(at);
-    heap.note_write(at.offset, 1);  // it may
-    return heap.bytes().data() + at.offset;
+    host_wrote(at);  // it may
+    return heap_of(at).bytes().data() + at.offset;
+  }
+  void host_wrote(Location at) const override {
+    heap_of(at).note_write(at.offset, 1);
   }
 
   std::unique_ptr<BoundUnits> bind(
@@ -43,6 +45,7 @@ class MetalContext final : public DeviceContext {
       std::span<const std::vector<PoisonRange>> poison) override {
     return bind_units(program, units, locations, poison);
   }
+  bool reaches_marks() const override { return true; }
   void submit(Submission& submission) override { stream_.submit(submission); }
   void drain() override { stream_.drain(); }
   void close() override { stream_.close(); }

@@ -36,6 +36,29 @@ std::vector<bool> find_waiting(const Program& program,
   return is_waiting;
 }
 
+/// Nodes after which gradients are complete that go to other processes.
+std::vector<bool> find_borders_of_buckets(const Program& program,
+                                          const LowerOptions& options) {
+  const auto num_nodes = static_cast<NodeId>(program.nodes().size());
+  std::vector<NodeId> last(program.values().size(), -1);
+  for (NodeId id = 0; id < num_nodes; ++id) {
+    const Node& node = program.node(id);
+    if (node.phase == Phase::Update) continue;
+    for (const auto* touched : {&node.inputs, &node.outputs}) {
+      for (ValueId value : *touched) {
+        if (value != kNoValue) last[value] = id;
+      }
+    }
+  }
+  std::vector<bool> is_border(num_nodes, false);
+  for (const std::vector<ValueId>& bucket : options.exchanged) {
+    NodeId end = -1;
+    for (ValueId gradient : bucket) end = std::max(end, last[gradient]);
+    if (end >= 0) is_border[end] = true;
+  }
+  return is_border;
+}
+
 /// Appends nodes to units; decides where a new one begins.
 class Cutter {
  public:
@@ -48,11 +71,14 @@ class Cutter {
 
   std::vector<GpuUnit> run() {
     const auto is_waiting = find_waiting(program_, options_.may_be_absent);
+    const auto is_border = find_borders_of_buckets(program_, options_);
     for (bool waiting : {false, true}) {
       begin_unit_ = true;
       for (NodeId id = 0; id < static_cast<NodeId>(is_waiting.size()); ++id) {
         const bool is_next = is_waiting[id] == waiting;
-        if (is_next && !filters_.is_inner(id)) append(id);
+        if (!is_next) continue;
+        if (!filters_.is_inner(id)) append(id);
+        begin_unit_ = begin_unit_ || is_border[id];
       }
     }
     return std::move(units_);

@@ -51,6 +51,13 @@ LoweredProgram lower(const MergedGraph& graph, const Target& target,
   if (kind == PlanKind::Inference) {
     lowering.may_be_absent = optional_values(assembled);
   }
+  if (options.exchanges() && kind != PlanKind::Inference) {
+    lowering.exchanged =
+        group_gradients(gradients_of(assembled, options.exchange_order),
+                        options.bucket_bytes, [&](ValueId gradient) {
+                          return assembled.program.desc(gradient).size_bytes();
+                        });
+  }
   if (graph.shares) {
     for (const Trained& trained : assembled.trained) {
       lowering.changed.push_back(trained.value);
@@ -134,14 +141,24 @@ Plan plan(const MergedGraph& graph, const CompiledProgram& compiled,
 
 }  // namespace
 
+std::vector<TensorIndex> find_exchange_order(const MergedGraph& graph,
+                                             const Target& target,
+                                             std::int64_t batch) {
+  return order_of_readiness(
+      assemble(graph, Mode::Training, batch, target, /*accumulates=*/false));
+}
+
 Compilation compile_graph(std::shared_ptr<const MergedGraph> merged,
                           const Target& target, const CompilerOptions& options,
                           std::int64_t batch) {
   const MergedGraph& graph = *merged;
-  const auto compiled = [&](PlanKind kind) {
-    return compile(graph, target, options, kind, batch);
-  };
   CompilerOptions ordered = options;
+  if (graph.trains && options.exchanges() && options.exchange_order.empty()) {
+    ordered.exchange_order = find_exchange_order(graph, target, batch);
+  }
+  const auto compiled = [&](PlanKind kind) {
+    return compile(graph, target, ordered, kind, batch);
+  };
   const auto planned = [&](const CompiledProgram& program, PlanKind kind) {
     return plan(graph, program, target, ordered, kind);
   };
@@ -160,11 +177,7 @@ Compilation compile_graph(std::shared_ptr<const MergedGraph> merged,
     if (is_apart || own) {
       const PlanKind kind = is_apart ? PlanKind::Step : PlanKind::Phases;
       c.joined = {.assembled = assembled,
-                  .lowered = lower(graph, target, options, kind, assembled)};
-    }
-    if (options.exchanges() && options.exchange_order.empty()) {
-      ordered.exchange_order =
-          order_of_readiness(c.program(PlanKind::Step).assembled);
+                  .lowered = lower(graph, target, ordered, kind, assembled)};
     }
     c.step = planned(c.program(PlanKind::Step), PlanKind::Step);
     c.phases = planned(*c.training, PlanKind::Phases);

@@ -57,6 +57,11 @@ struct Compilation {
   }
 };
 
+/// What a training graph's first batch size suggests.
+std::vector<TensorIndex> find_exchange_order(const MergedGraph& graph,
+                                             const Target& target,
+                                             std::int64_t batch);
+
 Compilation compile_graph(std::shared_ptr<const MergedGraph> graph,
                           const Target& target, const CompilerOptions& options,
                           std::int64_t batch);

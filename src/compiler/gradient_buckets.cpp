@@ -2,6 +2,7 @@
 #include "compiler/gradient_buckets.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace traingraph {
 namespace {
@@ -24,6 +25,24 @@ std::vector<int> last_uses(const LoweredProgram& lowered,
     for (StorageId id : unit.reads) last[id] = static_cast<int>(at);
   }
   return last;
+}
+
+std::size_t bytes_of(const LoweredProgram& lowered, ValueId gradient) {
+  return lowered.storages[lowered.storage_of[gradient]].bytes;
+}
+
+/// Those with bytes of their own.
+std::vector<ValueId> stored(const LoweredProgram& lowered,
+                            const std::vector<ValueId>& gradients) {
+  std::vector<bool> is_known(lowered.storages.size(), false);
+  std::vector<ValueId> result;
+  for (ValueId gradient : gradients) {
+    const StorageId id = lowered.storage_of[gradient];
+    if (id < 0 || is_known[id] || lowered.storages[id].bytes == 0) continue;
+    is_known[id] = true;
+    result.push_back(gradient);
+  }
+  return result;
 }
 
 /// All statistics come before the first bucket: after which unit a gradient is
@@ -103,22 +122,17 @@ std::vector<Bucket> make_buckets(const LoweredProgram& lowered,
   const std::vector<int> last = last_uses(lowered, order);
   std::vector<int> bucket_of(lowered.storages.size(), kNone);
   std::vector<Bucket> buckets;
-  std::size_t room = 0;
-  for (ValueId gradient : gradients) {
-    const StorageId id = lowered.storage_of[gradient];
-    if (id < 0 || bucket_of[id] != kNone) continue;
-    const std::size_t size = lowered.storages[id].bytes;
-    if (size == 0) continue;
-    if (buckets.empty() || size > room) {
-      const int before = buckets.empty() ? kNone : buckets.back().ready_after;
-      buckets.push_back({.gradients = {}, .ready_after = before});
-      room = bytes;
+  int ready_after = kNone;
+  for (auto& group : group_gradients(
+           stored(lowered, gradients), bytes,
+           [&](ValueId gradient) { return bytes_of(lowered, gradient); })) {
+    for (ValueId gradient : group) {
+      const StorageId id = lowered.storage_of[gradient];
+      ready_after = std::max(ready_after, last[id]);
+      bucket_of[id] = static_cast<int>(buckets.size());
     }
-    room -= std::min(room, size);
-    Bucket& bucket = buckets.back();
-    bucket.gradients.push_back(gradient);
-    bucket.ready_after = std::max(bucket.ready_after, last[id]);
-    bucket_of[id] = static_cast<int>(buckets.size()) - 1;
+    buckets.push_back(
+        {.gradients = std::move(group), .ready_after = ready_after});
   }
   keep_order(lowered, order, buckets);
   sort_updates(lowered, bucket_of, order);

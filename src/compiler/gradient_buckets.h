@@ -10,6 +10,7 @@
 // that use them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -38,6 +39,25 @@ std::vector<TensorIndex> order_of_readiness(const Assembled& assembled);
 /// The gradients of `tensors`, as far as there are some.
 std::vector<ValueId> gradients_of(const Assembled& assembled,
                                   const std::vector<TensorIndex>& tensors);
+
+/// Neighbours go together, up to `bytes`; one that is larger goes alone.
+template <class SizeOf>
+std::vector<std::vector<ValueId>> group_gradients(
+    const std::vector<ValueId>& gradients, std::size_t bytes,
+    const SizeOf& size_of) {
+  std::vector<std::vector<ValueId>> groups;
+  std::size_t room = 0;
+  for (const ValueId gradient : gradients) {
+    const std::size_t size = size_of(gradient);
+    if (groups.empty() || size > room) {
+      groups.emplace_back();
+      room = bytes;
+    }
+    room -= std::min(room, size);
+    groups.back().push_back(gradient);
+  }
+  return groups;
+}
 
 /// Neighbours share a bucket of at most `bytes`; a gradient that is larger has
 /// one to itself. `order`, by phases, gets its update units sorted by the last

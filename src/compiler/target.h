@@ -116,6 +116,11 @@ struct LowerOptions {
   /// Longest estimated time of a unit on the device; 0: no limit.
   double max_gpu_ms = 0;
 
+  /// Gradients of parameters that go to other processes, those together that
+  /// go as one. Where they are complete a unit ends. A step of such a program
+  /// is one run of all its phases.
+  std::vector<std::vector<ValueId>> exchanged = {};
+
   /// Batch normalization in training shares its statistics.
   bool shares_statistics = false;
 

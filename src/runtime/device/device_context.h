@@ -25,6 +25,15 @@ class BoundUnits {
   virtual ~BoundUnits() = default;
 };
 
+/// A place in a submission, before a unit of its work; the end is one, too.
+struct Mark {
+  int before = 0;
+  /// The host wants what the units before it write.
+  bool reads = false;
+  /// The units after it want what the host writes.
+  bool writes = false;
+};
+
 /// One piece of work for the queue. The submitter owns it and keeps it alive
 /// until finished() was called. The queue links submissions through `next`:
 /// submitting allocates nothing.
@@ -51,10 +60,10 @@ class Submission {
   std::span<const Upload> uploads;
   /// What the host gets, after the work.
   std::span<const Download> downloads;
-  /// Before the unit of `work` at marks[i] runs, and after all before it did, a
-  /// thread of the queue calls reached(i); the end of `work` is a place, too.
-  /// Ascending. Only where reaches_marks().
-  std::span<const int> marks;
+  /// A thread of the queue calls reached(i) at marks[i], in their order: when
+  /// the units before it are done, if it reads, and before the units after it
+  /// are, if it writes. Ascending. Only where reaches_marks().
+  std::span<const Mark> marks;
   /// May wait for other processes. What it throws ends the submission.
   virtual void reached(std::size_t /*mark*/) {}
   /// When not empty: seconds per unit of `work` are stored here.
@@ -92,6 +101,8 @@ class DeviceContext {
   /// Where the host finds device memory; null when it cannot see it. The
   /// contents are valid only while no work that touches them is in flight.
   virtual std::byte* host_view(Location) const { return nullptr; }
+  /// The host has changed a variable through a view that it had got before.
+  virtual void host_wrote(Location) const {}
   /// At once, where the host has a view; then no work that touches the bytes
   /// may be in flight. Else by the queue, which this waits for.
   void upload(std::span<const std::byte> from, Location to);

@@ -60,7 +60,7 @@ class Marks {
   void before(std::size_t unit) {
     const auto marks = submission_.marks;
     while (next_ < marks.size() &&
-           static_cast<std::size_t>(marks[next_]) <= unit) {
+           static_cast<std::size_t>(marks[next_].before) <= unit) {
       submission_.reached(next_++);
     }
   }

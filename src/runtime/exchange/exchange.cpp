@@ -299,6 +299,7 @@ void Exchange::gather(const BoundShares& shares, const Call& call,
       copy_to(shares.of_rank[rank], i * piece_bytes_, part);
     }
   }
+  for (const Location& at : shares.parameters) shares.context->host_wrote(at);
 }
 
 /// Nothing is computed meanwhile: the next unit needs them.

@@ -11,6 +11,27 @@
 namespace traingraph {
 namespace {
 
+Mark mark_of(const ExchangeEvent& event) {
+  Mark mark{.before = event.before};
+  switch (event.step) {
+    case ExchangeStep::Announce:
+      break;
+    case ExchangeStep::SendLosses:
+    case ExchangeStep::Send:
+      mark.reads = true;
+      break;
+    case ExchangeStep::Weigh:
+    case ExchangeStep::Receive:
+    case ExchangeStep::ReceiveLosses:
+      mark.writes = true;
+      break;
+    case ExchangeStep::Merge:
+    case ExchangeStep::Gather:
+      mark.reads = mark.writes = true;
+  }
+  return mark;
+}
+
 class ExchangePlanner {
  public:
   ExchangePlanner(const Compilation& compilation, Segment segment,
@@ -58,7 +79,7 @@ class ExchangePlanner {
       return std::pair(event.before, event.step);
     });
     for (const ExchangeEvent& event : out_.events) {
-      out_.marks.push_back(event.before);
+      out_.marks.push_back(mark_of(event));
     }
     return std::move(out_);
   }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/device/device_context.h"
 #include "runtime/exchange/operation.h"
 #include "runtime/exchange/shares.h"
 #include "runtime/exchange/statistics.h"
@@ -55,7 +56,7 @@ std::string name_of(const BoundBucket& bucket, int index);
 
 struct ExchangePlan {
   std::vector<ExchangeEvent> events;
-  std::vector<int> marks;  // where they are
+  std::vector<Mark> marks;  // where they are
   std::vector<BoundBucket> buckets;
   /// Where the weight of this process's gradients goes; null: nowhere.
   float* weight = nullptr;

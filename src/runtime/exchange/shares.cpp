@@ -47,6 +47,10 @@ void copy_to(const ByteSpans& spans, std::size_t begin,
 BoundShares bind_shares(const MergedGraph& graph, const Placement& placement) {
   BoundShares shares;
   if (!graph.shares || !graph.update) return shares;
+  shares.context = placement.context();
+  for (const TensorIndex tensor : graph.trainable) {
+    shares.parameters.push_back(placement.of(tensor)->locate());
+  }
   for (int rank = 0; rank < graph.shares->num_ranks(); ++rank) {
     ByteSpans& spans = shares.of_rank.emplace_back();
     std::size_t bytes = 0;

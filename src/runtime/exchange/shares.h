@@ -25,6 +25,8 @@ void copy_to(const ByteSpans& spans, std::size_t begin,
 
 struct BoundShares {
   std::vector<ByteSpans> of_rank;
+  std::vector<Location> parameters;  // that they are parts of
+  std::shared_ptr<const DeviceContext> context;
   std::size_t longest_bytes = 0;
 };
 

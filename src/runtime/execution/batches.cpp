@@ -25,11 +25,11 @@ Batches::Batches(std::shared_ptr<const MergedGraph> graph,
     : graph_(std::move(graph)),
       context_(std::move(context)),
       options_(options) {
+  if (options_.exchanges() && graph_->trains) {
+    options_.exchange_order =
+        find_exchange_order(*graph_, context_->target(), graph_->batch);
+  }
   all_.push_back(compile(graph_->batch));
-  if (!options_.exchanges() || !graph_->trains) return;
-  const Compilation& main = all_.front()->compilation;
-  options_.exchange_order =
-      order_of_readiness(main.program(PlanKind::Step).assembled);
 }
 
 std::shared_ptr<Specialization> Batches::compile(std::int64_t batch) const {

@@ -40,7 +40,7 @@ struct Branches {
     options.data_parallel.collective = collective;
     options.data_parallel.timeout = 20;
     const Floats constants(2, factor);
-    t.compile(Device::cpu(1), options, {{"c", c}}, {{"c", view(constants)}});
+    t.compile(rank_device(), options, {{"c", c}}, {{"c", view(constants)}});
   }
 };
 

@@ -141,7 +141,7 @@ TEST(Exchange, AKernelThatFailsEndsAll) {
     options.data_parallel = {.collective = group[rank],
                              .gradients = GradientAccumulation::Sum,
                              .timeout = 1};
-    t.compile(Device::cpu(1), options);
+    t.compile(rank_device(), options);
     const auto step = [&](float index) {
       const Floats indices{0, index}, zeros{0, 0};
       t.execute({{"x", view(indices)}}, {{"label", view(zeros)}}).wait();

@@ -33,7 +33,7 @@ Floats gradient_beside(const std::string& cleared) {
     if (bucket.parameters.front() != cleared) return;
     std::ranges::fill(bucket.values, 0.0f);
   };
-  t.compile(Device::cpu(1), options);
+  t.compile(rank_device(), options);
   Floats inputs = random_floats(12, 5), labels = random_floats(8, 6);
   t.execute_forward({{"x", view(inputs)}}, {{"label", view(labels)}});
   t.execute_gradient().wait();
@@ -79,7 +79,7 @@ TEST(ExchangedGradients, OfTheUserAreAveragedToo) {
       CompileOptions options;
       options.data_parallel.collective = std::move(ranks);
       options.data_parallel.gradients = GradientAccumulation::Mean;
-      t.compile(Device::cpu(1), options);
+      t.compile(rank_device(), options);
       Floats inputs = random_floats(12, 5);
       if (is_step) {
         t.execute({{"x", view(inputs)}}).wait();

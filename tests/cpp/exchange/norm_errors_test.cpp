@@ -198,10 +198,10 @@ TEST(SynchronizedBatchNorm, RefusesGradientsThatWereDeclared) {
                            .gradients = GradientAccumulation::Sum,
                            .synchronizes_batch_norm = true};
   const ErrorInfo error =
-      error_of<UnsupportedError>([&] { t.compile(Device::cpu(1), options); });
+      error_of<UnsupportedError>([&] { t.compile(rank_device(), options); });
   EXPECT_EQ(error.node, "declared");
   options.data_parallel.synchronizes_batch_norm = false;
-  t.compile(Device::cpu(1), options);
+  t.compile(rank_device(), options);
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ class NormNet {
               sgd(options.reduction == ReductionType::Mean ? 0.02f : 0.0005f));
     t->add_inputs({{"x", x}}, {{"label", label}});
     options.compile.compute_all_gradients = true;
-    t->compile(Device::cpu(1), options.compile);
+    t->compile(rank_device(), options.compile);
     // Or ranks and one process would leave out other updates before gradients
     // are finite.
     if (options.compile.precision == Precision::MixedFloat16) {

@@ -155,7 +155,7 @@ std::vector<Floats> train_branches(const CompileOptions& options, Part part) {
   TrainingGraph t({graph}, std::make_shared<losses::MeanSquaredError>(),
                   sgd(0.05f));
   t.add_inputs({{"x", x}}, {{"label", label}});
-  t.compile(Device::cpu(1), options);
+  t.compile(rank_device(), options);
   const Floats images = random_floats(12 * 5, 7), wanted = random_floats(36, 8);
   for (int i = 0; i < kSteps; ++i) {
     t.execute({{"x", SmallNet::rows(images, 5, part.begin, part.count)}},
@@ -226,7 +226,7 @@ struct OneNorm {
     t->add_outputs({{"y", y}});
     CompileOptions own = options;
     own.compute_all_gradients = true;
-    t->compile(Device::cpu(1), own);
+    t->compile(rank_device(), own);
   }
 
   /// y, dx, running mean, running variance of a part.

@@ -17,7 +17,7 @@ using RankOptions = SmallNetOptions;
 
 struct RankNet : SmallNet {
   explicit RankNet(const RankOptions& options)
-      : SmallNet(Device::cpu(1), within_seconds(options)) {}
+      : SmallNet(rank_device(), within_seconds(options)) {}
 
  private:
   /// A test that hangs should not do so for long.

@@ -34,7 +34,7 @@ Seen seen_by(const std::shared_ptr<Collective>& ranks, bool shards) {
   CompileOptions options;
   options.data_parallel = {
       .collective = ranks, .timeout = 20, .shards_optimizer = shards};
-  t.compile(Device::cpu(1), options);
+  t.compile(rank_device(), options);
   const Floats samples = random_floats(12, 2), labels = random_floats(32, 3);
   const Execution step =
       t.execute({{"x", view(samples)}}, {{"label", view(labels)}});

@@ -171,7 +171,7 @@ std::vector<std::byte> table_after(const std::shared_ptr<Collective>& ranks,
   CompileOptions options;
   options.data_parallel = {
       .collective = ranks, .timeout = 20, .shards_optimizer = shards};
-  t.compile(Device::cpu(1), options);
+  t.compile(rank_device(), options);
   if (shards) {
     const std::size_t all = (kRows * kWidth + 2 * kWidth + 2) * 2 * 4;
     const auto size = static_cast<std::size_t>(ranks->size());

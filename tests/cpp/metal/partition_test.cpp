@@ -123,6 +123,18 @@ TEST_F(Partition, OneUnitPerPhase) {
   EXPECT_TRUE(units[2].targets.empty());
 }
 
+TEST_F(Partition, CutsWhereABucketOfGradientsIsComplete) {
+  const auto apart = cut({.kept = {loss, dw, db}, .exchanged = {{dw}, {db}}});
+  ASSERT_EQ(apart.size(), 4u);
+  EXPECT_EQ(nodes_of(apart), kAllNodes);
+  EXPECT_EQ(apart[1].nodes, (Nodes{3, 4, 5, 6}));
+  EXPECT_EQ(apart[2].nodes, (Nodes{7, 8}));
+  EXPECT_EQ(apart[1].targets, (Values{dz, dw}));
+
+  const auto together = cut({.kept = {loss, dw, db}, .exchanged = {{dw, db}}});
+  EXPECT_EQ(together.size(), 3u);
+}
+
 TEST_F(Partition, UpdatesAreOfTheExecutableWithoutKernelsForThem) {
   limits.uses_update_kernels = false;
   const auto units = cut({.kept = {loss}, .joins_phases = true});

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "metal/metal_backend.h"
 #include "runtime/device/device_context.h"
 #include "support/token_device.h"
 
@@ -45,6 +46,11 @@ Device test_device() {
 }
 
 bool has_host_views() { return device_name() != "token"; }
+
+Device rank_device() {
+  if (test_device_type() != DeviceType::GPU) return Device::cpu(1);
+  return Device(metal::make_context([](metal::GpuLimits&) {}));
+}
 
 Device other_device() { return computes() ? Device::null() : Device::cpu(); }
 

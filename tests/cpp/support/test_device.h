@@ -15,6 +15,10 @@ namespace traingraph::testing {
 DeviceType test_device_type();
 Device test_device();
 
+/// One of one thread for each caller, with a queue of its own: for ranks, whose
+/// executions wait for each other.
+Device rank_device();
+
 /// Another one, which is here wherever tests run.
 Device other_device();
 
