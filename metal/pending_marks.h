@@ -44,15 +44,7 @@ class PendingMarks {
     return submission_.marks.subspan(next_, num_before(unit + 1) - next_);
   }
 
-  std::exception_ptr reach(std::size_t end) {
-    try {
-      while (next_ < end) submission_.reached(next_++);
-    } catch (...) {
-      next_ = submission_.marks.size();
-      return std::current_exception();
-    }
-    return nullptr;
-  }
+  std::exception_ptr reach(std::size_t end);
 
   Submission& submission_;
   std::size_t next_ = 0;

@@ -150,9 +150,12 @@ void Executor::write_hidden(HostWriter& writer, ExecutionState& slot,
                   .at = room ? room + sizeof(std::uint64_t) : nullptr};
   }
   if (differentiates(segment)) {
-    const float whole = 1;
-    writer.write(parts_.batches->graph().gradient_weight, &whole,
-                 sizeof(whole));
+    // Else the exchange does, when the ranks know the weight.
+    if (!slot.bound->exchange.weight) {
+      const float whole = 1;
+      writer.write(parts_.batches->graph().gradient_weight, &whole,
+                   sizeof(whole));
+    }
     parts_.link.write_factors(writer, slot, segment, call.pass);
   }
   if (updates(segment)) write_rates(writer, slot);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "metal/gpu_test.h"
+#include "support/thread_collective.h"
 
 namespace traingraph::testing {
 namespace {
@@ -35,9 +36,11 @@ TEST_F(Exchange, ABucketIsSentWhenTheNextUnitIsOnItsWay) {
   encodes.clear();
   before = emulator::counters().encodes;
   net.step().wait();
-  // Of the forward pass, of a unit per bucket, and of the next one.
-  ASSERT_EQ(encodes.size(), 3u);
-  EXPECT_EQ(encodes, (std::vector<long>{3, 4, 4}));
+  // Of the forward pass, of the units up to the one that ends with the bucket,
+  // and of the next one. Two buckets are complete at once, and nothing follows
+  // the last.
+  ASSERT_EQ(encodes.size(), 5u);
+  EXPECT_EQ(encodes, (std::vector<long>{3, 4, 4, 5, 5}));
 }
 
 TEST_F(Exchange, AStepInPiecesIsTheStep) {
@@ -92,6 +95,14 @@ TEST_F(Exchange, AUnitThatFailsSendsNothingMore) {
   EXPECT_THROW(net.step().wait(), DeviceError);
   EXPECT_LE(num_buckets, 1);
   EXPECT_EQ(net.parameters(), before);
+}
+
+TEST_F(Exchange, StatisticsOfAllSamplesAreRefused) {
+  CompileOptions options = in_small_buckets({});
+  options.data_parallel.collective = ThreadGroup(1)[0];
+  options.data_parallel.synchronizes_batch_norm = true;
+  SmallNet net(Device::gpu(), options);
+  EXPECT_THROW(net.compile(), UnsupportedError);
 }
 
 }  // namespace

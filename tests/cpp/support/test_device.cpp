@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <mutex>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "metal/metal_backend.h"
 #include "runtime/device/device_context.h"
@@ -49,7 +51,22 @@ bool has_host_views() { return device_name() != "token"; }
 
 Device rank_device() {
   if (test_device_type() != DeviceType::GPU) return Device::cpu(1);
-  return Device(metal::make_context([](metal::GpuLimits&) {}));
+  // As a GPU's they live as long as the process. Looking for a GPU is for one
+  // thread at a time, while nothing is compiled: all are made by the first.
+  constexpr int kMostRanks = 6;
+  static auto* const all = new std::vector<std::shared_ptr<DeviceContext>>([] {
+    std::vector<std::shared_ptr<DeviceContext>> contexts(kMostRanks);
+    for (auto& context : contexts) {
+      context = metal::make_context([](metal::GpuLimits&) {});
+    }
+    return contexts;
+  }());
+  static std::mutex mutex;
+  const std::scoped_lock lock(mutex);
+  for (const auto& context : *all) {
+    if (context.use_count() == 1) return Device(context);
+  }
+  throw std::logic_error("there are more ranks than devices");
 }
 
 Device other_device() { return computes() ? Device::null() : Device::cpu(); }
