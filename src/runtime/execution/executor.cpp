@@ -75,7 +75,6 @@ void Executor::forget() {
   last_phase_.reset();
   last_gradient_.reset();
   measured_.forget();
-  num_exchanges_ = 0;
   forget_phases();
   pool_.clear();
 }
@@ -103,7 +102,7 @@ Execution Executor::enqueue(const Call& call, const ExecuteOptions& options,
     slot->depend_on(parts_.link.dependency(call.segment));
     write_hidden(writer, *slot, call);
     // Nothing fails from here on.
-    take_turn_among_ranks(*slot, batch);
+    take_turn_among_ranks(*slot, call.pass, batch);
     if (options.per_layer_profiling) measured_.add(slot, call.depends_on);
     advance(call, batch, slot);
     if (!options.synchronous) {
@@ -201,20 +200,26 @@ std::shared_ptr<const BoundSegment> Executor::bound(
   bound = bind_segment(
       specialization.compilation, segment, parts_.placement,
       {.poisons_memory = settings_.poisons_memory,
-       .skips_update = [&](TensorIndex t) { return link.skips_update(t); }});
+       .linked = {
+           .skips_update = [&](TensorIndex t) { return link.skips_update(t); },
+           .is_fed = [&](const auto& user) { return link.is_fed(user); }}});
   return bound;
 }
 
 /// Counts calls that are cancelled, too: other processes do not know of that.
 void Executor::take_turn_among_ranks(ExecutionState& slot,
+                                     const GradientPass& pass,
                                      std::int64_t batch) noexcept {
   if (!parts_.exchange || slot.bound->exchange.events.empty()) return;
   const bool is_update = slot.segment == Segment::Update;
+  const bool is_averaged =
+      pass.by == GradientAccumulation::Mean && pass.adds_to != nullptr;
   slot.exchange = parts_.exchange;
   slot.exchange_call = {.name = slot.call,
                         .segment = slot.segment,
-                        .number = ++num_exchanges_,
+                        .number = parts_.exchange->next_call(),
                         .samples = is_update ? accumulation_.samples() : batch,
+                        .waiting = is_averaged ? accumulation_.samples() : 0,
                         .changes = parts_.exchange->num_changes()};
 }
 
