@@ -45,7 +45,9 @@ TEST(LinkedRankErrors, NameBothGraphsOfDifferentCalls) {
       EXPECT_TRUE(contains(error, "graph 1 (")) << error;
       EXPECT_TRUE(contains(error, "graph 2 (")) << error;
       EXPECT_TRUE(contains(error, "rank " + std::to_string(1 - rank))) << error;
-      // For all graphs, and for good.
+      // For all graphs, and for good; the first that would use what has failed
+      // has the error of that.
+      EXPECT_THROW(net.step(*net.one, {0, 6}).wait(), StateError);
       for (TrainingGraph* t : {&*net.one, &*net.other}) {
         const std::string again =
             text_of_error<StateError>([&] { net.step(*t, {0, 6}).wait(); });
@@ -108,6 +110,7 @@ TEST(LinkedRankErrors, ARankThatFallsSilentEndsAllInTime) {
     const std::string error = text_of_error<DeviceError>(
         [&] { net.step(*net.other, {0, 6}).wait(); });
     EXPECT_TRUE(contains(error, "rank 0, graph 2 (")) << error;
+    EXPECT_THROW(net.step(*net.one, {0, 6}).wait(), DeviceError);  // the sum
     EXPECT_THROW(net.step(*net.one, {0, 6}).wait(), StateError);
   });
 }

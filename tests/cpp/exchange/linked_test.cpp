@@ -217,8 +217,8 @@ TEST(LinkedRanks, AverageUnevenPasses) {
   expect_all_near(got, whole.values(), kRounding);
 }
 
-/// The accumulator that both have is in the arena of the first, that of `own`
-/// in the second's, which updates both.
+/// The accumulator of `shared` is in the arena of the first graph, the others
+/// in that of the second, which updates all.
 TEST(LinkedRanks, SendNoMemoryBetweenArenas) {
   std::vector<std::vector<std::string>> buckets;
   std::vector<std::size_t> sizes;
@@ -233,9 +233,11 @@ TEST(LinkedRanks, SendNoMemoryBetweenArenas) {
   EXPECT_TRUE(buckets.empty());
   net.pass(*net.other, {0, 12});
   net.other->execute_optimizer_update().wait();
-  EXPECT_EQ(buckets,
-            (std::vector<std::vector<std::string>>{{"own"}, {"shared"}}));
-  EXPECT_EQ(sizes, (std::vector<std::size_t>{9, 9}));
+  EXPECT_EQ(buckets, (std::vector<std::vector<std::string>>{
+                         {"own", "fully_connected.biases"},
+                         {"shared"},
+                         {"fully_connected_2.biases"}}));
+  EXPECT_EQ(sizes, (std::vector<std::size_t>{16 + 3, 9, 3}));
 }
 
 // --- a generator and its discriminator ---
