@@ -57,8 +57,8 @@ class HostBetween : public LinkedParts {
   const Tensor x{{{kSamples, kWidth}}, "x"},
       middle{{{kSamples, kWidth}}, "middle"},
       label{{{kSamples, kWidth}}, "label"};
-  const Tensor shared = parameter({3, 3}, 1, "shared"),
-               own = parameter({3, 3}, 2, "own");
+  const Tensor shared = parameter({kWidth, kWidth}, 1, "shared"),
+               own = parameter({kWidth, kWidth}, 2, "own");
   std::optional<TrainingGraph> front, back;
 
  private:

@@ -27,10 +27,11 @@ inline LinkedOptions linked_rank(LinkedOptions options,
   return options;
 }
 
-/// What graphs of several kinds are made of: 12 samples of 3 numbers.
+/// What graphs of several kinds are made of: 12 samples of 7 numbers,
+/// parameters of which shares cut some.
 class LinkedParts {
  public:
-  static constexpr std::int64_t kSamples = 12, kWidth = 3;
+  static constexpr std::int64_t kSamples = 12, kWidth = 7;
 
   explicit LinkedParts(LinkedOptions options) : options_(std::move(options)) {
     options_.compile.link_graphs = true;
@@ -122,17 +123,18 @@ class EncoderDecoder : public LinkedParts {
   }
 
   Tensor x, label;
-  const Tensor shared = parameter({3, 3}, 1, "shared"),
-               own = parameter({3, 3}, 2, "own"),
-               last = parameter({3, 3}, 3, "last"),
-               early = parameter({3, 3}, 4, "early");
+  const Tensor shared = parameter({kWidth, kWidth}, 1, "shared"),
+               own = parameter({kWidth, kWidth}, 2, "own"),
+               last = parameter({kWidth, kWidth}, 3, "last"),
+               early = parameter({kWidth, kWidth}, 4, "early");
   std::optional<TrainingGraph> front, back;
 
  private:
   LayerPtr norm() {
     layer_ = std::make_shared<layers::BatchNormalization>(
-        3, BatchNormalizationOptions{.beta = parameter({3}, 8, "beta"),
-                                     .gamma = parameter({3}, 9, "gamma")});
+        kWidth,
+        BatchNormalizationOptions{.beta = parameter({kWidth}, 8, "beta"),
+                                  .gamma = parameter({kWidth}, 9, "gamma")});
     return layer_;
   }
   std::shared_ptr<layers::BatchNormalization> layer_;
@@ -172,8 +174,8 @@ class Twins : public LinkedParts {
 
   const Tensor x{{{kSamples, kWidth}}, "x"},
       label{{{kSamples, kWidth}}, "label"};
-  const Tensor shared = parameter({3, 3}, 1, "shared"),
-               own = parameter({3, 3}, 2, "own");
+  const Tensor shared = parameter({kWidth, kWidth}, 1, "shared"),
+               own = parameter({kWidth, kWidth}, 2, "own");
   std::optional<TrainingGraph> one, other;
 
  private:

@@ -130,7 +130,7 @@ TEST(LinkedRanks, AddPassesUp) {
 
 TEST(LinkedRanks, ShareOutOptimizers) {
   LinkedOptions options{.optimizer = std::make_shared<Adam>(0.01f)};
-  for (int size = 2; size <= 3; ++size) {
+  for (int size = 2; size <= 4; ++size) {
     const auto train = [&](bool shards) {
       return of_all(size, [&](const ThreadGroup& group, int rank) {
         LinkedOptions own = linked_rank(options, group, rank);
@@ -237,7 +237,7 @@ TEST(LinkedRanks, SendNoMemoryBetweenArenas) {
                          {"own", "fully_connected.biases"},
                          {"shared"},
                          {"fully_connected_2.biases"}}));
-  EXPECT_EQ(sizes, (std::vector<std::size_t>{16 + 3, 9, 3}));
+  EXPECT_EQ(sizes, (std::vector<std::size_t>{64 + 7, 49, 7}));
 }
 
 // --- a generator and its discriminator ---
@@ -283,8 +283,9 @@ class Gan : public LinkedParts {
   const Tensor sample{{{kSamples, kWidth}}, "sample"},
       noise{{{kSamples, kWidth}}, "noise"},
       label{{{kSamples, kWidth}}, "label"};
-  const Tensor w1 = parameter({3, 3}, 1, "w1"), w2 = parameter({3, 3}, 2, "w2"),
-               g = parameter({3, 3}, 3, "g");
+  const Tensor w1 = parameter({kWidth, kWidth}, 1, "w1"),
+               w2 = parameter({kWidth, kWidth}, 2, "w2"),
+               g = parameter({kWidth, kWidth}, 3, "g");
   std::optional<TrainingGraph> judge, maker;
 };
 
