@@ -29,6 +29,19 @@ Callbacks callbacks_of(const ExecuteOptions& options,
   return callbacks;
 }
 
+/// What a gradient pass or an update writes beside the user's data.
+ExecutionState::Hidden hidden_data(const MergedGraph& graph) {
+  std::size_t of_pass = graph.accumulators.empty() ? 0 : 1;
+  of_pass += graph.gradient_weight == kNoTensor ? 0 : 1;
+  for (const TensorIndex weight : graph.user_weights) {
+    const bool is_own = weight != kNoTensor && weight != graph.gradient_weight;
+    of_pass += is_own ? 1 : 0;
+  }
+  const std::size_t of_update = graph.updated == kNoTensor ? 1 : 2;
+  return {.count = std::max(of_pass, of_update),
+          .bytes = 2 * sizeof(float) * graph.accumulators.size()};
+}
+
 /// The wait of a synchronous call. Uses nothing of the session: its mutex is
 /// free, and other threads may call it.
 void wait_for(const std::shared_ptr<ExecutionState>& slot,
@@ -91,6 +104,8 @@ Execution Executor::enqueue(const Call& call, const ExecuteOptions& options,
                     !link && parts_.in_flight.is_idle());
   parts_.inputs.write(writer, call, options.skip_writing_input_data_to_device,
                       batch);
+  pool_.prepare(*parts_.placement.context(),
+                hidden_data(parts_.batches->graph()));
   {
     // Which linked graph has added to which accumulator is recorded in the
     // order of the queue, hence under one lock.
@@ -163,7 +178,6 @@ std::shared_ptr<ExecutionState> Executor::prepare(const Call& call,
   if (options.per_layer_profiling) {
     slot->unit_times = measured_.take(call.segment, specialization, segment);
   }
-  pool_.prepare(context);
   return slot;
 }
 
