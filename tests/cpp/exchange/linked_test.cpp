@@ -25,6 +25,8 @@ constexpr double kRounding = 2.5e-6;
 // Adam divides by a gradient's size: 3 steps of 0.01 * 4e-6 / |g|, in both of
 // its averages, where the smallest |g| is 5e-3.
 constexpr double kRoundingOfAdam = 5e-5;
+// A normalization divides by a deviation of 0.3 or more.
+constexpr double kRoundingOfNorms = 1e-5;
 
 using Values = std::vector<Floats>;
 
@@ -99,7 +101,7 @@ TEST(LinkedRanks, ClipByTheNormOfWhatAGraphUpdates) {
 }
 
 TEST(LinkedRanks, NormalizeByAllSamples) {
-  expect_encoded_alike({.norms = true}, 1e-5);  // and by a deviation of 0.3
+  expect_encoded_alike({.norms = true}, kRoundingOfNorms);
 }
 
 /// What the second graph passes on has its weight, what begins in the first
@@ -111,21 +113,24 @@ TEST(LinkedRanks, WeighEachGradientOnce) {
 }
 
 TEST(LinkedRanks, AddPassesUp) {
-  LinkedOptions options;
-  options.compile.accumulates_gradients = true;
-  const Values expected = encoded(options, {0, 12}, /*passes=*/2);
-  // The other halves: each pass is of 6 samples of all ranks.
-  const Values got = of_all(3, [&](const ThreadGroup& group, int rank) {
-    EncoderDecoder net(2, linked_rank(options, group, rank));
-    for (int step = 0; step < kSteps; ++step) {
-      for (std::int64_t pass = 0; pass < 2; ++pass) {
-        net.gradients({6 * pass + 2 * rank, 2}, GradientAccumulation::Sum);
+  for (const bool norms : {false, true}) {
+    LinkedOptions options{.norms = norms};
+    options.compile.accumulates_gradients = true;
+    const Values expected = encoded(options, {0, 12}, /*passes=*/2);
+    options.compile.data_parallel.synchronizes_batch_norm = norms;
+    // Each pass is of 6 samples of all ranks.
+    const Values got = of_all(3, [&](const ThreadGroup& group, int rank) {
+      EncoderDecoder net(2, linked_rank(options, group, rank));
+      for (int step = 0; step < kSteps; ++step) {
+        for (std::int64_t pass = 0; pass < 2; ++pass) {
+          net.gradients({6 * pass + 2 * rank, 2}, GradientAccumulation::Sum);
+        }
+        net.update();
       }
-      net.update();
-    }
-    return net.values();
-  });
-  expect_all_near(got, expected, kRounding);
+      return net.values();
+    });
+    expect_all_near(got, expected, norms ? kRoundingOfNorms : kRounding);
+  }
 }
 
 TEST(LinkedRanks, ShareOutOptimizers) {
