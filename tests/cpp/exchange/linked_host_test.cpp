@@ -79,7 +79,7 @@ TEST(LinkedRanks, TrainWithHostCodeBetweenGraphs) {
     });
     for (const auto& of_rank : values) EXPECT_EQ(of_rank, values.front());
     // As in linked_test.cpp.
-    expect_all_near(values.front(), whole.values(), 2.5e-6);
+    expect_all_near(values.front(), whole.values(), 1e-6);
   }
 }
 

@@ -17,13 +17,13 @@ using optimizers::Adam;
 using optimizers::SGD;
 
 constexpr int kSteps = 3;
-// Means of 12 samples in another order differ by 16 * 2^-24 of the mean
-// magnitude of what is added, which is 1 here, through products of depth 4:
-// 4e-6 of a gradient. Three steps of rate 0.1 with momentum 0.9 apply it
+// In another order, means of 12 samples differ by the roundings of 12 additions
+// and of products of depth 4: 16 * 2^-24 of their magnitude, which is 1 here,
+// is 1e-6 of a gradient. Three steps of rate 0.1 with momentum 0.9 apply it
 // (1 + 1.9 + 2.71) / 10 times.
-constexpr double kRounding = 2.5e-6;
-// Adam divides by a gradient's size: 3 steps of 0.01 * 4e-6 / |g|, in both of
-// its averages, where the smallest |g| is 5e-3.
+constexpr double kRounding = 1e-6;
+// Adam divides by a gradient's size: 3 steps of 0.01 * 1e-6 / |g|, in both of
+// its averages, where the smallest |g| of what is compared is 1.3e-3.
 constexpr double kRoundingOfAdam = 5e-5;
 // A normalization divides by a deviation of 0.3 or more.
 constexpr double kRoundingOfNorms = 1e-5;
