@@ -42,6 +42,7 @@ class Encoder {
     // Also of a submission that is blocked: later ones may need it.
     encode_copies(buffer_.get(), device_.limits, submission_.uploads);
     is_fresh_ = submission_.uploads.empty();
+    if (!marks_.empty() && !go_on(false)) return;
     for (int i = 0; i < count && !is_blocked_; ++i) {
       if (!reach_marks(i)) return;
       if (is_blocked_) break;
@@ -149,6 +150,9 @@ class Encoder {
     if (!reach_marks_before(unit)) return false;
     if (is_blocked_ || !marks_.are_due(unit)) return true;
     if (unit > 0 && !go_on(marks_.read(unit))) return false;
+    // The uploads were first: the host may change the same memory.
+    const int num_next = std::max(num_launched_ - 1, 0);
+    if (!flight_->wait_until_landed(num_next)) return false;
     stop_at(marks_.reach_before(unit + 1));
     return true;
   }

@@ -28,7 +28,8 @@ class GradientAssembler {
     if (!request.seeds.empty()) differentiate_program(std::move(request));
     for (const auto& [of, gradient] : graph_.given_gradients) {
       a_.program.position = {Phase::Gradient, -1, graph_.tensors[of].name};
-      a_.gradient_of[a_.find(of)] = weighted(in_float32(a_.find(gradient)));
+      a_.gradient_of[a_.find(of)] =
+          weighted(in_float32(a_.find(gradient)), graph_.gradient_weight);
     }
     collect();
     collect_debugged();
@@ -84,28 +85,30 @@ class GradientAssembler {
       const TensorDescriptor& desc = program.desc(loss);
       const FillAttrs ones{desc.shape, 1.0f, desc.data_type};
       const ValueId seed = program.append_one(OpKind::Fill, ones, {});
-      seeds.emplace_back(loss, scale_.applied(weighted(seed)));
+      seeds.emplace_back(
+          loss, scale_.applied(weighted(seed, graph_.gradient_weight)));
       a_.loss_seeds.push_back(seed);
     }
-    for (const auto& user : graph_.user_gradients) {
+    for (std::size_t i = 0; i < graph_.user_gradients.size(); ++i) {
+      const auto& user = graph_.user_gradients[i];
       const ValueId value = a_.find(user.of);
       if (value == kNoValue) continue;
       const ValueId given =
           add_value(Role::Input, program.desc(value), user.gradient);
-      seeds.emplace_back(value, scale_.applied(weighted(given)));
+      const ValueId part = weighted(given, graph_.user_weights[i]);
+      seeds.emplace_back(value, scale_.applied(part));
     }
     return seeds;
   }
 
   /// Times this process's part of the batch of all, so that gradients of all
   /// processes sum up to that of a mean.
-  ValueId weighted(ValueId gradient) {
-    if (graph_.gradient_weight == kNoTensor) return gradient;
-    const TensorIndex hidden = graph_.gradient_weight;
-    if (a_.find(hidden) == kNoValue) {
-      add_value(Role::Input, graph_.tensors[hidden].desc, hidden);
+  ValueId weighted(ValueId gradient, TensorIndex weight) {
+    if (weight == kNoTensor) return gradient;
+    if (a_.find(weight) == kNoValue) {
+      add_value(Role::Input, graph_.tensors[weight].desc, weight);
     }
-    return scaled(a_.program, gradient, a_.find(hidden));
+    return scaled(a_.program, gradient, a_.find(weight));
   }
 
   ValueId add_value(Role role, TensorDescriptor desc, TensorIndex tensor) {

@@ -137,8 +137,26 @@ class UpdateAssembler {
                                std::move(norms));
   }
 
+  /// Of what this graph updates: linked ones clip what they do.
   ValueId global_scale() {
-    return append_scale(norms(), rule_.custom_global_norm);
+    std::vector<ValueId> squares = norms();
+    if (graph_.updated != kNoTensor) {
+      const ValueId updated = add_value(Role::Input, graph_.updated);
+      const ValueId zero =
+          program_.append_one(OpKind::Fill, FillAttrs{{1}, 0.0f}, {});
+      for (std::size_t i = 0; i < squares.size(); ++i) {
+        const auto place =
+            static_cast<std::int64_t>(place_of_[a_.trained[i].tensor]);
+        const SliceAttrs own{
+            .start = {place}, .end = {place + 1}, .stride = {1}};
+        const ValueId is_own = program_.append_one(
+            OpKind::Compare, CompareAttrs{ComparisonOperation::Greater},
+            {program_.append_one(OpKind::Slice, own, {updated}), zero});
+        squares[i] = program_.append_one(OpKind::Select, NoAttrs{},
+                                         {is_own, squares[i], zero});
+      }
+    }
+    return append_scale(std::move(squares), rule_.custom_global_norm);
   }
 
   void append_update(const Trained& trained, ValueId scale) {

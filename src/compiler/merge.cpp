@@ -116,12 +116,39 @@ Tensor make_loss_scale() {
   return scale;
 }
 
+/// Are there others than those that linked graphs pass on?
+bool begins_gradients(const MergedGraph& graph) {
+  return !graph.losses.empty() || !graph.given_gradients.empty() ||
+         graph.declares_gradients ||
+         std::ranges::any_of(graph.user_gradients, [](const auto& user) {
+           return !user.is_boundary;
+         });
+}
+
 /// Do gradients of processes make a mean?
 bool weights_gradients(GradientAccumulation among_ranks,
                        const MergedGraph& graph) {
   if (among_ranks == GradientAccumulation::None) return false;
+  if (graph.is_linkable && !begins_gradients(graph)) return false;
   return resolved(among_ranks, reduction_of_losses(graph), "compile",
                   "gradients_of_ranks") == GradientAccumulation::Mean;
+}
+
+void add_weights(Merged& merged) {
+  MergedGraph& graph = merged.graph;
+  const TensorDescriptor number({1}, DataType::Float32);
+  if (graph.trains && graph.weights_gradients) {
+    graph.gradient_weight = merged.add(Tensor(number, "gradient_weight"));
+  }
+  graph.user_weights.assign(graph.user_gradients.size(), graph.gradient_weight);
+  if (!graph.is_linkable || graph.gradient_weight == kNoTensor) return;
+  for (std::size_t i = 0; i < graph.user_weights.size(); ++i) {
+    const auto& user = graph.user_gradients[i];
+    const std::string& name = graph.tensors[user.gradient].name;
+    graph.user_weights[i] =
+        user.is_boundary ? kNoTensor
+                         : merged.add(Tensor(number, "weight of " + name));
+  }
 }
 
 void add_hidden_tensors(Merged& merged) {
@@ -132,9 +159,10 @@ void add_hidden_tensors(Merged& merged) {
   if (graph.trains && graph.precision == Precision::MixedFloat16) {
     graph.loss_scale = merged.add(make_loss_scale());
   }
-  if (graph.trains && graph.weights_gradients) {
-    graph.gradient_weight =
-        merged.add(Tensor({{1}, DataType::Float32}, "gradient_weight"));
+  add_weights(merged);
+  if (graph.is_linkable && !graph.trainable.empty()) {
+    const auto count = static_cast<std::int64_t>(graph.trainable.size());
+    graph.updated = merged.add(Tensor({{count}, DataType::Float32}, "updated"));
   }
   if (!graph.is_linkable && !graph.accumulates_gradients) return;
   std::vector<TensorIndex> accumulated = graph.trainable;

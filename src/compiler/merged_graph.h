@@ -100,6 +100,13 @@ struct MergedGraph {
   /// float32 (1): what gradients of losses begin with, the part of a batch that
   /// is this process's. Every execution that differentiates writes it.
   TensorIndex gradient_weight = kNoTensor;
+  /// The same of user gradients, by their place; kNoTensor: they begin as they
+  /// are. Linkable graphs have one for each, as what a linked graph passes on
+  /// has been weighed where it began.
+  std::vector<TensorIndex> user_weights;
+  /// float32, by place in `trainable`: 1 where this graph updates, 0 where a
+  /// linked one does. Every update of a linkable graph writes it.
+  TensorIndex updated = kNoTensor;
   /// Whose gradients are added up, and where: first those of `trainable`, then,
   /// of linkable graphs, those of inputs.
   struct Accumulator {

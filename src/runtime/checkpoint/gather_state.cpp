@@ -14,7 +14,7 @@ class Gathering {
   Gathering(const char* call, Session& session, const ReadSteps& steps)
       : call_(call),
         exchange_(*session.exchange),
-        number_(session.executor.num_exchanges()),
+        number_(exchange_.num_calls()),
         agreement_(exchange_.ranks(), call),
         steps_(steps) {}
 

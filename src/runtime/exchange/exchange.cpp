@@ -5,7 +5,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/format.h"
 #include "graph/tensor_state.h"
 #include "runtime/device/device_wait.h"
 #include "runtime/execution/batches.h"
@@ -15,23 +14,6 @@ namespace traingraph {
 namespace {
 
 constexpr const char* kCompile = "compile";
-
-constexpr std::int32_t kNone = -1;  // no execution
-
-const char* name_of(Segment segment) {
-  switch (segment) {
-    case Segment::Step:
-      return "execute";
-    case Segment::Forward:
-      return "execute_forward";
-    case Segment::Gradient:
-      return "execute_gradient";
-    case Segment::Update:
-      return "execute_optimizer_update";
-    default:
-      return "another call";
-  }
-}
 
 void require_options(const DataParallel& options) {
   const auto fail = [](const char* node, const char* what, std::string got) {
@@ -61,12 +43,35 @@ Exchange::Exchange(DataParallel options)
     : options_(std::move(options)),
       ranks_(options_.collective, options_.timeout),
       announcement_(std::make_shared<Operation>()),
+      calls_(std::make_shared<CallOrder>()),
       losses_(std::make_shared<std::vector<float>>()),
       sum_of_losses_(std::make_shared<Operation>()),
       statistics_(std::make_shared<std::vector<double>>()),
       gathered_statistics_(std::make_shared<Operation>()) {
   require_options(options_);
   headers_.resize(static_cast<std::size_t>(ranks_.size()));
+}
+
+void Exchange::link(const Exchange& first, std::shared_ptr<CallOrder> calls,
+                    int graph) {
+  ranks_.join(first.ranks_);
+  calls_ = std::move(calls);
+  graph_ = graph;
+}
+
+void Exchange::leave() {
+  calls_ = std::make_shared<CallOrder>();
+  graph_ = 0;
+}
+
+template <class F>
+void Exchange::wait(Operation& operation, const char* call, const F& what,
+                    const std::function<bool()>& gives_up) {
+  const auto in_graph = [&] {
+    const bool is_linked = !calls_->graphs.empty();
+    return (is_linked ? calls_->graphs[graph_] + ", " : "") + what();
+  };
+  ranks_.wait(operation, call, in_graph, gives_up);
 }
 
 double Exchange::run(const ExchangePlan& plan, std::size_t event,
@@ -89,7 +94,8 @@ double Exchange::run_event(const ExchangePlan& plan, const ExchangeEvent& event,
       return 0;
     case ExchangeStep::Weigh:
       weight_ = weight(call, gives_up);
-      if (plan.weight) *plan.weight = weight_;
+      for (float* const weight : plan.weights) *weight = weight_;
+      average(plan.factors);
       return ranks_.size() == 1 ? 0 : announcement_->seconds();
     case ExchangeStep::Merge:
       merge(plan.statistics[event.statistics], call, gives_up);
@@ -111,7 +117,7 @@ double Exchange::run_event(const ExchangePlan& plan, const ExchangeEvent& event,
   }
   if (ranks_.size() == 1) return 0;
   const BoundBucket& bucket = plan.buckets[event.bucket];
-  ranks_.wait(
+  wait(
       *bucket.sum, call.name, [&] { return name_of(bucket, event.bucket); },
       gives_up);
   return bucket.sum->seconds();
@@ -121,8 +127,10 @@ void Exchange::announce(const Call& call) {
   if (ranks_.size() == 1) return;
   header_ = {.number = call.number,
              .samples = call.samples,
+             .waiting = call.waiting,
              .changes = call.changes,
              .segment = static_cast<std::int32_t>(call.segment),
+             .graph = graph_,
              .rate = call.rate};
   announce();
 }
@@ -138,11 +146,13 @@ void Exchange::announce() {
 /// Of all processes, which are at the same call.
 void Exchange::wait_for_headers(const char* call,
                                 const std::function<bool()>& gives_up) {
-  ranks_.wait(
+  wait(
       *announcement_, call, [] { return std::string("the ") + kAnnouncement; },
       gives_up);
   for (std::size_t rank = 0; rank < headers_.size(); ++rank) {
-    require_same(headers_[rank], static_cast<int>(rank), call);
+    require_same(
+        {header_, headers_[rank], ranks_.rank(), static_cast<int>(rank)},
+        calls_->graphs, call);
   }
 }
 
@@ -152,51 +162,25 @@ float Exchange::weight(const Call& call,
   if (ranks_.size() == 1) return 1;
   wait_for_headers(call.name, gives_up);
   double all = 0;
-  for (const Header& header : headers_) {
+  for (const CallHeader& header : headers_) {
     all += static_cast<double>(header.samples);
   }
   return static_cast<float>(static_cast<double>(call.samples) / all);
 }
 
-void Exchange::require_same(const Header& other, int rank,
-                            const char* call) const {
-  const auto text = [](const Header& h) {
-    const std::string name =
-        h.segment == kNone ? h.call : name_of(static_cast<Segment>(h.segment));
-    return name + ", call " + std::to_string(h.number);
-  };
-  const bool is_same = other.number == header_.number &&
-                       other.segment == header_.segment &&
-                       std::strcmp(other.call, header_.call) == 0;
-  if (!is_same) {
-    throw StateError(ErrorInfo{
-        .op = call,
-        .node = rank_text(rank),
-        .what = "the processes are at different calls",
-        .expected = text(header_) + ", as " + ranks_.name(),
-        .got = text(other),
-        .hint = "All make the same calls in the same order. Did one cancel an "
-                "execution, or run out of data?"});
+/// Factors that were chosen by the samples of this process become those of the
+/// samples of all.
+void Exchange::average(std::span<float> factors) const {
+  if (ranks_.size() == 1 || header_.waiting == 0) return;
+  double before = 0, now = 0;
+  for (const CallHeader& header : headers_) {
+    before += static_cast<double>(header.waiting);
+    now += static_cast<double>(header.samples);
   }
-  if (other.changes != header_.changes) {
-    throw StateError(ErrorInfo{
-        .op = call,
-        .node = rank_text(rank),
-        .what = "parameters were set on some processes and not on others",
-        .expected = std::to_string(header_.changes) +
-                    " values since compile(), as " + ranks_.name(),
-        .got = std::to_string(other.changes),
-        .hint = "Restore, load and set values on all ranks, or "
-                "on rank 0 before compile()."});
+  for (std::size_t i = 0; i + 1 < factors.size(); i += 2) {
+    factors[i] = static_cast<float>(before / (before + now));
+    factors[i + 1] = static_cast<float>(now / (before + now));
   }
-  if (other.rate == header_.rate) return;
-  throw StateError(ErrorInfo{
-      .op = call,
-      .node = rank_text(rank),
-      .what = "the processes have different learning rates",
-      .expected = format_value(header_.rate) + ", as " + ranks_.name(),
-      .got = format_value(other.rate),
-      .hint = "Set the same on all ranks."});
 }
 
 void Exchange::meet(const char* call, std::uint64_t number,
@@ -206,7 +190,8 @@ void Exchange::meet(const char* call, std::uint64_t number,
     header_ = {.number = number,
                .samples = error ? 0 : 1,
                .changes = num_changes(),
-               .segment = kNone};
+               .segment = kNoSegment,
+               .graph = graph_};
     std::strncpy(header_.call, call, sizeof(header_.call) - 1);
     announce();
     wait_for_headers(call, [] {
@@ -218,7 +203,7 @@ void Exchange::meet(const char* call, std::uint64_t number,
     throw;
   }
   if (error) std::rethrow_exception(error);
-  const auto failed = std::ranges::find(headers_, 0, &Header::samples);
+  const auto failed = std::ranges::find(headers_, 0, &CallHeader::samples);
   if (failed == headers_.end()) return;
   throw StateError(ErrorInfo{
       .op = call,
@@ -289,7 +274,7 @@ void Exchange::gather(const BoundShares& shares, const Call& call,
   for (std::size_t i = 0; i < count; ++i) {
     if (i + 1 < count) send_piece(shares, i + 1);
     const SharePiece& piece = pieces_[i % pieces_.size()];
-    ranks_.wait(*piece.operation, call.name, [] { return kShares; }, gives_up);
+    wait(*piece.operation, call.name, [] { return kShares; }, gives_up);
     for (int rank = 0; rank < ranks_.size(); ++rank) {
       if (rank == ranks_.rank()) continue;
       const auto part =
@@ -316,7 +301,7 @@ void Exchange::merge(const BoundStatistics& statistics, const Call& call,
     ranks_.collective().all_gather(
         std::as_bytes(own), std::as_writable_bytes(all), std::move(done));
   });
-  ranks_.wait(
+  wait(
       *gathered_statistics_, call.name, [&] { return name_of(statistics); },
       gives_up);
   merge_statistics(all, statistics);
@@ -337,7 +322,7 @@ void Exchange::send_losses(const ExchangePlan& plan) {
 void Exchange::receive_losses(const ExchangePlan& plan, const Call& call,
                               const std::function<bool()>& gives_up) {
   if (ranks_.size() == 1) return;
-  ranks_.wait(*sum_of_losses_, call.name, [] { return kLosses; }, gives_up);
+  wait(*sum_of_losses_, call.name, [] { return kLosses; }, gives_up);
   for (std::size_t i = 0; i < losses_->size(); ++i) {
     *plan.losses[i] = (*losses_)[i];
   }

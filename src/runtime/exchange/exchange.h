@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "runtime/device/device_context.h"
+#include "runtime/exchange/call_header.h"
 #include "runtime/exchange/exchange_plan.h"
 #include "runtime/exchange/ranks.h"
 #include "traingraph/collective.h"
@@ -41,6 +42,16 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   int size() const { return ranks_.size(); }
 
   // --- while nothing is in flight ---
+
+  /// It is the exchange of graphs[graph] of `calls`. What fails in `first`,
+  /// which has the same collective, fails here.
+  void link(const Exchange& first, std::shared_ptr<CallOrder> calls, int graph);
+  /// Its calls are counted alone again.
+  void leave();
+  /// Calls that have exchanged something, of all graphs of the link.
+  std::uint64_t num_calls() const { return calls_->count; }
+  /// The number of a call that is enqueued.
+  std::uint64_t next_call() noexcept { return ++calls_->count; }
 
   /// Executions gather shares of so many bytes, reduce so many losses, and
   /// merge statistics of so many numbers.
@@ -70,6 +81,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     Segment segment = Segment::Step;
     std::uint64_t number = 0;  // among the calls of this process
     std::int64_t samples = 0;
+    std::int64_t waiting = 0;   // of passes that it is averaged with
     std::uint64_t changes = 0;  // by the user
     float rate = 0;             // of learning, where there is an update
   };
@@ -81,15 +93,6 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void fail(const std::exception_ptr& error) noexcept { ranks_.fail(error); }
 
  private:
-  struct Header {
-    std::uint64_t number = 0;
-    std::int64_t samples = 0;
-    std::uint64_t changes = 0;
-    std::int32_t segment = 0;
-    float rate = 0;
-    char call[16] = {};  // that is no execution
-  };
-
   double run_event(const ExchangePlan& plan, const ExchangeEvent& event,
                    const Call& call, const std::function<bool()>& gives_up);
   void announce(const Call& call);
@@ -97,8 +100,12 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void wait_for_headers(const char* call,
                         const std::function<bool()>& gives_up);
   float weight(const Call& call, const std::function<bool()>& gives_up);
+  void average(std::span<float> factors) const;
   void send(const ExchangePlan& plan, int bucket);
-  void require_same(const Header& other, int rank, const char* call) const;
+  /// As Ranks::wait(), which names the graph, too.
+  template <class F>
+  void wait(Operation& operation, const char* call, const F& what,
+            const std::function<bool()>& gives_up);
   void gather(const BoundShares& shares, const Call& call,
               const std::function<bool()>& gives_up);
   void merge(const BoundStatistics& statistics, const Call& call,
@@ -111,8 +118,10 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   DataParallel options_;
   Ranks ranks_;
   std::shared_ptr<Operation> announcement_;
-  Header header_;
-  std::vector<Header> headers_;  // of all
+  std::shared_ptr<CallOrder> calls_;
+  int graph_ = 0;
+  CallHeader header_;
+  std::vector<CallHeader> headers_;  // of all
   float weight_ = 1;
   std::array<SharePiece, 2> pieces_;  // one is copied while one is under way
   std::size_t piece_bytes_ = 0;       // of a rank

@@ -36,7 +36,7 @@ class ExchangePlanner {
  public:
   ExchangePlanner(const Compilation& compilation, Segment segment,
                   const Placement& placement, std::span<const UnitId> units,
-                  std::span<const Location> losses)
+                  std::span<const Location> losses, const LinkedParts& linked)
       : graph_(*compilation.graph),
         program_(compilation.program(plan_of(segment))),
         plan_(compilation.plan(plan_of(segment))),
@@ -44,6 +44,7 @@ class ExchangePlanner {
         placement_(placement),
         units_(units),
         losses_(losses),
+        linked_(linked),
         end_(static_cast<int>(units.size())),
         first_merge_(end_) {
     std::vector<int> position(plan_.order.size(), 0);
@@ -57,19 +58,24 @@ class ExchangePlanner {
   }
 
   ExchangePlan run() {
-    const bool sums = !plan_.buckets.empty() && is_exchanging();
-    if (updates(segment_)) out_.shares = bind_shares(graph_, placement_);
-    const bool gathers = !out_.shares.of_rank.empty();
+    if (is_exchanging()) exchange_gradients();
+    const bool sums = !out_.buckets.empty();
+    if (differentiates(segment_) && (sums || graph_.is_linkable))
+      find_weights();
+    const bool is_early = sums || !out_.weights.empty();
+    if (updates(segment_)) {
+      out_.shares = bind_shares(graph_, placement_, linked_.skips_update);
+    }
+    const bool gathers = out_.shares.longest_bytes > 0;
     if (graph_.reduces_losses && runs_forward(segment_)) find_losses();
     const bool reduces = !out_.losses.empty();
     for (const SharedStatistics& each : program_.lowered.statistics) bind(each);
     const bool merges = !out_.statistics.empty();
-    if (!sums && !gathers && !reduces && !merges) return {};
+    if (!is_early && !gathers && !reduces && !merges) return {};
     add(0, ExchangeStep::Announce);
     // Statistics are those of processes that are at the same call.
-    add(std::min(sums ? weigh_before() : end_, first_merge_),
+    add(std::min(is_early ? weigh_before() : end_, first_merge_),
         ExchangeStep::Weigh);
-    if (sums) exchange_gradients();
     if (gathers) add(end_, ExchangeStep::Gather);
     if (reduces) {
       add(sums ? weigh_before() : end_, ExchangeStep::SendLosses);
@@ -85,8 +91,10 @@ class ExchangePlanner {
   }
 
  private:
-  /// Gradients that are added up over several passes go with the update.
+  /// Gradients that are added up over several passes go with the update, those
+  /// of linked graphs with that of whichever makes it.
   bool is_exchanging() const {
+    if (graph_.is_linkable && !graph_.update) return false;
     const bool adds_up = !graph_.accumulators.empty();
     if (segment_ == Segment::Gradient) return !adds_up;
     if (segment_ == Segment::Update) return adds_up;
@@ -98,9 +106,11 @@ class ExchangePlanner {
     out_.weighs_losses = graph_.weights_gradients;
   }
 
+  /// Passes of linked graphs make one gradient, each of other samples, so they
+  /// are weighed one by one.
   void exchange_gradients() {
-    out_.weighs_sums = segment_ == Segment::Update && graph_.weights_gradients;
-    if (segment_ != Segment::Update) out_.weight = find_weight();
+    out_.weighs_sums = segment_ == Segment::Update &&
+                       graph_.weights_gradients && !graph_.is_linkable;
     for (const Bucket& bucket : plan_.buckets) bind(bucket);
   }
 
@@ -144,10 +154,28 @@ class ExchangePlanner {
     return reinterpret_cast<float*>(placement_.context()->host_view(at));
   }
 
-  float* find_weight() const {
-    if (graph_.gradient_weight == kNoTensor) return nullptr;
-    const auto& place = placement_.of(graph_.gradient_weight);
+  /// Null: no unit reads it.
+  float* find_hidden(TensorIndex tensor) const {
+    const auto& place = placement_.of(tensor);
     return place ? floats_at(place->locate()) : nullptr;
+  }
+
+  /// What a linked graph passes on has been weighed there.
+  void find_weights() {
+    const auto add = [&](TensorIndex tensor) {
+      float* const weight = find_hidden(tensor);
+      const bool is_known =
+          std::ranges::find(out_.weights, weight) != out_.weights.end();
+      if (weight && !is_known) out_.weights.push_back(weight);
+    };
+    add(graph_.gradient_weight);
+    for (std::size_t i = 0; i < graph_.user_gradients.size(); ++i) {
+      if (linked_.is_fed(graph_.user_gradients[i])) continue;
+      add(graph_.user_weights[i]);
+    }
+    float* const factors = find_hidden(graph_.accumulation);
+    if (!factors || out_.weights.empty() || !graph_.is_linkable) return;
+    out_.factors = {factors, 2 * graph_.trainable.size()};
   }
 
   void bind(const Bucket& bucket) {
@@ -158,7 +186,10 @@ class ExchangePlanner {
     const int needed_before =
         segment_ == Segment::Gradient ? end_ : place_of(bucket.needed_before);
     const std::size_t first = out_.buckets.size();
-    for (ValueId gradient : bucket.gradients) append(gradient, first);
+    for (ValueId gradient : bucket.gradients) {
+      if (linked_.skips_update(tensor_of_.at(gradient))) continue;
+      append(gradient, first);
+    }
     for (std::size_t i = first; i < out_.buckets.size(); ++i) {
       add(send_before, ExchangeStep::Send, static_cast<int>(i));
     }
@@ -176,12 +207,15 @@ class ExchangePlanner {
     const std::size_t size =
         program_.lowered.storages[storage].bytes / sizeof(float);
     auto& buckets = out_.buckets;
+    auto memory = memory_of(storage);
     const bool is_first = buckets.size() == first;
-    if (is_first || !is_next(buckets.back().values, begin)) {
+    // Arenas of linked graphs are apart, wherever they lie.
+    if (is_first || buckets.back().memory != memory ||
+        !is_next(buckets.back().values, begin)) {
       buckets.push_back({.values = {begin, 0},
                          .gaps = {},
                          .parameters = {},
-                         .memory = memory_of(storage),
+                         .memory = std::move(memory),
                          .sum = std::make_shared<Operation>()});
     }
     BoundBucket& bucket = buckets.back();
@@ -219,6 +253,7 @@ class ExchangePlanner {
   const Placement& placement_;
   const std::span<const UnitId> units_;
   const std::span<const Location> losses_;
+  const LinkedParts& linked_;
   const int end_;
   int first_merge_;
   std::vector<int> positions_;  // in the plan, of the segment's units
@@ -236,9 +271,11 @@ std::string name_of(const BoundBucket& bucket, int index) {
 ExchangePlan plan_exchange(const Compilation& compilation, Segment segment,
                            const Placement& placement,
                            std::span<const UnitId> units,
-                           std::span<const Location> losses) {
+                           std::span<const Location> losses,
+                           const LinkedParts& linked) {
   if (is_inference(segment)) return {};
-  return ExchangePlanner(compilation, segment, placement, units, losses).run();
+  return ExchangePlanner(compilation, segment, placement, units, losses, linked)
+      .run();
 }
 
 }  // namespace traingraph

@@ -3,6 +3,7 @@
 // its units.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -54,12 +55,23 @@ inline constexpr const char* kShares = "parameters that others have updated";
 /// "gradients 3 (dense_2/weights ... dense_1/bias)"
 std::string name_of(const BoundBucket& bucket, int index);
 
+/// What other graphs do for one that is linked.
+struct LinkedParts {
+  /// Parameters whose update is left out.
+  std::function<bool(TensorIndex)> skips_update;
+  /// Is the gradient passed on by a linked graph?
+  std::function<bool(const MergedGraph::UserGradient&)> is_fed;
+};
+
 struct ExchangePlan {
   std::vector<ExchangeEvent> events;
   std::vector<Mark> marks;  // where they are
   std::vector<BoundBucket> buckets;
-  /// Where the weight of this process's gradients goes; null: nowhere.
-  float* weight = nullptr;
+  /// Where the weight of this process's gradients goes.
+  std::vector<float*> weights;
+  /// Pairs by which gradients of parameters are added up, where passes that are
+  /// averaged have weights.
+  std::span<float> factors;
   /// Gradients have been added up without weights, which they get now.
   bool weighs_sums = false;
   std::vector<BoundStatistics> statistics;
@@ -73,6 +85,7 @@ struct ExchangePlan {
 ExchangePlan plan_exchange(const Compilation& compilation, Segment segment,
                            const Placement& placement,
                            std::span<const UnitId> units,
-                           std::span<const Location> losses);
+                           std::span<const Location> losses,
+                           const LinkedParts& linked);
 
 }  // namespace traingraph

@@ -24,6 +24,9 @@ class Ranks {
   Collective& collective() const { return *collective_; }
   std::string name() const;  // of this one: "rank 3"
 
+  /// What fails for `other`, which has the same collective, fails for this from
+  /// now on, and the other way round. Nothing is in flight.
+  void join(const Ranks& other) { failure_ = other.failure_; }
   /// Throws StateError once something has failed.
   void require_whole(const char* call) const;
   /// Until `operation` is over. `what` names it when something is wrong,
@@ -39,7 +42,8 @@ class Ranks {
   std::shared_ptr<Collective> collective_;
   double timeout_;
   int rank_ = 0, size_ = 1;
-  std::string failure_;  // empty: none yet
+  /// Of all that have joined; empty: none yet.
+  std::shared_ptr<std::string> failure_ = std::make_shared<std::string>();
 };
 
 /// "rank 3"

@@ -44,7 +44,8 @@ void copy_to(const ByteSpans& spans, std::size_t begin,
                 });
 }
 
-BoundShares bind_shares(const MergedGraph& graph, const Placement& placement) {
+BoundShares bind_shares(const MergedGraph& graph, const Placement& placement,
+                        const std::function<bool(TensorIndex)>& skips_update) {
   BoundShares shares;
   if (!graph.shares || !graph.update) return shares;
   shares.context = placement.context();
@@ -58,6 +59,7 @@ BoundShares bind_shares(const MergedGraph& graph, const Placement& placement) {
       const ElementRange range = graph.shares->of(i, rank);
       if (range.empty()) continue;
       const TensorIndex tensor = graph.trainable[i];
+      if (skips_update && skips_update(tensor)) continue;
       const std::size_t size = size_of(graph.tensors[tensor].desc.data_type);
       std::byte* const begin =
           placement.context()->host_view(placement.of(tensor)->locate());

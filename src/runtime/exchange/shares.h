@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -30,8 +31,11 @@ struct BoundShares {
   std::size_t longest_bytes = 0;
 };
 
-/// Empty when the optimizer is not shared out.
-BoundShares bind_shares(const MergedGraph& graph, const Placement& placement);
+/// Empty when the optimizer is not shared out, and without parameters whose
+/// update is left out.
+BoundShares bind_shares(
+    const MergedGraph& graph, const Placement& placement,
+    const std::function<bool(TensorIndex)>& skips_update = {});
 
 /// A piece of all shares, on its way.
 struct SharePiece {

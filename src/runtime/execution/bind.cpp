@@ -37,7 +37,7 @@ std::vector<UnitId> units_of(const CompiledProgram& compiled, const Plan& plan,
   const auto is_skipped = [&](NodeId id) {
     const Node& node = program.node(id);
     if (node.phase != Phase::Update || !node.outputs.empty()) return false;
-    return options.skips_update(program.value(node.inputs[0]).tensor);
+    return options.linked.skips_update(program.value(node.inputs[0]).tensor);
   };
   std::vector<bool> depends_on_labels = label_storage(compiled);
   std::vector<UnitId> units;
@@ -178,8 +178,8 @@ std::shared_ptr<BoundSegment> bind_segment(const Compilation& compilation,
   bound->outputs = OutputPlanner(compilation, segment, placement).run();
   std::vector<Location> losses;
   for (const auto& loss : bound->outputs.losses) losses.push_back(loss.from);
-  bound->exchange =
-      plan_exchange(compilation, segment, placement, bound->units, losses);
+  bound->exchange = plan_exchange(compilation, segment, placement, bound->units,
+                                  losses, options.linked);
   return bound;
 }
 

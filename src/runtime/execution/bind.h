@@ -3,16 +3,13 @@
 // after it. Allocates the arenas it needs.
 #pragma once
 
-#include <functional>
-
 #include "runtime/execution/batches.h"
 
 namespace traingraph {
 
 struct BindOptions {
   bool poisons_memory = false;
-  /// Parameters whose update is left out.
-  std::function<bool(TensorIndex)> skips_update;
+  LinkedParts linked;
 };
 
 std::shared_ptr<BoundSegment> bind_segment(const Compilation& compilation,

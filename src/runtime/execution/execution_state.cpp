@@ -133,16 +133,21 @@ void ExecutionState::depend_on(std::shared_ptr<ExecutionState> other) {
 }
 
 void ExecutionState::prepare_like(DeviceContext& context,
-                                  const ExecutionState& other) {
-  if (input_staging_.empty()) {
-    input_staging_.push_back(
-        context.allocate_staging(kMinStaged, "input staging"));
+                                  const ExecutionState& other, Hidden hidden) {
+  const std::size_t count = std::max(hidden.count, other.num_staged_);
+  while (input_staging_.size() < count) {
+    std::size_t bytes = std::max(hidden.bytes, kMinStaged);
+    const std::size_t place = input_staging_.size();
+    if (place < other.num_staged_) {
+      bytes = std::max(bytes, other.input_staging_[place]->bytes().size());
+    }
+    input_staging_.push_back(context.allocate_staging(bytes, "input staging"));
   }
   if (other.output_staging_ && !output_staging_) {
     const std::size_t bytes = other.output_staging_->bytes().size();
     output_staging_ = context.allocate_staging(bytes, "output staging");
   }
-  to_upload_.reserve(1);
+  to_upload_.reserve(count);
   to_download_.reserve(other.to_download_.size());
   outputs.reserve(other.outputs.size());
   losses.reserve(other.losses.size());

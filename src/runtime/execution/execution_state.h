@@ -46,9 +46,16 @@ class ExecutionState final : public Submission {
   /// A failure of `other` (may be null), which is earlier in the queue, skips
   /// this one.
   void depend_on(std::shared_ptr<ExecutionState> other);
-  /// Room for outputs like those of `other`, and for the rates of an update
-  /// that is enqueued while its gradient pass runs.
-  void prepare_like(DeviceContext& context, const ExecutionState& other);
+  /// Data that passes and updates stage while earlier ones run: how many
+  /// tensors, and how large they are at most.
+  struct Hidden {
+    std::size_t count = 1;  // the rates of an update
+    std::size_t bytes = 0;
+  };
+  /// Room for data like that of `other`, which it has staged, and for hidden
+  /// data.
+  void prepare_like(DeviceContext& context, const ExecutionState& other,
+                    Hidden hidden);
   /// Of an update that is enqueued, and where its rates were written, with the
   /// learning rate first. `optimizer` and `at` outlive the work.
   struct Rates {

@@ -29,6 +29,19 @@ Callbacks callbacks_of(const ExecuteOptions& options,
   return callbacks;
 }
 
+/// What a gradient pass or an update writes beside the user's data.
+ExecutionState::Hidden hidden_data(const MergedGraph& graph) {
+  std::size_t of_pass = graph.accumulators.empty() ? 0 : 1;
+  of_pass += graph.gradient_weight == kNoTensor ? 0 : 1;
+  for (const TensorIndex weight : graph.user_weights) {
+    const bool is_own = weight != kNoTensor && weight != graph.gradient_weight;
+    of_pass += is_own ? 1 : 0;
+  }
+  const std::size_t of_update = graph.updated == kNoTensor ? 1 : 2;
+  return {.count = std::max(of_pass, of_update),
+          .bytes = 2 * sizeof(float) * graph.accumulators.size()};
+}
+
 /// The wait of a synchronous call. Uses nothing of the session: its mutex is
 /// free, and other threads may call it.
 void wait_for(const std::shared_ptr<ExecutionState>& slot,
@@ -75,7 +88,6 @@ void Executor::forget() {
   last_phase_.reset();
   last_gradient_.reset();
   measured_.forget();
-  num_exchanges_ = 0;
   forget_phases();
   pool_.clear();
 }
@@ -92,6 +104,8 @@ Execution Executor::enqueue(const Call& call, const ExecuteOptions& options,
                     !link && parts_.in_flight.is_idle());
   parts_.inputs.write(writer, call, options.skip_writing_input_data_to_device,
                       batch);
+  pool_.prepare(*parts_.placement.context(),
+                hidden_data(parts_.batches->graph()));
   {
     // Which linked graph has added to which accumulator is recorded in the
     // order of the queue, hence under one lock.
@@ -103,7 +117,7 @@ Execution Executor::enqueue(const Call& call, const ExecuteOptions& options,
     slot->depend_on(parts_.link.dependency(call.segment));
     write_hidden(writer, *slot, call);
     // Nothing fails from here on.
-    take_turn_among_ranks(*slot, batch);
+    take_turn_among_ranks(*slot, call.pass, batch);
     if (options.per_layer_profiling) measured_.add(slot, call.depends_on);
     advance(call, batch, slot);
     if (!options.synchronous) {
@@ -164,7 +178,6 @@ std::shared_ptr<ExecutionState> Executor::prepare(const Call& call,
   if (options.per_layer_profiling) {
     slot->unit_times = measured_.take(call.segment, specialization, segment);
   }
-  pool_.prepare(context);
   return slot;
 }
 
@@ -201,20 +214,26 @@ std::shared_ptr<const BoundSegment> Executor::bound(
   bound = bind_segment(
       specialization.compilation, segment, parts_.placement,
       {.poisons_memory = settings_.poisons_memory,
-       .skips_update = [&](TensorIndex t) { return link.skips_update(t); }});
+       .linked = {
+           .skips_update = [&](TensorIndex t) { return link.skips_update(t); },
+           .is_fed = [&](const auto& user) { return link.is_fed(user); }}});
   return bound;
 }
 
 /// Counts calls that are cancelled, too: other processes do not know of that.
 void Executor::take_turn_among_ranks(ExecutionState& slot,
+                                     const GradientPass& pass,
                                      std::int64_t batch) noexcept {
   if (!parts_.exchange || slot.bound->exchange.events.empty()) return;
   const bool is_update = slot.segment == Segment::Update;
+  const bool is_averaged =
+      pass.by == GradientAccumulation::Mean && pass.adds_to != nullptr;
   slot.exchange = parts_.exchange;
   slot.exchange_call = {.name = slot.call,
                         .segment = slot.segment,
-                        .number = ++num_exchanges_,
+                        .number = parts_.exchange->next_call(),
                         .samples = is_update ? accumulation_.samples() : batch,
+                        .waiting = is_averaged ? accumulation_.samples() : 0,
                         .changes = parts_.exchange->num_changes()};
 }
 

@@ -73,8 +73,6 @@ class Executor {
   /// Of dropout; compile() starts with it.
   std::uint64_t seed() const { return settings_.seed; }
   void set_seed(std::uint64_t seed) { settings_.seed = seed; }
-  /// Calls that have exchanged something with other processes.
-  std::uint64_t num_exchanges() const { return num_exchanges_; }
   /// The last execution that computed readable values; null: none.
   const std::shared_ptr<ExecutionState>& last() const { return last_; }
   /// The last gradient pass of separate phases; null: none.
@@ -119,9 +117,11 @@ class Executor {
                                             Segment segment);
   void grow_arenas(const Compilation& compilation);
   void write_hidden(HostWriter& writer, ExecutionState& slot, const Call& call);
+  void write_weights(HostWriter& writer);
   std::uint64_t seed_of_rank() const;
   void write_rates(HostWriter& writer, ExecutionState& slot);
-  void take_turn_among_ranks(ExecutionState& slot, std::int64_t batch) noexcept;
+  void take_turn_among_ranks(ExecutionState& slot, const GradientPass& pass,
+                             std::int64_t batch) noexcept;
   void submit(const std::shared_ptr<ExecutionState>& slot);
   void advance(const Call& call, std::int64_t batch,
                const std::shared_ptr<ExecutionState>& slot) noexcept;
@@ -140,7 +140,6 @@ class Executor {
   Accumulation accumulation_;
   MeasuredRuns measured_;
   RandomSteps random_steps_;
-  std::uint64_t num_exchanges_ = 0;  // calls that exchange gradients
 };
 
 }  // namespace traingraph

@@ -150,15 +150,26 @@ void Executor::write_hidden(HostWriter& writer, ExecutionState& slot,
                   .at = room ? room + sizeof(std::uint64_t) : nullptr};
   }
   if (differentiates(segment)) {
-    // Else the exchange does, when the ranks know the weight.
-    if (!slot.bound->exchange.weight) {
-      const float whole = 1;
-      writer.write(parts_.batches->graph().gradient_weight, &whole,
-                   sizeof(whole));
-    }
+    write_weights(writer);
     parts_.link.write_factors(writer, slot, segment, call.pass);
   }
-  if (updates(segment)) write_rates(writer, slot);
+  if (updates(segment)) {
+    parts_.link.write_updated(writer);
+    write_rates(writer, slot);
+  }
+}
+
+/// The whole; an exchange with other processes makes parts of it.
+void Executor::write_weights(HostWriter& writer) {
+  const MergedGraph& graph = parts_.batches->graph();
+  const float whole = 1;
+  const auto write = [&](TensorIndex weight) {
+    writer.write(weight, &whole, sizeof(whole));
+  };
+  write(graph.gradient_weight);
+  for (TensorIndex weight : graph.user_weights) {
+    if (weight != graph.gradient_weight) write(weight);
+  }
 }
 
 void Executor::write_rates(HostWriter& writer, ExecutionState& slot) {

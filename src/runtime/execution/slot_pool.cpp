@@ -32,13 +32,15 @@ std::shared_ptr<ExecutionState> SlotPool::acquire() {
   return slots_.back();
 }
 
-void SlotPool::prepare(DeviceContext& context) {
+void SlotPool::prepare(DeviceContext& context, ExecutionState::Hidden hidden) {
   constexpr std::size_t kNumPrepared = 4;
   if (slots_.size() != 1) return;
   while (slots_.size() < kNumPrepared) {
     slots_.push_back(std::make_shared<ExecutionState>());
   }
-  for (const auto& slot : slots_) slot->prepare_like(context, *slots_.front());
+  for (const auto& slot : slots_) {
+    slot->prepare_like(context, *slots_.front(), hidden);
+  }
 }
 
 std::size_t SlotPool::staging_bytes() const {

@@ -18,7 +18,7 @@ class SlotPool {
   /// After the first slot was filled: makes room like its in those to come.
   /// Results of a forward and of a gradient are kept, one may just end, and one
   /// is being enqueued.
-  void prepare(DeviceContext& context);
+  void prepare(DeviceContext& context, ExecutionState::Hidden hidden);
   void clear() { slots_.clear(); }
   std::size_t staging_bytes() const;
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "runtime/link/link_exchanges.h"
 #include "runtime/session/session.h"
 #include "traingraph/error.h"
 
@@ -247,6 +248,10 @@ class LinkBuilder {
             live.contains(state) && updated.emplace(state, rule).second;
         if (!is_updated_here) session->link.not_updated_[trained.tensor] = true;
       }
+      auto& not_updated = session->link.not_updated_;
+      for (const auto& part : graph.parts) {
+        not_updated[part.tensor] = not_updated[part.of];
+      }
     }
   }
 
@@ -276,16 +281,22 @@ void link_sessions(const std::vector<std::shared_ptr<Session>>& handles) {
   const Group group = group_of(handles);
   const auto locks = lock_all(group);
   for (Session* session : group) require_linkable(*session, *group.front());
+  require_one_collective(group);
   for (Session* session : group) {
     session->in_flight.wait_until_idle();
     session->link.leave();
     session->batches->forget_bindings();
     session->executor.forget_phases();
+    if (session->exchange) session->exchange->leave();
   }
   try {
     LinkBuilder(group, handles).run();
+    link_exchanges(group);
   } catch (...) {
-    for (Session* session : group) session->link.leave();
+    for (Session* session : group) {
+      session->link.leave();
+      if (session->exchange) session->exchange->leave();
+    }
     throw;
   }
 }

@@ -93,6 +93,8 @@ class LinkMember {
   /// what waits for the update here.
   void write_factors(HostWriter& writer, ExecutionState& slot, Segment segment,
                      const GradientPass& pass);
+  /// Which updates are not left out.
+  void write_updated(HostWriter& writer) const;
   /// Before learning rates are read. A graph that updates a second time ends
   /// the optimizer's step without waiting for the other graphs.
   void start_update(ExecutionState& slot);

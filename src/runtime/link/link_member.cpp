@@ -3,6 +3,7 @@
 // reads. When no linked graph supplies it, the parameters that it alone reaches
 // have no gradient: a zero would still let decay and momentum move them.
 #include <algorithm>
+#include <cstring>
 
 #include "runtime/link/link.h"
 #include "traingraph/error.h"
@@ -244,6 +245,18 @@ void LinkMember::write_factors(HostWriter& writer, ExecutionState& slot,
   for (Contribution* used : used_by_gradient_) slot.depend_on(*used);
   writer.write(graph().accumulation, factors_.data(),
                factors_.size() * sizeof(Factors));
+}
+
+void LinkMember::write_updated(HostWriter& writer) const {
+  const auto& trainable = graph().trainable;
+  std::byte* room =
+      writer.room_for(graph().updated, trainable.size() * sizeof(float));
+  if (!room) return;
+  for (TensorIndex parameter : trainable) {
+    const float is_updated = skips_update(parameter) ? 0 : 1;
+    std::memcpy(room, &is_updated, sizeof(is_updated));
+    room += sizeof(is_updated);
+  }
 }
 
 void LinkMember::start_update(ExecutionState& slot) {

@@ -191,6 +191,7 @@ void share_out(const Session& session, const Exchange& exchange,
 
 void begin_exchange(Session& session, std::shared_ptr<Exchange> exchange) {
   session.exchange = std::move(exchange);
+  if (session.exchange) session.exchange->leave();
   try {
     start_exchange(session);
   } catch (...) {

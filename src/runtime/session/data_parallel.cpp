@@ -73,6 +73,7 @@ std::string options_of(const Session& session) {
     return std::string(name) + '=' + std::to_string(value) + '\n';
   };
   return "precision=" + std::string(to_string(graph.precision)) + '\n' +
+         line("link_graphs", graph.is_linkable) +
          line("accumulates_gradients", graph.accumulates_gradients) +
          line("bucket_bytes", options.bucket_bytes) +
          line("shards_optimizer", options.shards_optimizer) +
@@ -274,6 +275,10 @@ void share_arena(Session& session, Agreement& agreement) {
   if (session.main().step.buckets.empty()) {
     return exchange.share_nothing("there are none");
   }
+  if (session.batches->graph().accumulates_in_steps()) {
+    return exchange.share_nothing(
+        "graphs that may be linked add them up elsewhere");
+  }
   // Such a graph is trained in phases, and a step's arena would lie there for
   // nothing.
   if (session.batches->graph().accumulates_gradients) {
@@ -316,10 +321,9 @@ std::shared_ptr<Exchange> make_exchange(const Session& session,
     refuse("an inference graph has no gradients to exchange",
            "a TrainingGraph");
   }
-  if (options.link_graphs) {
-    refuse("linked graphs exchange no gradients", "link_graphs off");
-  }
-  if (data_parallel.synchronizes_batch_norm && options.accumulates_gradients) {
+  // Passes of graphs that may be linked are weighed one by one.
+  if (data_parallel.synchronizes_batch_norm && options.accumulates_gradients &&
+      !options.link_graphs) {
     refuse(
         "the samples of all passes, which weigh gradients that are added "
         "up, are not known when batch normalization sums them over ranks",

@@ -86,5 +86,52 @@ TEST(ExchangeAllocation, Steps) {
   }
 }
 
+TEST(ExchangeAllocation, LinkedGraphs) {
+  for (const bool shards : {false, true}) {
+    const Tensor x({{8, 40}}, "x"), label({{8, 4}}, "label");
+    Graph a, b;
+    Tensor h = a.node(std::make_shared<layers::FullyConnected>(40, 30), x);
+    h = a.node(std::make_shared<layers::BatchNormalization>(30), h);
+    const Tensor middle = a.node(std::make_shared<layers::Tanh>(), h);
+    b.node(std::make_shared<layers::FullyConnected>(30, 4), middle);
+    OptimizerDescriptor clipped{.learning_rate = 0.001f,
+                                .applies_gradient_clipping = true};
+    clipped.gradient_clipping_type = GradientClippingType::ByGlobalNorm;
+    const auto adam = std::make_shared<optimizers::Adam>(clipped);
+    TrainingGraph front({a}, nullptr, adam);
+    front.add_inputs({{"x", x}});
+    TrainingGraph back(
+        {b},
+        std::make_shared<losses::MeanSquaredError>(
+            LossDescriptor{.reduction_type = ReductionType::Mean}),
+        adam);
+    back.add_inputs({{"middle", middle}}, {{"label", label}});
+    CompileOptions options{.link_graphs = true};
+    options.data_parallel = {.collective = std::make_shared<Mirror>(),
+                             .bucket_bytes = 256,
+                             .shards_optimizer = shards,
+                             .synchronizes_batch_norm = true};
+    front.compile(Device::cpu(), options);
+    back.compile(Device::cpu(), options);
+    front.link({back});
+    const Floats x_data = random_floats(8 * 40, 1);
+    const Floats labels = random_floats(8 * 4, 2);
+    const std::vector<NamedData> inputs{{"x", view(x_data)}};
+    const std::vector<NamedData> wanted{{"label", view(labels)}};
+    const auto step = [&] {
+      front.execute_forward(inputs, {});
+      back.execute_forward({}, wanted);
+      back.execute_gradient();
+      front.execute_gradient();
+      front.execute_optimizer_update();
+      back.execute_optimizer_update().wait();
+    };
+    for (int i = 0; i < 100; ++i) step();
+    start_counting();
+    for (int i = 0; i < 200; ++i) step();
+    EXPECT_EQ(stop_counting().ours, 0u) << shards;
+  }
+}
+
 }  // namespace
 }  // namespace traingraph

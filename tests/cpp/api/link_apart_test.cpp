@@ -119,6 +119,48 @@ TEST(LinkedOptimizer, AGraphThatUpdatesAgainStartsTheNextStep) {
   }
 }
 
+/// The second graph updates its first layer alone.
+TEST(LinkedOptimizer, ClipsByTheNormOfWhatItsGraphUpdates) {
+  constexpr float kRate = 5, kLimit = 0.01f;
+  const auto optimizer = [] {
+    OptimizerDescriptor clipped{.learning_rate = kRate,
+                                .applies_gradient_clipping = true};
+    clipped.gradient_clipping_type = GradientClippingType::ByGlobalNorm;
+    clipped.maximum_clipping_norm = kLimit;
+    return std::make_shared<optimizers::SGD>(clipped);
+  };
+  Linear one(4, 3, 2, 1), other(4, 3, 2, 11);
+  const auto own = std::make_shared<FullyConnected>(parameter({3, 3}, 21),
+                                                    parameter({3}, 22));
+  Graph graph;
+  graph.node(std::make_shared<FullyConnected>(one.w(), one.b()),
+             graph.node(own, other.x));
+  TrainingGraph ta = one.train(optimizer(), kLinkable);
+  TrainingGraph tb({graph}, std::make_shared<losses::MeanSquaredError>(),
+                   optimizer());
+  tb.add_inputs({{"x", other.x}}, {{"label", other.label}});
+  tb.compile(test_device(), kLinkable);
+  ta.link({tb});
+  ta.execute_forward(one.inputs, one.labels);
+  tb.execute_forward(other.inputs, other.labels);
+  ta.execute_gradient();
+  tb.execute_gradient().wait();
+  const Floats w = read(own->weights());
+  const Floats dw = tb.gradient_data(own->weights());
+  double sum = 0;
+  for (const Tensor& each : {own->weights(), own->biases()}) {
+    for (const double g : tb.gradient_data(each)) sum += g * g;
+  }
+  EXPECT_EQ(std::sqrt(sum) > kLimit, computes());
+  const double scale = computes() ? kLimit / std::sqrt(sum) : 1;
+  tb.execute_optimizer_update();
+  ta.execute_optimizer_update().wait();
+  Doubles expected(w.begin(), w.end());
+  for (std::size_t i = 0; i < w.size(); ++i)
+    expected[i] -= kRate * scale * dw[i];
+  expect_near(read(own->weights()), expected, 1e-6);
+}
+
 TEST(AfterALink, AnInputIsTheGraphsOwn) {
   LinkedChain linked(sgd(0.1f));
   linked.forward_and_gradient();

@@ -231,9 +231,6 @@ TEST(Exchange, AHookThatThrowsFailsTheExecution) {
 TEST(Exchange, RefusesWhatItCannotDo) {
   ThreadGroup group(1);
   RankOptions options = with_rank({}, group, 0);
-  options.compile.link_graphs = true;
-  EXPECT_THROW(RankNet net(options), UnsupportedError);
-  options.compile.link_graphs = false;
   options.compile.verify = Device::cpu();
   EXPECT_THROW(RankNet net(options), UnsupportedError);
   options.compile.verify.reset();

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/exchange/call_header.h"
+
+#include <cstring>
+
+#include "base/format.h"
+#include "runtime/exchange/ranks.h"
+#include "traingraph/error.h"
+
+namespace traingraph {
+namespace {
+
+const char* name_of(Segment segment) {
+  switch (segment) {
+    case Segment::Step:
+      return "execute";
+    case Segment::Forward:
+      return "execute_forward";
+    case Segment::Gradient:
+      return "execute_gradient";
+    case Segment::Update:
+      return "execute_optimizer_update";
+    default:
+      return "another call";
+  }
+}
+
+std::string text_of(const CallHeader& header,
+                    const std::vector<std::string>& graphs) {
+  std::string text = header.segment == kNoSegment
+                         ? header.call
+                         : name_of(static_cast<Segment>(header.segment));
+  const auto graph = static_cast<std::size_t>(header.graph);
+  if (graph < graphs.size()) text += " of " + graphs[graph];
+  return text + ", call " + std::to_string(header.number);
+}
+
+}  // namespace
+
+void require_same(const HeaderPair& headers,
+                  const std::vector<std::string>& graphs, const char* call) {
+  const auto& [own, other, own_rank, other_rank] = headers;
+  const std::string node = rank_text(other_rank);
+  const auto as_own = ", as " + rank_text(own_rank);
+  const bool is_same =
+      other.number == own.number && other.segment == own.segment &&
+      other.graph == own.graph && std::strcmp(other.call, own.call) == 0;
+  if (!is_same) {
+    throw StateError(ErrorInfo{
+        .op = call,
+        .node = node,
+        .what = "the processes are at different calls",
+        .expected = text_of(own, graphs) + as_own,
+        .got = text_of(other, graphs),
+        .hint = "All make the same calls in the same order. Did one cancel an "
+                "execution, or run out of data?"});
+  }
+  if (other.changes != own.changes) {
+    throw StateError(ErrorInfo{
+        .op = call,
+        .node = node,
+        .what = "parameters were set on some processes and not on others",
+        .expected =
+            std::to_string(own.changes) + " values since compile()" + as_own,
+        .got = std::to_string(other.changes),
+        .hint = "Restore, load and set values on all ranks, or "
+                "on rank 0 before compile()."});
+  }
+  if ((other.waiting != 0) != (own.waiting != 0)) {
+    const auto has = [](const CallHeader& header) {
+      return header.waiting != 0 ? "to the passes before" : "to none";
+    };
+    throw StateError(
+        ErrorInfo{.op = call,
+                  .node = node,
+                  .what = "the processes add this pass to different ones",
+                  .expected = has(own) + as_own,
+                  .got = has(other),
+                  .hint = "Say accumulate=\"mean\" on all ranks."});
+  }
+  if (other.rate == own.rate) return;
+  throw StateError(
+      ErrorInfo{.op = call,
+                .node = node,
+                .what = "the processes have different learning rates",
+                .expected = format_value(own.rate) + as_own,
+                .got = format_value(other.rate),
+                .hint = "Set the same on all ranks."});
+}
+
+}  // namespace traingraph

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// What a process tells the others before a call that exchanges something: which
+// one it is, of which graph, and of how many samples. CallOrder: graphs that
+// are linked make their calls in one order.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/execution/segment.h"
+
+namespace traingraph {
+
+struct CallOrder {
+  std::uint64_t count = 0;          // calls of this process
+  std::vector<std::string> graphs;  // by place; empty: there is one graph
+};
+
+/// As bytes, the same on every machine.
+struct CallHeader {
+  std::uint64_t number = 0;
+  std::int64_t samples = 0;
+  std::int64_t waiting = 0;  // samples of passes that this one is averaged with
+  std::uint64_t changes = 0;
+  std::int32_t segment = 0;
+  std::int32_t graph = 0;
+  float rate = 0;
+  char call[20] = {};  // that is no execution
+};
+
+/// Of a header whose call is none.
+inline constexpr std::int32_t kNoSegment = -1;
+
+/// The header of one process beside that of another.
+struct HeaderPair {
+  const CallHeader& own;
+  const CallHeader& other;
+  int own_rank = 0, other_rank = 0;
+};
+
+/// Throws StateError, which names what differs. `graphs`: see CallOrder.
+void require_same(const HeaderPair& headers,
+                  const std::vector<std::string>& graphs, const char* call);
+
+}  // namespace traingraph
