@@ -76,6 +76,7 @@ void widen(MatrixView m, const T* from, float* to) {
     const T* x = from + i * m.row;
     float* y = to + i * m.columns;
     if (m.column == 1) {
+#pragma omp simd
       for (std::int64_t j = 0; j < m.columns; ++j) y[j] = x[j];
     } else {
       for (std::int64_t j = 0; j < m.columns; ++j) y[j] = x[j * m.column];
@@ -217,10 +218,12 @@ class WidenedProduct {
       const float* from = floats_.z + i * columns;
       Z* to = z + i * p_.columns;
       if (bias) {
+#pragma omp simd
         for (std::int64_t j = 0; j < columns; ++j) {
           to[j] = from[j] * alpha + bias[j];
         }
       } else {
+#pragma omp simd
         for (std::int64_t j = 0; j < columns; ++j) to[j] = from[j] * alpha;
       }
     });
