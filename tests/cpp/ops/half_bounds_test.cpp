@@ -54,7 +54,7 @@ class HalfBounds : public ::testing::TestWithParam<DataType> {
     return accepted / double{kSums};
   }
 
-  Random random_{cases_seed()};
+  Random random_{20261123};  // shares of what is drawn are compared
 };
 
 TEST_P(HalfBounds, TakeSumsInFloat32) {
@@ -102,7 +102,7 @@ TEST_P(HalfBounds, OfStepsTellRoundingsOfOperandsFromOthers) {
   const Map rounded = [this](double x) { return round_to(type(), x); };
   const Map exact = [](double x) { return x; };
   int count = 0, accepted = 0, accepted_sums = 0, accepted_states = 0;
-  for (int trial = 0; trial < 40; ++trial) {
+  for (int trial = 0; trial < 400; ++trial) {
     const auto x = draw(kSteps * kHidden), w = draw(kHidden * kHidden);
     const auto run = [&](const auto& multiplied, const Map& sum_of,
                          const Map& kept) {
@@ -136,10 +136,10 @@ TEST_P(HalfBounds, OfStepsTellRoundingsOfOperandsFromOthers) {
     accepted_sums += is_accepted(run(round_all, rounded, exact));
     accepted_states += is_accepted(run(round_all, exact, rounded));
   }
-  EXPECT_GT(count, 0);
+  EXPECT_GT(count, 10);
   EXPECT_EQ(accepted, count);
-  EXPECT_EQ(accepted_sums, 0);
-  EXPECT_LT(accepted_states, count);
+  EXPECT_LT(accepted_sums, 0.2 * count);
+  EXPECT_LT(accepted_states, 0.5 * count);
 }
 
 // What may go either way is within what all operands may change together.
