@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products of 16-bit floats, and convolutions where the engine has them: sums in
-// float32, one rounding, and none where a cast to float32 follows.
+// Products of 16-bit floats, and convolutions where the engine has them: sums
+// in float32, one rounding, and none where a cast to float32 follows.
 #include "cpu/cpu_target.h"
 #include "cpu/half_case.h"
 #include "cpu/native_types.h"
