@@ -36,7 +36,7 @@ SHARED: dict[str, set[str]] = {
         "accuracy_test", "case_program", "cases", "error_cases", "error_cases_types",
         "errors_test",
         "extreme_sizes_test", "gradient_edges_test", "gradient_rules_test",
-        "half_cases_test", "huge_windows_test", "nonfinite_test", "op_cases_test",
+        "half_bounds_test", "half_cases_test", "huge_windows_test", "nonfinite_test", "op_cases_test",
         "result_types_test", "shape_rules_test", "sweep_test", "unused_options_test",
         "window_test",
     },

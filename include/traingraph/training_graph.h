@@ -239,6 +239,10 @@ class TRAINGRAPH_API CompiledGraph : public Graph {
   /// What execute() will do, by layer and by unit, and what lies where in its
   /// arena; see insight.h. Runs nothing. Throws StateError before compile.
   Report report() const;
+  /// What the device does otherwise than compile() was asked to: the first of
+  /// Report::notes, without the work for the rest. Throws StateError before
+  /// compile.
+  std::vector<std::string> notes() const;
   /// The last runs that had per_layer_profiling and the batch size of the very
   /// last, as many as there are of up to 64: each one execution, or a forward
   /// with the gradient pass and the update that followed it. Waits for the last

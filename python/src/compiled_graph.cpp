@@ -64,11 +64,9 @@ void bind_memory(py::module_& m) {
       .def("__str__", &Report::to_string);
 }
 
-/// What the device does otherwise than the precision says. The last note is
-/// none of these where there are other ranks: it is about their sums.
-void warn_of_notes(const CompiledGraph& self, bool has_ranks) {
-  auto notes = without_gil([&] { return self.report().notes; });
-  if (has_ranks) notes.pop_back();
+/// What the device does otherwise than the precision says.
+void warn_of_notes(const CompiledGraph& self) {
+  const auto notes = without_gil([&] { return self.notes(); });
   for (const std::string& note : notes) {
     if (PyErr_WarnEx(PyExc_RuntimeWarning, note.c_str(), 1) != 0) {
       throw py::error_already_set();
@@ -116,8 +114,7 @@ void compile(CompiledGraph& self, const DeviceLike& device, bool debug_layers,
                  constants.list());
   });
   if (precision == Precision::Float32) return;
-  const auto& ranks = options.data_parallel.collective;
-  warn_of_notes(self, ranks && ranks->size() > 1);
+  warn_of_notes(self);
 }
 
 template <TensorMap (CompiledGraph::*kMap)() const>

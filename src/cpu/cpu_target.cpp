@@ -43,19 +43,6 @@ std::vector<std::string> notes_of(const Program& program,
   return notes;
 }
 
-/// Casts around a node cannot help where it changes a variable.
-std::string reason_of_change(const Program& program, const Node& node) {
-  for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
-    if (!mutates(node, i)) continue;
-    const DataType type = program.desc(node.inputs[i]).data_type;
-    if (!is_half(type)) continue;
-    return "the CPU has no code for a change of " +
-           std::string(to_string(type)) + " in place; use float32 for \"" +
-           program.value(node.inputs[i]).name + "\"";
-  }
-  return {};
-}
-
 }  // namespace
 
 bool CpuTarget::computes(const Program& program, const Node& node) const {
@@ -87,7 +74,7 @@ std::string CpuTarget::reason_unsupported(const Program& program,
   for (ValueId id : node.outputs) {
     if (std::string reason = reason_of(id); !reason.empty()) return reason;
   }
-  return computes(program, node) ? "" : reason_of_change(program, node);
+  return {};
 }
 
 LoweredProgram CpuTarget::lower(const Program& program,

@@ -27,8 +27,20 @@ bool has_half_kernels(const Node& node, DataType type) {
     case OpKind::Convolution2dInputGradient:
     case OpKind::Convolution2dWeightsGradient:
       return has_convolutions(type);
+    // Their steps are products, too.
+    case OpKind::GruSteps:
+    case OpKind::GruStepsGradient:
+    case OpKind::LstmSteps:
+    case OpKind::LstmStepsGradient:
+    case OpKind::SingleGateSteps:
+    case OpKind::SingleGateStepsGradient:
+      return is_bfloat16 && has_products(type);
+    // Their tiles are float32 in the cache, whatever is in memory.
+    case OpKind::Attention:
+    case OpKind::AttentionGradient:
+    // Where the processor has no such products, in blocks of float32.
     case OpKind::MatMul:
-      return has_products(type);
+      return true;
 
     case OpKind::Activation:
     case OpKind::ActivationGradient:

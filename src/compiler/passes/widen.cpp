@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compiler/passes/retype.h"
+#include "traingraph/error.h"
 
 namespace traingraph {
 namespace {
@@ -14,12 +15,31 @@ bool is_half(const Program& program, ValueId value) {
          is_half(program.desc(value).data_type);
 }
 
+/// Casts around a node cannot help where it changes a variable.
+void require_copies(const Target& target, const Program& program,
+                    const Node& node) {
+  for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
+    const ValueId value = node.inputs[i];
+    if (!is_half(program, value) || !mutates(node, i)) continue;
+    const Value& changed = program.value(value);
+    throw UnsupportedError(ErrorInfo{
+        .op = node.op->name,
+        .node = node.name,
+        .what = "the device has no code that changes such a tensor in place",
+        .expected = "float32 for \"" + changed.name + "\" on " +
+                    std::string(target.name()),
+        .got = std::string(to_string(changed.desc.data_type)),
+        .hint = "Give it as a tensor of float32."});
+  }
+}
+
 }  // namespace
 
 void widen(const Target& target, Program& program) {
   Retype retype(program);
   retype.run([&](NodeId id) {
     if (target.computes(program, program.node(id))) return;
+    require_copies(target, program, program.node(id));
     std::vector<std::pair<ValueId, DataType>> stored;
     for (ValueId value : program.node(id).outputs) {
       if (!is_half(program, value)) continue;
@@ -27,9 +47,7 @@ void widen(const Target& target, Program& program) {
     }
     std::vector<ValueId> inputs = program.node(id).inputs;
     for (int i = 0; i < static_cast<int>(inputs.size()); ++i) {
-      if (!is_half(program, inputs[i]) || mutates(program.node(id), i)) {
-        continue;
-      }
+      if (!is_half(program, inputs[i])) continue;
       inputs[i] = retype.cast(inputs[i], DataType::Float32);
     }
     program.set_inputs(id, std::move(inputs));

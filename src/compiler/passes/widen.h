@@ -5,6 +5,8 @@
 //
 //   before: y16 = op(x16)
 //   after:  x32 = cast(x16), y32 = op(x32), y16 = cast(y32)
+//
+// Throws UnsupportedError where such a node changes a variable of 16 bits.
 #pragma once
 
 #include "compiler/target.h"

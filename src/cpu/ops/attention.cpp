@@ -114,7 +114,7 @@ void lower_attention(NodeLowering& lowering) {
       wanted / sizes.num_heads(), 1, sizes.num_query_tiles());
   const Workers workers(lowering, sizes.num_heads() * parts,
                         AttentionSpace(sizes, Workspace()).size);
-  visit_float_type(lowering, lowering.result_desc().data_type, [&]<class T>(T) {
+  visit_any_float(lowering, lowering.result_desc().data_type, [&]<class T>(T) {
     lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
       return [=, in = sources.bind<T>(at), words = sources.random_words(at),
               out = AttentionResults<T>{typed<T>(at[output]),
@@ -158,7 +158,7 @@ void lower_attention_gradient(NodeLowering& lowering) {
             dmask = lowering.is_used(3) ? lowering.write(3) : -1;
   const Workers workers(lowering, sizes.num_heads(),
                         AttentionGradientSpace(sizes, Workspace()).size);
-  visit_float_type(lowering, lowering.result_desc().data_type, [&]<class T>(T) {
+  visit_any_float(lowering, lowering.result_desc().data_type, [&]<class T>(T) {
     lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
       const auto optional = [&](int arg) {
         return arg < 0 ? nullptr : floats(at[arg]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Matrix products: the engine's, or loops of ours where that would be mostly
-// dispatch (matmul_small.h).
+// dispatch (matmul_small.h), or the engine's in float32 (matmul_widened.h).
 #include <array>
 #include <optional>
 #include <utility>
@@ -10,7 +10,9 @@
 #include "cpu/engine/product.h"
 #include "cpu/float_types.h"
 #include "cpu/instruction_set.h"
+#include "cpu/native_types.h"
 #include "cpu/ops/matmul_small.h"
+#include "cpu/ops/matmul_widened.h"
 #include "cpu/typed_address.h"
 
 namespace traingraph::cpu {
@@ -198,6 +200,9 @@ void lower_matmul(NodeLowering& lowering) {
   const ProductOperands operands = find_operands(lowering);
   if (const auto small = find_small_product(lowering, operands)) {
     return lower_small_product(lowering, *small);
+  }
+  if (!has_products(lowering.input_desc(0).data_type)) {
+    return lower_widened_product(lowering, operands);
   }
   lower_product(lowering, operands);
 }

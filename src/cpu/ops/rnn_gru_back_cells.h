@@ -16,8 +16,8 @@ class GruBackCell {
   struct Args {
     const T *hidden, *secondary_bias;
     T* dsecondary_bias;
-    const T*
-        products;  // (steps, samples, hidden): k R_o^T; reset gate after only
+    // (steps, samples, hidden): k R_o^T; reset gate after only
+    const float* products;
     T* dproducts;  // (steps, samples, gates): what goes back through products
     T* reset;      // (steps, samples, hidden): k r; reset gate before only
     const float* dreset;  // (samples, hidden): the inner product
@@ -140,7 +140,7 @@ class ResetAfterBackCell : public GruBackCell<T> {
 
  private:
   /// Null where a step had no state.
-  const T* products_of(const Place& p) const {
+  const float* products_of(const Place& p) const {
     const bool has_product = s_.row_before(p) >= 0 || shared_.initial_state;
     return has_product ? a_.products + p.at : nullptr;
   }

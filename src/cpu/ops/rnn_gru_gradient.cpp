@@ -125,12 +125,14 @@ void emit_reset_after(NodeLowering& lowering, const Arguments& a,
   }
   std::shared_ptr<const EngineProduct> again;
   if (rows > 0) {
-    again = make_engine_product(lowering, MatrixView::plain(rows, hidden),
-                                MatrixView::plain(hidden, hidden).transposed(),
-                                type, ProductUse::Once);
+    // What is repeated is float32, as in the forward op.
+    again = make_engine_product(
+        lowering, MatrixView::plain(rows, hidden),
+        MatrixView::plain(hidden, hidden).transposed(), type,
+        is_exact<T> ? ProductUse::Once : ProductUse::Repeated);
   }
   const int states = sequence_scratch<T>(lowering, steps, 1, !is_shifted);
-  const int products = sequence_scratch<T>(lowering, steps);
+  const int products = sequence_scratch<float>(lowering, steps);
   const int dproducts = sequence_scratch<T>(lowering, steps, kNumGruGates);
   lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
     const BackwardArgs<T> args = a.bind<T>(at);
@@ -154,7 +156,7 @@ void emit_reset_after(NodeLowering& lowering, const Arguments& a,
       // Where they are shifted: see WeightsGradient.
       const std::int64_t moved = skipped * hidden;
       T* const from = multiplied + (steps.is_reverse ? moved : 0);
-      T* const to = typed<T>(at[products]) + (steps.is_reverse ? 0 : moved);
+      float* const to = floats(at[products]) + (steps.is_reverse ? 0 : moved);
       T* const candidate =
           typed<T>(at[a.in[kWeights]]) + kCandidate * hidden * hidden;
       product = again->bind(at, reinterpret_cast<std::byte*>(from),
@@ -166,14 +168,17 @@ void emit_reset_after(NodeLowering& lowering, const Arguments& a,
         {.hidden = own,
          .secondary_bias = address<T>(at, a.in[kSecondaryBias]),
          .dsecondary_bias = address<T>(at, a.out[kDSecondaryBias]),
-         .products = typed<T>(at[products]),
+         .products = floats(at[products]),
          .dproducts = typed<T>(at[dproducts]),
          .reset = nullptr,
          .dreset = nullptr});
     return [=, backward = RecurrentBackward<ResetAfterBackCell<T>>(
                    steps, args, cell, std::move(all))]() mutable {
       if (to_fill) fill_states(steps, args, own, to_fill);
-      if (product) product->run();
+      if (product) {
+        product->pack();
+        product->run();
+      }
       backward();
     };
   });
@@ -245,7 +250,7 @@ void emit_reset_before(NodeLowering& lowering, const Arguments& a,
 void lower_gru_steps_gradient(NodeLowering& lowering) {
   const Arguments arguments(lowering);
   const DataType type = lowering.input_desc(kGates).data_type;
-  visit_float_type(lowering, type, [&]<class T>(T) {
+  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
     if (arguments.attrs.reset_after) {
       emit_reset_after<T>(lowering, arguments, type);
     } else {

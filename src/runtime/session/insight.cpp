@@ -74,6 +74,12 @@ Report CompiledGraph::report() const {
   return report;
 }
 
+std::vector<std::string> CompiledGraph::notes() const {
+  std::scoped_lock lock(session_->mutex);
+  session_->require_compiled("notes");
+  return session_->main().program(session_->main_plan()).lowered.notes;
+}
+
 Profile CompiledGraph::profile(int runs) const {
   if (runs < 1) {
     throw InvalidArgument(

@@ -52,6 +52,15 @@ class Workload : public ::testing::TestWithParam<const char*> {
   TrainingGraph t = net.train(Device::cpu());
 };
 
+TEST_P(Workload, AllocatesNothingIn16Bits) {
+  const ExecuteOptions synchronous{.synchronous = true};
+  for (Precision mixed : {Precision::MixedBFloat16, Precision::MixedFloat16}) {
+    t = net.train(Device::cpu(), {.precision = mixed});
+    expect_no_allocations(
+        "step", [&] { t.execute(net.inputs, net.labels, {}, synchronous); });
+  }
+}
+
 TEST_P(Workload, AllocatesNothingAfterTheFirstStep) {
   const ExecuteOptions synchronous{.synchronous = true};
   expect_no_allocations(

@@ -320,6 +320,7 @@ TEST(Insight, ErrorsSayWhatToDo) {
   TrainingGraph early({net.graph}, nullptr, nullptr);
   EXPECT_EQ(error_of<StateError>([&] { early.report(); }).op, "report");
   EXPECT_EQ(error_of<StateError>([&] { early.profile(); }).op, "profile");
+  EXPECT_EQ(error_of<StateError>([&] { early.notes(); }).op, "notes");
   TrainingGraph t = net.train(sgd(0.1f));
   t.execute(net.inputs, net.labels).wait();
   const ErrorInfo none = error_of<StateError>([&] { t.profile(); });

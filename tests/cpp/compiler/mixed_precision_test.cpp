@@ -10,6 +10,7 @@
 #include "graph/op_def.h"
 #include "graph/verify.h"
 #include "runtime/device/null_backend.h"
+#include "traingraph/error.h"
 #include "traingraph/layers.h"
 #include "traingraph/losses.h"
 #include "traingraph/optimizers.h"
@@ -193,6 +194,32 @@ TEST_F(MixedPrecisionPass, ATargetWithoutSuchCodeRunsEverything) {
       if (input == kNoValue || a.program.value(input).is_opaque) continue;
       EXPECT_NE(a.program.desc(input).data_type, kLow) << node.op->name;
     }
+  }
+}
+
+// Casts would change a copy. Parameters of float32 may be changed.
+TEST_F(MixedPrecisionPass, WhatChangesNarrowVariablesIsRefused) {
+  const PartialTarget target({OpKind::AdamUpdate});
+  EXPECT_NO_THROW(assembled(target));
+  dense = std::make_shared<FullyConnected>(
+      Tensor::filled({{10, 6 * 6}, kLow}, 0.5));
+  graph = Graph();
+  const auto cast = [&](DataType type, const Tensor& from) {
+    return graph.op(OpKind::Cast, CastAttrs{type}, {from})[0];
+  };
+  h = graph.node(dense, cast(kLow, graph.reshape({4, -1}, x)));
+  cast(kFull, h);
+  d.precision = Precision::Float32;
+  d.graphs = {graph.state()};
+  EXPECT_NO_THROW(assembled());
+  try {
+    assembled(target);
+    FAIL() << "a variable of 16 bits is changed";
+  } catch (const UnsupportedError& error) {
+    EXPECT_EQ(error.op(), "adam_update");
+    EXPECT_EQ(error.got(), "bfloat16");
+    EXPECT_NE(error.expected().find("float32"), std::string::npos);
+    EXPECT_NE(error.expected().find("weights"), std::string::npos);
   }
 }
 

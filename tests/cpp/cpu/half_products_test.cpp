@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Products and convolutions of 16-bit floats where the processor has them: sums
+// Products of 16-bit floats, and convolutions where the engine has them: sums
 // in float32, one rounding, and none where a cast to float32 follows.
 #include "cpu/cpu_target.h"
 #include "cpu/half_case.h"
 #include "cpu/native_types.h"
 #include "graph/op_def.h"
+#include "support/native_products.h"
 
 namespace traingraph::testing {
 namespace {
@@ -16,7 +17,8 @@ struct ProductCase {
   bool has_bias = false, has_relu = false;
 };
 
-// Loops of ours, and oneDNN beyond 2^18 multiplications.
+// Loops of ours, and the engine beyond 2^18 multiplications; the last two have
+// several blocks of either operand where it multiplies float32.
 const ProductCase kProducts[] = {
     {5, 7, 3},
     {1, 300, 20, false, true, 1, true},
@@ -25,17 +27,13 @@ const ProductCase kProducts[] = {
     {65, 100, 257, true, true, 0.5f, true, true},
     {70, 513, 31, false, true, 1, true, true},
     {256, 10, 300, true, false},
+    {250, 600, 230, true, false, 0.5f, true},
+    {230, 600, 250, false, true},
 };
 
 template <class T>
 class HalfProducts : public ::testing::Test {
  protected:
-  void SetUp() override {
-    if (!cpu::has_products(kTypeOf<T>)) {
-      GTEST_SKIP() << "the processor has no products of this type";
-    }
-  }
-
   struct Nodes {
     HalfCase<T> test;
     ValueId product, y;
@@ -181,8 +179,8 @@ template <class T>
 class HalfConvolutions : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!cpu::has_convolutions(kTypeOf<T>)) {
-      GTEST_SKIP() << "the processor has no convolutions of this type";
+    if (!runs_convolutions(kTypeOf<T>)) {
+      GTEST_SKIP() << "the engine has no convolutions of this type";
     }
   }
   static Convolution2dGradientAttrs gradient_of(const ConvolutionCase& c,
@@ -265,6 +263,9 @@ TYPED_TEST(HalfConvolutions, WeightsGradientsAreFloat32BehindACast) {
 
 // Weights of float32: one reorder rounds them and brings them into blocks.
 TYPED_TEST(HalfConvolutions, CastsOfWeightsAreReorders) {
+  if (!cpu::has_products(kTypeOf<TypeParam>)) {
+    GTEST_SKIP() << "the processor has no products of this type";
+  }
   Program program;
   const ValueId x =
       program.add_value(Role::Input, {{2, 16, 8, 8}, kTypeOf<TypeParam>}, "x");

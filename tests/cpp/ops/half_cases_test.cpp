@@ -1,152 +1,51 @@
 // SPDX-License-Identifier: MIT
 // Every case of the table with its floats stored in 16 bits, and the nodes of
-// its gradient, against the float64 reference of each node.
-//
-// A node reads what the device stored before it, so its reference starts from
-// the very same numbers, and no error of an earlier node counts: what is left
-// is the node's own. It computes some number x near the exact one, e, and
-// stores round(x) (to nearest, ties to even, beyond the range to infinity). If
-// |x - e| <= s then, as rounding is monotonic,
-//
-//     round(e - s) <= stored <= round(e + s)
-//
-// which asks for the exact bits wherever no number half way between two of the
-// type lies within s of e, and lets overflow and subnormal numbers be what
-// rounding makes of them. s is derived, not chosen:
-//
-//   * Ops that compute in float32 have float32's error: the tolerance of the
-//     case, which the tests in float32 hold them to.
-//   * Products may round to the type before they multiply by alpha and add the
-//     bias: a rounding before the last, of a number that is at most
-//     c = |alpha| sum |x| |y| + |bias|, hence u c more with the unit roundoff
-//     u of the type (2^-8 or 2^-11). Their sums are float32's as well.
-//
-//   * The LSTM's gradient may take the hidden states as they were stored or
-//     make them from the stored gates and cells: as far as these are apart.
-//
-// Results that stay float32 (losses, statistics) have no rounding but
-// float32's.
+// its gradient, against the float64 reference of each node, with the bounds of
+// half_bounds.h. Products, and ops with products inside, run once more by the
+// code for processors that multiply the type, where the engine emulates that.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <optional>
 #include <tuple>
 
 #include "autodiff/gradient.h"
 #include "compiler/passes/widen.h"
 #include "graph/op_def.h"
 #include "ops/case_program.h"
+#include "support/half_bounds.h"
 #include "support/half_rounding.h"
+#include "support/native_products.h"
 #include "support/test_device.h"
+#include "traingraph/error.h"
 #include "traingraph/half_types.h"
 
 namespace traingraph::testing {
 namespace {
-
-/// Is a product rounded to its type before the last time?
-bool rounds_early(const Node& node) {
-  const auto has = [&](std::size_t input) {
-    return input < node.inputs.size() && node.inputs[input] != kNoValue;
-  };
-  if (const auto* matmul = std::get_if<MatMulAttrs>(&node.attrs)) {
-    return matmul->alpha != 1 || has(2);
-  }
-  return node.op->kind == OpKind::Convolution2d && has(2);
-}
-
-/// u c of the comment above: c is the op of absolute values.
-RefTensor product_slack(const Program& program, const Node& node,
-                        RefTensors inputs) {
-  if (!rounds_early(node)) return {};
-  Attributes attrs = node.attrs;
-  if (auto* matmul = std::get_if<MatMulAttrs>(&attrs)) {
-    matmul->alpha = std::abs(matmul->alpha);
-  }
-  for (RefTensor& input : inputs) {
-    for (double& x : input.data) x = std::abs(x);
-  }
-  RefTensor slack = evaluate(node.op->kind, attrs, inputs).at(0);
-  const DataType type = program.desc(node.outputs[0]).data_type;
-  for (double& c : slack.data) c *= unit_roundoff(type);
-  return slack;
-}
-
-/// What a node may be off by beside float32's error, by result; empty: nothing.
-RefTensors slack_of(const Program& program, const Node& node, RefTensors inputs,
-                    const RefTensors& expected) {
-  RefTensors slack(expected.size());
-  if (!slack.empty()) slack[0] = product_slack(program, node, inputs);
-  if (node.op->kind != OpKind::LstmStepsGradient) return slack;
-  constexpr int kHidden = 2;
-  inputs.at(kHidden) = {};
-  slack = evaluate(node, inputs);
-  for (std::size_t r = 0; r < slack.size(); ++r) {
-    for (std::size_t i = 0; i < slack[r].data.size(); ++i) {
-      slack[r].data[i] = std::abs(slack[r].data[i] - expected[r].data[i]);
-    }
-  }
-  return slack;
-}
-
-/// The reference of a node. ReLU's gradient is given its result, of which half
-/// the elements may be at the kink; the slope there is that below.
-RefTensors evaluate_exactly(const Node& node, RefTensors& inputs) {
-  RefTensors results = evaluate(node, inputs);
-  if (node.op->kind != OpKind::ActivationGradient) return results;
-  const auto& attrs = std::get<ActivationAttrs>(node.attrs);
-  if (attrs.type != ActivationType::ReLU) return results;
-  for (std::size_t i = 0; i < results[0].data.size(); ++i) {
-    const double gradient = inputs[0].data[i];
-    if (inputs[1].data[i] == 0) results[0].data[i] = attrs.a * gradient;
-  }
-  return results;
-}
 
 void expect_stored(const RefTensor& got, const RefTensor& expected,
                    DataType type, double tolerance, const RefTensor& slack) {
   ASSERT_EQ(got.shape, expected.shape);
   for (std::size_t i = 0; i < got.data.size(); ++i) {
     const double x = got.data[i], e = expected.data[i];
-    if (std::isnan(e)) {
-      ASSERT_TRUE(std::isnan(x)) << "element " << i << ": NaN, got " << x;
-      continue;
-    }
     double s = tolerance * std::max(1.0, std::abs(e));
     if (slack.is_present()) s += slack.data[i];
-    if (!std::isfinite(e)) s = 0;
-    // NaN fails, as it must.
-    ASSERT_TRUE(round_to(type, e - s) <= x && x <= round_to(type, e + s))
+    ASSERT_TRUE(is_rounded(x, e, s, type))
         << "element " << i << ": expected the rounding of " << e << " +- " << s
         << ", got " << x;
-  }
-}
-
-/// The references of these evaluate the forward op twice for every element that
-/// they differentiate by. What is large has smaller cases beside it.
-bool takes_long(const Node& node, const RefTensors& inputs) {
-  constexpr std::size_t kMostElements = 100;
-  switch (node.op->kind) {
-    case OpKind::BatchNormGradient:
-    case OpKind::SampleNormGradient:
-    case OpKind::LossGradient:
-    case OpKind::YoloLossGradient:
-    case OpKind::AttentionGradient:
-      return std::ranges::any_of(inputs, [](const RefTensor& input) {
-        return input.data.size() > kMostElements;
-      });
-    default:
-      return false;
   }
 }
 
 /// The case and its gradient with random seeds, everything readable kept.
 class HalfRun {
  public:
-  explicit HalfRun(const OpCase& op_case)
+  /// Throws UnsupportedError where `target` has no code.
+  HalfRun(const OpCase& op_case, const Target& target)
       : op_case_(op_case), built_(build(op_case)) {
     differentiate_results();
-    widen(test_device().context()->target(), built_.program);
+    widen(target, built_.program);
     const Program& program = built_.program;
     for (ValueId id = 0; id < static_cast<ValueId>(program.values().size());
          ++id) {
@@ -223,17 +122,16 @@ class HalfRun {
     for (ValueId input : node.inputs) {
       inputs.push_back(input == kNoValue ? RefTensor{} : values.at(input));
     }
-    if (takes_long(node, inputs)) {
+    const double tolerance =
+        id <= built_.node ? op_case_.tolerance : op_case_.gradient_tolerance;
+    const auto bounds = half_bounds(program, node, inputs, tolerance,
+                                    test_device_type() == DeviceType::CPU);
+    if (!bounds) {
       for (ValueId value : node.outputs) {
         values[value] = get_tensor(run, program, value);
       }
       return;
     }
-    const double tolerance =
-        id <= built_.node ? op_case_.tolerance : op_case_.gradient_tolerance;
-    const RefTensors given = inputs;
-    const RefTensors results = evaluate_exactly(node, inputs);
-    const RefTensors slack = slack_of(program, node, given, results);
     const auto check_value = [&](ValueId value, const RefTensor& expected,
                                  const RefTensor& own_slack) {
       values[value] = expected;
@@ -245,7 +143,7 @@ class HalfRun {
     };
     for (std::size_t r = 0; r < node.outputs.size(); ++r) {
       SCOPED_TRACE("result " + std::to_string(r));
-      check_value(node.outputs[r], results.at(r), slack.at(r));
+      check_value(node.outputs[r], bounds->expected.at(r), bounds->slack.at(r));
     }
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (!mutates(node, static_cast<int>(i))) continue;
@@ -260,13 +158,9 @@ class HalfRun {
   std::vector<ValueId> kept_;
 };
 
-using Parameter = std::tuple<OpKind, DataType>;
-
-class OpInHalf : public ::testing::TestWithParam<Parameter> {};
-
-TEST_P(OpInHalf, MatchesTheReference) {
-  const auto [op, type] = GetParam();
-  std::string last_reason = "no input of this op may be of 16 bits";
+/// Runs all cases of the op; false: there was none, for the `reason`.
+bool run_all(OpKind op, DataType type, const Target& target,
+             std::string& reason) {
   int num_run = 0;
   for (const OpCase& in_float32 : op_cases()) {
     if (in_float32.op != op) continue;
@@ -276,20 +170,49 @@ TEST_P(OpInHalf, MatchesTheReference) {
       continue;
     }
     SCOPED_TRACE(describe(op_case));
+    std::optional<HalfRun> run;
     try {
-      HalfRun run(op_case);
-      const std::string reason = run.reason_unsupported();
-      if (!reason.empty()) {
-        last_reason = reason;
+      run.emplace(op_case, target);
+      const std::string unsupported = run->reason_unsupported();
+      if (!unsupported.empty()) {
+        reason = unsupported;
         continue;
       }
-      run.check();
+    } catch (const UnsupportedError& e) {
+      reason = e.what();
+      continue;
+    }
+    try {
+      run->check();
       ++num_run;
     } catch (const std::exception& e) {
       ADD_FAILURE() << e.what();  // here, where the trace names the case
     }
   }
-  if (num_run == 0) GTEST_SKIP() << last_reason;
+  return num_run > 0;
+}
+
+using Parameter = std::tuple<OpKind, DataType>;
+
+class OpInHalf : public ::testing::TestWithParam<Parameter> {};
+
+TEST_P(OpInHalf, MatchesTheReference) {
+  const auto [op, type] = GetParam();
+  std::string reason = "no input of this op may be of 16 bits";
+  if (!run_all(op, type, test_device().context()->target(), reason)) {
+    GTEST_SKIP() << reason;
+  }
+}
+
+class NativeInHalf : public ::testing::TestWithParam<Parameter> {};
+
+TEST_P(NativeInHalf, MatchesTheReference) {
+  const auto [op, type] = GetParam();
+  if (test_device_type() != DeviceType::CPU || !runs_products(type)) {
+    GTEST_SKIP() << "the engine has no code for products of this type";
+  }
+  std::string reason;
+  EXPECT_TRUE(run_all(op, type, NativeProducts(), reason)) << reason;
 }
 
 std::vector<OpKind> ops_with_halves() {
@@ -309,6 +232,16 @@ std::string name_of(const ::testing::TestParamInfo<Parameter>& info) {
   const auto [op, type] = info.param;
   return std::string(op_def(op).name) + "_" + std::string(to_string(type));
 }
+
+INSTANTIATE_TEST_SUITE_P(
+    All, NativeInHalf,
+    ::testing::Combine(
+        ::testing::Values(OpKind::Convolution2d, OpKind::GruSteps,
+                          OpKind::GruStepsGradient, OpKind::LstmSteps,
+                          OpKind::LstmStepsGradient, OpKind::SingleGateSteps,
+                          OpKind::SingleGateStepsGradient),
+        ::testing::Values(DataType::Float16, DataType::BFloat16)),
+    name_of);
 
 INSTANTIATE_TEST_SUITE_P(
     All, OpInHalf,

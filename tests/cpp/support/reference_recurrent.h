@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "support/operand_rounding.h"
 #include "support/reference_families.h"
 
 namespace traingraph::testing {

@@ -46,7 +46,10 @@ RefTensors reference_lstm_steps(const LstmAttrs& attrs, RefTensors& in) {
       c.push_back(at_or(c0, {n, j}, 0));
     }
     for (std::int64_t t : steps_of(lengths, n, steps, attrs.reverse)) {
-      const std::vector<double> last = h;
+      std::vector<double> last;
+      for (std::int64_t k = 0; k < hidden; ++k) {
+        last.push_back(operand(h[k] * at_or(mask, {n, k}, 1)));
+      }
       for (std::int64_t j = 0; j < hidden; ++j) {
         double value[4];
         const double old = c[j];
@@ -54,7 +57,7 @@ RefTensors reference_lstm_steps(const LstmAttrs& attrs, RefTensors& in) {
           const std::int64_t row = gates.block[q] * hidden + j;
           double u = x({t, n, row});
           for (std::int64_t k = 0; k < hidden; ++k) {
-            u += weights({row, k}) * last[k] * at_or(mask, {n, k}, 1);
+            u += weights({row, k}) * last[k];
           }
           const bool reads_new = q == 3 && attrs.output_peephole_reads_new_cell;
           if (q == 3) c[j] = value[1] * old + value[0] * value[2];
@@ -110,11 +113,12 @@ RefTensors reference_lstm_steps_gradient(const LstmAttrs& attrs,
         if (own.is_present()) return own({s, n, j});
         return value_of(3, s, n, j) * activate(gates.cell, cells({s, n, j}));
       };
+      const auto cell_before = [&](std::int64_t j) {
+        return i == 0 ? at_or(c0, {n, j}, 0) : cells({order[i - 1], n, j});
+      };
       for (std::int64_t j = 0; j < hidden; ++j) {
         const auto row = [&](int q) { return gates.block[q] * hidden + j; };
-        const double c = cells({t, n, j});
-        const double old =
-            i == 0 ? at_or(c0, {n, j}, 0) : cells({order[i - 1], n, j});
+        const double c = cells({t, n, j}), old = cell_before(j);
         double value[4];
         for (int q = 0; q < 4; ++q) value[q] = value_of(q, t, n, j);
         const double total = dh[j] + at_or(dhidden, {t, n, j}, 0);
@@ -128,7 +132,6 @@ RefTensors reference_lstm_steps_gradient(const LstmAttrs& attrs,
                   ? (d + more) * slope_of_value(gates.f[q], z)
                   : d * slope(gates.f[q], z) + more;
           out[0]({t, n, row(q)}) = d;
-          out[2]({row(q)}) += d * (q == 3 && reads_new_cell ? c : old);
           return d;
         };
         const auto p = [&](int q) { return at_or(peephole, {row(q)}, 0); };
@@ -140,12 +143,25 @@ RefTensors reference_lstm_steps_gradient(const LstmAttrs& attrs,
         dc[j] = down * value[1] + p(0) * a_i + p(1) * a_f + p(2) * a_z;
         if (!reads_new_cell) dc[j] += p(3) * a_o;
       }
+      std::vector<double> d;
+      for (std::int64_t row = 0; row < 4 * hidden; ++row) {
+        d.push_back(operand(out[0]({t, n, row})));
+      }
+      for (int q = 0; q < 4; ++q) {
+        for (std::int64_t j = 0; j < hidden; ++j) {
+          const std::int64_t row = gates.block[q] * hidden + j;
+          const bool reads_new = q == 3 && reads_new_cell;
+          out[2]({row}) +=
+              d[row] * (reads_new ? cells({t, n, j}) : cell_before(j));
+        }
+      }
       for (std::int64_t k = 0; k < hidden; ++k) {
         const double m = at_or(mask, {n, k}, 1);
+        const double multiplied = operand(state_before(k) * m);
         double sum = 0;
         for (std::int64_t row = 0; row < 4 * hidden; ++row) {
-          sum += out[0]({t, n, row}) * weights({row, k});
-          out[1]({row, k}) += out[0]({t, n, row}) * state_before(k) * m;
+          sum += d[row] * weights({row, k});
+          out[1]({row, k}) += d[row] * multiplied;
         }
         dh[k] = sum * m;
         out[5]({n, k}) += sum * state_before(k);

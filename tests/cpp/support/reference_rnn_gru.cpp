@@ -131,7 +131,7 @@ RefTensors reference_gru_steps(const GruAttrs& attrs, RefTensors& in) {
     Row h = row_of(h0, {n}, 0, hidden, 0);
     const Row m = row_of(mask, {n}, 0, hidden, 1);
     for (std::int64_t t : steps_of(lengths, n, steps, attrs.reverse)) {
-      const Row k = times(h, m);
+      const Row k = operands(times(h, m));
       const auto argument = [&](std::int64_t row) {
         return row_of(x, {t, n}, row, hidden, 0);
       };
@@ -150,7 +150,7 @@ RefTensors reference_gru_steps(const GruAttrs& attrs, RefTensors& in) {
         add(product, row_of(bias, {}, 0, hidden, 0));
         add(u, times(product, r));
       } else {
-        add(u, rows_times(weights, o_row, times(k, r)));
+        add(u, rows_times(weights, o_row, operands(times(k, r))));
       }
       const Row o = run_gate(gates.o, u, saved);
       put(out[1], {t, n}, o_row, saved);
@@ -188,7 +188,7 @@ RefTensors reference_gru_steps_gradient(const GruAttrs& attrs, RefTensors& in) {
       };
       const Row before = i == 0 ? row_of(h0, {n}, 0, hidden, 0)
                                 : row_of(own, {order[i - 1], n}, 0, hidden, 0);
-      const Row k = times(before, m);
+      const Row exact_k = times(before, m), k = operands(exact_k);
       const Row z = value_of(gates.z, step(saved, z_row));
       const Row r = value_of(gates.r, step(saved, r_row));
       const Row o = value_of(gates.o, step(saved, o_row));
@@ -212,18 +212,19 @@ RefTensors reference_gru_steps_gradient(const GruAttrs& attrs, RefTensors& in) {
         Row u = rows_times(weights, o_row, k);
         add(u, row_of(bias, {}, 0, hidden, 0));
         dr = times(a_o, u);
-        const Row du = times(a_o, r);
+        const Row du = operands(times(a_o, r));
         for (std::int64_t j = 0; j < hidden; ++j) out[4]({j}) += du[j];
         add_outer(out[1], o_row, du, k);
         add(dk, times_rows(weights, o_row, du));
       } else {
-        const Row v = times_rows(weights, o_row, a_o);
-        dr = times(v, k);
-        add_outer(out[1], o_row, a_o, times(k, r));
+        const Row multiplied = operands(a_o);
+        const Row v = times_rows(weights, o_row, multiplied);
+        dr = times(v, exact_k);
+        add_outer(out[1], o_row, multiplied, operands(times(exact_k, r)));
         add(dk, times(v, r));
       }
-      const Row a_z = finish(gates.z, z_row, dz);
-      const Row a_r = finish(gates.r, r_row, dr);
+      const Row a_z = operands(finish(gates.z, z_row, dz));
+      const Row a_r = operands(finish(gates.r, r_row, dr));
       add_outer(out[1], z_row, a_z, k);
       add_outer(out[1], r_row, a_r, k);
       add(dk, times_rows(weights, z_row, a_z));
@@ -252,7 +253,7 @@ RefTensors reference_single_gate_steps(const SingleGateAttrs& attrs,
     const Row m = row_of(mask, {n}, 0, hidden, 1);
     for (std::int64_t t : steps_of(lengths, n, steps, attrs.reverse)) {
       Row u = row_of(x, {t, n}, 0, hidden, 0);
-      add(u, rows_times(weights, 0, times(h, m)));
+      add(u, rows_times(weights, 0, operands(times(h, m))));
       put(out[1], {t, n}, 0, u);
       for (std::int64_t j = 0; j < hidden; ++j) h[j] = activate(f, u[j]);
       put(out[0], {t, n}, 0, h);
@@ -291,7 +292,8 @@ RefTensors reference_single_gate_steps_gradient(const SingleGateAttrs& attrs,
                     at_or(dgates, {t, n, j}, 0));
       }
       put(out[0], {t, n}, 0, a);
-      add_outer(out[1], 0, a, times(before, m));
+      a = operands(a);
+      add_outer(out[1], 0, a, operands(times(before, m)));
       const Row dk = times_rows(weights, 0, a);
       dh = times(dk, m);
       for (std::int64_t j = 0; j < hidden; ++j) {

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#include "support/native_products.h"
+
+#include "graph/op_def.h"
+
+namespace traingraph::testing {
+
+bool NativeProducts::has_products(const Node& node) {
+  switch (node.op->kind) {
+    case OpKind::Convolution2d:
+    case OpKind::Convolution2dInputGradient:
+    case OpKind::Convolution2dWeightsGradient:
+    case OpKind::GruSteps:
+    case OpKind::GruStepsGradient:
+    case OpKind::LstmSteps:
+    case OpKind::LstmStepsGradient:
+    case OpKind::SingleGateSteps:
+    case OpKind::SingleGateStepsGradient:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool NativeProducts::computes(const Program& program, const Node& node) const {
+  return has_products(node) || CpuTarget::computes(program, node);
+}
+
+}  // namespace traingraph::testing
