@@ -65,7 +65,7 @@ class LinkedParts {
   }
 
   LinkedOptions options_;
-  Device device_ = Device::cpu(1);
+  Device device_ = rank_device();
 };
 
 /// An encoder and a decoder, which shares its weights and reads its result:
