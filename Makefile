@@ -49,21 +49,23 @@ DEMO_REQUIREMENTS := $(shell sed -n 's/^demo = \[\(.*\)\]/\1/p' pyproject.toml \
 WHEEL_SOURCES := CMakeLists.txt pyproject.toml LICENSE README.md \
   $(shell find cmake include src metal python -type f -not -name '*.pyc')
 
-.PHONY: test cpp-test python-test agreement-test package-test newest-onednn check demo \
-  wheel pythons docs lint format typecheck oldest-clang aarch64-test clean distclean
+.PHONY: test cpp-test python-test agreement-test engine-test package-test \
+  newest-onednn check demo wheel pythons docs lint format typecheck oldest-clang aarch64-test clean distclean
 
-test: check cpp-test python-test agreement-test package-test newest-onednn
+test: check cpp-test python-test agreement-test engine-test package-test newest-onednn
 
 check: $(VENV)/.ready
 	python tools/check_layers.py
 	python tools/check_file_size.py
 	python tools/check_sources.py
 
+CONFIGURE_DEV := cmake --preset dev -DPython_EXECUTABLE=$(BIN)/python \
+  -DTRAINGRAPH_TEST_CBLAS=ON -DTRAINGRAPH_COMPILE_TOGETHER=ON
+
 # The CPU device's suites run on both of its engines.
 cpp-test: $(VENV)/.test
 	tools/setup_machine.sh $(PYTHON) test
-	cmake --preset dev -DPython_EXECUTABLE=$(BIN)/python \
-	  -DTRAINGRAPH_TEST_CBLAS=ON -DTRAINGRAPH_COMPILE_TOGETHER=ON
+	$(CONFIGURE_DEV)
 	cmake --build --preset dev
 	ctest --preset dev
 	python tests/package/check_relocation.py build/dev
@@ -73,7 +75,8 @@ python-test: build/.demo build/.test
 	mkdir -p build/pytest
 	cd build/pytest && pytest -c $(CURDIR)/pyproject.toml \
 	  -o cache_dir=$(CURDIR)/build/pytest/.cache \
-	  --ignore-glob='*/agreement/test_torch_*' $(CURDIR)/tests/python
+	  --ignore-glob='$(CURDIR)/tests/python/agreement/test_torch_*' \
+	  $(CURDIR)/tests/python
 
 # The same layers in PyTorch.
 ifeq ($(AGREEMENT),0)
@@ -87,6 +90,33 @@ agreement-test: build/.agreement
 	  -o cache_dir=$(CURDIR)/build/pytest/.cache-agreement \
 	  $(CURDIR)/tests/python/agreement/test_torch_*.py
 endif
+
+# With the CPU device's other engine: the wheel's extension over the library that
+# the dev build links to a CBLAS. What is nearest to numbers, in a minute;
+# AGREEMENT=0 ENGINE_TESTS=tests/python runs all that does without PyTorch.
+ENGINE_TESTS ?= $(filter-out $(foreach part,benchmarks docs examples onnx,\
+    %/test_torch_$(part).py),$(wildcard tests/python/agreement/test_*.py)) \
+  $(addprefix tests/python/,mlcompute nodes test_attention.py test_cpu_threads.py \
+    test_digits.py test_gather.py test_lstm.py test_optimizers.py test_package.py \
+    test_precision.py test_properties.py test_recurrent_layers.py \
+    test_recurrent_ops.py test_training.py)
+ifeq ($(AGREEMENT),0)
+engine-test: build/.test
+engine-test: ENGINE_PYTHON := $(BIN)/python
+else
+engine-test: build/.agreement
+engine-test: ENGINE_PYTHON := $(AGREEMENT_VENV)/bin/python
+endif
+engine-test: $(VENV)/.test
+	$(CONFIGURE_DEV)
+	cmake --build --preset dev --target traingraph_on_cblas
+	mkdir -p build/pytest
+	export LD_LIBRARY_PATH=$(CURDIR)/build/dev/cblas; cd build/pytest; \
+	$(ENGINE_PYTHON) -c 'import traingraph; \
+	  name = traingraph.Device.cpu().name; print(name); assert "oneDNN" not in name'; \
+	$(ENGINE_PYTHON) -m pytest -c $(CURDIR)/pyproject.toml \
+	  -o cache_dir=$(CURDIR)/build/pytest/.cache-engine \
+	  $(addprefix $(CURDIR)/,$(ENGINE_TESTS))
 
 # C++ programs that find the library in the installed wheel, the digits network in
 # both languages, and the wheel as others get it.

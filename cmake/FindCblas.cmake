@@ -45,10 +45,11 @@ set_target_properties(traingraph_cblas_library PROPERTIES
   IMPORTED_LOCATION "${CBLAS_LIBRARY}"
   INTERFACE_INCLUDE_DIRECTORIES "${CBLAS_INCLUDE_DIR}")
 target_link_libraries(traingraph_cblas INTERFACE traingraph_cblas_library)
-if(CBLAS_LIBRARY MATCHES "openblas")
+cmake_path(GET CBLAS_LIBRARY FILENAME cblas_name)
+if(cblas_name MATCHES "openblas")
   target_compile_definitions(traingraph_cblas INTERFACE TRAINGRAPH_OPENBLAS)
 endif()
-if(CBLAS_LIBRARY MATCHES "scipy_openblas")
+if(cblas_name MATCHES "scipy_openblas")
   target_compile_definitions(traingraph_cblas INTERFACE
     TRAINGRAPH_BLAS_PREFIX=scipy_)
 endif()

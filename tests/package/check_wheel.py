@@ -25,8 +25,8 @@ from pathlib import Path
 
 #: What a manylinux wheel of C++ may ask of the system.
 SYSTEM = re.compile(
-    r"(libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s|libz|ld-linux-x86-64)"
-    r"\.so\.\d+"
+    r"(libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s|libz|"
+    r"ld-linux-(x86-64|aarch64))\.so\.\d+"
 )
 #: What the interpreter may ask for besides.
 PYTHON_ONLY = re.compile(r"(libutil|libexpat|libpython3[\d.]*)\.so[\d.]*")

@@ -8,6 +8,7 @@
 #ifdef TRAINGRAPH_OPENBLAS
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -25,6 +26,9 @@ namespace {
 
 /// Above the products for which OpenBLAS takes no buffer.
 constexpr int kShort = 128;
+
+/// After this no rehearsal begins.
+constexpr std::chrono::milliseconds kPatience(200);
 
 /// To one of the processors that this process may use: else some systems keep
 /// threads on one of them for longer than a product takes.
@@ -65,6 +69,7 @@ bool rehearse(int num_threads, int size) {
     ++num_ready;
     const auto is_early = [&] {
       if (index == 0) return num_ready < num_threads && !was_refused;
+      // Written by the CBLAS; nothing else tells that it has its buffer.
       const volatile float& written = results[index - 1].front();
       return written < 0;
     };
@@ -94,9 +99,12 @@ void prepare_blas(int num_threads) {
   // Its own threads would be as many again as the team's.
   TRAINGRAPH_BLAS(openblas_set_num_threads)(1);
   num_prepared = num_threads;
-  // From 2 to 100 ms: threads may be late where others compute, too.
+  // From 2 to 100 ms: threads may be late where others compute, too. A slow
+  // processor does not try for minutes: then steps map what they need.
+  const auto begin = std::chrono::steady_clock::now();
   for (int size : {512, 512, 512, 1024, 1024, 2048}) {
     if (rehearse(num_threads, size)) return;
+    if (std::chrono::steady_clock::now() - begin > kPatience) return;
   }
 }
 #else
