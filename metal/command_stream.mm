@@ -42,7 +42,7 @@ class Encoder {
     // Also of a submission that is blocked: later ones may need it.
     encode_copies(buffer_.get(), device_.limits, submission_.uploads);
     is_fresh_ = submission_.uploads.empty();
-    if (!marks_.empty() && !go_on(false)) return;
+    if (!marks_.empty()) go_on(false);
     for (int i = 0; i < count && !is_blocked_; ++i) {
       if (!reach_marks(i)) return;
       if (is_blocked_) break;
@@ -148,21 +148,27 @@ class Encoder {
   /// False when units failed.
   bool reach_marks(int unit) {
     if (!reach_marks_before(unit)) return false;
-    if (is_blocked_ || !marks_.are_due(unit)) return true;
+    if (is_blocked_ || !marks_.has_before(unit + 1)) return true;
+    if (!marks_.are_due(unit)) {
+      go_on(false);
+      num_marked_ = num_launched_;
+      return true;
+    }
     if (unit > 0 && !go_on(marks_.read(unit))) return false;
     // The uploads were first: the host may change the same memory.
-    const int num_next = std::max(num_launched_ - 1, 0);
-    if (!flight_->wait_until_landed(num_next)) return false;
+    if (!flight_->wait_until_landed(std::max(num_launched_ - 1, 0)))
+      return false;
     stop_at(marks_.reach_before(unit + 1));
     return true;
   }
 
   bool reach_marks_before(int unit) {
     if (!marks_.has_before(unit)) return true;
-    const int num_next = is_fresh_ ? 0 : 1;  // on its way, not what is read
-    if (!go_on(false) || !flight_->wait_until_landed(num_next)) return false;
-    stop_at(marks_.reach_before(unit));
-    return true;
+    go_on(false);
+    const int num_next = num_launched_ - num_marked_;  // not what is read
+    const bool landed = flight_->wait_until_landed(num_next);
+    if (landed) stop_at(marks_.reach_before(unit));
+    return landed;
   }
 
   void stop_at(std::exception_ptr error) {
@@ -193,6 +199,7 @@ class Encoder {
 
   void encode_write_backs(const std::vector<BufferCopy>& copies) {
     if (copies.empty()) return;
+    is_fresh_ = false;
     id<MTLBlitCommandEncoder> blit = [buffer_.get() blitCommandEncoder];
     for (const BufferCopy& copy : copies) {
       encode_copy(blit, device_.limits, copy);
@@ -201,7 +208,9 @@ class Encoder {
   }
 
   void encode_in_place(BoundCode* updates) {
-    if (updates) updates->encode(buffer_.get());
+    if (!updates) return;
+    is_fresh_ = false;
+    updates->encode(buffer_.get());
   }
 
   void encode_poison(const BoundUnit& unit) {
@@ -231,7 +240,7 @@ class Encoder {
     const bool is_apart =
         has_late_changes() && (was_split || is_long || has_marks);
     if (has_marks) {
-      const int count = static_cast<int>(bound_->units.size());
+      const int count = bound_ ? static_cast<int>(bound_->units.size()) : 0;
       if (!reach_marks_before(count) || is_blocked_ || !go_on(true)) return;
     } else if (is_apart) {
       departure_.work = hold();
@@ -345,6 +354,7 @@ class Encoder {
   bool is_told_ = false;   // that MPSGraph commits
   bool is_fresh_ = false;  // nothing was encoded to the buffer
   int num_launched_ = 0;
+  int num_marked_ = 0;  // of those, up to the last mark that only reads
   int unit_ = -1;
   std::string label_ = "copies";
 };

@@ -36,9 +36,15 @@ std::vector<ValueId> optional_values(const Assembled& assembled) {
   return optional;
 }
 
+/// What separate phases accumulate and a step does not.
+bool drops_accumulators(const MergedGraph& graph) {
+  return !graph.accumulators.empty() && !graph.accumulates_in_steps();
+}
+
+/// `is_step`: it runs in steps, too.
 LoweredProgram lower(const MergedGraph& graph, const Target& target,
                      const CompilerOptions& options, PlanKind kind,
-                     const Assembled& assembled) {
+                     const Assembled& assembled, bool is_step) {
   LowerOptions lowering{.kept = readable_values(graph, assembled),
                         .fuses = options.fuses,
                         .rounds_operands = graph.precision == Precision::Fast,
@@ -51,7 +57,7 @@ LoweredProgram lower(const MergedGraph& graph, const Target& target,
   if (kind == PlanKind::Inference) {
     lowering.may_be_absent = optional_values(assembled);
   }
-  if (options.exchanges() && kind != PlanKind::Inference) {
+  if (options.exchanges() && kind != PlanKind::Inference && is_step) {
     lowering.exchanged =
         group_gradients(gradients_of(assembled, options.exchange_order),
                         options.bucket_bytes, [&](ValueId gradient) {
@@ -82,13 +88,9 @@ CompiledProgram compile(const MergedGraph& graph, const Target& target,
   if (options.shares_statistics && mode == Mode::Training) {
     require_norms_to_share(graph, compiled.assembled, target);
   }
-  compiled.lowered = lower(graph, target, options, kind, compiled.assembled);
+  compiled.lowered = lower(graph, target, options, kind, compiled.assembled,
+                           /*is_step=*/!drops_accumulators(graph));
   return compiled;
-}
-
-/// What separate phases accumulate and a step does not.
-bool drops_accumulators(const MergedGraph& graph) {
-  return !graph.accumulators.empty() && !graph.accumulates_in_steps();
 }
 
 /// Is a step other than forward, gradient and update in a row? Linked graphs
@@ -177,7 +179,8 @@ Compilation compile_graph(std::shared_ptr<const MergedGraph> merged,
     if (is_apart || own) {
       const PlanKind kind = is_apart ? PlanKind::Step : PlanKind::Phases;
       c.joined = {.assembled = assembled,
-                  .lowered = lower(graph, target, ordered, kind, assembled)};
+                  .lowered = lower(graph, target, ordered, kind, assembled,
+                                   /*is_step=*/true)};
     }
     c.step = planned(c.program(PlanKind::Step), PlanKind::Step);
     c.phases = planned(*c.training, PlanKind::Phases);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A CBLAS multiplies float32 alone: products of 16 bits are widened by the
-// compiler, which puts casts around them.
+// A CBLAS multiplies float32 alone: products of 16 bits cast blocks of their
+// operands, convolutions get casts around them from the compiler.
 #include "cpu/native_types.h"
 
 namespace traingraph::cpu {
@@ -15,9 +15,8 @@ bool gains_by_rounding() { return false; }
 
 std::string note_of_widened_products(DataType type) {
   return "This processor does not multiply " + std::string(to_string(type)) +
-         " by this engine, a CBLAS: products and convolutions are computed in "
-         "float32, between casts, "
-         "which is slower than precision \"float32\".";
+         " by this engine, a CBLAS: products and convolutions cast their "
+         "operands to float32, which is slower than precision \"float32\".";
 }
 
 std::string note_of_exact_products() {

@@ -55,8 +55,8 @@ bool gains_by_rounding() { return includes(kTileSet); }
 
 std::string note_of_widened_products(DataType type) {
   return "This processor does not multiply " + std::string(to_string(type)) +
-         ": products and convolutions are computed in float32, between casts, "
-         "which is slower than precision \"float32\".";
+         ": products and convolutions cast their operands to float32, which is "
+         "slower than precision \"float32\".";
 }
 
 std::string note_of_exact_products() {

@@ -127,9 +127,9 @@ void convert_all(const From* from, To* to, std::int64_t n) {
 }
 
 /// Arguments of a product of 16 bits as floats beside them.
-class WidenedProduct {
+class WidenedMatMul {
  public:
-  WidenedProduct(NodeLowering& lowering, bool has_bias)
+  WidenedMatMul(NodeLowering& lowering, bool has_bias)
       : sizes_{lowering.input_shape(0).num_elements(),
                lowering.input_shape(1).num_elements(),
                has_bias ? lowering.input_shape(2).num_elements() : 0,
@@ -179,7 +179,7 @@ void lower_small_product(NodeLowering& lowering, const SmallProduct& product) {
       return [=] { run_small(product, args); };
     });
   }
-  const WidenedProduct widened(lowering, bias >= 0);
+  const WidenedMatMul widened(lowering, bias >= 0);
   const DataType result = lowering.result_desc().data_type;
   visit_any_float(lowering, type, [&]<class T>(T) {
     const auto emit = [&]<class Z>(Z) {

@@ -78,6 +78,19 @@ void require_same(const HeaderPair& headers,
                   .got = has(other),
                   .hint = "Say accumulate=\"mean\" on all ranks."});
   }
+  if (other.pieces != own.pieces || other.numbers != own.numbers) {
+    const auto text = [](const CallHeader& header) {
+      return std::to_string(header.pieces) + " pieces of " +
+             std::to_string(header.numbers) + " numbers";
+    };
+    throw StateError(
+        ErrorInfo{.op = call,
+                  .node = node,
+                  .what = "the gradients of the processes lie differently",
+                  .expected = text(own) + as_own,
+                  .got = text(other),
+                  .hint = "Train batches of one size on all GPUs."});
+  }
   if (other.rate == own.rate) return;
   throw StateError(
       ErrorInfo{.op = call,

@@ -90,7 +90,7 @@ double Exchange::run_event(const ExchangePlan& plan, const ExchangeEvent& event,
                            const std::function<bool()>& gives_up) {
   switch (event.step) {
     case ExchangeStep::Announce:
-      announce(call);
+      announce(plan, call);
       return 0;
     case ExchangeStep::Weigh:
       weight_ = weight(call, gives_up);
@@ -123,12 +123,18 @@ double Exchange::run_event(const ExchangePlan& plan, const ExchangeEvent& event,
   return bucket.sum->seconds();
 }
 
-void Exchange::announce(const Call& call) {
+void Exchange::announce(const ExchangePlan& plan, const Call& call) {
   if (ranks_.size() == 1) return;
+  std::int64_t numbers = 0;
+  for (const BoundBucket& bucket : plan.buckets) {
+    numbers += static_cast<std::int64_t>(bucket.values.size());
+  }
   header_ = {.number = call.number,
              .samples = call.samples,
              .waiting = call.waiting,
              .changes = call.changes,
+             .pieces = static_cast<std::int64_t>(plan.buckets.size()),
+             .numbers = numbers,
              .segment = static_cast<std::int32_t>(call.segment),
              .graph = graph_,
              .rate = call.rate};

@@ -95,7 +95,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
  private:
   double run_event(const ExchangePlan& plan, const ExchangeEvent& event,
                    const Call& call, const std::function<bool()>& gives_up);
-  void announce(const Call& call);
+  void announce(const ExchangePlan& plan, const Call& call);
   void announce();
   void wait_for_headers(const char* call,
                         const std::function<bool()>& gives_up);

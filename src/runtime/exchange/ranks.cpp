@@ -41,12 +41,13 @@ Ranks::Ranks(std::shared_ptr<Collective> collective, double timeout)
 std::string Ranks::name() const { return rank_text(rank_); }
 
 void Ranks::require_whole(const char* call) const {
-  if (failure_->empty()) return;
+  const std::scoped_lock lock(failure_->mutex);
+  if (failure_->text.empty()) return;
   throw StateError(
       ErrorInfo{.op = call,
                 .node = name(),
                 .what = "the exchange with the other processes has failed",
-                .got = *failure_,
+                .got = failure_->text,
                 .hint = "Start all processes again from a checkpoint."});
 }
 
@@ -96,13 +97,17 @@ void Ranks::wait(Operation& operation, const char* call,
 }
 
 void Ranks::fail(const std::exception_ptr& error) noexcept {
-  if (!collective_ || !failure_->empty()) return;
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& e) {
-    *failure_ = e.what();
-  } catch (...) {
-    *failure_ = "an unknown error";
+  if (!collective_) return;
+  {
+    const std::scoped_lock lock(failure_->mutex);
+    if (!failure_->text.empty()) return;
+    try {
+      std::rethrow_exception(error);
+    } catch (const std::exception& e) {
+      failure_->text = e.what();
+    } catch (...) {
+      failure_->text = "an unknown error";
+    }
   }
   // The others may wait for this process: they should know soon.
   collective_->abort();

@@ -7,6 +7,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "runtime/exchange/operation.h"
@@ -42,8 +43,12 @@ class Ranks {
   std::shared_ptr<Collective> collective_;
   double timeout_;
   int rank_ = 0, size_ = 1;
-  /// Of all that have joined; empty: none yet.
-  std::shared_ptr<std::string> failure_ = std::make_shared<std::string>();
+  /// Of all that have joined.
+  struct Failure {
+    std::mutex mutex;  // executions end on other threads than they run on
+    std::string text;  // empty: none yet
+  };
+  std::shared_ptr<Failure> failure_ = std::make_shared<Failure>();
 };
 
 /// "rank 3"

@@ -76,6 +76,7 @@ std::string options_of(const Session& session) {
          line("link_graphs", graph.is_linkable) +
          line("accumulates_gradients", graph.accumulates_gradients) +
          line("bucket_bytes", options.bucket_bytes) +
+         line("alignment", session.device->context()->target().alignment()) +
          line("shards_optimizer", options.shards_optimizer) +
          line("reduces_losses", options.reduces_losses) +
          line("synchronizes_batch_norm", options.synchronizes_batch_norm) +
