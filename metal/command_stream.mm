@@ -149,12 +149,10 @@ class Encoder {
   bool reach_marks(int unit) {
     if (!reach_marks_before(unit)) return false;
     if (is_blocked_ || !marks_.has_before(unit + 1)) return true;
-    if (!marks_.are_due(unit)) {
-      go_on(false);
-      num_marked_ = num_launched_;
-      return true;
-    }
-    if (unit > 0 && !go_on(marks_.read(unit))) return false;
+    const bool are_due = marks_.are_due(unit);
+    if (!go_on(are_due && marks_.read(unit))) return false;
+    num_marked_ = num_launched_;
+    if (!are_due) return true;
     // The uploads were first: the host may change the same memory.
     if (!flight_->wait_until_landed(std::max(num_launched_ - 1, 0)))
       return false;
@@ -165,8 +163,7 @@ class Encoder {
   bool reach_marks_before(int unit) {
     if (!marks_.has_before(unit)) return true;
     go_on(false);
-    const int num_next = num_launched_ - num_marked_;  // not what is read
-    const bool landed = flight_->wait_until_landed(num_next);
+    const bool landed = flight_->wait_until_landed(num_launched_ - num_marked_);
     if (landed) stop_at(marks_.reach_before(unit));
     return landed;
   }

@@ -140,36 +140,6 @@ TEST(SharedOptimizer, HasBuffersOfItsShareAlone) {
   }
 }
 
-TEST(SharedOptimizer, LeavesRanksWithoutAShareAlone) {
-  ThreadGroup group(2);
-  std::vector<Floats> values(2);
-  on_each_rank(2, [&](int rank) {
-    const Tensor x({{2, 3}}, "x"), label({{2, 2}}, "label");
-    const Tensor weights({{2, 3}}, view(random_floats(6, 1)));
-    Graph graph;
-    graph.node(std::make_shared<layers::FullyConnected>(weights, Tensor()), x);
-    TrainingGraph t({graph}, std::make_shared<losses::MeanSquaredError>(),
-                    sgd(0.5f, 0.9f));
-    t.add_inputs({{"x", x}}, {{"label", label}});
-    CompileOptions options;
-    options.data_parallel = {.collective = group[rank],
-                             .gradients = GradientAccumulation::Sum,
-                             .timeout = 20,
-                             .shards_optimizer = true};
-    t.compile(rank_device(), options);
-    const Floats inputs = random_floats(6, 2), labels = random_floats(4, 3);
-    const std::vector<NamedData> in{{"x", view(inputs)}},
-        out{{"label", view(labels)}};
-    t.execute(in, out);
-    t.execute_forward(in, out);
-    t.execute_gradient();
-    t.execute_optimizer_update().wait();
-    values[rank] = read(weights);
-  });
-  EXPECT_EQ(values[0], values[1]);
-  EXPECT_NE(values[0], random_floats(6, 1));
-}
-
 /// A table of nearly all elements, as `type`, in the bytes of its last values.
 std::vector<std::byte> table_after(const std::shared_ptr<Collective>& ranks,
                                    DataType type, bool shards) {
