@@ -34,6 +34,7 @@ NSArray<NSNumber*>* list(const Extents& numbers);
 ObjcPtr<id<MTLBuffer>> make_buffer(std::size_t bytes);
 /// Raises when the work failed.
 void commit_and_wait(MPSCommandBuffer* buffer);
+void require_done(id<MTLCommandBuffer> buffer);
 
 class Lab {
  public:

@@ -72,6 +72,10 @@ ObjcPtr<id<MTLBuffer>> make_buffer(std::size_t bytes) {
 void commit_and_wait(MPSCommandBuffer* buffer) {
   [buffer commit];
   [buffer waitUntilCompleted];
+  require_done(buffer);
+}
+
+void require_done(id<MTLCommandBuffer> buffer) {
   if ([buffer status] != MTLCommandBufferStatusError) return;
   raise(to_ns(describe([buffer error])));
 }

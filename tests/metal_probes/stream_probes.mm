@@ -197,13 +197,18 @@ double gpu_seconds(const Lab& lab, MPSGraphExecutable* executable, int count,
   MPSCommandBuffer* commands = new_commands();
   const auto first = retain([commands commandBuffer]);
   auto last = first;
+  std::vector<ObjcPtr<id<MTLCommandBuffer>>> committed;
   std::vector<ObjcPtr<id<MTLBuffer>>> results;
   for (int i = 0; i < count; ++i) {
     results = lab.encode(executable, commands);
-    if (num_buffers && [commands commandBuffer] != last.get()) ++*num_buffers;
+    if ([commands commandBuffer] == last.get()) continue;
+    committed.push_back(last);
     last = retain([commands commandBuffer]);
   }
+  if (num_buffers) *num_buffers += static_cast<int>(committed.size());
   commit_and_wait(commands);
+  // The last one runs although one before it failed.
+  for (const auto& each : committed) require_done(each.get());
   return [last.get() GPUEndTime] - [first.get() GPUStartTime];
 }
 

@@ -26,7 +26,7 @@ namespace {
 
 /// Floats of a block of the smaller operand and of the larger one, which stay
 /// in the cache of a processor.
-constexpr std::int64_t kStayingFloats = std::int64_t{1} << 17;
+constexpr std::int64_t kStayingFloats = std::int64_t{1} << 16;
 constexpr std::int64_t kPassingFloats = std::int64_t{1} << 16;
 /// Rows and columns come in multiples of this.
 constexpr std::int64_t kLeastBlock = 16;

@@ -23,8 +23,13 @@ TEST_P(MixedNetworks, TakeLessMemory) {
     const TrainingGraph t = net.train(test_device(), in(mixed));
     const Report report = t.report();
     EXPECT_EQ(t.notes(), report.notes);
+    // A CBLAS needs less scratch for float32 than oneDNN, and as much for
+    // casts.
+    const bool is_onednn =
+        test_device().name().find("oneDNN") != std::string::npos;
+    const double most = is_onednn || !computes() ? 0.6 : 0.62;
     EXPECT_LE(static_cast<double>(report.arena_bytes),
-              0.6 * static_cast<double>(all.arena_bytes))
+              most * static_cast<double>(all.arena_bytes))
         << to_string(mixed);
   }
 }
