@@ -206,6 +206,7 @@ CPP_ONLY = {
         "export_graph",  # export, which C++ has for itself
         "listing",  # for writers of other formats; in Python onnx.save is one
         "load_state",  # load_state_dict
+        "notes",  # report().notes, and warnings of compile()
         "read_state",  # state_dict
         "state_tensors",  # state_dict
     },
