@@ -89,6 +89,11 @@ class MpiCollective : public BlockingCollective {
       std::memmove(&all[part.size() * static_cast<std::size_t>(rank_)],
                    part.data(), part.size());
     }
+    const auto may_go_on = [this] { return !is_aborted(); };
+    if (shared_memory_ &&
+        shared_memory_->all_gather(all, std::cref(may_go_on))) {
+      return;
+    }
     run("all_gather", [&](Request* request) {
       return f_.iallgather(mpi::in_place(), 0, mpi::byte_type(), all.data(),
                            count_of(part.size()), mpi::byte_type(),

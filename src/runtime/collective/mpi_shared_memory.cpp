@@ -52,8 +52,8 @@ void add(float* sum, const float* values, std::size_t count) {
 
 struct SharedMemory::Flags {
   alignas(128) std::atomic<std::uint64_t> begun{0};
-  std::int64_t window = -1;             // where the values are; -1: in none
-  std::uint64_t offset = 0, count = 0;  // in floats
+  std::int64_t window = -1;  // where the bytes are; -1: in none
+  std::uint64_t offset = 0, num_bytes = 0;
   alignas(128) std::atomic<std::uint64_t> done{0};
 };
 
@@ -106,7 +106,7 @@ SharedMemory::SharedMemory(Library& library, Comm communicator, int rank,
       size_(size),
       part_of_room_(part_of_room),
       who_(std::move(who)),
-      values_(static_cast<std::size_t>(size)) {}
+      places_(static_cast<std::size_t>(size)) {}
 
 SharedMemory::~SharedMemory() = default;
 
@@ -223,8 +223,7 @@ std::shared_ptr<std::byte> SharedMemory::allocate(std::size_t bytes,
   return memory;
 }
 
-const SharedMemory::Window* SharedMemory::find(const float* values) const {
-  const auto* const at = reinterpret_cast<const std::byte*>(values);
+const SharedMemory::Window* SharedMemory::find(const std::byte* at) const {
   for (const auto& window : windows_) {
     const std::byte* const base = window->bases[rank_];
     if (at >= base && at < base + window->bytes) return window.get();
@@ -252,33 +251,56 @@ void SharedMemory::meet(const char* op,
   library_.wait_until(op, who_, std::cref(are_there), may_go_on);
 }
 
-bool SharedMemory::all_reduce(std::span<float> values,
-                              const MayGoOn& may_go_on) {
-  if (windows_.empty()) return false;  // then so they are on all ranks
-  constexpr const char* kName = "all_reduce";
-  // Flags and values are MPI's memory.
-  const Library::Running running(library_, kName);
+bool SharedMemory::begin(const char* op, std::span<const std::byte> bytes,
+                         const MayGoOn& may_go_on) {
   ++number_;
-  const Window* const window = find(values.data());
+  const Window* const window = find(bytes.data());
   Flags& own = flags_of(rank_);
   own.window = -1;
-  own.count = values.size();
+  own.num_bytes = bytes.size();
   if (window) {
     own.window = std::ranges::find(windows_, window,
                                    [](const auto& w) { return w.get(); }) -
                  windows_.begin();
-    own.offset = static_cast<std::uint64_t>(
-        values.data() - reinterpret_cast<float*>(window->bases[rank_]));
+    own.offset =
+        static_cast<std::uint64_t>(bytes.data() - window->bases[rank_]);
   }
-  meet(kName, &Flags::begun, may_go_on);
-  // They stay until all have done their share, here or by MPI.
+  meet(op, &Flags::begun, may_go_on);
   for (int rank = 0; rank < size_; ++rank) {
     const Flags& flags = flags_of(rank);
     // MPI knows what to say of other numbers.
-    if (flags.window < 0 || flags.count != values.size()) return false;
-    std::byte* const base = windows_[flags.window]->bases[rank];
-    values_[rank] = reinterpret_cast<float*>(base) + flags.offset;
+    if (flags.window < 0 || flags.num_bytes != bytes.size()) return false;
+    places_[rank] = windows_[flags.window]->bases[rank] + flags.offset;
   }
+  return true;
+}
+
+bool SharedMemory::all_gather(std::span<std::byte> all,
+                              const MayGoOn& may_go_on) {
+  if (windows_.empty()) return false;  // then so they are on all ranks
+  constexpr const char* kName = "all_gather";
+  const Library::Running running(library_, kName);
+  if (!begin(kName, all, may_go_on)) return false;
+  const std::size_t size = all.size() / static_cast<std::size_t>(size_);
+  for (int rank = 0; rank < size_; ++rank) {
+    if (rank == rank_) continue;
+    const std::size_t at = static_cast<std::size_t>(rank) * size;
+    std::copy_n(places_[rank] + at, size, all.data() + at);
+  }
+  meet(kName, &Flags::done, may_go_on);
+  return true;
+}
+
+bool SharedMemory::all_reduce(std::span<float> values,
+                              const MayGoOn& may_go_on) {
+  if (windows_.empty()) return false;
+  constexpr const char* kName = "all_reduce";
+  // Flags and values are MPI's memory.
+  const Library::Running running(library_, kName);
+  if (!begin(kName, std::as_bytes(values), may_go_on)) return false;
+  const auto values_of = [&](int rank) {
+    return reinterpret_cast<float*>(places_[rank]);
+  };
   const std::size_t lines = (values.size() + kLine - 1) / kLine;
   const auto first_of = [&](int rank) {
     return std::min(values.size(), lines * static_cast<std::size_t>(rank) /
@@ -288,11 +310,13 @@ bool SharedMemory::all_reduce(std::span<float> values,
   std::array<float, kBlock> sum;
   for (std::size_t at = first_of(rank_); at < end; at += kBlock) {
     const std::size_t count = std::min(kBlock, end - at);
-    std::copy_n(values_[0] + at, count, sum.data());
+    std::copy_n(values_of(0) + at, count, sum.data());
     for (int rank = 1; rank < size_; ++rank) {
-      add(sum.data(), values_[rank] + at, count);
+      add(sum.data(), values_of(rank) + at, count);
     }
-    for (float* const to : values_) std::copy_n(sum.data(), count, to + at);
+    for (int rank = 0; rank < size_; ++rank) {
+      std::copy_n(sum.data(), count, values_of(rank) + at);
+    }
   }
   meet(kName, &Flags::done, may_go_on);
   return true;

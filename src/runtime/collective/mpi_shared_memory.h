@@ -42,6 +42,9 @@ class SharedMemory {
   /// In the order of ranks: ((x0 + x1) + x2) + ... False when the values of
   /// some rank lie elsewhere; then nothing was done.
   bool all_reduce(std::span<float> values, const MayGoOn& may_go_on);
+  /// All ranks get the parts of all, each of which is in its place of `all`.
+  /// False as above.
+  bool all_gather(std::span<std::byte> all, const MayGoOn& may_go_on);
 
  private:
   struct Flags;
@@ -57,8 +60,12 @@ class SharedMemory {
                                       const MayGoOn& may_go_on);
   std::vector<std::byte*> try_window(std::size_t bytes);
   bool add_window(std::size_t bytes, const MayGoOn& may_go_on);
-  const Window* find(const float* values) const;
-  /// Until all have reached this call of all_reduce().
+  const Window* find(const std::byte* at) const;
+  /// Sets places_, which stay until all have met in Flags::done, or do by MPI
+  /// what they could not do here. False when some bytes lie elsewhere.
+  bool begin(const char* op, std::span<const std::byte> bytes,
+             const MayGoOn& may_go_on);
+  /// Until all have reached this call of the operation.
   void meet(const char* op, std::atomic<std::uint64_t> Flags::* flag,
             const MayGoOn& may_go_on);
   Flags& flags_of(int rank) const;
@@ -71,8 +78,8 @@ class SharedMemory {
   bool makes_windows_ = true;      // until one could not be made
   std::vector<std::byte*> flags_;  // by rank; empty before the first window
   std::vector<std::unique_ptr<Window>> windows_;
-  std::vector<float*> values_;  // of all_reduce(), by rank
-  std::uint64_t number_ = 0;    // of calls of all_reduce()
+  std::vector<std::byte*> places_;  // of an operation, by rank
+  std::uint64_t number_ = 0;        // of operations
 };
 
 }  // namespace traingraph::mpi

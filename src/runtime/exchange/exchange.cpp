@@ -44,12 +44,10 @@ Exchange::Exchange(DataParallel options)
       ranks_(options_.collective, options_.timeout),
       announcement_(std::make_shared<Operation>()),
       calls_(std::make_shared<CallOrder>()),
-      losses_(std::make_shared<std::vector<float>>()),
       sum_of_losses_(std::make_shared<Operation>()),
-      statistics_(std::make_shared<std::vector<double>>()),
       gathered_statistics_(std::make_shared<Operation>()) {
   require_options(options_);
-  headers_.resize(static_cast<std::size_t>(ranks_.size()));
+  for (auto& piece : gathered_pieces_) piece = std::make_shared<Operation>();
 }
 
 void Exchange::link(const Exchange& first, std::shared_ptr<CallOrder> calls,
@@ -117,10 +115,21 @@ double Exchange::run_event(const ExchangePlan& plan, const ExchangeEvent& event,
   }
   if (ranks_.size() == 1) return 0;
   const BoundBucket& bucket = plan.buckets[event.bucket];
-  wait(
-      *bucket.sum, call.name, [&] { return name_of(bucket, event.bucket); },
-      gives_up);
+  if (bucket.memory == shared_.lock()) {
+    // Processors that update would keep those waiting that still sum.
+    for (std::size_t i = 0; i < plan.buckets.size(); ++i) {
+      receive(plan, static_cast<int>(i), call, gives_up);
+    }
+  }
+  receive(plan, event.bucket, call, gives_up);
   return bucket.sum->seconds();
+}
+
+void Exchange::receive(const ExchangePlan& plan, int index, const Call& call,
+                       const std::function<bool()>& gives_up) {
+  const BoundBucket& bucket = plan.buckets[index];
+  wait(
+      *bucket.sum, call.name, [&] { return name_of(bucket, index); }, gives_up);
 }
 
 void Exchange::announce(const ExchangePlan& plan, const Call& call) {
@@ -142,9 +151,11 @@ void Exchange::announce(const ExchangePlan& plan, const Call& call) {
 }
 
 void Exchange::announce() {
-  announcement_->begin(shared_from_this(), [this](Collective::Done done) {
-    ranks_.collective().all_gather(std::as_bytes(std::span(&header_, 1)),
-                                   std::as_writable_bytes(std::span(headers_)),
+  const std::span<CallHeader> own = own_part(staging_.headers);
+  own.front() = header_;
+  announcement_->begin(staging_.memory, [&](Collective::Done done) {
+    ranks_.collective().all_gather(std::as_bytes(own),
+                                   std::as_writable_bytes(staging_.headers),
                                    std::move(done));
   });
 }
@@ -155,10 +166,10 @@ void Exchange::wait_for_headers(const char* call,
   wait(
       *announcement_, call, [] { return std::string("the ") + kAnnouncement; },
       gives_up);
-  for (std::size_t rank = 0; rank < headers_.size(); ++rank) {
-    require_same(
-        {header_, headers_[rank], ranks_.rank(), static_cast<int>(rank)},
-        calls_->graphs, call);
+  for (std::size_t rank = 0; rank < staging_.headers.size(); ++rank) {
+    require_same({header_, staging_.headers[rank], ranks_.rank(),
+                  static_cast<int>(rank)},
+                 calls_->graphs, call);
   }
 }
 
@@ -168,7 +179,7 @@ float Exchange::weight(const Call& call,
   if (ranks_.size() == 1) return 1;
   wait_for_headers(call.name, gives_up);
   double all = 0;
-  for (const CallHeader& header : headers_) {
+  for (const CallHeader& header : staging_.headers) {
     all += static_cast<double>(header.samples);
   }
   return static_cast<float>(static_cast<double>(call.samples) / all);
@@ -179,7 +190,7 @@ float Exchange::weight(const Call& call,
 void Exchange::average(std::span<float> factors) const {
   if (ranks_.size() == 1 || header_.waiting == 0) return;
   double before = 0, now = 0;
-  for (const CallHeader& header : headers_) {
+  for (const CallHeader& header : staging_.headers) {
     before += static_cast<double>(header.waiting);
     now += static_cast<double>(header.samples);
   }
@@ -209,11 +220,12 @@ void Exchange::meet(const char* call, std::uint64_t number,
     throw;
   }
   if (error) std::rethrow_exception(error);
-  const auto failed = std::ranges::find(headers_, 0, &CallHeader::samples);
-  if (failed == headers_.end()) return;
+  const auto failed =
+      std::ranges::find(staging_.headers, 0, &CallHeader::samples);
+  if (failed == staging_.headers.end()) return;
   throw StateError(ErrorInfo{
       .op = call,
-      .node = rank_text(static_cast<int>(failed - headers_.begin())),
+      .node = rank_text(static_cast<int>(failed - staging_.headers.begin())),
       .what = "the call has failed in another process, which says why"});
 }
 
@@ -234,21 +246,12 @@ void Exchange::send(const ExchangePlan& plan, int index) {
   });
 }
 
-void Exchange::make_room(std::size_t longest_share_bytes,
-                         std::size_t num_losses,
-                         std::size_t longest_statistics) {
-  losses_->resize(num_losses);
+StagingSizes Exchange::staging_sizes(std::size_t longest_share_bytes) const {
   const auto size = static_cast<std::size_t>(ranks_.size());
-  statistics_->resize(longest_statistics * size);
   const std::size_t bytes =
       std::max<std::size_t>(options_.bucket_bytes / size, 64);
-  piece_bytes_ = std::min(bytes, longest_share_bytes);
-  for (SharePiece& piece : pieces_) piece.all->resize(piece_bytes_ * size);
-}
-
-std::size_t Exchange::staging_bytes() const {
-  return pieces_.size() * pieces_.front().all->size() +
-         statistics_->size() * sizeof(double);
+  return {.num_ranks = size,
+          .piece_bytes = std::min(bytes, longest_share_bytes)};
 }
 
 void Exchange::share(std::weak_ptr<const DeviceBuffer> memory) {
@@ -273,21 +276,18 @@ std::string Exchange::place_of_sums(
 
 void Exchange::gather(const BoundShares& shares, const Call& call,
                       const std::function<bool()>& gives_up) {
-  if (piece_bytes_ == 0) return;
-  const std::size_t count =
-      (shares.longest_bytes + piece_bytes_ - 1) / piece_bytes_;
+  const std::size_t bytes = own_part(staging_.pieces.front()).size();
+  if (bytes == 0) return;
+  const std::size_t count = (shares.longest_bytes + bytes - 1) / bytes;
   send_piece(shares, 0);
   for (std::size_t i = 0; i < count; ++i) {
     if (i + 1 < count) send_piece(shares, i + 1);
-    const SharePiece& piece = pieces_[i % pieces_.size()];
-    wait(*piece.operation, call.name, [] { return kShares; }, gives_up);
+    wait(*gathered_pieces_[i % 2], call.name, [] { return kShares; }, gives_up);
     for (int rank = 0; rank < ranks_.size(); ++rank) {
       if (rank == ranks_.rank()) continue;
-      const auto part =
-          std::span(*piece.all)
-              .subspan(static_cast<std::size_t>(rank) * piece_bytes_,
-                       piece_bytes_);
-      copy_to(shares.of_rank[rank], i * piece_bytes_, part);
+      copy_to(shares.of_rank[rank], i * bytes,
+              staging_.pieces[i % 2].subspan(
+                  static_cast<std::size_t>(rank) * bytes, bytes));
     }
   }
   for (const Location& at : shares.parameters) shares.context->host_wrote(at);
@@ -297,13 +297,11 @@ void Exchange::gather(const BoundShares& shares, const Call& call,
 void Exchange::merge(const BoundStatistics& statistics, const Call& call,
                      const std::function<bool()>& gives_up) {
   if (ranks_.size() == 1) return;
-  const std::size_t count = statistics.values.size();
-  const auto all = std::span(*statistics_)
-                       .first(count * static_cast<std::size_t>(ranks_.size()));
-  const auto own =
-      all.subspan(static_cast<std::size_t>(ranks_.rank()) * count, count);
+  const auto all = staging_.statistics.first(
+      statistics.values.size() * static_cast<std::size_t>(ranks_.size()));
+  const auto own = own_part(all);
   std::ranges::copy(statistics.values, own.begin());
-  gathered_statistics_->begin(statistics_, [&](Collective::Done done) {
+  gathered_statistics_->begin(staging_.memory, [&](Collective::Done done) {
     ranks_.collective().all_gather(
         std::as_bytes(own), std::as_writable_bytes(all), std::move(done));
   });
@@ -316,11 +314,11 @@ void Exchange::merge(const BoundStatistics& statistics, const Call& call,
 void Exchange::send_losses(const ExchangePlan& plan) {
   if (ranks_.size() == 1) return;
   const float weight = plan.weighs_losses ? weight_ : 1;
-  std::vector<float>& sums = *losses_;
+  const std::span<float> sums = staging_.losses;
   for (std::size_t i = 0; i < sums.size(); ++i) {
     sums[i] = *plan.losses[i] * weight;
   }
-  sum_of_losses_->begin(losses_, [&](Collective::Done done) {
+  sum_of_losses_->begin(staging_.memory, [&](Collective::Done done) {
     ranks_.collective().all_reduce(sums, std::move(done));
   });
 }
@@ -329,8 +327,8 @@ void Exchange::receive_losses(const ExchangePlan& plan, const Call& call,
                               const std::function<bool()>& gives_up) {
   if (ranks_.size() == 1) return;
   wait(*sum_of_losses_, call.name, [] { return kLosses; }, gives_up);
-  for (std::size_t i = 0; i < losses_->size(); ++i) {
-    *plan.losses[i] = (*losses_)[i];
+  for (std::size_t i = 0; i < staging_.losses.size(); ++i) {
+    *plan.losses[i] = staging_.losses[i];
   }
 }
 
@@ -347,15 +345,13 @@ std::uint64_t Exchange::num_changes() const noexcept {
 }
 
 void Exchange::send_piece(const BoundShares& shares, std::size_t index) {
-  const SharePiece& piece = pieces_[index % pieces_.size()];
-  const auto own =
-      std::span(*piece.all)
-          .subspan(static_cast<std::size_t>(ranks_.rank()) * piece_bytes_,
-                   piece_bytes_);
-  copy_from(shares.of_rank[ranks_.rank()], index * piece_bytes_, own);
-  piece.operation->begin(piece.all, [&](Collective::Done done) {
-    ranks_.collective().all_gather(own, *piece.all, std::move(done));
-  });
+  const std::span<std::byte> all = staging_.pieces[index % 2];
+  const std::span<std::byte> own = own_part(all);
+  copy_from(shares.of_rank[ranks_.rank()], index * own.size(), own);
+  gathered_pieces_[index % 2]->begin(
+      staging_.memory, [&](Collective::Done done) {
+        ranks_.collective().all_gather(own, all, std::move(done));
+      });
 }
 
 }  // namespace traingraph

@@ -25,6 +25,7 @@
 #include "runtime/exchange/call_header.h"
 #include "runtime/exchange/exchange_plan.h"
 #include "runtime/exchange/ranks.h"
+#include "runtime/exchange/staging.h"
 #include "traingraph/collective.h"
 #include "traingraph/data_parallel.h"
 #include "traingraph/tensor.h"
@@ -53,15 +54,15 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   /// The number of a call that is enqueued.
   std::uint64_t next_call() noexcept { return ++calls_->count; }
 
-  /// Executions gather shares of so many bytes, reduce so many losses, and
-  /// merge statistics of so many numbers.
-  void make_room(std::size_t longest_share_bytes, std::size_t num_losses,
-                 std::size_t longest_statistics);
+  /// What executions of a plan whose longest share has so many bytes send, but
+  /// for losses and statistics.
+  StagingSizes staging_sizes(std::size_t longest_share_bytes) const;
+  void use(Staging staging) { staging_ = std::move(staging); }
   /// Tensors that the user sets in all processes, or in none.
   void watch(std::vector<Tensor> tensors);
   /// How often the user has set those.
   std::uint64_t num_changes() const noexcept;
-  std::size_t staging_bytes() const;
+  std::size_t staging_bytes() const { return staging_.bytes; }
   /// What steps may sum in: memory that the other processes see.
   void share(std::weak_ptr<const DeviceBuffer> memory);
   /// There is none. `why`: a sentence's end.
@@ -102,6 +103,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   float weight(const Call& call, const std::function<bool()>& gives_up);
   void average(std::span<float> factors) const;
   void send(const ExchangePlan& plan, int bucket);
+  void receive(const ExchangePlan& plan, int bucket, const Call& call,
+               const std::function<bool()>& gives_up);
   /// As Ranks::wait(), which names the graph, too.
   template <class F>
   void wait(Operation& operation, const char* call, const F& what,
@@ -114,6 +117,12 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void receive_losses(const ExchangePlan& plan, const Call& call,
                       const std::function<bool()>& gives_up);
   void send_piece(const BoundShares& shares, std::size_t piece);
+  /// Of `all`, which is that of all processes.
+  template <class T>
+  std::span<T> own_part(std::span<T> all) const {
+    const std::size_t count = all.size() / static_cast<std::size_t>(size());
+    return all.subspan(static_cast<std::size_t>(rank()) * count, count);
+  }
 
   DataParallel options_;
   Ranks ranks_;
@@ -121,13 +130,11 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   std::shared_ptr<CallOrder> calls_;
   int graph_ = 0;
   CallHeader header_;
-  std::vector<CallHeader> headers_;  // of all
+  Staging staging_;
   float weight_ = 1;
-  std::array<SharePiece, 2> pieces_;  // one is copied while one is under way
-  std::size_t piece_bytes_ = 0;       // of a rank
-  std::shared_ptr<std::vector<float>> losses_;
+  /// One is copied while one is under way.
+  std::array<std::shared_ptr<Operation>, 2> gathered_pieces_;
   std::shared_ptr<Operation> sum_of_losses_;
-  std::shared_ptr<std::vector<double>> statistics_;  // of all
   std::shared_ptr<Operation> gathered_statistics_;
   std::weak_ptr<const DeviceBuffer> shared_;
   std::string why_not_shared_;

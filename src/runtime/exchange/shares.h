@@ -10,7 +10,6 @@
 #include <span>
 #include <vector>
 
-#include "runtime/exchange/operation.h"
 #include "runtime/memory/placement.h"
 
 namespace traingraph {
@@ -36,12 +35,5 @@ struct BoundShares {
 BoundShares bind_shares(
     const MergedGraph& graph, const Placement& placement,
     const std::function<bool(TensorIndex)>& skips_update = {});
-
-/// A piece of all shares, on its way.
-struct SharePiece {
-  std::shared_ptr<std::vector<std::byte>> all =
-      std::make_shared<std::vector<std::byte>>();
-  std::shared_ptr<Operation> operation = std::make_shared<Operation>();
-};
 
 }  // namespace traingraph

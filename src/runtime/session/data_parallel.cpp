@@ -311,6 +311,18 @@ std::size_t longest_statistics(const Compilation& main) {
   return bytes / sizeof(double);
 }
 
+void allocate_staging(Session& session, Agreement& agreement) {
+  Exchange& exchange = *session.exchange;
+  const MergedGraph& graph = session.batches->graph();
+  StagingSizes sizes = exchange.staging_sizes(
+      bind_shares(graph, session.placement).longest_bytes);
+  if (graph.reduces_losses) sizes.num_losses = graph.losses.size();
+  sizes.num_statistics = longest_statistics(session.main());
+  exchange.use(make_staging(sizes, [&](std::size_t bytes) {
+    return agreement.allocate_shared(bytes);
+  }));
+}
+
 }  // namespace
 
 std::shared_ptr<Exchange> make_exchange(const Session& session,
@@ -350,11 +362,7 @@ void start_exchange(Session& session) {
   take_numbers(session, agreement);
   take_tensors(session, agreement);
   take_shares(session, agreement);
-  const MergedGraph& graph = session.batches->graph();
-  session.exchange->make_room(
-      bind_shares(graph, session.placement).longest_bytes,
-      graph.reduces_losses ? graph.losses.size() : 0,
-      longest_statistics(session.main()));
+  allocate_staging(session, agreement);
   std::vector<Tensor> variables;
   for (TensorIndex tensor : variables_of(session)) {
     variables.push_back(session.objects.tensors[tensor]);

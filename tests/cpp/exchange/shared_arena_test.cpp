@@ -2,6 +2,7 @@
 // A transport with memory that all ranks see: steps lie there.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -21,7 +22,7 @@ using namespace testing;
 
 enum class Gives { Memory, Nothing, Error, Throws };
 
-/// Another collective, with memory that it gives out once per graph.
+/// Another collective, with memory that it gives out for staging and arenas.
 class WithMemory : public Collective {
  public:
   explicit WithMemory(std::shared_ptr<Collective> ranks,
@@ -31,11 +32,7 @@ class WithMemory : public Collective {
   int rank() const override { return ranks_->rank(); }
   int size() const override { return ranks_->size(); }
   void all_reduce(std::span<float> values, Done done) override {
-    const auto memory = memory_.lock();
-    const auto* const at = reinterpret_cast<const std::byte*>(values.data());
-    const bool is_there =
-        memory && at >= memory.get() && at < memory.get() + bytes_;
-    ++(is_there ? num_there : num_elsewhere);
+    ++(is_there(std::as_bytes(values)) ? num_there : num_elsewhere);
     ranks_->all_reduce(values, std::move(done));
   }
   void reduce_scatter(std::span<float> values, std::span<float> part,
@@ -44,6 +41,7 @@ class WithMemory : public Collective {
   }
   void all_gather(std::span<const std::byte> part, std::span<std::byte> all,
                   Done done) override {
+    if (is_there(all)) ++num_gathered_there;
     ranks_->all_gather(part, all, std::move(done));
   }
   void broadcast(std::span<std::byte> bytes, int root, Done done) override {
@@ -58,11 +56,11 @@ class WithMemory : public Collective {
     if (gives_ == Gives::Error) return done(std::make_exception_ptr(error));
     if (gives_ == Gives::Throws) throw error;
     constexpr std::size_t kPage = 4096;
-    bytes_ = (bytes + kPage - 1) / kPage * kPage;
-    memory = {static_cast<std::byte*>(std::aligned_alloc(kPage, bytes_)),
+    bytes = (bytes + kPage - 1) / kPage * kPage;
+    memory = {static_cast<std::byte*>(std::aligned_alloc(kPage, bytes)),
               [](std::byte* at) { std::free(at); }};
-    std::fill_n(memory.get(), bytes_, std::byte{0x7f});  // of another graph
-    memory_ = memory;
+    std::fill_n(memory.get(), bytes, std::byte{0x7f});  // of another graph
+    blocks_.push_back({.memory = memory, .bytes = bytes});
     done(nullptr);
   }
   void abort() noexcept override { ranks_->abort(); }
@@ -70,7 +68,10 @@ class WithMemory : public Collective {
   bool is_let_go() const {
     const auto deadline =
         std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (!memory_.expired()) {
+    const auto is_in_use = [](const Block& block) {
+      return !block.memory.expired();
+    };
+    while (std::ranges::any_of(blocks_, is_in_use)) {
       if (std::chrono::steady_clock::now() > deadline) return false;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
@@ -78,16 +79,31 @@ class WithMemory : public Collective {
   }
 
   std::atomic<int> num_asked = 0, num_there = 0, num_elsewhere = 0;
+  std::atomic<int> num_gathered_there = 0;
 
  private:
+  struct Block {
+    std::weak_ptr<std::byte> memory;
+    std::size_t bytes = 0;
+  };
+
+  bool is_there(std::span<const std::byte> bytes) const {
+    return std::ranges::any_of(blocks_, [&](const Block& block) {
+      const auto memory = block.memory.lock();
+      return memory && bytes.data() >= memory.get() &&
+             bytes.data() < memory.get() + block.bytes;
+    });
+  }
+
   std::shared_ptr<Collective> ranks_;
   const Gives gives_;
-  std::weak_ptr<std::byte> memory_;
-  std::size_t bytes_ = 0;
+  std::vector<Block> blocks_;
 };
 
-std::vector<Floats> train(const std::shared_ptr<Collective>& ranks, int rank) {
+std::vector<Floats> train(const std::shared_ptr<Collective>& ranks, int rank,
+                          bool shards = false) {
   RankOptions options;
+  options.compile.data_parallel.shards_optimizer = shards;
   options.compile.data_parallel.collective = ranks;
   RankNet net(options);
   for (int i = 0; i < 3; ++i) net.step(6 * rank, 6).wait();
@@ -112,6 +128,18 @@ TEST(SharedArena, HasTheGradientsOfSteps) {
   });
 }
 
+TEST(SharedArena, IsBesideWhatIsGathered) {
+  ThreadGroup plain(2), ranks(2);
+  on_each_rank(2, [&](int rank) {
+    const auto expected = train(plain[rank], rank);
+    const auto with_memory = std::make_shared<WithMemory>(ranks[rank]);
+    EXPECT_EQ(train(with_memory, rank, true), expected);
+    // Six calls that say who they are, and parameters of five updates.
+    EXPECT_GE(with_memory->num_gathered_there, 11);
+    EXPECT_TRUE(with_memory->is_let_go());
+  });
+}
+
 std::string note_of(const RankNet& net) { return net.t->report().notes.back(); }
 
 TEST(SharedArena, AReportSaysWhereSumsAre) {
@@ -127,14 +155,14 @@ TEST(SharedArena, AReportSaysWhereSumsAre) {
       EXPECT_EQ(collective->num_asked, num_asked);
       return note_of(net);
     };
-    EXPECT_EQ(note(Gives::Memory, false, 1),
+    EXPECT_EQ(note(Gives::Memory, false, 2),
               "gradients of execute() are summed in memory that the ranks "
               "share");
     const std::string by =
         "gradients are summed by " + ranks[rank]->description() + ": ";
-    EXPECT_EQ(note(Gives::Nothing, false, 1),
+    EXPECT_EQ(note(Gives::Nothing, false, 2),
               by + "the ranks share no memory, or it has not enough room");
-    EXPECT_EQ(note(Gives::Memory, true, 0), by + "the graph accumulates them");
+    EXPECT_EQ(note(Gives::Memory, true, 1), by + "the graph accumulates them");
   });
 }
 
