@@ -28,14 +28,25 @@ def make_step(system: str, name: str, ranks: int) -> tuple[int, Callable[[], flo
         return with_ddp.rank_steps(workload)
     from systems import with_traingraph  # noqa: PLC0415
 
-    if system in ("ranks", "sharded-ranks"):
-        shards = system == "sharded-ranks"
-        return with_traingraph.rank_steps(workload, ranks, shards=shards)
-    return 0, with_traingraph.steps(workload, "", "float32")
+    if system == "one-process":
+        return 0, with_traingraph.steps(workload, "", "float32")
+    if system == "lone-ranks":
+        rank = int(os.environ["RANK"])
+        return rank, with_traingraph.steps_of_part(workload, rank, ranks)
+    shards = system == "sharded-ranks"
+    return with_traingraph.rank_steps(workload, ranks, shards=shards)
+
+
+def bind_to_core() -> None:
+    """As `mpiexec` does to its ranks."""
+    if "RANK" in os.environ and hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {cores[int(os.environ["RANK"]) % len(cores)]})
 
 
 def main() -> None:
     system, name, ranks = sys.argv[1:]
+    bind_to_core()  # before there are threads
     rank, step = make_step(system, name, int(ranks))
     losses = [step() for _ in range(COMPARED_STEPS)]
     with Client(os.environ["PARENT"], authkey=os.environ["PARENT_KEY"].encode()) as up:

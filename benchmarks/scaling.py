@@ -3,12 +3,14 @@
 process with as many threads, and against PyTorch's DistributedDataParallel over
 gloo. All have the same batch, of which a process has its part.
 
-"sharded-ranks" share out the optimizer (`shard_optimizer`).
+"sharded-ranks" share out the optimizer (`shard_optimizer`). "lone-ranks" exchange
+nothing, so that each has a network of its own: the time that an exchange adds to.
 
-The systems take turns in blocks of steps. `efficiency` is the time of one process
-divided by that of several: 1 is what no exchange of gradients can pass, but for
-caches. Losses are compared: those of several processes with each other's system, and
-with one process where no layer has statistics of its own samples.
+The systems take turns in blocks of steps; ranks are bound to a core each. The columns
+at the end are the time of one process, and of lone ranks, divided by that of a system:
+the second is what an exchange leaves, the first also what ranks do twice. Losses are
+compared: those of several processes with each other's system, and with one process
+where no layer has statistics of its own samples.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ import rank_worker
 from workloads import WORKLOADS, Norm, Residual, Workload
 
 #: Networks, the first of which others are compared with.
-SYSTEMS = ["one-process", "ranks", "sharded-ranks", "ddp"]
+SYSTEMS = ["one-process", "lone-ranks", "ranks", "sharded-ranks", "ddp"]
+#: What others are compared with.
+IDEALS = SYSTEMS[:2]
 #: Different orders of adding; Adam amplifies it.
 LOSS_TOLERANCE = 5e-3
 #: Seconds for imports, compilation and the first steps of all ranks.
@@ -82,7 +86,9 @@ def commands(system: str, workload: str, ranks: int) -> list[tuple[list[str], di
     if system in ("ranks", "sharded-ranks"):
         launcher = Path(sys.executable).parent / "mpiexec"
         found = str(launcher) if launcher.exists() else "mpiexec"
-        return [([found, "-n", str(ranks), *own], {"OMP_NUM_THREADS": "1"})]
+        # What Open MPI does by itself, and MPICH does not.
+        launch = [found, "-n", str(ranks), "--bind-to", "core"]
+        return [([*launch, *own], {"OMP_NUM_THREADS": "1"})]
     if system == "one-process":
         return [(own, {"OMP_NUM_THREADS": str(ranks)})]
     meeting = {
@@ -137,6 +143,7 @@ def has_statistics(layers: tuple) -> bool:
 
 
 def compare_losses(name: str, workload: Workload, runners: list[Runner]) -> None:
+    runners = [runner for runner in runners if runner.system != "lone-ranks"]
     if has_statistics(workload.layers):
         runners = [runner for runner in runners if runner.system != "one-process"]
     for runner in runners[1:]:
@@ -175,21 +182,14 @@ def measure(name: str, systems: list[str], ranks: int, rounds: int) -> list[Runn
 
 
 def print_table(name: str, runners: list[Runner]) -> None:
-    ideal = next((r for r in runners if r.system == "one-process"), None)
+    ideals = [r for r in runners if r.system in IDEALS]
     print(f"\n{name}")
-    print(
-        f"  {'system':<14}{'ms/step':>10}{'fastest':>10}{'efficiency':>12}"
-        f"{'of fastest':>12}"
-    )
+    print(f"  {'system':<14}{'ms/step':>10}{'fastest':>10}", end="")
+    print("".join(f"{'of ' + ideal.system:>16}" for ideal in ideals))
     for r in runners:
         print(f"  {r.system:<14}{r.milliseconds:>10.4f}{r.fastest:>10.4f}", end="")
-        if ideal:
-            print(
-                f"{ideal.milliseconds / r.milliseconds:>12.2f}"
-                f"{ideal.fastest / r.fastest:>12.2f}",
-                end="",
-            )
-        print(flush=True)
+        ratios = [ideal.milliseconds / r.milliseconds for ideal in ideals]
+        print("".join(f"{ratio:>16.2f}" for ratio in ratios), flush=True)
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from workloads import (
@@ -168,21 +168,25 @@ def data_of(
     )
 
 
+def steps_of_part(
+    workload: Workload, rank: int, ranks: int, **options: Any
+) -> Callable[[], float]:
+    """Steps of one of several processes, which has its part of each batch."""
+    batch = workload.batch // ranks
+    training = build(dataclasses.replace(workload, batch=batch))
+    training.compile(device="cpu", **options)
+    upcoming = data_of(workload, slice(rank * batch, (rank + 1) * batch))
+    return lambda: training.execute(*next(upcoming), synchronous=True).result().loss
+
+
 def rank_steps(
     workload: Workload, ranks: int, *, shards: bool
 ) -> tuple[int, Callable[[], float]]:
-    """Of one of several processes, which has its part of each batch."""
     collective = tg.mpi_collective()
     if collective.size != ranks:
         raise RuntimeError(f"{collective.size} ranks instead of {ranks}")
-    rank, batch = collective.rank, workload.batch // ranks
-    training = build(dataclasses.replace(workload, batch=batch))
-    training.compile(device="cpu", collective=collective, shard_optimizer=shards)
-    upcoming = data_of(workload, slice(rank * batch, (rank + 1) * batch))
-    return (
-        rank,
-        lambda: training.execute(*next(upcoming), synchronous=True).result().loss,
-    )
+    options = {"collective": collective, "shard_optimizer": shards}
+    return collective.rank, steps_of_part(workload, collective.rank, ranks, **options)
 
 
 def steps(workload: Workload, variant: str, precision: str) -> Callable[[], float]:
