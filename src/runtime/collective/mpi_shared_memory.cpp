@@ -42,8 +42,7 @@ std::uint64_t room() {
 #endif
 }
 
-/// Registers hold the sum: each line goes from cache to cache once, which takes
-/// 0.6 of the time of blocks that are added up elsewhere.
+/// Registers hold the sum, so that each line goes from cache to cache once.
 template <std::size_t kCount>
 void sum_at(std::size_t at, std::span<std::byte* const> values_of_ranks) {
   const auto values_of = [&](std::size_t rank) {
