@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,11 @@ import traingraph as tg
 
 pytest.importorskip("onnx", reason="what is loaded are ONNX models")
 from onnx import helper, numpy_helper
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .conftest import Classifier
 
 
 def model(nodes: list[Any], shape: list[Any], **constants: Any) -> Any:
@@ -28,6 +34,22 @@ def node(op: str, *inputs: str, result: str = "y", **attributes: Any) -> Any:
 
 
 LONG = np.int64
+
+
+def test_files_that_never_end(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.onnx"
+    os.mkfifo(pipe)
+    for path in (pipe, "/dev/zero", tmp_path):
+        with pytest.raises(tg.FileError, match="no regular file"):
+            tg.onnx.load(path)
+
+
+@pytest.mark.parametrize("path", ["a\0b", 7, None])
+def test_what_is_no_path(classifier: Classifier, path: Any) -> None:
+    with pytest.raises(tg.CallError, match=r"\[onnx.save .*this is no path"):
+        tg.onnx.save(classifier.training, path)
+    with pytest.raises((tg.CallError, tg.InvalidArgument), match=r"\[onnx.load"):
+        tg.onnx.load(path)
 
 
 @pytest.mark.parametrize(
