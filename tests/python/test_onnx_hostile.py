@@ -81,6 +81,34 @@ def test_sizes_that_a_file_does_not_hold(
     pytest.fail("it was loaded and compiled")
 
 
+@pytest.mark.parametrize(("op", "gates"), [("LSTM", 4), ("GRU", 3), ("RNN", 1)])
+def test_states_larger_than_their_weights(op: str, gates: int) -> None:
+    weights = np.ones((1, gates * 4, 3), np.float32)
+    recurrent = np.ones((1, gates * 4, 4), np.float32)
+    proto = model(
+        [node(op, "x", "w", "r", hidden_size=1 << 32)],
+        [5, 2, 3],
+        w=weights,
+        r=recurrent,
+    )
+    with pytest.raises(tg.FileError, match="hidden_size"):
+        tg.onnx.load(proto)
+
+
+def test_samples_that_a_file_does_not_hold() -> None:
+    sizes = np.array([1, 1, 1 << 32, 4], LONG)
+    proto = model([node("Resize", "x", "", "", "sizes")], [1, 1, 4, 4], sizes=sizes)
+    with pytest.raises(tg.UnsupportedError, match="samples along an axis"):
+        tg.onnx.load(proto)
+
+
+def test_types_that_are_none() -> None:
+    proto = model([node("Relu", "x")], [2, 3])
+    proto.graph.input[0].type.tensor_type.elem_type = 79
+    with pytest.raises(tg.UnsupportedError, match="type 79 is no type of a tensor"):
+        tg.onnx.load(proto)
+
+
 def test_constants_that_double() -> None:
     nodes = [
         node("Concat", f"c{i}", f"c{i}", result=f"c{i + 1}", axis=0) for i in range(40)

@@ -243,4 +243,7 @@ def _symbols(value: Any) -> list[str | None]:
 
 def type_name(value: Any) -> str:
     number = value.type.tensor_type.elem_type
-    return str(onnx.TensorProto.DataType.Name(number)).lower()
+    types = onnx.TensorProto.DataType
+    if number not in types.values():
+        return f"type {number}"
+    return str(types.Name(number)).lower()
