@@ -33,7 +33,7 @@ class File {
   void write(const std::filesystem::path& path, std::string graph) const {
     Metadata metadata = metadata_;
     metadata[kOwnMetadata] = std::move(graph);
-    write_bytes(path, header_text(tensors_, metadata) + data_);
+    write_bytes(path, header_text("test", tensors_, metadata) + data_);
   }
 
  private:
