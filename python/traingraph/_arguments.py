@@ -67,7 +67,7 @@ def functions(op: str, argument: str, value: Iterable[_Function]) -> list[_Funct
 
 
 def require_function(op: str, argument: str, value: object) -> None:
-    """Raises CallError for what cannot be called; None is no function needed."""
+    """Raises CallError for what is neither a function nor None."""
     if value is None or callable(value):
         return
     raise make_error(
