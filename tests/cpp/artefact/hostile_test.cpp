@@ -223,6 +223,8 @@ TEST_F(HostileText, SaysWhatIsWrong) {
   EXPECT_NE(info.what.find("its graph cannot be used"), std::string::npos);
   load<FileError>("\"rate\":0.25", "\"rate\":1.5");
   load<FileError>("\"rate\":0.25", "\"ratio\":0.25");
+  // Value 0 is an input.
+  load<FileError>("\"result\":", "\"result\":0,\"before\":");
 }
 
 TEST_F(HostileText, CheckpointsHoldNoGraph) {
