@@ -11,7 +11,7 @@ from ._make_error import make_error
 from ._value_types import describe, with_article
 from .errors import CallError, InvalidArgument
 
-__all__ = ["functions", "got", "require_count"]
+__all__ = ["functions", "got", "require_count", "require_function"]
 
 
 def got(value: object) -> str:
@@ -48,15 +48,33 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 def functions(op: str, argument: str, value: Iterable[_Function]) -> list[_Function]:
     """Raises CallError for what is no iterable of functions."""
-    listed = list(value) if isinstance(value, Iterable) else []
-    if isinstance(value, Iterable) and all(map(callable, listed)):
-        return listed
+    told = got(value)
+    if isinstance(value, Iterable):
+        listed = list(value)
+        others = [i for i, each in enumerate(listed) if not callable(each)]
+        if not others:
+            return listed
+        told += f" with {got(listed[others[0]])} at {others[0]}"
     raise make_error(
         CallError,
         "the value has another type",
         op=op,
         node=argument,
         expected="a list of functions",
-        got=got(value),
+        got=told,
         hint=f"Pass a list: {argument}=[f]." if callable(value) else "",
+    )
+
+
+def require_function(op: str, argument: str, value: object) -> None:
+    """Raises CallError for what is neither a function nor None."""
+    if value is None or callable(value):
+        return
+    raise make_error(
+        CallError,
+        "the value has another type",
+        op=op,
+        node=argument,
+        expected="a function or None",
+        got=got(value),
     )

@@ -9,7 +9,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ._arguments import functions, require_count
+from ._arguments import functions, require_count, require_function
 from ._batches import Runner, one_pass
 from ._calls import checked
 from ._history import History
@@ -108,6 +108,7 @@ def fit(
     require_count("fit", "patience", 1 if patience is None else patience)
     history, runner = History(monitor), Runner(training)
     callbacks = functions("fit", "callbacks", callbacks)
+    require_function("fit", "log", log)
     best: dict[str, Any] = {}
     progress = _progress(epochs, shows_progress)
     for number in progress:

@@ -46,37 +46,54 @@ class _Prefetch(Generic[Item]):
         self._size = size
 
     def __iter__(self) -> Iterator[Item]:
-        ready: queue.Queue[Item | _End] = queue.Queue(self._size)
-        given_up = threading.Event()
+        ahead: _Ahead[Item] = _Ahead(self._size)
         thread = threading.Thread(
             target=_produce,
-            args=(self._batches, ready, given_up),
+            args=(self._batches, ahead),
             name="traingraph prefetch",
             daemon=True,
         )
-        thread.start()
         try:
-            while not isinstance(item := ready.get(), _End):
+            thread.start()
+            while not isinstance(item := ahead.ready.get(), _End):
+                ahead.room.put(True)
                 yield item
             if item.error is not None:
                 raise item.error
         finally:
-            given_up.set()
-            while not ready.empty():  # makes room for what is being put
-                ready.get_nowait()
+            ahead.give_up()
 
 
-def _produce(
-    batches: Iterable[Item],
-    ready: queue.Queue[Item | _End],
-    given_up: threading.Event,
-) -> None:
+class _Ahead(Generic[Item]):
+    """Batches on their way, of which there is room for ``size``. A Ctrl-C within
+    queue.Queue leaves it locked, so these are queues of C, without a bound."""
+
+    def __init__(self, size: int) -> None:
+        self.ready: queue.SimpleQueue[Item | _End] = queue.SimpleQueue()
+        self.room: queue.SimpleQueue[bool] = queue.SimpleQueue()
+        self.size = size
+        self.is_given_up = False
+
+    def give_up(self) -> None:
+        self.is_given_up = True
+        self.room.put(False)  # for a thread that waits
+
+    def wait_for_room(self) -> bool:
+        """False when nobody waits for another batch."""
+        if self.size > 0:
+            self.size -= 1
+        else:
+            self.room.get()
+        return not self.is_given_up
+
+
+def _produce(batches: Iterable[Item], ahead: _Ahead[Item]) -> None:
     error: BaseException | None = None
     try:
         for item in batches:
-            ready.put(item)
-            if given_up.is_set():
+            if not ahead.wait_for_room():
                 return
+            ahead.ready.put(item)
     except BaseException as raised:  # noqa: BLE001, the reader raises it anew
         error = raised
-    ready.put(_End(error))
+    ahead.ready.put(_End(error))

@@ -100,7 +100,7 @@ struct Run {
   std::vector<NamedData> inputs, labels, weights, outputs;
 };
 
-/// The handle is made first: what is enqueued has one.
+/// `to` may be null: what is enqueued runs without a handle.
 template <class Start>
 tg_status start(const char* call, tg_graph* graph, const tg_run* given,
                 tg_execution** to, const Start& enqueue) {

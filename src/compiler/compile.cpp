@@ -15,13 +15,14 @@ void require_support(const Program& program, const Target& target) {
   for (const Node& node : program.nodes()) {
     const std::string reason = target.reason_unsupported(program, node);
     if (reason.empty()) continue;
+    const bool is_cpu = target.name() == "cpu";
     throw UnsupportedError(
         ErrorInfo{.op = node.op->name,
                   .node = node.name,
                   .what = "the device cannot run this op",
                   .expected = std::string(target.name()) + " support",
                   .got = reason,
-                  .hint = "Compile for device \"cpu\"."});
+                  .hint = is_cpu ? "" : "Compile for device \"cpu\"."});
   }
 }
 

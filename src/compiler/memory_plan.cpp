@@ -32,7 +32,7 @@ enum class Fit { Lowest, Tightest };
 using Order = std::vector<int>;  // indices into the buffers, first placed first
 
 /// A non-empty buffer with its size rounded up.
-struct Buffer {
+struct RoundedBuffer {
   std::size_t bytes;
   int first, last;
   int index;  // in the caller's list
@@ -41,7 +41,7 @@ struct Buffer {
 };
 
 struct Placement {
-  std::vector<std::size_t> offsets;  // one per Buffer
+  std::vector<std::size_t> offsets;  // one per buffer
   std::size_t arena_bytes = kNoLimit;
 };
 
@@ -54,14 +54,14 @@ struct Placed {
 /// to ask for the largest sum over an interval.
 class LiveBytes {
  public:
-  explicit LiveBytes(const std::vector<Buffer>& buffers) {
-    for (const Buffer& b : buffers) positions_.push_back(b.first);
+  explicit LiveBytes(const std::vector<RoundedBuffer>& buffers) {
+    for (const RoundedBuffer& b : buffers) positions_.push_back(b.first);
     std::sort(positions_.begin(), positions_.end());
     positions_.erase(std::unique(positions_.begin(), positions_.end()),
                      positions_.end());
     // The sum only grows where a buffer starts, so its peaks are there.
     std::vector<std::size_t> difference(positions_.size() + 1);
-    for (const Buffer& b : buffers) {
+    for (const RoundedBuffer& b : buffers) {
       difference[at_or_after(b.first)] += b.bytes;
       difference[at_or_after(std::int64_t{b.last} + 1)] -= b.bytes;
     }
@@ -73,7 +73,7 @@ class LiveBytes {
     return sums_.empty() ? 0 : *std::max_element(sums_.begin(), sums_.end());
   }
 
-  std::size_t peak_during(const Buffer& b) const {
+  std::size_t peak_during(const RoundedBuffer& b) const {
     const auto begin = sums_.begin() + at_or_after(b.first);
     const auto end = sums_.begin() + at_or_after(std::int64_t{b.last} + 1);
     return *std::max_element(begin, end);
@@ -97,7 +97,7 @@ class Arena {
   void clear() { placed_.clear(); }
   std::int64_t work() const { return work_; }
 
-  std::size_t find(const Buffer& b, Fit fit) {
+  std::size_t find(const RoundedBuffer& b, Fit fit) {
     std::size_t free_from = 0;  // end of the live buffers seen so far
     std::size_t best = 0, best_gap = kNoLimit;
     for (const Placed& p : placed_) {
@@ -116,7 +116,7 @@ class Arena {
     return best_gap == kNoLimit ? free_from : best;
   }
 
-  void insert(const Buffer& b, std::size_t offset) {
+  void insert(const RoundedBuffer& b, std::size_t offset) {
     const auto after = std::upper_bound(
         placed_.begin(), placed_.end(), offset,
         [](std::size_t value, const Placed& p) { return value < p.offset; });
@@ -133,8 +133,8 @@ class Arena {
 
 /// Places all buffers in `order`; gives up (arena kNoLimit) when the arena
 /// would be larger than `limit`.
-void place(const std::vector<Buffer>& buffers, const Order& order, Fit fit,
-           std::size_t limit, Arena& arena, Placement& result) {
+void place(const std::vector<RoundedBuffer>& buffers, const Order& order,
+           Fit fit, std::size_t limit, Arena& arena, Placement& result) {
   arena.clear();
   result.offsets.resize(buffers.size());
   result.arena_bytes = kNoLimit;
@@ -150,9 +150,9 @@ void place(const std::vector<Buffer>& buffers, const Order& order, Fit fit,
 }
 
 template <class Key>
-Order order_by(const std::vector<Buffer>& buffers, Key key) {
+Order order_by(const std::vector<RoundedBuffer>& buffers, Key key) {
   std::vector<decltype(key(buffers[0]))> keys;
-  for (const Buffer& b : buffers) keys.push_back(key(b));
+  for (const RoundedBuffer& b : buffers) keys.push_back(key(b));
   Order order(buffers.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
@@ -163,7 +163,7 @@ Order order_by(const std::vector<Buffer>& buffers, Key key) {
 /// Descending order of unsigned sizes as an ascending key.
 std::size_t largest(std::size_t value) { return kNoLimit - value; }
 
-std::vector<Order> candidate_orders(const std::vector<Buffer>& buffers,
+std::vector<Order> candidate_orders(const std::vector<RoundedBuffer>& buffers,
                                     const LiveBytes& live) {
   using Pair = std::pair<std::size_t, std::size_t>;
   return {
@@ -184,10 +184,10 @@ std::vector<Order> candidate_orders(const std::vector<Buffer>& buffers,
   };
 }
 
-Placement placed_in_time(const std::vector<Buffer>& buffers,
+Placement placed_in_time(const std::vector<RoundedBuffer>& buffers,
                          std::size_t lower_bound) {
   std::vector<Lifetime> lifetimes;
-  for (const Buffer& b : buffers) {
+  for (const RoundedBuffer& b : buffers) {
     lifetimes.push_back({b.bytes, b.first, b.last});
   }
   Placement result;
@@ -200,8 +200,8 @@ Placement placed_in_time(const std::vector<Buffer>& buffers,
 /// orders with ascending offsets are tried.
 class ExactSearch {
  public:
-  ExactSearch(const std::vector<Buffer>& buffers, std::size_t lower_bound,
-              Placement& best)
+  ExactSearch(const std::vector<RoundedBuffer>& buffers,
+              std::size_t lower_bound, Placement& best)
       : buffers_(buffers),
         lower_bound_(lower_bound),
         best_(best),
@@ -235,7 +235,7 @@ class ExactSearch {
     }
   }
 
-  const std::vector<Buffer>& buffers_;
+  const std::vector<RoundedBuffer>& buffers_;
   const std::size_t lower_bound_;
   Placement& best_;
   Arena arena_;
@@ -245,7 +245,7 @@ class ExactSearch {
 
 /// Moves one of the buffers that reach the end of the arena to an earlier
 /// place in the order, and keeps the change unless the arena grows.
-void improve(const std::vector<Buffer>& buffers, Order order,
+void improve(const std::vector<RoundedBuffer>& buffers, Order order,
              std::size_t lower_bound, Placement& best) {
   Arena arena(buffers.size());
   Placement current, trial;
@@ -274,7 +274,7 @@ void improve(const std::vector<Buffer>& buffers, Order order,
   }
 }
 
-Placement place_with_reuse(const std::vector<Buffer>& buffers,
+Placement place_with_reuse(const std::vector<RoundedBuffer>& buffers,
                            const LiveBytes& live) {
   const std::size_t lower_bound = live.peak();
   Arena arena(buffers.size());
@@ -304,9 +304,9 @@ Placement place_with_reuse(const std::vector<Buffer>& buffers,
   return best;
 }
 
-Placement place_without_reuse(const std::vector<Buffer>& buffers) {
+Placement place_without_reuse(const std::vector<RoundedBuffer>& buffers) {
   Placement result{.offsets = {}, .arena_bytes = 0};
-  for (const Buffer& b : buffers) {
+  for (const RoundedBuffer& b : buffers) {
     result.offsets.push_back(result.arena_bytes);
     result.arena_bytes += b.bytes;
   }
@@ -318,7 +318,7 @@ Placement place_without_reuse(const std::vector<Buffer>& buffers) {
 MemoryPlan plan_memory(std::span<const Lifetime> lifetimes,
                        std::size_t alignment, bool reuses) {
   assert(alignment != 0 && (alignment & (alignment - 1)) == 0);
-  std::vector<Buffer> buffers;
+  std::vector<RoundedBuffer> buffers;
   std::size_t total = 0;  // fits, and so do all offsets and sums below
   for (std::size_t i = 0; i < lifetimes.size(); ++i) {
     const Lifetime& l = lifetimes[i];

@@ -16,7 +16,7 @@ constexpr const char* kBuffers = "the intermediate tensors";
 
 /// A buffer is one or more storages that share bytes: a storage by itself, a
 /// chain of in-place results, or the gradient block.
-struct Buffer {
+struct SharedBuffer {
   Lifetime lifetime{.bytes = 0, .first = kUnused, .last = kUnused};
   bool is_pinned = false;  // lives over the whole timeline, never in place
 };
@@ -94,7 +94,7 @@ class Planner {
   }
 
   void make_gradient_block(int last) {
-    Buffer block;
+    SharedBuffer block;
     for (ValueId value : request_.gradients) {
       const StorageId id = lowered_.storage_of[value];
       if (id < 0 || is_persistent(id) || buffer_of_[id] != kUnused) continue;
@@ -116,7 +116,7 @@ class Planner {
     return plan_.begin_of[is_phase ? static_cast<int>(unit.phase) + 1 : 3] - 1;
   }
 
-  static void pin(Buffer& buffer, int last) {
+  static void pin(SharedBuffer& buffer, int last) {
     buffer.lifetime.first = 0;
     buffer.lifetime.last = last;
     buffer.is_pinned = true;
@@ -124,7 +124,7 @@ class Planner {
 
   void touch(StorageId id, int position) {
     if (buffer_of_[id] == kUnused) return;
-    Buffer& buffer = buffers_[buffer_of_[id]];
+    SharedBuffer& buffer = buffers_[buffer_of_[id]];
     if (buffer.is_pinned) return;
     if (buffer.lifetime.first == kUnused) buffer.lifetime.first = position;
     buffer.lifetime.last = std::max(buffer.lifetime.last, position);
@@ -143,8 +143,8 @@ class Planner {
   bool try_merge(StorageId output, StorageId input, int position) {
     const int to = buffer_of_[input], from = buffer_of_[output];
     if (to == kUnused || from == kUnused || to == from) return false;
-    Buffer& target = buffers_[to];
-    Buffer& source = buffers_[from];
+    SharedBuffer& target = buffers_[to];
+    SharedBuffer& source = buffers_[from];
     if (target.is_pinned || source.is_pinned) return false;
     if (target.lifetime.last != position) return false;
     if (source.lifetime.first != position) return false;
@@ -242,7 +242,7 @@ class Planner {
   const LoweredProgram& lowered_;
   const PlanRequest& request_;
   Plan plan_;
-  std::vector<Buffer> buffers_;
+  std::vector<SharedBuffer> buffers_;
   std::vector<int> buffer_of_;                 // by storage
   std::vector<std::size_t> offset_in_buffer_;  // by storage
   bool has_gradient_block_ = false;            // then it is buffer 0

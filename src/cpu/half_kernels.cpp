@@ -5,6 +5,7 @@
 
 #include "cpu/lowering.h"
 #include "cpu/native_types.h"
+#include "ops/rnn_gates.h"
 
 namespace traingraph::cpu {
 namespace {
@@ -22,19 +23,13 @@ bool has_pooling(const Attrs& attrs) {
 
 bool has_half_kernels(const Node& node, DataType type) {
   const bool is_bfloat16 = type == DataType::BFloat16;
+  // Their steps are products, too.
+  if (is_recurrent(node.op->kind)) return is_bfloat16 && has_products(type);
   switch (node.op->kind) {
     case OpKind::Convolution2d:
     case OpKind::Convolution2dInputGradient:
     case OpKind::Convolution2dWeightsGradient:
       return has_convolutions(type);
-    // Their steps are products, too.
-    case OpKind::GruSteps:
-    case OpKind::GruStepsGradient:
-    case OpKind::LstmSteps:
-    case OpKind::LstmStepsGradient:
-    case OpKind::SingleGateSteps:
-    case OpKind::SingleGateStepsGradient:
-      return is_bfloat16 && has_products(type);
     // Their tiles are float32 in the cache, whatever is in memory.
     case OpKind::Attention:
     case OpKind::AttentionGradient:

@@ -10,6 +10,7 @@
 #include <new>
 #include <utility>
 
+#include "base/checked.h"
 #include "graph/initializers.h"
 #include "graph/op_def.h"
 #include "graph/tensor_state.h"
@@ -40,15 +41,19 @@ TensorState& require_state(const std::shared_ptr<TensorState>& state,
 void check_descriptor(const TensorDescriptor& descriptor,
                       const std::string& label) {
   const Shape& shape = descriptor.shape;
-  const bool ok = !shape.empty() &&
-                  std::all_of(shape.begin(), shape.end(),
-                              [](std::int64_t size) { return size >= 1; });
+  auto bytes = static_cast<std::int64_t>(size_of(descriptor.data_type));
+  const bool ok =
+      !shape.empty() &&
+      std::all_of(shape.begin(), shape.end(), [&](std::int64_t size) {
+        return size >= 1 && try_multiply(bytes, size, &bytes);
+      });
   if (ok) return;
   throw ShapeError(
       ErrorInfo{.op = "tensor",
                 .node = label,
                 .what = "bad shape",
-                .expected = "at least one axis and sizes of 1 or more",
+                .expected = "at least one axis, sizes of 1 or more, and less "
+                            "than 2^63 bytes",
                 .got = shape.to_string(),
                 .hint = shape.empty() ? "Use (1) for a scalar." : ""});
 }

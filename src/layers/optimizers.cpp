@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "layers/time_steps.h"
 #include "layers/validate.h"
 #include "traingraph/error.h"
 
@@ -22,7 +23,9 @@ void require_above_zero(const char* op, const char* field, float value) {
 }
 
 void require_step(std::uint64_t step) {
-  require_option(step >= 1, "Optimizer", "time_step", "at least 1", "0");
+  require_option(step >= 1 && step <= kMostTimeSteps, "Optimizer", "time_step",
+                 "1 to " + std::to_string(kMostTimeSteps),
+                 std::to_string(step));
 }
 
 void require_clipping_fields(const OptimizerDescriptor& descriptor) {

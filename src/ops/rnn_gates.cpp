@@ -3,6 +3,20 @@
 
 namespace traingraph {
 
+bool is_recurrent(OpKind kind) {
+  switch (kind) {
+    case OpKind::GruSteps:
+    case OpKind::GruStepsGradient:
+    case OpKind::LstmSteps:
+    case OpKind::LstmStepsGradient:
+    case OpKind::SingleGateSteps:
+    case OpKind::SingleGateStepsGradient:
+      return true;
+    default:
+      return false;
+  }
+}
+
 std::array<ActivationAttrs, kNumLstmGates> lstm_gates(const LstmAttrs& attrs) {
   return {
       {{attrs.input_gate_activation, attrs.input_gate_a, attrs.input_gate_b},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The gates of recurrent ops: where their blocks are and what the forward ops
-// save of them.
+// Recurrent ops: which they are, where the blocks of their gates are and what
+// the forward ops save of them.
 #pragma once
 
 #include <array>
@@ -8,6 +8,9 @@
 #include "traingraph/op_attrs.h"
 
 namespace traingraph {
+
+/// Steps of a recurrent layer, forward or their gradient?
+bool is_recurrent(OpKind kind);
 
 // In the order of the formulas, which is not always that of the blocks.
 

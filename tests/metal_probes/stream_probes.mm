@@ -260,9 +260,10 @@ std::vector<Probe> stream_probes() {
        .answer = continue_is_called,
        .weight = Weight::Reliance,
        .expected = {"yes", "no swaps"},
-       .remedy = {.text = "command_stream.mm sees the first and the last "
-                          "command buffer of such an encoding and checks no "
-                          "other: what fails between them is not reported"}},
+       .remedy = {.text =
+                      "submission_encoder.mm sees the first and the "
+                      "last command buffer of such an encoding and checks no "
+                      "other: what fails between them is not reported"}},
       {.name = "handler_order",
        .question = "completion handlers run in",
        .answer = handler_order,

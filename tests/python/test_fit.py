@@ -218,7 +218,8 @@ def test_what_cannot_be_done_is_said() -> None:
         ({"epochs": 1.5}, "expected an int, got 1.5"),
         ({"patience": "3"}, "expected an int, got '3'"),
         ({"callbacks": print}, "Pass a list: callbacks=[f]."),
-        ({"callbacks": [3]}, "expected a list of functions"),
+        ({"callbacks": [3]}, "expected a list of functions, got a list with 3 at 0"),
+        ({"log": 3}, "expected a function or None, got 3"),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
 )

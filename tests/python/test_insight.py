@@ -168,6 +168,8 @@ def test_chart_of_memory(residual: Residual, tmp_path: Path) -> None:
     assert (tmp_path / "memory.svg").read_text("utf-8") == report._repr_svg_()
     with pytest.raises(tg.FileError, match=r"\[save_svg .*cannot be written"):
         report.save_svg(tmp_path / "none" / "memory.svg")
+    with pytest.raises(tg.CallError, match=r"\[save_svg .*this is no path"):
+        report.save_svg("a\0b")
 
 
 def test_labels_of_any_kind() -> None:

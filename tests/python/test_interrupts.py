@@ -131,3 +131,33 @@ def test_ctrl_c_during_a_handler_ends_the_call(run_script: RunScript) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["interrupted", "True"]
     assert not done.stderr
+
+
+def test_ctrl_c_among_batches_ahead(run_script: RunScript) -> None:
+    """At any moment: nothing hangs, and no thread stays."""
+    script = """
+        import random
+        def interrupt(*_):
+            raise KeyboardInterrupt
+        signal.signal(signal.SIGALRM, interrupt)
+        seed = random.randrange(1 << 30)
+        print("seed", seed, file=sys.stderr)
+        moments = random.Random(seed)
+        for _ in range(1000):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 1e-5 + moments.random() * 2e-3)
+                for _ in tg.prefetch(range(1000)):
+                    pass
+                time.sleep(1)  # for an alarm that is late
+            except KeyboardInterrupt:
+                pass
+        deadline = time.monotonic() + 20
+        def count():  # one that Ctrl-C kept from starting is listed, too
+            return sum(t.is_alive() for t in threading.enumerate())
+        while count() > 1 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        print(count())
+    """
+    done = run_script(script)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["1"], done.stderr

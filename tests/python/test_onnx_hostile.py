@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,11 @@ import traingraph as tg
 
 pytest.importorskip("onnx", reason="what is loaded are ONNX models")
 from onnx import helper, numpy_helper
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .conftest import Classifier
 
 
 def model(nodes: list[Any], shape: list[Any], **constants: Any) -> Any:
@@ -28,6 +34,22 @@ def node(op: str, *inputs: str, result: str = "y", **attributes: Any) -> Any:
 
 
 LONG = np.int64
+
+
+def test_files_that_never_end(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.onnx"
+    os.mkfifo(pipe)
+    for path in (pipe, "/dev/zero", tmp_path):
+        with pytest.raises(tg.FileError, match="no regular file"):
+            tg.onnx.load(path)
+
+
+@pytest.mark.parametrize("path", ["a\0b", 7, None])
+def test_what_is_no_path(classifier: Classifier, path: Any) -> None:
+    with pytest.raises(tg.CallError, match=r"\[onnx.save .*this is no path"):
+        tg.onnx.save(classifier.training, path)
+    with pytest.raises((tg.CallError, tg.InvalidArgument), match=r"\[onnx.load"):
+        tg.onnx.load(path)
 
 
 @pytest.mark.parametrize(
@@ -57,6 +79,34 @@ def test_sizes_that_a_file_does_not_hold(
     except tg.Error:
         return
     pytest.fail("it was loaded and compiled")
+
+
+@pytest.mark.parametrize(("op", "gates"), [("LSTM", 4), ("GRU", 3), ("RNN", 1)])
+def test_states_larger_than_their_weights(op: str, gates: int) -> None:
+    weights = np.ones((1, gates * 4, 3), np.float32)
+    recurrent = np.ones((1, gates * 4, 4), np.float32)
+    proto = model(
+        [node(op, "x", "w", "r", hidden_size=1 << 32)],
+        [5, 2, 3],
+        w=weights,
+        r=recurrent,
+    )
+    with pytest.raises(tg.FileError, match="hidden_size"):
+        tg.onnx.load(proto)
+
+
+def test_samples_that_a_file_does_not_hold() -> None:
+    sizes = np.array([1, 1, 1 << 32, 4], LONG)
+    proto = model([node("Resize", "x", "", "", "sizes")], [1, 1, 4, 4], sizes=sizes)
+    with pytest.raises(tg.UnsupportedError, match="samples along an axis"):
+        tg.onnx.load(proto)
+
+
+def test_types_that_are_none() -> None:
+    proto = model([node("Relu", "x")], [2, 3])
+    proto.graph.input[0].type.tensor_type.elem_type = 79
+    with pytest.raises(tg.UnsupportedError, match="type 79 is no type of a tensor"):
+        tg.onnx.load(proto)
 
 
 def test_constants_that_double() -> None:

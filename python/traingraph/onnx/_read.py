@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,10 +12,12 @@ import onnx
 import onnx.inliner
 from onnx import numpy_helper
 
+from .._files import to_path
 from ._problems import bad_file, invalid, unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     Array = np.ndarray[Any, Any]
 
@@ -80,12 +83,21 @@ def _parsed(source: Any) -> tuple[Any, str]:
             expected="a path, bytes or onnx.ModelProto",
             got=type(source).__name__,
         )
-    path = os.fspath(source)
+    path = to_path("onnx.load", source)
     try:
-        return onnx.load_model(path), path
+        _require_regular(path)
+        return onnx.load_model(path), str(path)
     except Exception as error:
         reason = str(error).strip().splitlines() or [type(error).__name__]
-        raise bad_file("the file cannot be read", node=path, got=reason[0]) from error
+        raise bad_file(
+            "the file cannot be read", node=str(path), got=reason[0]
+        ) from error
+
+
+def _require_regular(path: Path) -> None:
+    """Devices and pipes may never end."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError("it is no regular file")
 
 
 def _check_opset(model: Any) -> None:
@@ -231,4 +243,7 @@ def _symbols(value: Any) -> list[str | None]:
 
 def type_name(value: Any) -> str:
     number = value.type.tensor_type.elem_type
-    return str(onnx.TensorProto.DataType.Name(number)).lower()
+    types = onnx.TensorProto.DataType
+    if number not in types.values():
+        return f"type {number}"
+    return str(types.Name(number)).lower()

@@ -56,6 +56,8 @@ class Directions:
         self.is_reverse = node.attribute("direction", "forward") == "reverse"
         self.count = 2 if self.is_reverse else node.constant(1).shape[0]
         self.hidden = int(node.required("hidden_size"))
+        if self.hidden != node.constant(2).shape[-1]:
+            raise ValueError("hidden_size is not that of the recurrent weights")
         self.is_batch_first = bool(node.attribute("layout", 0))
         self._check(activations)
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # Positions are compared in samples; a share of a neighbour may be this far off.
 NEAR = 1e-6
+# Of one axis: what is compared are arrays of as many.
+MOST_SAMPLES = 1 << 24
 
 
 def positions(node: Node, size: int, result: int, scale: float) -> Array:
@@ -92,6 +94,8 @@ def resize(node: Node) -> Tensor:
             f"the axes behind the first two are sampled; this makes {shape}"
         )
     spatial = range(2, len(shape))
+    if max(shape) > MOST_SAMPLES:
+        raise Unmappable(f"it makes {max(shape)} samples along an axis")
     shrinks = any(shape[k] < x.shape[k] for k in spatial)
     if node.attribute("antialias", 0) and shrinks:
         raise Unmappable("samples that are not read do not count")

@@ -12,7 +12,7 @@ import onnx
 from onnx import helper
 
 from .._core import CompiledGraph, __version__
-from .._files import not_written
+from .._files import not_written, to_path
 from ..errors import InternalError, StateError, UnsupportedError
 from . import (
     _write_attention,
@@ -53,8 +53,8 @@ def save_model(graph: Any, path: str | os.PathLike[str], external_data: bool) ->
             op="onnx.save",
             hint="Call compile() first.",
         )
+    target = to_path("onnx.save", path)
     model = to_model(graph)
-    target = Path(path)
     try:
         target = file_behind(target)
         if external_data or model.ByteSize() >= onnx.checker.MAXIMUM_PROTOBUF:

@@ -252,7 +252,7 @@ void CompiledGraph::export_graph(const std::filesystem::path& path,
       tensors.push_back({name, tensor.descriptor()});
     }
     const std::string header = header_text(
-        tensors,
+        kCall, tensors,
         with_own(kCall, options.metadata, print_artefact(state, graph.graph)));
     const auto begin = [&] {
       file.emplace(kCall, path);

@@ -22,11 +22,7 @@ class TableCheck {
     for (const LayerInfo& layer : graph_.layers) check_layer(layer);
     gradients();
     trained();
-    const ValueId result = graph_.result;
-    require(result >= kNoValue &&
-                std::cmp_less(result, graph_.program.values().size()) &&
-                (result == kNoValue || !graph_.program.value(result).is_opaque),
-            "the result is no value");
+    if (graph_.result != kNoValue) check_result(graph_.result);
     require(graph_.batch >= 0, "the batch size is negative");
     for (TensorIndex tensor : graph_.stopped) {
       require(graph_.find(checked(tensor)) != kNoValue,
@@ -61,6 +57,14 @@ class TableCheck {
                         entry.desc.size_bytes() == value.desc.size_bytes();
     require(fits && entry.is_result == is_result,
             "tensor \"" + entry.label + "\" is not what its value is");
+  }
+
+  void check_result(ValueId id) const {
+    const bool exists =
+        id >= 0 && std::cmp_less(id, graph_.program.values().size());
+    require(exists && graph_.program.value(id).role == Role::Result &&
+                !graph_.program.value(id).is_opaque,
+            "the result is none of a node");
   }
 
   void declared() const {

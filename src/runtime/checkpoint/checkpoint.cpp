@@ -25,17 +25,51 @@ std::vector<StateTensor> listed(const std::vector<StateEntry>& entries) {
   return tensors;
 }
 
-/// Buffers of an optimizer, which an inference graph does not look at.
-void drop_slots(Header& header, const std::optional<TrainingState>& state) {
+/// Buffers of an optimizer that an inference graph does not have.
+void drop_slots(Header& header, const std::optional<TrainingState>& state,
+                const std::vector<StateEntry>& own) {
   if (!state || !state->optimizer) return;
-  std::unordered_set<std::string> slots;
+  std::unordered_set<std::string> slots{kLossScale};
   for (const StoredTensor& tensor : header.tensors) {
     for (const std::string& slot : state->optimizer->slots) {
       slots.insert(tensor.name + "." + slot);
     }
   }
+  for (const StateEntry& entry : own) slots.erase(entry.name);
   std::erase_if(header.tensors, [&](const StoredTensor& tensor) {
     return slots.contains(tensor.name);
+  });
+}
+
+/// Another kind of optimizer means something else by a buffer of the same name,
+/// and counts its steps otherwise.
+void leave_other_slots(const Session& session,
+                       const std::optional<TrainingState>& state,
+                       const std::vector<StateEntry>& entries, Match& found) {
+  const OptimizerPtr& optimizer = session.objects.optimizer;
+  if (!optimizer || !state || !state->optimizer) return;
+  const std::string own(optimizer->name());
+  const std::string& other = state->optimizer->name;
+  if (own == other) return;
+  std::erase_if(found.pairs, [&](const auto& pair) {
+    const StateEntry& entry = entries[pair.first];
+    if (!entry.is_slot || entry.name == kLossScale) return false;
+    found.report.mismatched.push_back(entry.name + ": of " + other +
+                                      " in the file, of " + own +
+                                      " in the graph");
+    return true;
+  });
+}
+
+/// Does the file have anything that the optimizer trains?
+bool has_trained(const Session& session, const std::vector<StateEntry>& entries,
+                 const Match& found) {
+  std::unordered_set<std::uint64_t> trained;
+  for (TensorIndex index : session.batches->graph().trainable) {
+    trained.insert(session.objects.tensors[index].tensor_id());
+  }
+  return std::ranges::any_of(found.pairs, [&](const auto& pair) {
+    return trained.contains(entries[pair.first].tensor.tensor_id());
   });
 }
 
@@ -172,7 +206,7 @@ void CompiledGraph::save(const std::filesystem::path& path,
     if (trained_only) drop_frozen(*session_, entries);
     const auto begin = [&] {
       const std::string header = header_text(
-          listed(entries),
+          kCall, listed(entries),
           with_own(kCall, metadata,
                    print_training_state(training_state_of(*session_))));
       file.emplace(kCall, path);
@@ -189,11 +223,12 @@ RestoreReport restore_state(Session& session, const InputFile& file,
                             bool strict) {
   const GroupLock lock(file.call(), session);
   if (state) drop_constants(header, *state);
-  if (!session.batches->graph().trains) drop_slots(header, state);
   const auto entries = state_of(file.call(), session, /*with_optimizer=*/true);
+  if (!session.batches->graph().trains) drop_slots(header, state, entries);
   Match found = match(entries, header.tensors, "file");
   compare_training_state(session, state, found.report);
   if (strict) require_fit(file.call(), file.path().string(), found, "file");
+  leave_other_slots(session, state, entries, found);
 
   // What may not be there is asked for before anything changes.
   std::uint64_t most = 0;
@@ -207,7 +242,14 @@ RestoreReport restore_state(Session& session, const InputFile& file,
     file.read(header.data_begin + stored.begin, value);
     write_entry(entries[entry], value);
   }
-  if (state) apply_training_state(session, *state);
+  if (state) {
+    TrainingState taken = *state;
+    // Steps and rates belong to what was trained with them.
+    if (!strict && !has_trained(session, entries, found)) {
+      taken.optimizer.reset();
+    }
+    apply_training_state(session, taken);
+  }
   forget_passes(session);
   found.report.metadata = std::move(header.metadata);
   return std::move(found.report);

@@ -149,7 +149,8 @@ Header read_header(const InputFile& file) {
   return header;
 }
 
-std::string header_text(const std::vector<StateTensor>& tensors,
+std::string header_text(const char* call,
+                        const std::vector<StateTensor>& tensors,
                         const Metadata& metadata) {
   std::vector<StoredTensor> stored;
   std::uint64_t at = 0;
@@ -163,11 +164,11 @@ std::string header_text(const std::vector<StateTensor>& tensors,
          .begin = begin,
          .end = at});
   }
-  std::string json = print_header(stored, metadata);
+  std::string json = print_header(call, stored, metadata);
   json.resize((json.size() + kAlignment - 1) / kAlignment * kAlignment, ' ');
   if (json.size() > kMostHeaderBytes) {
     throw InvalidArgument(ErrorInfo{
-        .op = "save",
+        .op = call,
         .node = "metadata",
         .what = "the header of the file becomes too large",
         .expected = "at most " + std::to_string(kMostHeaderBytes) + " bytes",

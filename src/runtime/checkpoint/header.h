@@ -49,7 +49,8 @@ inline constexpr std::uint64_t kMostHeaderBytes = 100'000'000;
 Header read_header(const InputFile& file);
 /// The file up to its data. Offsets are given in the order of `tensors`. Throws
 /// InvalidArgument for text that is not UTF-8, and for too much of it.
-std::string header_text(const std::vector<StateTensor>& tensors,
+std::string header_text(const char* call,
+                        const std::vector<StateTensor>& tensors,
                         const Metadata& metadata);
 
 /// "F32"

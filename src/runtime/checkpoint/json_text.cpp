@@ -2,12 +2,12 @@
 #include "runtime/checkpoint/json_text.h"
 
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 #include <utility>
 
+#include "layers/time_steps.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
@@ -145,9 +145,7 @@ OptimizerState parse_optimizer(const json& object) {
   OptimizerState state;
   state.name = object.at("name").get<std::string>();
   state.time_step = whole_number(object, "time_step");
-  // One more must be possible, and the library counts with a sign.
-  constexpr auto kMost = std::numeric_limits<std::int64_t>::max() / 2;
-  if (state.time_step < 1 || std::cmp_greater(state.time_step, kMost)) {
+  if (state.time_step < 1 || state.time_step > kMostTimeSteps) {
     throw std::runtime_error("time_step is out of range");
   }
   state.learning_rate =
@@ -173,7 +171,8 @@ std::string parse_header(const std::string& text, Header& header) {
   return reader.problem().empty() ? "its header is no JSON" : reader.problem();
 }
 
-std::string print_header(const std::vector<StoredTensor>& tensors,
+std::string print_header(const char* call,
+                         const std::vector<StoredTensor>& tensors,
                          const Metadata& metadata) {
   json header = json::object();
   if (!metadata.empty()) header["__metadata__"] = metadata;
@@ -187,7 +186,7 @@ std::string print_header(const std::vector<StoredTensor>& tensors,
     return header.dump();
   } catch (const json::type_error& error) {
     throw InvalidArgument(
-        ErrorInfo{.op = "save",
+        ErrorInfo{.op = call,
                   .what = "a name, or text of the metadata, is not UTF-8",
                   .got = error.what()});
   }

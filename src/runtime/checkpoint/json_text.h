@@ -14,7 +14,8 @@ namespace traingraph {
 /// empty: nothing.
 std::string parse_header(const std::string& text, Header& header);
 /// Throws InvalidArgument for text that is not UTF-8.
-std::string print_header(const std::vector<StoredTensor>& tensors,
+std::string print_header(const char* call,
+                         const std::vector<StoredTensor>& tensors,
                          const Metadata& metadata);
 
 /// The library's own entry of the metadata; returns as parse_header().

@@ -158,7 +158,7 @@ std::vector<StateEntry> state_of(const char* call, const Session& session,
     }
   }
   if (with_optimizer && graph.loss_scale != kNoTensor) {
-    add("loss_scale", graph.loss_scale, /*is_slot=*/true);
+    add(kLossScale, graph.loss_scale, /*is_slot=*/true);
   }
   require_unique(call, entries);
   return entries;

@@ -26,6 +26,9 @@ class GroupLock {
   std::vector<std::unique_lock<FairMutex>> locks_;
 };
 
+/// The name of the one buffer that is of no parameter.
+inline constexpr const char* kLossScale = "loss_scale";
+
 struct StateEntry {
   std::string name;
   Tensor tensor;  // of an optimizer's buffer: the graph's own

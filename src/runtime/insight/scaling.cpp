@@ -8,6 +8,7 @@
 #include <string>
 
 #include "compiler/row_costs.h"
+#include "runtime/exchange/call_header.h"
 #include "traingraph/error.h"
 #include "traingraph/insight.h"
 
@@ -16,7 +17,7 @@ namespace {
 
 constexpr const char* kOp = "scaling";
 /// What each process says of its batch before the gradients.
-constexpr double kAnnouncedBytes = 80;
+constexpr double kAnnouncedBytes = sizeof(CallHeader);
 
 struct Network {
   int ranks;

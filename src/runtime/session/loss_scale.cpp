@@ -24,7 +24,7 @@ StateEntry entry_of(const char* call, const Session& session) {
                   .what = "the graph has no loss scale",
                   .hint = "Compile it with precision mixed_float16."});
   }
-  return {.name = "loss_scale",
+  return {.name = kLossScale,
           .tensor = session.objects.tensors[index],
           .placed = session.placement.of(index),
           .is_slot = true};

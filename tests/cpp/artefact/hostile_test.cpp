@@ -33,7 +33,7 @@ class File {
   void write(const std::filesystem::path& path, std::string graph) const {
     Metadata metadata = metadata_;
     metadata[kOwnMetadata] = std::move(graph);
-    write_bytes(path, header_text(tensors_, metadata) + data_);
+    write_bytes(path, header_text("test", tensors_, metadata) + data_);
   }
 
  private:
@@ -223,6 +223,8 @@ TEST_F(HostileText, SaysWhatIsWrong) {
   EXPECT_NE(info.what.find("its graph cannot be used"), std::string::npos);
   load<FileError>("\"rate\":0.25", "\"rate\":1.5");
   load<FileError>("\"rate\":0.25", "\"ratio\":0.25");
+  // Value 0 is an input.
+  load<FileError>("\"result\":", "\"result\":0,\"before\":");
 }
 
 TEST_F(HostileText, CheckpointsHoldNoGraph) {

@@ -2,6 +2,8 @@
 // What does not fit a graph is named, and nothing changes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "checkpoint/checkpoint_fixture.h"
 
 namespace traingraph {
@@ -60,6 +62,61 @@ TEST(Strict, OtherOptimizersAreNamed) {
       settings.training->restore(folder / "net.safetensors", /*strict=*/false);
   EXPECT_EQ(report.mismatched.size(), 1u);
   EXPECT_EQ(settings.values(), net.values());
+}
+
+/// Both call one of their buffers "momentum".
+TEST(Strict, BuffersOfAnotherKindOfOptimizerAreLeft) {
+  const Folder folder;
+  Network net(sgd(0.1f, 0.9f));
+  net.steps(0, 3);
+  net.training->save(folder / "net.safetensors");
+  Network other(adam());
+  other.steps(0, 2);
+  const auto before = other.training->state_tensors(/*with_optimizer=*/true);
+  const auto values = other.values();
+  const RestoreReport report =
+      other.training->restore(folder / "net.safetensors", /*strict=*/false);
+  EXPECT_NE(std::ranges::find(report.mismatched,
+                              "first.weights.momentum: of sgd in the file, of "
+                              "adam in the graph"),
+            report.mismatched.end());
+  EXPECT_EQ(other.optimizer->time_step(), 3u);
+  EXPECT_EQ(read(other.first->weights()), read(net.first->weights()));
+  const auto after = other.values();
+  const auto num_tensors = other.training->state_tensors().size();
+  for (std::size_t i = num_tensors; i < before.size(); ++i) {
+    EXPECT_EQ(after[i], values[i]) << before[i].name;
+  }
+}
+
+/// As when the layers of a network come from elsewhere and new ones are
+/// trained.
+TEST(Strict, StepsAreOfWhatIsTrained) {
+  const Folder folder;
+  Network net(adam(0.01f));
+  net.optimizer->set_learning_rate(1e-6f);
+  net.steps(0, 3);
+  net.training->save(folder / "net.safetensors");
+
+  Tensor x({{8, 6}}, "x"), label({{8, 2}}, "label");
+  Graph graph;
+  graph.node(std::make_shared<layers::FullyConnected>(6, 2), x);
+  TrainingGraph training({graph}, std::make_shared<losses::MeanSquaredError>(),
+                         adam(0.5f));
+  training.add_inputs({{"x", x}}, {{"label", label}});
+  training.compile(test_device());
+  training.restore(folder / "net.safetensors", /*strict=*/false);
+  EXPECT_EQ(training.optimizer()->learning_rate(), 0.5f);
+  EXPECT_EQ(training.optimizer()->time_step(), 1u);
+  EXPECT_EQ(training.random_step(), 3u);
+}
+
+TEST(Strict, InferenceNeedsNoLossScale) {
+  const Folder folder;
+  Network net(adam(), 5, 3, {.precision = Precision::MixedFloat16});
+  net.training->save(folder / "net.safetensors");
+  InferenceGraph inference = net.infer();
+  EXPECT_TRUE(inference.restore(folder / "net.safetensors").fits());
 }
 
 TEST(Strict, NamesMustBeNamesInAFile) {

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "exchange/error_text.h"
 #include "exchange/rank_net.h"
 #include "traingraph/error.h"
 #include "traingraph/interrupt.h"
@@ -17,20 +18,6 @@ namespace {
 
 using namespace testing;
 
-template <class E, class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "no error of this type";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 /// Each rank's InvalidArgument at compile.
 std::vector<std::string> errors_of_compile(
     const std::vector<RankOptions>& options) {
@@ -38,7 +25,7 @@ std::vector<std::string> errors_of_compile(
   ThreadGroup group(size);
   std::vector<std::string> errors(options.size());
   on_each_rank(size, [&](int rank) {
-    errors[rank] = error_of<InvalidArgument>(
+    errors[rank] = text_of_error<InvalidArgument>(
         [&] { RankNet net(with_rank(options[rank], group, rank)); });
   });
   return errors;
@@ -68,7 +55,7 @@ TEST(Exchange, ADifferentCallEndsBoth) {
   ThreadGroup group(2);
   on_each_rank(2, [&](int rank) {
     RankNet net(with_rank({}, group, rank));
-    const std::string error = error_of<StateError>([&] {
+    const std::string error = text_of_error<StateError>([&] {
       if (rank == 0) net.step(0, 6).wait();
       net.forward(6, 6);
       net.t->execute_gradient().wait();
@@ -77,7 +64,7 @@ TEST(Exchange, ADifferentCallEndsBoth) {
     EXPECT_TRUE(contains(error, "execute_gradient")) << error;
     // For good.
     const std::string again =
-        error_of<StateError>([&] { net.step(0, 6).wait(); });
+        text_of_error<StateError>([&] { net.step(0, 6).wait(); });
     EXPECT_TRUE(contains(again, "from a checkpoint")) << again;
   });
 }
@@ -92,7 +79,7 @@ TEST(Exchange, ARankThatFallsSilentEndsTheOthersInTime) {
     net.step(0, 4).wait();
     if (rank == 2) return group.kill(2);
     const std::string error =
-        error_of<DeviceError>([&] { net.step(0, 4).wait(); });
+        text_of_error<DeviceError>([&] { net.step(0, 4).wait(); });
     EXPECT_TRUE(contains(error, "rank " + std::to_string(rank))) << error;
   });
   const std::chrono::duration<double> time =
@@ -148,10 +135,11 @@ TEST(Exchange, AKernelThatFailsEndsAll) {
     };
     step(2);
     if (rank == 1) {
-      const std::string error = error_of<InvalidArgument>([&] { step(7); });
+      const std::string error =
+          text_of_error<InvalidArgument>([&] { step(7); });
       EXPECT_TRUE(contains(error, "to_int")) << error;
     } else {
-      const std::string error = error_of<DeviceError>([&] { step(1); });
+      const std::string error = text_of_error<DeviceError>([&] { step(1); });
       EXPECT_TRUE(contains(error, "rank " + std::to_string(rank))) << error;
     }
     EXPECT_THROW(step(1), StateError);
@@ -165,8 +153,8 @@ TEST(Exchange, ARankThatNeverCompilesEndsTheOthers) {
   ThreadGroup group(2);
   RankOptions options;
   options.compile.data_parallel.timeout = 0.3;
-  const std::string error =
-      error_of<DeviceError>([&] { RankNet net(with_rank(options, group, 0)); });
+  const std::string error = text_of_error<DeviceError>(
+      [&] { RankNet net(with_rank(options, group, 0)); });
   EXPECT_TRUE(contains(error, "did not come")) << error;
 }
 
@@ -182,7 +170,7 @@ TEST(Exchange, AnInterruptEndsTheWaitOfACall) {
     });
     is_interrupted = true;
     const auto begin = std::chrono::steady_clock::now();
-    const std::string error = error_of<std::runtime_error>([&] {
+    const std::string error = text_of_error<std::runtime_error>([&] {
       net.t->execute({{"x", RankNet::rows(net.x_data, 5, 0, 6)}},
                      {{"label", RankNet::rows(net.labels, 3, 0, 6)}}, {},
                      {.batch_size = 6, .synchronous = true});
@@ -223,7 +211,7 @@ TEST(Exchange, AHookThatThrowsFailsTheExecution) {
   RankNet net(options);
   for (int i = 0; i < 2; ++i) {  // there is nobody to lose step with
     const std::string error =
-        error_of<std::runtime_error>([&] { net.step(0, 12).wait(); });
+        text_of_error<std::runtime_error>([&] { net.step(0, 12).wait(); });
     EXPECT_EQ(error, "the disk is full");
   }
 }

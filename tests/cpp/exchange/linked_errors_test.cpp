@@ -3,6 +3,7 @@
 // have not one collective.
 #include <gtest/gtest.h>
 
+#include "exchange/error_text.h"
 #include "exchange/linked_net.h"
 #include "traingraph/error.h"
 
@@ -10,20 +11,6 @@ namespace traingraph {
 namespace {
 
 using namespace testing;
-
-template <class E, class F>
-std::string text_of_error(F&& f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "no error of this type";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 TEST(LinkedRankErrors, NameBothGraphsOfDifferentCalls) {
   for (const bool steps : {true, false}) {

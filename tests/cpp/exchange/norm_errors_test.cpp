@@ -5,6 +5,8 @@
 
 #include <mutex>
 
+#include "exchange/error_text.h"
+#include "exchange/forwarding.h"
 #include "exchange/norm_net.h"
 #include "traingraph/error.h"
 
@@ -14,32 +16,18 @@ namespace {
 using namespace testing;
 
 /// A rank that stays away from its all-gathers from the `last`-th on.
-class Silent : public Collective {
+class Silent : public Forwarding {
  public:
   Silent(std::shared_ptr<Collective> rank, int last)
-      : rank_(std::move(rank)), left_(last) {}
-  std::string description() const override { return rank_->description(); }
-  int rank() const override { return rank_->rank(); }
-  int size() const override { return rank_->size(); }
-  void all_reduce(std::span<float> values, Done done) override {
-    rank_->all_reduce(values, std::move(done));
-  }
-  void reduce_scatter(std::span<float> values, std::span<float> part,
-                      Done done) override {
-    rank_->reduce_scatter(values, part, std::move(done));
-  }
+      : Forwarding(std::move(rank)), left_(last) {}
   void all_gather(std::span<const std::byte> part, std::span<std::byte> all,
                   Done done) override {
-    if (--left_ > 0) return rank_->all_gather(part, all, std::move(done));
+    if (--left_ > 0) return Forwarding::all_gather(part, all, std::move(done));
     const std::scoped_lock lock(mutex_);
     waiting_ = std::move(done);
   }
-  void broadcast(std::span<std::byte> bytes, int root, Done done) override {
-    rank_->broadcast(bytes, root, std::move(done));
-  }
-  void barrier(Done done) override { rank_->barrier(std::move(done)); }
   void abort() noexcept override {
-    rank_->abort();
+    Forwarding::abort();
     Done waiting;
     {
       const std::scoped_lock lock(mutex_);
@@ -54,15 +42,10 @@ class Silent : public Collective {
   void come_to(int num_gathers) { left_ = num_gathers + 1; }
 
  private:
-  std::shared_ptr<Collective> rank_;
   int left_;
   std::mutex mutex_;
   Done waiting_;
 };
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 TEST(SynchronizedBatchNorm, ARankWithoutItEndsAllAtCompile) {
   ThreadGroup group(3);

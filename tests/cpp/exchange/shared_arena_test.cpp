@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "exchange/forwarding.h"
 #include "exchange/rank_net.h"
 #include "support/thread_collective.h"
 #include "traingraph/error.h"
@@ -23,31 +24,20 @@ using namespace testing;
 enum class Gives { Memory, Nothing, Error, Throws };
 
 /// Another collective, with memory that it gives out for staging and arenas.
-class WithMemory : public Collective {
+class WithMemory : public Forwarding {
  public:
   explicit WithMemory(std::shared_ptr<Collective> ranks,
                       Gives gives = Gives::Memory)
-      : ranks_(std::move(ranks)), gives_(gives) {}
-  std::string description() const override { return ranks_->description(); }
-  int rank() const override { return ranks_->rank(); }
-  int size() const override { return ranks_->size(); }
+      : Forwarding(std::move(ranks)), gives_(gives) {}
   void all_reduce(std::span<float> values, Done done) override {
     ++(is_there(std::as_bytes(values)) ? num_there : num_elsewhere);
-    ranks_->all_reduce(values, std::move(done));
-  }
-  void reduce_scatter(std::span<float> values, std::span<float> part,
-                      Done done) override {
-    ranks_->reduce_scatter(values, part, std::move(done));
+    Forwarding::all_reduce(values, std::move(done));
   }
   void all_gather(std::span<const std::byte> part, std::span<std::byte> all,
                   Done done) override {
     if (is_there(all)) ++num_gathered_there;
-    ranks_->all_gather(part, all, std::move(done));
+    Forwarding::all_gather(part, all, std::move(done));
   }
-  void broadcast(std::span<std::byte> bytes, int root, Done done) override {
-    ranks_->broadcast(bytes, root, std::move(done));
-  }
-  void barrier(Done done) override { ranks_->barrier(std::move(done)); }
   void allocate_shared(std::size_t bytes, std::shared_ptr<std::byte>& memory,
                        Done done) override {
     ++num_asked;
@@ -63,7 +53,6 @@ class WithMemory : public Collective {
     blocks_.push_back({.memory = memory, .bytes = bytes});
     done(nullptr);
   }
-  void abort() noexcept override { ranks_->abort(); }
   /// The device's thread lets go of a step just after who waits has woken.
   bool is_let_go() const {
     const auto deadline =
@@ -95,7 +84,6 @@ class WithMemory : public Collective {
     });
   }
 
-  std::shared_ptr<Collective> ranks_;
   const Gives gives_;
   std::vector<Block> blocks_;
 };

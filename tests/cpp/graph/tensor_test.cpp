@@ -76,6 +76,9 @@ TEST(Tensor, DataIsEmptyUntilItIsSet) {
 TEST(Tensor, RefusesBadShapesAndData) {
   EXPECT_THROW(Tensor({.shape = {2, 0}}), ShapeError);
   EXPECT_THROW(Tensor({.shape = {-1}}), ShapeError);
+  const std::int64_t large = std::int64_t{1} << 31;
+  EXPECT_THROW(Tensor({.shape = {large, large}}), ShapeError);  // of 4 bytes
+  EXPECT_EQ(Tensor({{large, large}, DataType::UInt8}).shape()[1], large);
   EXPECT_THROW(Tensor(TensorDescriptor{}), ShapeError);
   const std::vector<float> two{1, 2};
   try {

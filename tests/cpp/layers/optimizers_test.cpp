@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "layers/time_steps.h"
 #include "traingraph/error.h"
 #include "traingraph/losses.h"
 
@@ -113,6 +114,8 @@ TEST(Optimizers, RefuseBadHyperParameters) {
   SGD sgd(0.1f);
   EXPECT_THROW(sgd.set_learning_rate(INFINITY), InvalidArgument);
   EXPECT_THROW(sgd.set_time_step(0), InvalidArgument);
+  sgd.set_time_step(kMostTimeSteps);
+  EXPECT_THROW(sgd.set_time_step(kMostTimeSteps + 1), InvalidArgument);
 }
 
 }  // namespace

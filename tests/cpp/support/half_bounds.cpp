@@ -39,20 +39,6 @@ RefTensor slack_of_product(const Node& node, DataType type, RefTensors inputs) {
   return slack;
 }
 
-bool is_recurrent(OpKind kind) {
-  switch (kind) {
-    case OpKind::GruSteps:
-    case OpKind::GruStepsGradient:
-    case OpKind::LstmSteps:
-    case OpKind::LstmStepsGradient:
-    case OpKind::SingleGateSteps:
-    case OpKind::SingleGateStepsGradient:
-      return true;
-    default:
-      return false;
-  }
-}
-
 /// What the node may be off by if it makes the hidden states again, which is
 /// what an LSTM's gradient may do.
 void add_other_states(const Node& node, const HalfBounds& bounds,

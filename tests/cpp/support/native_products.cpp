@@ -2,6 +2,7 @@
 #include "support/native_products.h"
 
 #include "graph/op_def.h"
+#include "ops/rnn_gates.h"
 
 namespace traingraph::testing {
 
@@ -10,15 +11,9 @@ bool NativeProducts::has_products(const Node& node) {
     case OpKind::Convolution2d:
     case OpKind::Convolution2dInputGradient:
     case OpKind::Convolution2dWeightsGradient:
-    case OpKind::GruSteps:
-    case OpKind::GruStepsGradient:
-    case OpKind::LstmSteps:
-    case OpKind::LstmStepsGradient:
-    case OpKind::SingleGateSteps:
-    case OpKind::SingleGateStepsGradient:
       return true;
     default:
-      return false;
+      return is_recurrent(node.op->kind);
   }
 }
 
