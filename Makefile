@@ -166,8 +166,7 @@ oldest-clang: $(VENV)/.ready
 aarch64-test: build/aarch64-packages/.ready
 	tools/setup_machine.sh $(PYTHON) aarch64
 	cmake --preset aarch64 -DPython_EXECUTABLE=$(BIN)/python \
-	  -DCBLAS_LIBRARY=$(CURDIR)/$(<D)/scipy_openblas32/lib/libscipy_openblas.so \
-	  -DCBLAS_INCLUDE_DIR=$(CURDIR)/$(<D)/scipy_openblas32/include
+	  -DTRAINGRAPH_TARGET_PACKAGES=$(CURDIR)/$(<D)
 	cmake --build --preset aarch64
 	ctest --preset aarch64
 
