@@ -2,7 +2,9 @@
 # Finds a CBLAS as traingraph_cblas: Accelerate on Apple; else OpenBLAS from PyPI
 # (scipy-openblas32) in a Python environment; else the system's OpenBLAS or
 # CBLAS. Only cblas_sgemm is called. CBLAS_INCLUDE_DIR and CBLAS_LIBRARY choose
-# another one.
+# another one. When cross-compiling, packages of the environment are for this
+# machine: those for the target are in TRAINGRAPH_TARGET_PACKAGES, a folder that
+# `pip install --target` made.
 #
 # The package's names begin with scipy_, so that it can be loaded beside the
 # OpenBLAS of NumPy and SciPy.
@@ -17,11 +19,13 @@ if(APPLE AND NOT CBLAS_LIBRARY)
   return()
 endif()
 
-if(NOT CBLAS_LIBRARY AND NOT CMAKE_CROSSCOMPILING)
+if(NOT CBLAS_LIBRARY AND (TRAINGRAPH_TARGET_PACKAGES OR NOT CMAKE_CROSSCOMPILING))
   include(FindInPackage)
-  traingraph_find_in_package(cblas_header scipy-openblas32 include/cblas.h)
+  traingraph_find_in_package(cblas_header scipy-openblas32 include/cblas.h
+    ${TRAINGRAPH_TARGET_PACKAGES})
   traingraph_find_in_package(cblas_package_library scipy-openblas32
-    "${CMAKE_SHARED_LIBRARY_PREFIX}scipy_openblas${CMAKE_SHARED_LIBRARY_SUFFIX}")
+    "${CMAKE_SHARED_LIBRARY_PREFIX}scipy_openblas${CMAKE_SHARED_LIBRARY_SUFFIX}"
+    ${TRAINGRAPH_TARGET_PACKAGES})
   if(cblas_header AND cblas_package_library)
     cmake_path(GET cblas_header PARENT_PATH CBLAS_INCLUDE_DIR)
     set(CBLAS_LIBRARY "${cblas_package_library}")

@@ -10,7 +10,8 @@ else()
   find_program(TRAINGRAPH_PYTHON NAMES python3 python)
 endif()
 
-# The path of the file of `package` that ends in `end`; empty where there is none.
+# The path of the file of `package` that ends in `end`, in this environment or the
+# folder that may follow; empty where there is none.
 function(traingraph_find_in_package variable package end)
   set(${variable} "" PARENT_SCOPE)
   if(NOT TRAINGRAPH_PYTHON)
@@ -18,7 +19,7 @@ function(traingraph_find_in_package variable package end)
   endif()
   execute_process(
     COMMAND "${TRAINGRAPH_PYTHON}"
-      "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/find_in_package.py" ${package} ${end}
+      "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/find_in_package.py" ${package} ${end} ${ARGN}
     OUTPUT_VARIABLE path OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
   set(${variable} "${path}" PARENT_SCOPE)
 endfunction()

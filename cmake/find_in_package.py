@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Prints where a package from PyPI has a file: find_in_package.py PACKAGE END, for
-the path that ends so.
+"""Prints where a package from PyPI has a file: find_in_package.py PACKAGE END
+[FOLDER], for the path that ends so, in this environment or a folder of packages.
 
 A package unpacks under the prefix of its environment (a venv, or pip's build
 environment), so its own list of files tells where."""
@@ -10,12 +10,10 @@ import os
 import sys
 
 
-def main(package: str, end: str) -> int:
-    try:
-        files = importlib.metadata.files(package) or []
-    except importlib.metadata.PackageNotFoundError:
-        return 1
-    for file in files:
+def main(package: str, end: str, *folder: str) -> int:
+    path = list(folder) or sys.path
+    found = next(importlib.metadata.distributions(name=package, path=path), None)
+    for file in (found and found.files) or []:
         if f"/{file.as_posix()}".endswith(f"/{end}"):
             # Not resolved further: pip's environments may be symbolic links.
             print(os.path.normpath(file.locate()))

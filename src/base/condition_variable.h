@@ -8,7 +8,8 @@
 
 #include <condition_variable>
 
-#if defined(__GLIBCXX__) && defined(__linux__) && defined(__x86_64__) && \
+#if defined(__GLIBCXX__) && defined(__linux__) &&    \
+    (defined(__x86_64__) || defined(__aarch64__)) && \
     !defined(TRAINGRAPH_STATIC_LIBSTDCXX)
 __asm__(
     ".symver _ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE,"

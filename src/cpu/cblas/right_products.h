@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -35,7 +36,9 @@ bool is_right(const Sgemm& multiply, bool transposes_x, bool transposes_y,
   const BlasOperand left{x.data(), transposes_x ? rows : depth, transposes_x};
   const BlasOperand right{y.data(), transposes_y ? depth : columns,
                           transposes_y};
-  std::vector<float> z(static_cast<std::size_t>(rows * columns), 3);
+  // What is not added to may hold anything; nothing but writing it undoes NaN.
+  std::vector<float> z(static_cast<std::size_t>(rows * columns),
+                       adds ? 3.0f : std::numeric_limits<float>::quiet_NaN());
   multiply(kCheckedSize, 2.0f, left, right, z.data(), columns, adds);
   for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = 0; j < columns; ++j) {

@@ -71,6 +71,17 @@ TEST(RightProducts, AreMissedByOneThatDoesNothing) {
   EXPECT_FALSE(multiplies_right(nothing));
 }
 
+// Where nothing is added, z is memory that holds anything.
+TEST(RightProducts, DoNotReadWhatTheyReplace) {
+  EXPECT_FALSE(multiplies_right([](const ProductSize& size, float alpha,
+                                   const BlasOperand& x, const BlasOperand& y,
+                                   float* z, std::int64_t z_row, bool adds) {
+    const std::int64_t count = adds ? 0 : size.rows * z_row;
+    for (std::int64_t i = 0; i < count; ++i) z[i] *= 0;
+    multiply(size, alpha, x, y, z, z_row, /*adds=*/true);
+  }));
+}
+
 TEST(RightProducts, AreNoNumbersThatAreNone) {
   EXPECT_FALSE(multiplies_right([](const ProductSize& size, float alpha,
                                    const BlasOperand& x, const BlasOperand& y,
