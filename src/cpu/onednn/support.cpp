@@ -174,7 +174,9 @@ namespace {
   switch (error.status) {
     case dnnl_unimplemented:
     case dnnl_invalid_arguments:  // shape rules passed: beyond oneDNN's range
-      info.hint = "The CPU has no kernel for these shapes and attributes.";
+      info.hint =
+          "The CPU has no kernel for these shapes and attributes, or this "
+          "oneDNN was built without it.";
       throw UnsupportedError(info);
     case dnnl_out_of_memory:
       fail_out_of_memory(op, node);
