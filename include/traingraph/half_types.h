@@ -2,7 +2,8 @@
 // Floats stored in 16 bits. They convert to and from float by themselves and
 // have no arithmetic of their own: a sum of them is a sum of floats. Storing
 // rounds to nearest, ties to even (IEEE 754), beyond the range to infinity; a
-// NaN stays one. Without branches, so that loops vectorize.
+// NaN stays one. Without branches, so that loops vectorize; floats are assigned
+// without a temporary, which GCC would keep in memory in loops of several loads.
 #pragma once
 
 #include <bit>
@@ -21,6 +22,10 @@ struct bfloat16 {
     const std::uint32_t quiet = all >> 16 | 0x40u;
     const bool is_nan = (all & 0x7fffffffu) > 0x7f800000u;
     bits = static_cast<std::uint16_t>(is_nan ? quiet : rounded);
+  }
+  constexpr bfloat16& operator=(float value) {
+    bits = bfloat16(value).bits;
+    return *this;
   }
   constexpr operator float() const {
     return std::bit_cast<float>(std::uint32_t{bits} << 16);
@@ -46,6 +51,10 @@ struct float16 {
     result = select(size >= kTooLarge, 0x7c00u, result);
     result = select(size > 0x7f800000u, nan, result);
     bits = static_cast<std::uint16_t>(result | (all >> 16 & 0x8000u));
+  }
+  constexpr float16& operator=(float value) {
+    bits = float16(value).bits;
+    return *this;
   }
   constexpr operator float() const {
     const std::uint32_t size = bits & 0x7fffu;
