@@ -14,6 +14,8 @@ import traingraph as tg
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from conftest import RunScript
+
 MIXED = ["mixed-bfloat16", "mixed_float16", tg.Precision.mixed_bfloat16]
 Array = npt.NDArray[np.float32]
 
@@ -186,3 +188,65 @@ def test_what_there_is_not_is_said() -> None:
         Net("mixed-float16").training.loss_scale = 3
     with pytest.raises((ValueError, TypeError), match="mixed_bfloat16"):
         Net("bfloat16")
+
+
+#: Trains dense, convolutional and recurrent layers and attention for a step each.
+NETWORKS = """
+L = tg.layers
+
+def dense(graph, x):
+    h = graph.reshape((8, -1), x)
+    h = graph.node(L.ReLU(), graph.node(L.FullyConnected(2304, 128), h))
+    h = graph.node(L.GELU(), graph.node(L.FullyConnected(128, 128), h))
+    return graph.node(L.FullyConnected(128, 64, uses_biases=False), h)
+
+def convolutional(graph, x):
+    h = graph.node(L.ReLU(), graph.node(L.Convolution(16, 32, 3), x))
+    h = graph.node(L.BatchNormalization(32), h)
+    return graph.node(L.Convolution(32, 32, 3, stride=2, uses_biases=False), h)
+
+def recurrent(graph, x):
+    return graph.node(L.GRU(144, 64), graph.node(L.LSTM(144, 144), rows(graph, x)))
+
+def attending(graph, x):
+    h = rows(graph, x)
+    h = graph.node(L.MultiheadAttention(144, 4), [h, h, h])
+    return graph.matmul(h, h, transposes_y=True, alpha=0.5)
+
+def rows(graph, x):
+    return graph.reshape((8, 16, 144), x)
+
+for build in (dense, convolutional, recurrent, attending):
+    x = tg.Tensor((8, 16, 12, 12), name="x")
+    graph = tg.Graph()
+    result = build(graph, x)
+    label = tg.Tensor(result.shape, name="label")
+    training = tg.TrainingGraph(
+        [graph], tg.losses.MeanSquaredError(), tg.optimizers.SGD(0.1))
+    training.add_inputs({"x": x}, {"label": label})
+    training.compile("cpu", precision=PRECISION)
+    data = np.ones(x.shape, np.float32), np.ones(label.shape, np.float32)
+    training.execute({"x": data[0]}, {"label": data[1]}).wait()
+"""
+
+
+@pytest.mark.parametrize(
+    "precision", ["float32", "fast", "mixed_bfloat16", "mixed_float16"]
+)
+def test_no_product_is_a_plain_loop_of_onednn(
+    run_script: RunScript, precision: str
+) -> None:
+    """Its references take a thousand times as long, and are taken without a word: a
+    bias of float16 was enough."""
+    run = run_script(
+        f"PRECISION = {precision!r}\n",
+        NETWORKS,
+        is_compiled=False,
+        environment={"ONEDNN_VERBOSE": "1", "PYTHONWARNINGS": "ignore"},
+    )
+    assert run.returncode == 0, run.stderr
+    lines = [line.split(",") for line in run.stdout.splitlines()]
+    products = {(line[3], line[4]) for line in lines if line[1:3] == ["exec", "cpu"]}
+    if "oneDNN" in tg.Device.cpu().name:
+        assert {"matmul", "convolution"} <= {kind for kind, _ in products}
+    assert {each for each in products if each[1].startswith("ref")} == set()

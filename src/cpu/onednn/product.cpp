@@ -32,7 +32,7 @@ memory::desc describe_bias(const Matrices& z, DataType type) {
 /// What products of equal operands share: large networks have many.
 struct Product {
   memory::desc x, y, z, bias = {};
-  int bias_arg = 0;
+  int bias_arg = DNNL_ARG_BIAS;
   WithPostOp<dnnl::matmul::primitive_desc> matmul = {};
 };
 
@@ -47,22 +47,24 @@ Product make_product(const NodeLowering& lowering,
   if (lowering.has(2)) {
     product.bias = describe_bias(z, lowering.input_desc(2).data_type);
   }
-  // oneDNN adds its bias before post-ops, but alpha does not scale ours: then
-  // the bias becomes a post-op too.
+  // oneDNN adds its bias before post-ops, but alpha does not scale ours; and with
+  // one of float16 it has its reference alone. Then the bias is a post-op, too.
   const bool is_scaled = attrs.alpha != 1;
+  const bool is_added_last =
+      lowering.has(2) &&
+      (is_scaled || lowering.input_desc(2).data_type == DataType::Float16);
   dnnl::primitive_attr attr = product_attributes(lowering);
+  dnnl::post_ops ops;
   if (is_scaled) {
-    dnnl::post_ops ops;
     ops.append_eltwise(dnnl::algorithm::eltwise_linear, attrs.alpha, 0);
-    if (lowering.has(2)) {
-      ops.append_binary(dnnl::algorithm::binary_add, product.bias);
-    }
-    attr.set_post_ops(ops);
   }
-  product.bias_arg = is_scaled
-                         ? DNNL_ARG_ATTR_MULTIPLE_POST_OP(1) | DNNL_ARG_SRC_1
-                         : DNNL_ARG_BIAS;
-  const auto own_bias = is_scaled ? memory::desc() : product.bias;
+  if (is_added_last) {
+    product.bias_arg =
+        DNNL_ARG_ATTR_MULTIPLE_POST_OP(ops.len()) | DNNL_ARG_SRC_1;
+    ops.append_binary(dnnl::algorithm::binary_add, product.bias);
+  }
+  attr.set_post_ops(ops);
+  const auto own_bias = is_added_last ? memory::desc() : product.bias;
   product.matmul =
       describe_with(activation, attr, [&](const auto& with, bool allow_empty) {
         return dnnl::matmul::primitive_desc(engine(), product.x, product.y,
