@@ -24,7 +24,7 @@ bool has_pooling(const Attrs& attrs) {
 bool has_half_kernels(const Node& node, DataType type) {
   const bool is_bfloat16 = type == DataType::BFloat16;
   // Their steps are products, too.
-  if (is_recurrent(node.op->kind)) return is_bfloat16 && has_products(type);
+  if (is_recurrent(node.op->kind)) return has_products(type);
   switch (node.op->kind) {
     case OpKind::Convolution2d:
     case OpKind::Convolution2dInputGradient:

@@ -157,7 +157,7 @@ void lower_gru_steps(NodeLowering& lowering) {
   const int h = float_scratch(lowering, size);
   const int update = is_after ? -1 : float_scratch(lowering, size);
   const int candidates = is_after ? -1 : float_scratch(lowering, size);
-  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
+  visit_any_float(lowering, type, [&]<class T>(T) {
     const int state = lowering.scratch(checked_bytes<T>(size, "scratch"));
     const std::size_t second_weights =
         checked_bytes<T>(gates * hidden * hidden, "weights");

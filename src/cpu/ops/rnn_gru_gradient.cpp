@@ -250,7 +250,7 @@ void emit_reset_before(NodeLowering& lowering, const Arguments& a,
 void lower_gru_steps_gradient(NodeLowering& lowering) {
   const Arguments arguments(lowering);
   const DataType type = lowering.input_desc(kGates).data_type;
-  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
+  visit_any_float(lowering, type, [&]<class T>(T) {
     if (arguments.attrs.reset_after) {
       emit_reset_after<T>(lowering, arguments, type);
     } else {

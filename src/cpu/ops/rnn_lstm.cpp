@@ -109,7 +109,7 @@ void lower_lstm_steps(NodeLowering& lowering) {
       MatrixView::plain(kNumLstmGates * hidden, hidden).transposed(), type);
   const int products = float_scratch(lowering, kNumLstmGates * steps.size());
   const int cell = float_scratch(lowering, steps.size());
-  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
+  visit_any_float(lowering, type, [&]<class T>(T) {
     const int state =
         lowering.scratch(checked_bytes<T>(steps.size(), "scratch"));
     lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {

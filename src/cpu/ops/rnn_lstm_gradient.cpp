@@ -202,7 +202,7 @@ void lower_lstm_steps_gradient(NodeLowering& lowering) {
   const int dcell = float_scratch(lowering, steps.size());
   const int dmask =
       out[kDMask] >= 0 ? float_scratch(lowering, steps.size()) : -1;
-  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
+  visit_any_float(lowering, type, [&]<class T>(T) {
     const int states = has_weights && !is_shifted
                            ? lowering.scratch(checked_bytes<T>(
                                  steps.steps * steps.size(), "scratch"))

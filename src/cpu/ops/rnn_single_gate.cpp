@@ -79,7 +79,7 @@ void lower_single_gate_steps(NodeLowering& lowering) {
       lowering, MatrixView::plain(steps.samples, steps.hidden),
       MatrixView::plain(steps.hidden, steps.hidden).transposed(), type);
   const int products = float_scratch(lowering, steps.size());
-  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
+  visit_any_float(lowering, type, [&]<class T>(T) {
     const int state =
         lowering.scratch(checked_bytes<T>(steps.size(), "scratch"));
     lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
@@ -133,7 +133,7 @@ void lower_single_gate_steps_gradient(NodeLowering& lowering) {
   const int dstate = float_scratch(lowering, steps.size());
   const int dmask =
       out[kDMask] >= 0 ? float_scratch(lowering, steps.size()) : -1;
-  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
+  visit_any_float(lowering, type, [&]<class T>(T) {
     const int states = has_weights ? lowering.scratch(checked_bytes<T>(
                                          steps.steps * steps.size(), "scratch"))
                                    : -1;
