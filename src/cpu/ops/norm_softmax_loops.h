@@ -264,12 +264,22 @@ void softmax_columns_gradient(const SoftmaxView& view, bool is_log,
       low[j] = sum.low;
     }
     T* dx = target + offset;  // may be g
-    for (std::int64_t k = 0; k < end; k += view.inner) {
+    const auto store = [&](auto slope) {
+      for (std::int64_t k = 0; k < end; k += view.inner) {
 #pragma omp simd
-      for (std::int64_t j = 0; j < count; ++j) {
-        dx[k + j] = is_log ? g[k + j] - fast_exp(y[k + j]) * high[j]
-                           : y[k + j] * ((g[k + j] - high[j]) - low[j]);
+        for (std::int64_t j = 0; j < count; ++j) {
+          dx[k + j] = slope(g[k + j], y[k + j], high[j], low[j]);
+        }
       }
+    };
+    if (is_log) {
+      store([](float dy, float log, float sum, float /*rest*/) {
+        return dy - fast_exp(log) * sum;
+      });
+    } else {
+      store([](float dy, float share, float sum, float rest) {
+        return share * ((dy - sum) - rest);
+      });
     }
   });
 }

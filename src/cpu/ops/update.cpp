@@ -21,7 +21,7 @@ float* widened_from(const T* stored, std::int64_t count, float* tile) {
 template <class T>
 void store_to(T* stored, std::int64_t count, const float* tile) {
 #pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) stored[i] = T(tile[i]);
+  for (std::int64_t i = 0; i < count; ++i) stored[i] = tile[i];
 }
 
 template <class Step>
