@@ -24,17 +24,18 @@ enum class ScheduleType : std::uint8_t {
 class TRAINGRAPH_API Schedule {
  public:
   static Schedule constant(float rate);
-  /// from + (to - from) n / steps, from n = steps on `to`.
-  static Schedule linear(float from, float to, std::uint64_t steps);
-  /// to + (from - to) (1 + cos(pi n / steps)) / 2, from n = steps on `to`.
-  static Schedule cosine(float from, std::uint64_t steps, float to = 0);
-  /// from * factor^(n / steps); a staircase has whole powers only.
-  static Schedule exponential(float from, float factor, std::uint64_t steps = 1,
+  /// start + (end - start) n / steps, from n = steps on `end`.
+  static Schedule linear(float start, float end, std::uint64_t steps);
+  /// end + (start - end) (1 + cos(pi n / steps)) / 2, from n = steps on `end`.
+  static Schedule cosine(float start, std::uint64_t steps, float end = 0);
+  /// start * factor^(n / steps); a staircase has whole powers only.
+  static Schedule exponential(float start, float factor,
+                              std::uint64_t steps = 1,
                               bool is_staircase = false);
-  /// Linear from `from` to the first rate of `then` in `steps` updates, and
+  /// Linear from `start` to the first rate of `then` in `steps` updates, and
   /// then that one from its beginning.
   static Schedule warm_up(const Schedule& then, std::uint64_t steps,
-                          float from = 0);
+                          float start = 0);
   /// The next one from its beginning whenever as many updates as a boundary
   /// says came before. Boundaries increase, one less than schedules.
   static Schedule join(const std::vector<Schedule>& schedules,

@@ -59,6 +59,11 @@ py::array from_dlpack(py::handle source, const Context& context) {
   } catch (py::error_already_set& error) {
     if (!error.matches(PyExc_Exception)) throw;
     if (const auto bits = bfloat16_unless_error(source)) return *bits;
+    if (py::isinstance<Tensor>(source)) {
+      fail(context, "the tensor has no values on the host", "an array",
+           "a Tensor",
+           "Pass an array; values on a device need synchronize_data() first.");
+    }
     fail(context, "NumPy cannot read this array",
          "an array on the CPU, of a type that NumPy has",
          py::str(error.value()).cast<std::string>(),

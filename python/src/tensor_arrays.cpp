@@ -64,8 +64,22 @@ py::object to_dlpack(const Tensor& self, const py::kwargs& options) {
   return data.attr("copy")().attr("__dlpack__")(**options);
 }
 
+void require_data(const Tensor& self) {
+  if (self.device() || self.has_data()) return;
+  throw StateError(
+      ErrorInfo{.op = "numpy",
+                .node = self.label(),
+                .what = "tensor has no data on the host or on a device",
+                .expected = {},
+                .got = {},
+                .hint = "Declare a result with add_outputs and read it from "
+                        "the ExecutionResult."});
+}
+
 /// The newest values: the device's when it has a copy, else the host's.
 Array newest(const Tensor& self) {
+  // First, as a tensor without data may have any size.
+  without_gil([&] { require_data(self); });
   Array array =
       new_array(self.shape(), stored_dtype(self.descriptor().data_type));
   const std::span<std::byte> out = bytes_of(array);
@@ -73,16 +87,7 @@ Array newest(const Tensor& self) {
     if (self.device()) {
       return self.copy_data_from_device_memory(out);
     }
-    if (!self.has_data()) {
-      throw StateError(ErrorInfo{
-          .op = "numpy",
-          .node = self.label(),
-          .what = "tensor has no data on the host or on a device",
-          .expected = {},
-          .got = {},
-          .hint = "Declare a result with add_outputs and read it from "
-                  "the ExecutionResult."});
-    }
+    require_data(self);
     std::memcpy(out.data(), self.data().data(), out.size());
   });
   return array;

@@ -20,28 +20,34 @@ if TYPE_CHECKING:
     Batch = Mapping[str, Any]
     Batches = Iterable[Batch] | Callable[[int], Iterable[Batch]]
 
-__all__ = ["Runner", "iterable", "one_pass"]
-
-
-def one_pass(batches: Batches, number: int, epochs: int) -> Iterator[Batch]:
-    """The batches of an epoch."""
-    if callable(batches):
-        return iter(iterable("fit", batches(number)))
-    expected = f"{BATCHES}, or a function that returns one"
-    iterator = iter(iterable("fit", batches, expected))
-    if iterator is batches and epochs > 1:
-        raise InvalidArgument(
-            "[fit] batches can be gone through only once: expected a list, or a "
-            f"function that returns an iterable, got {type(batches).__name__} for "
-            f"{epochs} epochs. Pass a function of the epoch's number."
-        )
-    return iterator
+__all__ = ["Runner", "iterable", "one_pass", "require_batches"]
 
 
 BATCHES = "an iterable of batches"
 
 
-def iterable(op: str, batches: Any, expected: str = BATCHES) -> Iterable[Any]:
+def require_batches(what: str, batches: Batches, epochs: int) -> None:
+    """Before the first epoch: can there be one pass in each?"""
+    if callable(batches):
+        return
+    iterable("fit", batches, what, f"{BATCHES}, or a function that returns one")
+    if hasattr(batches, "__next__") and epochs > 1:
+        raise InvalidArgument(
+            f"[fit] {what} can be gone through only once: expected a list, or a "
+            f"function that returns an iterable, got {type(batches).__name__} for "
+            f"{epochs} epochs. Pass a function of the epoch's number."
+        )
+
+
+def one_pass(what: str, batches: Batches, number: int) -> Iterator[Batch]:
+    """The batches of an epoch."""
+    given = batches(number) if callable(batches) else batches
+    return iter(iterable("fit", given, what))
+
+
+def iterable(
+    op: str, batches: Any, what: str = "batches", expected: str = BATCHES
+) -> Iterable[Any]:
     """Raises CallError for one batch, and for what is no iterable."""
     is_batch = is_mapping(batches)
     has_items = hasattr(batches, "__iter__") or hasattr(batches, "__getitem__")
@@ -51,7 +57,7 @@ def iterable(op: str, batches: Any, expected: str = BATCHES) -> Iterable[Any]:
         CallError,
         "these are no batches",
         op=op,
-        node="batches",
+        node=what,
         expected=expected,
         got=got(batches),
         hint="Of one batch pass a list: [batch]." if is_batch else "",
@@ -82,7 +88,7 @@ class Runner:
         self._tensors = {**training.inputs, **self._labels, **self._weights}
         self._compiled = training.batch_size
 
-    def named(self, batch: Batch) -> dict[str, Any]:
+    def named(self, what: str, batch: Batch) -> dict[str, Any]:
         """Of any mapping."""
         if is_mapping(batch):
             return {name: batch[name] for name in batch.keys()}  # noqa: SIM118
@@ -91,7 +97,7 @@ class Runner:
             CallError,
             "a batch is no mapping",
             op="fit",
-            node="batches",
+            node=what,
             expected="a mapping name -> array",
             got=got(batch),
             hint=f"Make each batch {{{names}}}.",
@@ -110,6 +116,19 @@ class Runner:
                 f"[fit] arrays of one batch have different numbers of samples: {counts}"
             )
         return int(next(iter(counts.values()), self._compiled))
+
+    def require_label(self, what: str, batch: dict[str, Any]) -> None:
+        """The inference form does without, and then has no loss."""
+        if not self._labels.keys().isdisjoint(batch):
+            return
+        raise make_error(
+            InvalidArgument,
+            "there is no label data",
+            op="fit",
+            node=what,
+            expected="data for " + " and ".join(f'"{name}"' for name in self._labels),
+            got=", ".join(f'"{name}"' for name in batch) or "an empty batch",
+        )
 
     def execute(self, batch: dict[str, Any], samples: int, **options: Any) -> Execution:
         labels, weights = self._labels, self._weights

@@ -224,6 +224,12 @@ def _is_self(signature: Signature) -> bool:
     return bool(first) and first[0].name in ("self", "arg0")
 
 
+def _is_settable(cls: type, name: str) -> bool:
+    """What a constructor does not take may be a property all the same."""
+    member = getattr(cls, name, None)
+    return isinstance(member, property) and member.fset is not None
+
+
 def error_of(
     message: str, args: Sequence[object], kwargs: Mapping[str, object]
 ) -> Error | None:
@@ -237,7 +243,11 @@ def error_of(
         return None
     forms: list[Form] = [s.parameters for s in signatures]
     if rest.startswith("constructor"):
-        return _error(signatures[0].name, Call(args[1:], kwargs).worst(forms))
+        problem = Call(args[1:], kwargs).worst(forms)
+        is_known = any(p.name == problem.node for form in forms for p in form)
+        if not is_known and _is_settable(type(args[0]), problem.node):
+            problem = problem._replace(hint=f"Set it later: x.{problem.node} = ...")
+        return _error(signatures[0].name, problem)
     if not _is_self(signatures[0]):
         return _error(op, Call(args, kwargs).worst(forms))
     owner = signatures[0].parameters[0].annotation

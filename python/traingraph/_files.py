@@ -4,17 +4,22 @@
 from __future__ import annotations
 
 import os
+import secrets
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ._arguments import got
 from ._make_error import make_error
 from .errors import CallError, FileError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from .errors import Error
 
-__all__ = ["not_written", "to_path", "write_text"]
+__all__ = ["not_written", "to_path", "write_text", "write_whole"]
+
+LONGEST_NAME = 200  # of 255 bytes, with room for what is put around it
 
 
 def to_path(op: str, value: Any) -> Path:
@@ -47,8 +52,39 @@ def not_written(op: str, path: Path, error: OSError) -> Error:
 
 
 def write_text(op: str, path: Any, text: str) -> None:
+    """A device or a pipe is written to as it is."""
     target = to_path(op, path)
     try:
-        target.write_text(text, encoding="utf-8")
+        if target.exists() and not target.is_file():
+            target.write_text(text, encoding="utf-8")
+        else:
+            write_whole({target: lambda file: file.write(text.encode())})
     except OSError as error:
         raise not_written(op, target, error) from error
+
+
+def write_whole(files: Mapping[Path, Callable[[BinaryIO], object]]) -> None:
+    """Calls each function with the file of its path.
+
+    All are whole and on the disk before one takes its name. What ends this
+    earlier, be it Ctrl-C, leaves the old files and nothing else. Links stay.
+    """
+    targets = [Path(os.path.realpath(path)) for path in files]
+    unfinished = [_beside(target) for target in targets]
+    try:
+        for name, write in zip(unfinished, files.values(), strict=True):
+            with name.open("xb") as file:
+                write(file)
+                file.flush()
+                os.fsync(file.fileno())
+        for name, target in zip(unfinished, targets, strict=True):
+            name.replace(target)
+    finally:
+        for name in unfinished:
+            name.unlink(missing_ok=True)
+
+
+def _beside(target: Path) -> Path:
+    """As the library's own: ".net.onnx.<random>.unfinished"."""
+    kept = target.name if len(os.fsencode(target.name)) <= LONGEST_NAME else ""
+    return target.with_name(f".{kept}.{secrets.token_hex(4)}.unfinished")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ._arguments import functions, require_count, require_function
-from ._batches import Runner, one_pass
+from ._batches import Runner, one_pass, require_batches
 from ._calls import checked
 from ._history import History
 from .errors import InvalidArgument
@@ -41,7 +41,7 @@ class Epoch:
 
 
 def _mean_loss(
-    runner: Runner, batches: Iterator[Batch], what: str, **options: Any
+    runner: Runner, what: str, batches: Iterator[Batch], *, for_inference: bool = False
 ) -> float:
     """Each batch's loss counts by its samples. Reads losses some batches late."""
     running: deque[tuple[Execution, int]] = deque()
@@ -55,9 +55,12 @@ def _mean_loss(
             count += samples
 
     for each in batches:
-        batch = runner.named(each)
+        batch = runner.named(what, each)
+        if for_inference:
+            runner.require_label(what, batch)
         samples = runner.samples(batch)
-        running.append((runner.execute(batch, samples, **options), samples))
+        execution = runner.execute(batch, samples, forward_for_inference=for_inference)
+        running.append((execution, samples))
         read(keep=IN_FLIGHT)
     read(keep=0)
     if count == 0:
@@ -107,18 +110,23 @@ def fit(
     require_count("fit", "epochs", epochs)
     require_count("fit", "patience", 1 if patience is None else patience)
     history, runner = History(monitor), Runner(training)
+    require_batches("batches", batches, epochs)
+    if validation is not None:
+        require_batches("validation", validation, epochs)
     callbacks = functions("fit", "callbacks", callbacks)
     require_function("fit", "log", log)
     best: dict[str, Any] = {}
     progress = _progress(epochs, shows_progress)
     for number in progress:
-        loss = _mean_loss(runner, one_pass(batches, number, epochs), "batches")
+        loss = _mean_loss(runner, "batches", one_pass("batches", batches, number))
         epoch = Epoch(number, {"loss": loss}, training, number + 1 == epochs)
         if validation is not None:
             epoch.metrics["validation_loss"] = _mean_loss(
-                runner, one_pass(validation, number, epochs), "validation",
-                forward_for_inference=True,
-            )  # fmt: skip
+                runner,
+                "validation",
+                one_pass("validation", validation, number),
+                for_inference=True,
+            )
         for callback in callbacks:
             callback(epoch)
         if history.add(epoch.metrics) and keeps_best:

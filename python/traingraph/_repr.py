@@ -123,6 +123,8 @@ def _optimizer(self: Any) -> list[str]:
     step = [f"time_step={self.time_step}"] if self.time_step != 1 else []
     options = [o for o in _configured(self) if not o.startswith("time_step")]
     rate = f"learning_rate={_literal(self.learning_rate)}"
+    if self.schedule is not None:
+        rate = f"schedule={str(self.schedule)[len('Schedule(') : -1]}"
     return [rate, *(o for o in options if not o.startswith("learning_rate")), *step]
 
 
@@ -185,6 +187,8 @@ def _result(self: Any) -> list[str]:
     except _core_error():
         parts.append("losses without a reduction")
     parts += [f"{name}: {array.shape}" for name, array in self.outputs.items()]
+    if not parts and self.result is not None:
+        parts.append(f"result: {self.result.shape}")
     if self.execution_time:
         parts.append(f"{self.execution_time * 1e3:.3f} ms")
     return parts

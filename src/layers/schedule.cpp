@@ -70,25 +70,29 @@ Schedule Schedule::constant(float rate) {
   return Schedule({{.type = ScheduleType::Constant, .from = rate}});
 }
 
-Schedule Schedule::linear(float from, float to, std::uint64_t steps) {
-  require_not_negative(kSchedule, "from", from);
-  require_not_negative(kSchedule, "to", to);
+Schedule Schedule::linear(float start, float end, std::uint64_t steps) {
+  require_not_negative(kSchedule, "start", start);
+  require_not_negative(kSchedule, "end", end);
   require_steps(steps);
-  return Schedule(
-      {{.type = ScheduleType::Linear, .steps = steps, .from = from, .to = to}});
+  return Schedule({{.type = ScheduleType::Linear,
+                    .steps = steps,
+                    .from = start,
+                    .to = end}});
 }
 
-Schedule Schedule::cosine(float from, std::uint64_t steps, float to) {
-  require_not_negative(kSchedule, "from", from);
-  require_not_negative(kSchedule, "to", to);
+Schedule Schedule::cosine(float start, std::uint64_t steps, float end) {
+  require_not_negative(kSchedule, "start", start);
+  require_not_negative(kSchedule, "end", end);
   require_steps(steps);
-  return Schedule(
-      {{.type = ScheduleType::Cosine, .steps = steps, .from = from, .to = to}});
+  return Schedule({{.type = ScheduleType::Cosine,
+                    .steps = steps,
+                    .from = start,
+                    .to = end}});
 }
 
-Schedule Schedule::exponential(float from, float factor, std::uint64_t steps,
+Schedule Schedule::exponential(float start, float factor, std::uint64_t steps,
                                bool is_staircase) {
-  require_not_negative(kSchedule, "from", from);
+  require_not_negative(kSchedule, "start", start);
   require_finite(kSchedule, "factor", factor);
   require_option(factor > 0 && factor <= 1, kSchedule, "factor",
                  "above 0, at most 1", format_value(factor),
@@ -96,14 +100,14 @@ Schedule Schedule::exponential(float from, float factor, std::uint64_t steps,
   require_steps(steps);
   return Schedule({{.type = ScheduleType::Exponential,
                     .steps = steps,
-                    .from = from,
+                    .from = start,
                     .to = factor,
                     .is_staircase = is_staircase}});
 }
 
 Schedule Schedule::warm_up(const Schedule& then, std::uint64_t steps,
-                           float from) {
-  return join({linear(from, then.rate(0), steps), then}, {steps});
+                           float start) {
+  return join({linear(start, then.rate(0), steps), then}, {steps});
 }
 
 Schedule Schedule::join(const std::vector<Schedule>& schedules,

@@ -163,6 +163,11 @@ CASES: dict[str, Case] = {
     "None as data": Case(
         lambda: run(x=None), tg.InvalidArgument, ['"x"', "None", "asarray"]
     ),
+    "a tensor without values as data": Case(
+        lambda: run(x=tg.Tensor((4, 6))),
+        tg.InvalidArgument,
+        ['"x"', "no values on the host", "Pass an array"],
+    ),
     "objects as data": Case(
         lambda: run(x=np.full((4, 6), None)),
         tg.DTypeError,

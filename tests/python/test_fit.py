@@ -205,6 +205,25 @@ def test_what_cannot_be_done_is_said() -> None:
             tg.fit(training, [wrong], shows_progress=False)
 
 
+def test_validation_is_checked_before_it_is_needed() -> None:
+    training, batches = make_training(), make_batches(1)
+    before = training.state_dict()
+    with pytest.raises(tg.InvalidArgument, match=r"validation can be gone .* once"):
+        tg.fit(training, batches, validation=iter(batches), epochs=2)
+    with pytest.raises(tg.CallError, match=r'\[fit "validation"\] these are no'):
+        tg.fit(training, batches, validation=batches[0])
+    for name, values in training.state_dict().items():
+        np.testing.assert_array_equal(values, before[name])
+
+
+@pytest.mark.parametrize("name", ["batches", "validation"])
+def test_a_missing_label_is_named(name: str) -> None:
+    batches = make_batches(1)
+    given = {"batches": batches, name: [{"x": batches[0]["x"]}]}
+    with pytest.raises(tg.InvalidArgument, match=r'no label data: .* for "y"'):
+        tg.fit(make_training(), **given, shows_progress=False)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -213,7 +232,8 @@ def test_what_cannot_be_done_is_said() -> None:
         ({"batches": make_batches(1)[0]}, "Of one batch pass a list: [batch]."),
         ({"batches": None}, "or a function that returns one, got None"),
         ({"batches": lambda _: None}, "these are no batches"),
-        ({"validation": 3}, "these are no batches"),
+        ({"validation": 3}, '[fit "validation"] these are no batches'),
+        ({"validation": [3]}, '[fit "validation"] a batch is no mapping'),
         ({"training": None}, "expected a TrainingGraph, got None"),
         ({"epochs": 1.5}, "expected an int, got 1.5"),
         ({"patience": "3"}, "expected an int, got '3'"),

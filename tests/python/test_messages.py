@@ -110,6 +110,17 @@ def test_typos_of_cases(call: Callable[[str], Any], wrong: str, meant: str) -> N
     assert caught.value.hint == (f'Did you mean "{meant}"?' if meant else "")
 
 
+def test_a_property_is_set_later() -> None:
+    schedule = tg.optimizers.Schedule.constant(0.1)
+    with pytest.raises(tg.CallError) as caught:
+        tg.optimizers.SGD(0.1, schedule=schedule)  # type: ignore[call-overload]
+    require_clear(caught.value)
+    assert caught.value.hint == "Set it later: x.schedule = ..."
+    with pytest.raises(tg.CallError) as caught:
+        tg.layers.ReLU(label=3)  # type: ignore[arg-type]
+    assert not caught.value.hint
+
+
 def test_keyword_typos_of_reports() -> None:
     graph = tg.Graph()
     graph.node(tg.layers.ReLU(), x := tensor(2, 3))

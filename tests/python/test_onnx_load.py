@@ -83,6 +83,12 @@ def run(loaded: tg.onnx.Model, **data: Array) -> dict[str, Array]:
     return inference.execute(data).result().outputs
 
 
+def test_repr_is_a_line() -> None:
+    loaded = tg.onnx.load(perceptron(), batch_size=4)
+    told = "<Model inputs=1, outputs=1, parameters=4, statistics=0, opset=17>"
+    assert repr(loaded) == told
+
+
 def test_names_and_shapes_are_those_of_the_file() -> None:
     loaded = tg.onnx.load(perceptron(), batch_size=4)
     assert list(loaded.inputs) == ["x"]

@@ -185,7 +185,7 @@ def test_a_failing_save_leaves_both_files(
     def fail(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(onnx, "save_model", fail)
+    monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(tg.FileError, match="No space left"):
         tg.onnx.save(inference, path, external_data=True)
     assert len(tg.onnx.load(path, batch_size=4).parameters) == 6

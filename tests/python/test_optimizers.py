@@ -166,6 +166,16 @@ def test_a_schedule_is_the_rate_set_before_each_step(
     assert losses == expected
 
 
+def test_schedules_name_the_argument() -> None:
+    make = tg.optimizers.Schedule
+    with pytest.raises(tg.InvalidArgument, match="start is out of range"):
+        make.cosine(-1, 10)
+    with pytest.raises(tg.InvalidArgument, match="end is out of range"):
+        make.linear(1, -1, 10)
+    with pytest.raises(tg.InvalidArgument, match="start is out of range"):
+        make.warm_up(make.constant(1), 3, start=-1)
+
+
 def test_schedules_say_what_they_are() -> None:
     make = tg.optimizers.Schedule
     joined = make.join([make.linear(0, 0.5, 4), make.exponential(1, 0.5)], [4])

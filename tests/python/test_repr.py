@@ -142,6 +142,8 @@ def test_states_of_a_graph(classifier: Classifier) -> None:
     require_useful(repr(run), "Execution", ["done"])
     result = run.result()
     require_useful(repr(result), "ExecutionResult", ["loss=", "logits: (8, 3)"])
+    pure = c.training.execute_forward({"image": c.x}, forward_for_inference=True)
+    require_useful(repr(pure.result()), "ExecutionResult", ["logits: (8, 3)"])
     require_useful(repr(c.training.memory), "MemoryReport", ["persistent", "step"])
     require_useful(
         repr(c.training.memory.step), "PlanMemory", ["bytes", "live peak", "allocated"]
@@ -159,6 +161,23 @@ def test_optimizer_buffers(make_classifier: Callable[..., Classifier]) -> None:
     (buffer,) = c.dense.weights.optimizer_device_data
     require_useful(repr(buffer), "TensorOptimizerDeviceData", ['"momentum"', "bytes"])
     assert "time_step=2" in repr(c.training.optimizer)
+
+
+def test_results_without_a_name_have_a_shape() -> None:
+    x = tg.Tensor((4, 3), name="x")
+    graph = tg.Graph()
+    graph.node(L.FullyConnected(3, 2), x)
+    inference = tg.InferenceGraph([graph])
+    inference.add_inputs({"x": x})
+    inference.compile("cpu")
+    result = inference.execute({"x": np.ones((4, 3), np.float32)}).result()
+    require_useful(repr(result), "ExecutionResult", ["result: (4, 2)"])
+
+
+def test_a_schedule_stands_in_for_the_rate() -> None:
+    sgd = O.SGD(0.1)
+    sgd.schedule = O.Schedule.cosine(0.1, 10)
+    assert repr(sgd) == "<SGD schedule=cosine(0.1, 10, 0)>"
 
 
 def test_a_label_of_several_lines() -> None:

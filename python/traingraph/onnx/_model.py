@@ -34,6 +34,11 @@ class Model:
     opset: int
     """Of ai.onnx, in the file."""
 
+    def __repr__(self) -> str:
+        names = ("inputs", "outputs", "parameters", "statistics")
+        counts = ", ".join(f"{name}={len(getattr(self, name))}" for name in names)
+        return f"<Model {counts}, opset={self.opset}>"
+
     @checked
     def training_graph(
         self,

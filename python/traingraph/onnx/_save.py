@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import onnx
 from onnx import helper
+from onnx.external_data_helper import set_external_data
 
 from .._core import CompiledGraph, __version__
-from .._files import not_written, to_path
+from .._files import not_written, to_path, write_whole
 from ..errors import InternalError, StateError, UnsupportedError
 from . import (
     _write_attention,
@@ -25,7 +25,7 @@ from ._problems import Unmappable, invalid, unsupported
 from ._write import EXPORTERS, Step, Writer, proto_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 FAMILIES = (
     _write_attention,
@@ -37,6 +37,7 @@ FAMILIES = (
 """Importing one registers its ops."""
 
 FIRST_OPSET = 17
+LEAST_EXTERNAL = 1024  # bytes of a weight
 
 
 def save_model(graph: Any, path: str | os.PathLike[str], external_data: bool) -> None:
@@ -60,43 +61,36 @@ def save_model(graph: Any, path: str | os.PathLike[str], external_data: bool) ->
         if external_data or model.ByteSize() >= onnx.checker.MAXIMUM_PROTOBUF:
             write_with_data(target, model)
         else:
-            write_whole(target, model.SerializeToString())
+            write_whole({target: lambda file: file.write(model.SerializeToString())})
     except OSError as error:
         raise not_written("onnx.save", target, error) from error
 
 
 def file_behind(path: Path) -> Path:
-    """Links stay, and so does what is no file."""
-    target = Path(os.path.realpath(path)) if path.is_symlink() else path
+    """What is no file is refused: the model would take its name."""
+    target = Path(os.path.realpath(path))
     if target.is_symlink() or (target.exists() and not target.is_file()):
         raise OSError(f"{target} is no regular file")
     return target
 
 
 def write_with_data(target: Path, model: Any) -> None:
-    """Both files are whole before one takes its name."""
-    weights = f"{target.name}.data"
-    with folder_beside(target) as folder:
-        new = Path(folder, target.name)
-        onnx.save_model(model, new, save_as_external_data=True, location=weights)
-        for each in (Path(folder, weights), new):
-            if each.exists():  # small weights stay in the model
-                each.replace(target.with_name(each.name))
+    """Large weights go to a file of their own, beside the model."""
+    weights = target.with_name(f"{target.name}.data")
+    large = [t for t in model.graph.initializer if len(t.raw_data) >= LEAST_EXTERNAL]
 
-
-def write_whole(target: Path, data: bytes) -> None:
-    """The old file or the new one, whatever happens."""
-    with folder_beside(target) as folder:
-        new = Path(folder, target.name)
-        with new.open("wb") as file:
+    def write_weights(file: BinaryIO) -> None:
+        for tensor in large:
+            data = tensor.raw_data
+            set_external_data(tensor, weights.name, file.tell(), len(data))
+            tensor.ClearField("raw_data")
             file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(target)
 
-
-def folder_beside(target: Path) -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix=".", dir=target.parent)
+    files: dict[Path, Callable[[BinaryIO], object]] = {}
+    if large:
+        files[weights] = write_weights
+    files[target] = lambda file: file.write(model.SerializeToString())
+    write_whole(files)
 
 
 def to_model(graph: CompiledGraph) -> Any:
