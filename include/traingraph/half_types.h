@@ -3,7 +3,8 @@
 // have no arithmetic of their own: a sum of them is a sum of floats. Storing
 // rounds to nearest, ties to even (IEEE 754), beyond the range to infinity; a
 // NaN stays one. Without branches, so that loops vectorize; floats are assigned
-// without a temporary, which GCC would keep in memory in loops of several loads.
+// without a temporary, which GCC would keep in memory in loops of several
+// loads.
 #pragma once
 
 #include <bit>

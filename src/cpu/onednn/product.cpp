@@ -47,8 +47,9 @@ Product make_product(const NodeLowering& lowering,
   if (lowering.has(2)) {
     product.bias = describe_bias(z, lowering.input_desc(2).data_type);
   }
-  // oneDNN adds its bias before post-ops, but alpha does not scale ours; and with
-  // one of float16 it has its reference alone. Then the bias is a post-op, too.
+  // oneDNN adds its bias before post-ops, but alpha does not scale ours; and
+  // with one of float16 it has its reference alone. Then the bias is a post-op,
+  // too.
   const bool is_scaled = attrs.alpha != 1;
   const bool is_added_last =
       lowering.has(2) &&
