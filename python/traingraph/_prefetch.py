@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+import _thread
 import queue
-import threading
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ._arguments import require_count
@@ -47,14 +47,10 @@ class _Prefetch(Generic[Item]):
 
     def __iter__(self) -> Iterator[Item]:
         ahead: _Ahead[Item] = _Ahead(self._size)
-        thread = threading.Thread(
-            target=_produce,
-            args=(self._batches, ahead),
-            name="traingraph prefetch",
-            daemon=True,
-        )
         try:
-            thread.start()
+            # threading.Thread.start() waits for the thread, and a Ctrl-C in that
+            # wait is now and then a RuntimeError of its locks.
+            _thread.start_new_thread(_produce, (self._batches, ahead))
             while not isinstance(item := ahead.ready.get(), _End):
                 ahead.room.put(True)
                 yield item

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
+import _thread
 import math
 import re
 import sys
-import threading
 import time
 import types
 from typing import TYPE_CHECKING, Any
@@ -341,19 +341,17 @@ def test_prefetch_passes_errors_on() -> None:
 
 
 def test_prefetch_that_is_given_up_ends_its_thread() -> None:
-    def count() -> int:
-        return sum(t.name == "traingraph prefetch" for t in threading.enumerate())
+    before = _thread._count()
 
     def wait_for(expected: int) -> None:
         deadline = time.monotonic() + 10
-        while count() != expected and time.monotonic() < deadline:
+        while _thread._count() - before != expected and time.monotonic() < deadline:
             time.sleep(0.001)
-        assert count() == expected
+        assert _thread._count() - before == expected
 
-    wait_for(0)
     iterators = [iter(tg.prefetch(iter(int, 1), size=1)) for _ in range(8)]
     for iterator in iterators:
         assert next(iterator) == 0
-    assert count() == 8
+    assert _thread._count() - before == 8
     del iterator, iterators
     wait_for(0)
