@@ -23,31 +23,22 @@ bool is_product(const Node& node) {
   return node.op->mixed_form == MixedForm::Narrows;
 }
 
-bool is_convolution(const Node& node) {
-  switch (node.op->kind) {
-    case OpKind::Convolution2d:
-    case OpKind::Convolution2dInputGradient:
-    case OpKind::Convolution2dWeightsGradient:
-      return true;
-    default:
-      return false;
-  }
-}
-
 /// Products in 16 bits that the processor lacks were widened before.
 std::vector<std::string> notes_of(const Program& program,
                                   const LowerOptions& options) {
   std::vector<std::string> notes;
   if (std::ranges::none_of(program.nodes(), is_product)) return notes;
-  const bool convolves = std::ranges::any_of(program.nodes(), is_convolution);
   for (DataType type : {DataType::BFloat16, DataType::Float16}) {
     const auto is_of_type = [&](const Value& value) {
       return !value.is_opaque && value.desc.data_type == type;
     };
+    const auto is_cast = [&](const Node& node) {
+      return is_product(node) && !has_half_kernels(node, type);
+    };
     if (std::ranges::none_of(program.values(), is_of_type)) continue;
     if (!has_products(type)) {
       notes.push_back(note_of_widened_products(type));
-    } else if (convolves && !has_convolutions(type)) {
+    } else if (std::ranges::any_of(program.nodes(), is_cast)) {
       notes.push_back(note_of_widened_convolutions(type));
     }
   }
