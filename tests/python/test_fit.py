@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import _thread
 import math
 import re
 import sys
@@ -341,17 +340,23 @@ def test_prefetch_passes_errors_on() -> None:
 
 
 def test_prefetch_that_is_given_up_ends_its_thread() -> None:
-    before = _thread._count()
+    running = 0
 
-    def wait_for(expected: int) -> None:
-        deadline = time.monotonic() + 10
-        while _thread._count() - before != expected and time.monotonic() < deadline:
-            time.sleep(0.001)
-        assert _thread._count() - before == expected
+    def zeros() -> Iterator[int]:  # closed when its thread lets go of it
+        nonlocal running
+        running += 1
+        try:
+            while True:
+                yield 0
+        finally:
+            running -= 1
 
-    iterators = [iter(tg.prefetch(iter(int, 1), size=1)) for _ in range(8)]
+    iterators = [iter(tg.prefetch(zeros(), size=1)) for _ in range(8)]
     for iterator in iterators:
         assert next(iterator) == 0
-    assert _thread._count() - before == 8
+    assert running == 8
     del iterator, iterators
-    wait_for(0)
+    deadline = time.monotonic() + 10
+    while running > 0 and time.monotonic() < deadline:
+        time.sleep(0.001)
+    assert running == 0
