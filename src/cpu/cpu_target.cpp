@@ -23,6 +23,13 @@ bool is_product(const Node& node) {
   return node.op->mixed_form == MixedForm::Narrows;
 }
 
+std::string note_of_widened_convolutions(DataType type) {
+  return "This processor has no convolutions of " +
+         std::string(to_string(type)) +
+         ": they cast their operands to float32, which is slower than "
+         "precision \"float32\".";
+}
+
 /// Products in 16 bits that the processor lacks were widened before.
 std::vector<std::string> notes_of(const Program& program,
                                   const LowerOptions& options) {

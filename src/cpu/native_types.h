@@ -20,7 +20,6 @@ bool gains_by_rounding();
 
 // Sentences for who asked for it in vain.
 std::string note_of_widened_products(DataType type);
-std::string note_of_widened_convolutions(DataType type);
 std::string note_of_exact_products();
 
 }  // namespace traingraph::cpu

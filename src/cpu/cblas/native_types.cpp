@@ -19,11 +19,6 @@ std::string note_of_widened_products(DataType type) {
          "operands to float32, which is slower than precision \"float32\".";
 }
 
-// Whoever has no products has been told already.
-std::string note_of_widened_convolutions(DataType type) {
-  return note_of_widened_products(type);
-}
-
 std::string note_of_exact_products() {
   return "This processor does not round operands by this engine, a CBLAS: "
          "precision \"fast\" is the same as \"float32\" here.";

@@ -59,13 +59,6 @@ std::string note_of_widened_products(DataType type) {
          "slower than precision \"float32\".";
 }
 
-std::string note_of_widened_convolutions(DataType type) {
-  return "This processor has no convolutions of " +
-         std::string(to_string(type)) +
-         ": they cast their operands to float32, which is slower than "
-         "precision \"float32\".";
-}
-
 std::string note_of_exact_products() {
   return "This processor multiplies no faster where operands may be rounded: "
          "precision \"fast\" is the same as \"float32\" here.";

@@ -192,48 +192,6 @@ class HalfConvolutions : public ::testing::Test {
 
 TYPED_TEST_SUITE(HalfConvolutions, HalfTypes);
 
-template <class T>
-class HalfNotes : public ::testing::Test {
- protected:
-  /// Of a program of one product and, perhaps, a convolution, whose casts the
-  /// compiler would have added.
-  static std::vector<std::string> notes(bool convolves) {
-    HalfCase<T> test;
-    Program& program = test.program;
-    const CastAttrs to_float{DataType::Float32};
-    std::vector<ValueId> results{
-        program.append_one(OpKind::MatMul, MatMulAttrs{},
-                           {test.input({8, 8}), test.input({8, 8})})};
-    if (convolves) {
-      std::vector<ValueId> wide;
-      for (const Shape& shape : {Shape{1, 4, 5, 5}, Shape{4, 4, 3, 3}}) {
-        wide.push_back(
-            program.append_one(OpKind::Cast, to_float, {test.input(shape)}));
-      }
-      results.push_back(program.append_one(OpKind::Convolution2d,
-                                           Convolution2dAttrs{}, wide));
-    }
-    return cpu::CpuTarget(/*num_threads=*/1)
-        .lower(program, {.kept = results})
-        .notes;
-  }
-};
-
-TYPED_TEST_SUITE(HalfNotes, HalfTypes);
-
-// Nobody should take casts for what the processor does by itself.
-TYPED_TEST(HalfNotes, SayWhatIsCast) {
-  constexpr DataType kType = kTypeOf<TypeParam>;
-  const bool multiplies = cpu::has_products(kType);
-  EXPECT_EQ(this->notes(/*convolves=*/false).empty(), multiplies);
-  const auto notes = this->notes(/*convolves=*/true);
-  EXPECT_EQ(notes.empty(), multiplies && cpu::has_convolutions(kType));
-  if (!notes.empty()) {
-    EXPECT_EQ(notes.size(), 1u);
-    EXPECT_NE(notes[0].find("convolutions"), std::string::npos) << notes[0];
-  }
-}
-
 TYPED_TEST(HalfConvolutions, AreRoundedOnce) {
   for (const ConvolutionCase& c : kConvolutions) {
     SCOPED_TRACE(c.x.to_string() + " * " + c.w.to_string());
@@ -326,6 +284,48 @@ TYPED_TEST(HalfConvolutions, CastsOfWeightsAreReorders) {
     num_reading += std::ranges::count(unit.reads, lowered.storage_of[w]);
   }
   EXPECT_EQ(num_reading, 1);
+}
+
+template <class T>
+class HalfNotes : public ::testing::Test {
+ protected:
+  /// Of a program of one product and, perhaps, a convolution, whose casts the
+  /// compiler would have added.
+  static std::vector<std::string> notes(bool convolves) {
+    HalfCase<T> test;
+    Program& program = test.program;
+    const CastAttrs to_float{DataType::Float32};
+    std::vector<ValueId> results{
+        program.append_one(OpKind::MatMul, MatMulAttrs{},
+                           {test.input({8, 8}), test.input({8, 8})})};
+    if (convolves) {
+      std::vector<ValueId> wide;
+      for (const Shape& shape : {Shape{1, 4, 5, 5}, Shape{4, 4, 3, 3}}) {
+        wide.push_back(
+            program.append_one(OpKind::Cast, to_float, {test.input(shape)}));
+      }
+      results.push_back(program.append_one(OpKind::Convolution2d,
+                                           Convolution2dAttrs{}, wide));
+    }
+    return cpu::CpuTarget(/*num_threads=*/1)
+        .lower(program, {.kept = results})
+        .notes;
+  }
+};
+
+TYPED_TEST_SUITE(HalfNotes, HalfTypes);
+
+// Nobody should take casts for what the processor does by itself.
+TYPED_TEST(HalfNotes, SayWhatIsCast) {
+  constexpr DataType kType = kTypeOf<TypeParam>;
+  const bool multiplies = cpu::has_products(kType);
+  EXPECT_EQ(this->notes(/*convolves=*/false).empty(), multiplies);
+  const auto notes = this->notes(/*convolves=*/true);
+  EXPECT_EQ(notes.empty(), multiplies && cpu::has_convolutions(kType));
+  if (!notes.empty()) {
+    EXPECT_EQ(notes.size(), 1u);
+    EXPECT_NE(notes[0].find("convolutions"), std::string::npos) << notes[0];
+  }
 }
 
 }  // namespace
