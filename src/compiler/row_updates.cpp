@@ -12,12 +12,6 @@ namespace {
 constexpr std::size_t kParameter = 0, kGradient = 1;  // of an update
 constexpr std::size_t kTokens = 0, kIndices = 1;      // of the gradient
 
-bool is_update(const Node& node) {
-  const OpKind kind = node.op->kind;
-  return kind == OpKind::SgdUpdate || kind == OpKind::AdamUpdate ||
-         kind == OpKind::RmspropUpdate;
-}
-
 bool has_input(const Node& node, std::size_t input) {
   return input < node.inputs.size() && node.inputs[input] != kNoValue;
 }
@@ -120,6 +114,12 @@ bool pays(const Program& program, const Node& gradient, const Node& update) {
 }
 
 }  // namespace
+
+bool is_update(const Node& node) {
+  const OpKind kind = node.op->kind;
+  return kind == OpKind::SgdUpdate || kind == OpKind::AdamUpdate ||
+         kind == OpKind::RmspropUpdate;
+}
 
 std::vector<RowUpdate> find_row_updates(const Program& program,
                                         std::span<const ValueId> kept) {

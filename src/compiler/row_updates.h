@@ -20,6 +20,9 @@
 
 namespace traingraph {
 
+/// By an optimizer's rule; its input 1 is the gradient.
+bool is_update(const Node& node);
+
 struct RowUpdate {
   NodeId gradient, update;
   /// The node that reads the parameter, if rows are left behind; else -1.

@@ -33,7 +33,11 @@
 // all that its nodes read must exist there: r must be computed before norm.
 //
 // The gradient of an embedding and its update are another pair, at the position
-// of the update: compiler/row_updates.h.
+// of the update: compiler/row_updates.h. So are a range of a gradient and the
+// update of a part of the parameter, which reads the range where it is:
+//
+//   before: g1 = slice(g); update(part, g1)
+//   after:  slice+update(part, g)
 #pragma once
 
 #include <vector>
@@ -50,6 +54,11 @@ Readers find_readers(const Program& program);
 /// `is_kept` are read by the host: they are not fused away.
 std::vector<NodeId> find_fusions(const Program& program, const Readers& readers,
                                  const std::vector<bool>& is_kept);
+
+/// Ranges of gradients that nothing reads but an update.
+std::vector<NodeId> find_parts_of_gradients(const Program& program,
+                                            const Readers& readers,
+                                            const std::vector<bool>& is_kept);
 
 /// Can its gradient be computed from its result alone?
 bool has_gradient_of_result(const ActivationAttrs& attrs);

@@ -60,6 +60,12 @@ Lowering::Lowering(const Program& program, const LowerOptions& options,
                            : std::vector<NodeId>(program.nodes().size(), -1);
   joins_update_.assign(program.nodes().size(), false);
   deferred_update_.assign(program.nodes().size(), -1);
+  if (options.fuses) {
+    for (const NodeId part :
+         find_parts_of_gradients(program, readers_, is_kept_)) {
+      joins_update_[part] = true;
+    }
+  }
   if (options.fuses && options.joins_phases) {
     for (const RowUpdate& each : find_row_updates(program, options.kept)) {
       joins_update_[each.gradient] = true;

@@ -24,12 +24,16 @@ void store_to(T* stored, std::int64_t count, const float* tile) {
   for (std::int64_t i = 0; i < count; ++i) stored[i] = tile[i];
 }
 
+/// `part`: of the gradient, the range that it takes.
 template <class Step>
-void lower_dense_update(NodeLowering& lowering) {
+void lower_dense_update(NodeLowering& lowering,
+                        std::optional<NodeLowering> part) {
   const auto attrs = lowering.attrs<typename Step::Attrs>();
   const std::int64_t n = lowering.input_shape(0).num_elements();
   const DataType type = lowering.input_desc(0).data_type;
-  const int p = lowering.mutate(0), gradient = lowering.read(1);
+  const int p = lowering.mutate(0);
+  const int gradient = part ? part->read(0) : lowering.read(1);
+  const std::int64_t begin = part ? part->attrs<SliceAttrs>().start[0] : 0;
   std::array<int, kNumSlots<Step>> slots{};
   for (std::size_t i = 0; i < slots.size(); ++i) {
     slots[i] = lowering.mutate(Step::kSlots[i]);
@@ -38,25 +42,26 @@ void lower_dense_update(NodeLowering& lowering) {
   const bool is_scaled = lowering.has(Step::kRates + 1);
   const int scale = is_scaled ? lowering.read(Step::kRates + 1) : -1;
   lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
-    return
-        [=, p = StoredParameter{at[p], type}, gradient = floats(at[gradient]),
-         slots = slots_at<Step>(at, slots), rates = floats(at[rates]),
-         scale = is_scaled ? floats(at[scale]) : nullptr] {
-          if (scale && *scale < 0) return;
-          update_all(Step(attrs, rates, scale), n, p, gradient, slots);
-        };
+    return [=, p = StoredParameter{at[p], type},
+            gradient = floats(at[gradient]) + begin,
+            slots = slots_at<Step>(at, slots), rates = floats(at[rates]),
+            scale = is_scaled ? floats(at[scale]) : nullptr] {
+      if (scale && *scale < 0) return;
+      update_all(Step(attrs, rates, scale), n, p, gradient, slots);
+    };
   });
 }
 
 template <class Attrs>
 void lower_update(NodeLowering& lowering, bool has_momentum) {
-  if (auto gradient = lowering.join_producer(1)) {
+  auto gradient = lowering.join_producer(1);
+  if (gradient && gradient->node().op->kind == OpKind::EmbeddingGradient) {
     return lowering.defers_rows() ? lower_deferred_update(lowering, *gradient)
                                   : lower_row_update(lowering, *gradient);
   }
   visit_step(lowering.attrs<Attrs>(), has_momentum,
              [&]<class Step>(std::type_identity<Step>) {
-               lower_dense_update<Step>(lowering);
+               lower_dense_update<Step>(lowering, gradient);
              });
 }
 
