@@ -60,6 +60,11 @@ class TRAINGRAPH_API Collective {
   /// It may be dropped at any time, on each rank.
   virtual void allocate_shared(std::size_t bytes,
                                std::shared_ptr<std::byte>& memory, Done done);
+  /// Where this process sees the memory of `rank` that belongs to that of this
+  /// rank in which `own` is: of the same allocate_shared(), as far from its
+  /// begin. After a barrier it has what the other rank wrote before. Null when
+  /// there is none, as here. From any thread.
+  virtual std::byte* find_shared(const std::byte* own, int rank) const;
 
   /// This rank gives up: operations that have begun, and all that follow, end
   /// with an error, soon and as well as the transport can. From any thread.

@@ -113,7 +113,13 @@ class MpiCollective : public BlockingCollective {
     return shared_memory_->allocate(bytes, [this] { return !is_aborted(); });
   }
 
+  std::byte* find_shared(const std::byte* own, int rank) const override {
+    return shared_memory_ ? shared_memory_->find(own, rank) : nullptr;
+  }
+
   void barrier_now() override {
+    const auto may_go_on = [this] { return !is_aborted(); };
+    if (shared_memory_ && shared_memory_->barrier(std::cref(may_go_on))) return;
     run("barrier",
         [&](Request* request) { return f_.ibarrier(communicator_, request); });
   }

@@ -12,41 +12,21 @@
 #include <thread>
 #include <utility>
 
+#include "base/backoff.h"
 #include "runtime/collective/load_mpi.h"
 #include "traingraph/error.h"
 
 namespace traingraph::mpi {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = Backoff::Clock;
 
 constexpr const char* kCall = "mpi_collective";
-/// Pauses between looks at a request: a wait may last by this part longer than
-/// it must, which leaves the processor to those who compute ...
-constexpr int kPartOfWait = 16;
-/// ... but what is short is over before a sleep would be,
-constexpr auto kShortestSleep = std::chrono::microseconds(20);
-/// and what is long is noticed at once.
-constexpr auto kLongestSleep = std::chrono::milliseconds(1);
-
 /// At exit: for what other threads of this process have begun.
 constexpr auto kThreadsPatience = std::chrono::seconds(1);
 /// At exit: for ranks that still work, say at a checkpoint. One that never
 /// comes must not keep this one forever.
 constexpr auto kRanksPatience = std::chrono::minutes(5);
-
-class Backoff {
- public:
-  void pause() const {
-    const Clock::duration sleep = (Clock::now() - start_) / kPartOfWait;
-    if (sleep < kShortestSleep) return std::this_thread::yield();
-    std::this_thread::sleep_for(
-        std::min<Clock::duration>(sleep, kLongestSleep));
-  }
-
- private:
-  const Clock::time_point start_ = Clock::now();
-};
 
 template <class Function>
 void at_exit(Function function) {

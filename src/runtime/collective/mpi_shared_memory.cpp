@@ -7,7 +7,9 @@
 #include <new>
 #include <utility>
 
+#include "runtime/collective/sum_of_ranks.h"
 #include "runtime/device/device_wait.h"
+#include "runtime/device/huge_pages.h"
 
 #if defined(__linux__)
 #include <sys/statvfs.h>
@@ -19,15 +21,17 @@ namespace {
 constexpr const char* kAllocate = "allocate_shared";
 /// What ranks compare window by window.
 constexpr std::size_t kMostWindows = 64;
-/// Floats of a line of the cache, where shares begin.
-constexpr std::size_t kLine = 16;
 /// As much as any device asks of an arena.
 constexpr std::size_t kAlignment = 4096;
 /// A system that has promised more than it has ends the process that uses it.
 constexpr std::uint64_t kPartOfRoom = 2;
+/// Bytes of a part that goes with the flags.
+constexpr std::size_t kMostShort = 128;
 
+/// Huge ones, if there is one: the memory of one rank follows that of another.
 std::size_t whole_pages(std::size_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  const std::size_t page = bytes < kHugePage ? kAlignment : kHugePage;
+  return (bytes + page - 1) / page * page;
 }
 
 /// Bytes of shared memory that the system has left. In containers they are
@@ -42,29 +46,24 @@ std::uint64_t room() {
 #endif
 }
 
-/// Registers hold the sum, so that each line goes from cache to cache once.
-template <std::size_t kCount>
-void sum_at(std::size_t at, std::span<std::byte* const> values_of_ranks) {
-  const auto values_of = [&](std::size_t rank) {
-    return reinterpret_cast<float*>(values_of_ranks[rank]) + at;
-  };
-  std::array<float, kCount> sum;
-  std::copy_n(values_of(0), kCount, sum.begin());
-  for (std::size_t rank = 1; rank < values_of_ranks.size(); ++rank) {
-    const float* const values = values_of(rank);
-    for (std::size_t i = 0; i < kCount; ++i) sum[i] += values[i];
-  }
-  for (std::size_t rank = 0; rank < values_of_ranks.size(); ++rank) {
-    std::copy_n(sum.begin(), kCount, values_of(rank));
-  }
+void use_huge_pages_of(std::span<std::byte* const> bases, std::size_t bytes) {
+  for (std::byte* const base : bases) use_huge_pages(base, bytes);
 }
 
 }  // namespace
 
-struct SharedMemory::Flags {
-  alignas(128) std::atomic<std::uint64_t> begun{0};
+/// What a rank begins an operation with.
+struct SharedMemory::Message {
   std::int64_t window = -1;  // where the bytes are; -1: in none
   std::uint64_t offset = 0, num_bytes = 0;
+  std::array<std::byte, kMostShort> part = {};  // of what is gathered, if short
+};
+
+struct SharedMemory::Flags {
+  alignas(128) std::atomic<std::uint64_t> begun{0};
+  /// In turn: an operation may be over here, and the next one begun, when
+  /// others still read what this rank began it with.
+  std::array<Message, 2> messages;
   alignas(128) std::atomic<std::uint64_t> done{0};
 };
 
@@ -154,7 +153,7 @@ std::vector<std::byte*> SharedMemory::try_window(std::size_t bytes) {
                            static_cast<void*>(&base)) != kSuccess) {
       return {};
     }
-    bases.push_back(static_cast<std::byte*>(base));
+    bases.push_back(align_to_huge_pages(static_cast<std::byte*>(base), bytes));
   }
   return bases;
 }
@@ -174,10 +173,18 @@ std::vector<std::byte*> SharedMemory::make_window(std::size_t bytes,
     const Library::Running running(library_, kAllocate);
     bases = try_window(bytes);
   }
-  const std::uint8_t is_there = bases.empty() ? 0 : 1;
-  const auto are_there = gather(is_there, may_go_on);
-  makes_windows_ = std::ranges::find(are_there, 0) == are_there.end();
-  if (!makes_windows_) bases.clear();
+  if (!bases.empty()) std::fill_n(bases[rank_], bytes, std::byte{});
+  const auto are_there = [&](bool is_there) {
+    const std::uint8_t own = is_there ? 1 : 0;
+    const auto all = gather(own, may_go_on);
+    return std::ranges::find(all, 0) == all.end();
+  };
+  makes_windows_ = are_there(!bases.empty());
+  if (!makes_windows_) return {};
+  // One after the other: the first moves what is there to huge pages.
+  if (rank_ == 0) use_huge_pages_of(bases, bytes);
+  are_there(true);
+  if (rank_ != 0) use_huge_pages_of(bases, bytes);
   return bases;
 }
 
@@ -193,6 +200,7 @@ bool SharedMemory::add_window(std::size_t bytes, const MayGoOn& may_go_on) {
   window->bases = make_window(bytes, may_go_on);
   window->bytes = bytes;
   if (window->bases.empty()) return false;
+  const std::scoped_lock lock(mutex_);
   windows_.push_back(std::move(window));
   return true;
 }
@@ -203,7 +211,6 @@ std::shared_ptr<std::byte> SharedMemory::allocate(std::size_t bytes,
     std::uint64_t fitting = 0;  // a bit for each window
     std::uint64_t wanted = 0, room = 0;
   };
-  // The memory of one rank follows that of another.
   bytes = whole_pages(bytes);
   State own{.fitting = 0, .wanted = bytes, .room = room()};
   if (flags_.empty()) own.wanted += whole_pages(sizeof(Flags));
@@ -242,8 +249,18 @@ const SharedMemory::Window* SharedMemory::find(const std::byte* at) const {
   return nullptr;
 }
 
+std::byte* SharedMemory::find(const std::byte* own, int rank) const {
+  const std::scoped_lock lock(mutex_);
+  const Window* const window = find(own);
+  return window ? window->bases[rank] + (own - window->bases[rank_]) : nullptr;
+}
+
 SharedMemory::Flags& SharedMemory::flags_of(int rank) const {
   return *std::launder(reinterpret_cast<Flags*>(flags_[rank]));
+}
+
+SharedMemory::Message& SharedMemory::message_of(int rank) const {
+  return flags_of(rank).messages[number_ % 2];
 }
 
 void SharedMemory::meet(const char* op,
@@ -263,12 +280,14 @@ void SharedMemory::meet(const char* op,
 }
 
 bool SharedMemory::begin(const char* op, std::span<const std::byte> bytes,
+                         std::span<const std::byte> part,
                          const MayGoOn& may_go_on) {
   ++number_;
   const Window* const window = find(bytes.data());
-  Flags& own = flags_of(rank_);
+  Message& own = message_of(rank_);
   own.window = -1;
   own.num_bytes = bytes.size();
+  std::ranges::copy(part, own.part.begin());
   if (window) {
     own.window = std::ranges::find(windows_, window,
                                    [](const auto& w) { return w.get(); }) -
@@ -278,27 +297,42 @@ bool SharedMemory::begin(const char* op, std::span<const std::byte> bytes,
   }
   meet(op, &Flags::begun, may_go_on);
   for (int rank = 0; rank < size_; ++rank) {
-    const Flags& flags = flags_of(rank);
+    const Message& message = message_of(rank);
     // MPI knows what to say of other numbers.
-    if (flags.window < 0 || flags.num_bytes != bytes.size()) return false;
-    places_[rank] = windows_[flags.window]->bases[rank] + flags.offset;
+    if (message.window < 0 || message.num_bytes != bytes.size()) return false;
+    places_[rank] = windows_[message.window]->bases[rank] + message.offset;
   }
+  return true;
+}
+
+bool SharedMemory::barrier(const MayGoOn& may_go_on) {
+  if (windows_.empty()) return false;  // then so they are on all ranks
+  constexpr const char* kName = "barrier";
+  const Library::Running running(library_, kName);
+  ++number_;
+  meet(kName, &Flags::begun, may_go_on);
   return true;
 }
 
 bool SharedMemory::all_gather(std::span<std::byte> all,
                               const MayGoOn& may_go_on) {
-  if (windows_.empty()) return false;  // then so they are on all ranks
+  if (windows_.empty()) return false;
   constexpr const char* kName = "all_gather";
   const Library::Running running(library_, kName);
-  if (!begin(kName, all, may_go_on)) return false;
   const std::size_t size = all.size() / static_cast<std::size_t>(size_);
+  const auto place_of = [&](int rank) {
+    return static_cast<std::size_t>(rank) * size;
+  };
+  const bool is_short = size <= kMostShort;
+  const auto own = all.subspan(place_of(rank_), is_short ? size : 0);
+  if (!begin(kName, all, own, may_go_on)) return false;
   for (int rank = 0; rank < size_; ++rank) {
     if (rank == rank_) continue;
-    const std::size_t at = static_cast<std::size_t>(rank) * size;
-    std::copy_n(places_[rank] + at, size, all.data() + at);
+    const std::byte* const part = is_short ? message_of(rank).part.data()
+                                           : places_[rank] + place_of(rank);
+    std::copy_n(part, size, all.data() + place_of(rank));
   }
-  meet(kName, &Flags::done, may_go_on);
+  if (!is_short) meet(kName, &Flags::done, may_go_on);
   return true;
 }
 
@@ -308,16 +342,20 @@ bool SharedMemory::all_reduce(std::span<float> values,
   constexpr const char* kName = "all_reduce";
   // Flags and values are MPI's memory.
   const Library::Running running(library_, kName);
-  if (!begin(kName, std::as_bytes(values), may_go_on)) return false;
-  const std::size_t lines = (values.size() + kLine - 1) / kLine;
+  if (!begin(kName, std::as_bytes(values), {}, may_go_on)) return false;
+  const std::size_t lines = (values.size() + kLineFloats - 1) / kLineFloats;
   const auto first_of = [&](int rank) {
+    const auto size = static_cast<std::size_t>(size_);
     return std::min(values.size(), lines * static_cast<std::size_t>(rank) /
-                                       static_cast<std::size_t>(size_) * kLine);
+                                       size * kLineFloats);
   };
-  const std::size_t end = first_of(rank_ + 1);
-  std::size_t at = first_of(rank_);
-  for (; at + kLine <= end; at += kLine) sum_at<kLine>(at, places_);
-  for (; at < end; ++at) sum_at<1>(at, places_);
+  sum_of_ranks(places_, first_of(rank_), first_of(rank_ + 1),
+               [&](std::size_t at, const auto& sum) {
+                 for (std::byte* const values_of_rank : places_) {
+                   std::ranges::copy(
+                       sum, reinterpret_cast<float*>(values_of_rank) + at);
+                 }
+               });
   meet(kName, &Flags::done, may_go_on);
   return true;
 }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,7 +21,7 @@
 namespace traingraph::mpi {
 
 /// One thread at a time calls it, the same functions in the same order on all
-/// ranks.
+/// ranks; find() is for all threads.
 class SharedMemory {
  public:
   using MayGoOn = std::function<bool()>;
@@ -45,8 +46,13 @@ class SharedMemory {
   /// All ranks get the parts of all, each of which is in its place of `all`.
   /// False as above.
   bool all_gather(std::span<std::byte> all, const MayGoOn& may_go_on);
+  /// False when there is no memory yet.
+  bool barrier(const MayGoOn& may_go_on);
+  /// See Collective::find_shared().
+  std::byte* find(const std::byte* own, int rank) const;
 
  private:
+  struct Message;
   struct Flags;
   struct Window;
 
@@ -62,13 +68,16 @@ class SharedMemory {
   bool add_window(std::size_t bytes, const MayGoOn& may_go_on);
   const Window* find(const std::byte* at) const;
   /// Sets places_, which stay until all have met in Flags::done, or do by MPI
-  /// what they could not do here. False when some bytes lie elsewhere.
+  /// what they could not do here. False when some bytes lie elsewhere. `part`
+  /// goes with the message, which stays until the next operation is over.
   bool begin(const char* op, std::span<const std::byte> bytes,
-             const MayGoOn& may_go_on);
+             std::span<const std::byte> part, const MayGoOn& may_go_on);
   /// Until all have reached this call of the operation.
   void meet(const char* op, std::atomic<std::uint64_t> Flags::* flag,
             const MayGoOn& may_go_on);
   Flags& flags_of(int rank) const;
+  /// Of this operation.
+  Message& message_of(int rank) const;
 
   Library& library_;
   Comm communicator_;
@@ -77,6 +86,7 @@ class SharedMemory {
   const std::string who_;
   bool makes_windows_ = true;      // until one could not be made
   std::vector<std::byte*> flags_;  // by rank; empty before the first window
+  mutable std::mutex mutex_;       // of windows_, which this thread changes
   std::vector<std::unique_ptr<Window>> windows_;
   std::vector<std::byte*> places_;  // of an operation, by rank
   std::uint64_t number_ = 0;        // of operations

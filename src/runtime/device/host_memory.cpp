@@ -5,30 +5,14 @@
 #include <cstring>
 #include <new>
 
+#include "runtime/device/huge_pages.h"
 #include "traingraph/error.h"
-
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
 
 namespace traingraph {
 namespace {
 
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
-
 std::align_val_t alignment_of(std::size_t bytes) {
   return std::align_val_t{bytes < kHugePage ? 64 : kHugePage};
-}
-
-/// Large tables are read in places that are far apart, for which the
-/// processor finds few pages at a time. Where the system has no huge pages to
-/// give, nothing changes.
-void ask_for_huge_pages([[maybe_unused]] std::byte* data,
-                        [[maybe_unused]] std::size_t bytes) {
-#if defined(__linux__)
-  const std::size_t whole = bytes / kHugePage * kHugePage;
-  if (whole > 0) madvise(data, whole, MADV_HUGEPAGE);
-#endif
 }
 
 }  // namespace

@@ -24,6 +24,8 @@ struct CallHeader {
   std::int64_t waiting = 0;  // samples of passes that this one is averaged with
   std::uint64_t changes = 0;
   std::int64_t pieces = 0, numbers = 0;  // of gradients that it sends
+  std::int64_t gradients = -1;           // see SharedShares
+  std::uint64_t layout = 0;              // of them
   std::int32_t segment = 0;
   std::int32_t graph = 0;
   float rate = 0;

@@ -45,7 +45,8 @@ Exchange::Exchange(DataParallel options)
       announcement_(std::make_shared<Operation>()),
       calls_(std::make_shared<CallOrder>()),
       sum_of_losses_(std::make_shared<Operation>()),
-      gathered_statistics_(std::make_shared<Operation>()) {
+      gathered_statistics_(std::make_shared<Operation>()),
+      shared_shares_(ranks_) {
   require_options(options_);
   for (auto& piece : gathered_pieces_) piece = std::make_shared<Operation>();
 }
@@ -62,14 +63,14 @@ void Exchange::leave() {
   graph_ = 0;
 }
 
+std::string Exchange::in_graph(const std::string& what) const {
+  return calls_->graphs.empty() ? what : calls_->graphs[graph_] + ", " + what;
+}
+
 template <class F>
 void Exchange::wait(Operation& operation, const char* call, const F& what,
                     const std::function<bool()>& gives_up) {
-  const auto in_graph = [&] {
-    const bool is_linked = !calls_->graphs.empty();
-    return (is_linked ? calls_->graphs[graph_] + ", " : "") + what();
-  };
-  ranks_.wait(operation, call, in_graph, gives_up);
+  ranks_.wait(operation, call, [&] { return in_graph(what()); }, gives_up);
 }
 
 double Exchange::run(const ExchangePlan& plan, std::size_t event,
@@ -92,6 +93,8 @@ double Exchange::run_event(const ExchangePlan& plan, const ExchangeEvent& event,
       return 0;
     case ExchangeStep::Weigh:
       weight_ = weight(call, gives_up);
+      has_summed_ = false;
+      sums_shares_ = shared_shares_.sums(staging_.headers);
       for (float* const weight : plan.weights) *weight = weight_;
       average(plan.factors);
       return ranks_.size() == 1 ? 0 : announcement_->seconds();
@@ -111,22 +114,34 @@ double Exchange::run_event(const ExchangePlan& plan, const ExchangeEvent& event,
       gather(plan.shares, call, gives_up);
       return 0;
     case ExchangeStep::Receive:
-      break;
+      return receive(plan, event.bucket, call, gives_up);
   }
-  if (ranks_.size() == 1) return 0;
-  const BoundBucket& bucket = plan.buckets[event.bucket];
+  return 0;
+}
+
+double Exchange::receive(const ExchangePlan& plan, int index, const Call& call,
+                         const std::function<bool()>& gives_up) {
+  const bool is_there = std::exchange(has_summed_, sums_shares_);
+  if (ranks_.size() == 1 || is_there) return 0;
+  if (sums_shares_) {
+    meet(kGradients, call, gives_up);
+    shared_shares_.sum(plan);
+    return 0;
+  }
+  const BoundBucket& bucket = plan.buckets[index];
   if (bucket.memory == shared_.lock()) {
     // Processors that update would keep those waiting that still sum.
     for (std::size_t i = 0; i < plan.buckets.size(); ++i) {
-      receive(plan, static_cast<int>(i), call, gives_up);
+      wait_for_sum(plan, static_cast<int>(i), call, gives_up);
     }
   }
-  receive(plan, event.bucket, call, gives_up);
+  wait_for_sum(plan, index, call, gives_up);
   return bucket.sum->seconds();
 }
 
-void Exchange::receive(const ExchangePlan& plan, int index, const Call& call,
-                       const std::function<bool()>& gives_up) {
+void Exchange::wait_for_sum(const ExchangePlan& plan, int index,
+                            const Call& call,
+                            const std::function<bool()>& gives_up) {
   const BoundBucket& bucket = plan.buckets[index];
   wait(
       *bucket.sum, call.name, [&] { return name_of(bucket, index); }, gives_up);
@@ -144,10 +159,19 @@ void Exchange::announce(const ExchangePlan& plan, const Call& call) {
              .changes = call.changes,
              .pieces = static_cast<std::int64_t>(plan.buckets.size()),
              .numbers = numbers,
+             .gradients = shared_shares_.place_of_gradients(plan),
+             .layout = plan.layout,
              .segment = static_cast<std::int32_t>(call.segment),
              .graph = graph_,
              .rate = call.rate};
   announce();
+}
+
+void Exchange::meet(const char* what, const Call& call,
+                    const std::function<bool()>& gives_up) {
+  shared_shares_.come();
+  ranks_.poll([this] { return shared_shares_.are_here(); }, call.name,
+              [&] { return in_graph(what); }, gives_up);
 }
 
 void Exchange::announce() {
@@ -240,7 +264,7 @@ void Exchange::send(const ExchangePlan& plan, int index) {
                         .values = bucket.values,
                         .parameters = bucket.parameters});
   }
-  if (ranks_.size() == 1) return;
+  if (ranks_.size() == 1 || sums_shares_) return;
   bucket.sum->begin(bucket.memory, [&](Collective::Done done) {
     ranks_.collective().all_reduce(bucket.values, std::move(done));
   });
@@ -254,14 +278,22 @@ StagingSizes Exchange::staging_sizes(std::size_t longest_share_bytes) const {
           .piece_bytes = std::min(bytes, longest_share_bytes)};
 }
 
-void Exchange::share(std::weak_ptr<const DeviceBuffer> memory) {
+void Exchange::use(Staging staging) {
+  staging_ = std::move(staging);
+  shared_shares_.meet_at(staging_.arrivals.front());
+}
+
+void Exchange::share(std::weak_ptr<const DeviceBuffer> memory,
+                     const std::byte* begin) {
   shared_ = std::move(memory);
+  shared_shares_.share_gradients(shared_, begin);
   // It is when another has taken its place.
   why_not_shared_ = "a larger batch has outgrown their shared memory";
 }
 
 void Exchange::share_nothing(std::string why) {
   shared_.reset();
+  shared_shares_.forget_gradients();
   why_not_shared_ = std::move(why);
 }
 
@@ -276,6 +308,18 @@ std::string Exchange::place_of_sums(
 
 void Exchange::gather(const BoundShares& shares, const Call& call,
                       const std::function<bool()>& gives_up) {
+  if (shared_shares_.has_parameters()) {
+    meet(kShares, call, gives_up);
+    shared_shares_.copy(shares);
+    meet(kShares, call, gives_up);  // before somebody sets them
+  } else {
+    gather_by_pieces(shares, call, gives_up);
+  }
+  for (const Location& at : shares.parameters) shares.context->host_wrote(at);
+}
+
+void Exchange::gather_by_pieces(const BoundShares& shares, const Call& call,
+                                const std::function<bool()>& gives_up) {
   const std::size_t bytes = own_part(staging_.pieces.front()).size();
   if (bytes == 0) return;
   const std::size_t count = (shares.longest_bytes + bytes - 1) / bytes;
@@ -290,7 +334,6 @@ void Exchange::gather(const BoundShares& shares, const Call& call,
                   static_cast<std::size_t>(rank) * bytes, bytes));
     }
   }
-  for (const Location& at : shares.parameters) shares.context->host_wrote(at);
 }
 
 /// Nothing is computed meanwhile: the next unit needs them.

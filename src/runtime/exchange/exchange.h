@@ -11,6 +11,8 @@
 //   before its first update    receive    ... and there
 //   after the last unit        gather     parameters that others have updated
 //   ... and losses             receive
+//
+// Nothing is sent of what processes see of each other: shared_shares.h.
 #pragma once
 
 #include <array>
@@ -25,6 +27,7 @@
 #include "runtime/exchange/call_header.h"
 #include "runtime/exchange/exchange_plan.h"
 #include "runtime/exchange/ranks.h"
+#include "runtime/exchange/shared_shares.h"
 #include "runtime/exchange/staging.h"
 #include "traingraph/collective.h"
 #include "traingraph/data_parallel.h"
@@ -57,16 +60,18 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   /// What executions of a plan whose longest share has so many bytes send, but
   /// for losses and statistics.
   StagingSizes staging_sizes(std::size_t longest_share_bytes) const;
-  void use(Staging staging) { staging_ = std::move(staging); }
+  void use(Staging staging);
   /// Tensors that the user sets in all processes, or in none.
   void watch(std::vector<Tensor> tensors);
   /// How often the user has set those.
   std::uint64_t num_changes() const noexcept;
   std::size_t staging_bytes() const { return staging_.bytes; }
-  /// What steps may sum in: memory that the other processes see.
-  void share(std::weak_ptr<const DeviceBuffer> memory);
+  /// What steps may sum in: memory that the other processes see, which begins
+  /// at `begin`.
+  void share(std::weak_ptr<const DeviceBuffer> memory, const std::byte* begin);
   /// There is none. `why`: a sentence's end.
   void share_nothing(std::string why);
+  SharedShares& shared_shares() { return shared_shares_; }
   /// A sentence: where gradients of steps in `memory` are summed.
   std::string place_of_sums(
       const std::shared_ptr<const DeviceBuffer>& memory) const;
@@ -98,19 +103,27 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
                    const Call& call, const std::function<bool()>& gives_up);
   void announce(const ExchangePlan& plan, const Call& call);
   void announce();
+  /// Until all are here. `what` is what for.
+  void meet(const char* what, const Call& call,
+            const std::function<bool()>& gives_up);
   void wait_for_headers(const char* call,
                         const std::function<bool()>& gives_up);
   float weight(const Call& call, const std::function<bool()>& gives_up);
   void average(std::span<float> factors) const;
   void send(const ExchangePlan& plan, int bucket);
-  void receive(const ExchangePlan& plan, int bucket, const Call& call,
-               const std::function<bool()>& gives_up);
+  double receive(const ExchangePlan& plan, int bucket, const Call& call,
+                 const std::function<bool()>& gives_up);
+  void wait_for_sum(const ExchangePlan& plan, int bucket, const Call& call,
+                    const std::function<bool()>& gives_up);
+  std::string in_graph(const std::string& what) const;
   /// As Ranks::wait(), which names the graph, too.
   template <class F>
   void wait(Operation& operation, const char* call, const F& what,
             const std::function<bool()>& gives_up);
   void gather(const BoundShares& shares, const Call& call,
               const std::function<bool()>& gives_up);
+  void gather_by_pieces(const BoundShares& shares, const Call& call,
+                        const std::function<bool()>& gives_up);
   void merge(const BoundStatistics& statistics, const Call& call,
              const std::function<bool()>& gives_up);
   void send_losses(const ExchangePlan& plan);
@@ -137,6 +150,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   std::shared_ptr<Operation> sum_of_losses_;
   std::shared_ptr<Operation> gathered_statistics_;
   std::weak_ptr<const DeviceBuffer> shared_;
+  SharedShares shared_shares_;
+  bool sums_shares_ = false, has_summed_ = false;  // in this call
   std::string why_not_shared_;
   std::vector<Tensor> watched_;
   std::uint64_t changes_before_ = 0;  // of those

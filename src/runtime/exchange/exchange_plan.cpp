@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compiler/gradient_buckets.h"
+#include "graph/op_def.h"
 #include "runtime/execution/batches.h"
 
 namespace traingraph {
@@ -54,6 +55,9 @@ class ExchangePlanner {
     for (UnitId id : units) positions_.push_back(position[id]);
     for (const Trained& trained : program_.assembled.trained) {
       tensor_of_.emplace(trained.gradient, trained.tensor);
+    }
+    for (std::size_t i = 0; i < graph_.trainable.size(); ++i) {
+      place_of_trained_.emplace(graph_.trainable[i], i);
     }
   }
 
@@ -112,6 +116,51 @@ class ExchangePlanner {
     out_.weighs_sums = segment_ == Segment::Update &&
                        graph_.weights_gradients && !graph_.is_linkable;
     for (const Bucket& bucket : plan_.buckets) bind(bucket);
+    if (!graph_.shares || segment_ != Segment::Step) return;
+    out_.reads_own_sums = reads_own_sums();
+    for (const BoundBucket& bucket : out_.buckets) {
+      constexpr std::uint64_t kFactor = 1000003;  // any that mixes
+      const auto offset = static_cast<std::uint64_t>(
+          bucket.values.data() - out_.buckets.front().values.data());
+      out_.layout = out_.layout * kFactor + offset;
+    }
+  }
+
+  /// Is nothing used of the sums but what this process updates? Norms and the
+  /// loss scale's verdict are of whole ones.
+  bool reads_own_sums() const {
+    std::unordered_map<StorageId, std::size_t> parameter_of;
+    for (const auto& [gradient, tensor] : tensor_of_) {
+      parameter_of.emplace(program_.lowered.storage_of[gradient],
+                           place_of_trained_.at(tensor));
+    }
+    for (const ValueId value : readable_values(graph_, program_.assembled)) {
+      if (parameter_of.contains(program_.lowered.storage_of[value]))
+        return false;
+    }
+    const auto is_allowed = [&](const Unit& unit, StorageId storage) {
+      const auto found = parameter_of.find(storage);
+      if (found == parameter_of.end()) return true;
+      const bool is_cut = graph_.shares->cuts(found->second);
+      if (is_cut) return takes_part(unit);
+      return !graph_.shares->own(found->second).empty();
+    };
+    return std::ranges::all_of(units_, [&](UnitId id) {
+      const Unit& unit = program_.lowered.units[id];
+      if (unit.phase != Phase::Update) return true;
+      const auto may_use = [&](StorageId storage) {
+        return is_allowed(unit, storage);
+      };
+      return std::ranges::all_of(unit.reads, may_use) &&
+             std::ranges::all_of(unit.writes, may_use);
+    });
+  }
+
+  /// Does it read a range of a gradient, and nothing else of one?
+  bool takes_part(const Unit& unit) const {
+    return std::ranges::any_of(unit.nodes, [&](NodeId id) {
+      return program_.assembled.program.node(id).op->kind == OpKind::Slice;
+    });
   }
 
   int weigh_before() const {
@@ -215,6 +264,7 @@ class ExchangePlanner {
       buckets.push_back({.values = {begin, 0},
                          .gaps = {},
                          .parameters = {},
+                         .own = {},
                          .memory = std::move(memory),
                          .sum = std::make_shared<Operation>()});
     }
@@ -224,6 +274,12 @@ class ExchangePlanner {
     if (begin > end) bucket.gaps.push_back({end, begin});
     bucket.values = {start, static_cast<std::size_t>(begin - start) + size};
     bucket.parameters.push_back(parameter_of(gradient));
+    if (!graph_.shares) return;
+    const ElementRange own =
+        graph_.shares->own(place_of_trained_.at(tensor_of_.at(gradient)));
+    if (own.empty()) return;
+    bucket.own.push_back(
+        {begin + own.begin, static_cast<std::size_t>(own.size())});
   }
 
   std::shared_ptr<const void> memory_of(StorageId storage) const {
@@ -258,6 +314,7 @@ class ExchangePlanner {
   int first_merge_;
   std::vector<int> positions_;  // in the plan, of the segment's units
   std::unordered_map<ValueId, TensorIndex> tensor_of_;  // by gradient
+  std::unordered_map<TensorIndex, std::size_t> place_of_trained_;
   ExchangePlan out_;
 };
 

@@ -3,6 +3,7 @@
 // its units.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -45,11 +46,13 @@ struct BoundBucket {
   /// Between gradients, where other batch sizes have other tensors.
   std::vector<std::span<float>> gaps;
   std::vector<std::string_view> parameters;
+  std::vector<std::span<float>> own;   // of what this process updates
   std::shared_ptr<const void> memory;  // keeps the values where they are
   std::shared_ptr<Operation> sum;
 };
 
 inline constexpr const char* kAnnouncement = "samples of all ranks";
+inline constexpr const char* kGradients = "gradients of all ranks";
 inline constexpr const char* kLosses = "losses of all ranks";
 inline constexpr const char* kShares = "parameters that others have updated";
 /// "gradients 3 (dense_2/weights ... dense_1/bias)"
@@ -67,6 +70,9 @@ struct ExchangePlan {
   std::vector<ExchangeEvent> events;
   std::vector<Mark> marks;  // where they are
   std::vector<BoundBucket> buckets;
+  /// Units read sums of what this process updates, and of nothing else.
+  bool reads_own_sums = false;
+  std::uint64_t layout = 0;  // of buckets, from where the first one begins
   /// Where the weight of this process's gradients goes.
   std::vector<float*> weights;
   /// Pairs by which gradients of parameters are added up, where passes that are

@@ -5,13 +5,14 @@
 #include <chrono>
 #include <utility>
 
+#include "base/backoff.h"
 #include "runtime/device/device_wait.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = Backoff::Clock;
 
 Clock::time_point after(double seconds) {
   constexpr double kForever = 1e9;
@@ -54,6 +55,31 @@ void Ranks::require_whole(const char* call) const {
 void Ranks::wait(Operation& operation, const char* call,
                  const std::function<std::string()>& what,
                  const std::function<bool()>& gives_up) {
+  const auto wait = [&](const std::function<bool()>& stops) {
+    return operation.wait(stops);
+  };
+  wait_by(wait, call, what, gives_up);
+}
+
+void Ranks::poll(const std::function<bool()>& is_over, const char* call,
+                 const std::function<std::string()>& what,
+                 const std::function<bool()>& gives_up) {
+  const auto wait = [&](const std::function<bool()>& stops) {
+    auto next_question = Clock::duration(kInterruptInterval);
+    for (const Backoff backoff; !is_over(); backoff.pause()) {
+      if (backoff.waited() < next_question) continue;
+      if (stops()) return false;
+      next_question += kInterruptInterval;
+    }
+    return true;
+  };
+  wait_by(wait, call, what, gives_up);
+}
+
+template <class Wait>
+void Ranks::wait_by(const Wait& wait, const char* call,
+                    const std::function<std::string()>& what,
+                    const std::function<bool()>& gives_up) {
   Clock::time_point deadline = after(timeout_);
   const auto is_late = [&] {
     if (is_exiting()) deadline = std::min(deadline, after_exit());
@@ -71,7 +97,7 @@ void Ranks::wait(Operation& operation, const char* call,
   };
   try {
     // By reference: a copy would be on the heap.
-    if (operation.wait(std::ref(stops))) return;
+    if (wait(std::ref(stops))) return;
   } catch (const Error& error) {
     throw DeviceError(ErrorInfo{.op = call,
                                 .node = node(),

@@ -36,10 +36,20 @@ class Ranks {
   void wait(Operation& operation, const char* call,
             const std::function<std::string()>& what,
             const std::function<bool()>& gives_up);
+  /// The same until `is_over`, which is polled, and does not block.
+  void poll(const std::function<bool()>& is_over, const char* call,
+            const std::function<std::string()>& what,
+            const std::function<bool()>& gives_up);
   /// From now on nothing is whole; the others notice soon.
   void fail(const std::exception_ptr& error) noexcept;
 
  private:
+  /// `wait(stops)` is false when `stops` has been true.
+  template <class Wait>
+  void wait_by(const Wait& wait, const char* call,
+               const std::function<std::string()>& what,
+               const std::function<bool()>& gives_up);
+
   std::shared_ptr<Collective> collective_;
   double timeout_;
   int rank_ = 0, size_ = 1;

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -21,7 +23,8 @@ struct StagingSizes {
 };
 
 struct Staging {
-  std::span<CallHeader> headers;  // by rank
+  std::span<std::atomic<std::uint64_t>> arrivals;  // one; see SharedShares
+  std::span<CallHeader> headers;                   // by rank
   std::span<float> losses;
   std::span<double> statistics;                // by rank
   std::array<std::span<std::byte>, 2> pieces;  // by rank; see gather()

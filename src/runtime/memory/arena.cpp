@@ -57,22 +57,28 @@ std::shared_ptr<DeviceBuffer> Arena::buffer() const {
   return buffer_;
 }
 
+void Arena::allocate_in(std::shared_ptr<DeviceBuffer> buffer) {
+  std::scoped_lock lock(mutex_);
+  fill(std::move(buffer));
+}
+
 Location Arena::at(std::size_t offset) {
   std::scoped_lock lock(mutex_);
-  if (!buffer_) {
-    auto buffer = context_->allocate(size_, label_);
-    for (const Upload& upload : uploads_) {
-      const auto tensor = upload.tensor.lock();
-      if (!tensor) continue;
-      std::scoped_lock tensor_lock(tensor->mutex);
-      const HostData& data = tensor->data;
-      const std::size_t bytes = std::min(data.size, tensor->desc.size_bytes());
-      context_->upload({data.bytes, bytes}, {buffer.get(), upload.offset});
-    }
-    buffer_ = std::move(buffer);
-    uploads_.clear();
-  }
+  if (!buffer_) fill(context_->allocate(size_, label_));
   return {buffer_.get(), offset};
+}
+
+void Arena::fill(std::shared_ptr<DeviceBuffer> buffer) {
+  for (const Upload& upload : uploads_) {
+    const auto tensor = upload.tensor.lock();
+    if (!tensor) continue;
+    std::scoped_lock tensor_lock(tensor->mutex);
+    const HostData& data = tensor->data;
+    const std::size_t bytes = std::min(data.size, tensor->desc.size_bytes());
+    context_->upload({data.bytes, bytes}, {buffer.get(), upload.offset});
+  }
+  buffer_ = std::move(buffer);
+  uploads_.clear();
 }
 
 ArenaStorage::ArenaStorage(std::shared_ptr<Arena> arena, std::size_t offset,

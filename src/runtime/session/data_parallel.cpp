@@ -9,6 +9,7 @@
 #include "runtime/checkpoint/training_state.h"
 #include "runtime/exchange/agreement.h"
 #include "runtime/session/session.h"
+#include "runtime/session/shared_memory.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
@@ -269,60 +270,6 @@ void require_ranks(const DataParallel& options) {
   }
 }
 
-/// Gradients of a step, and what else its plan holds, in memory that the
-/// other processes of this machine see: allocated now, as that takes all.
-void share_arena(Session& session, Agreement& agreement) {
-  Exchange& exchange = *session.exchange;
-  if (session.main().step.buckets.empty()) {
-    return exchange.share_nothing("there are none");
-  }
-  if (session.batches->graph().accumulates_in_steps()) {
-    return exchange.share_nothing(
-        "graphs that may be linked add them up elsewhere");
-  }
-  // Such a graph is trained in phases, and a step's arena would lie there for
-  // nothing.
-  if (session.batches->graph().accumulates_gradients) {
-    return exchange.share_nothing("the graph accumulates them");
-  }
-  Arena& arena = *session.placement.arena(PlanKind::Step);
-  arena.use(nullptr);  // of the last compile; it is given out again
-  auto memory = agreement.allocate_shared(arena.size_bytes());
-  if (!memory) {
-    return exchange.share_nothing(
-        "the ranks share no memory, or it has not enough room");
-  }
-  auto buffer =
-      session.placement.context()->wrap(std::move(memory), arena.size_bytes());
-  if (!buffer) {
-    return exchange.share_nothing("the device has memory of its own");
-  }
-  exchange.share(buffer);
-  arena.use(std::move(buffer));
-}
-
-/// In numbers.
-std::size_t longest_statistics(const Compilation& main) {
-  const LoweredProgram& lowered = main.training->lowered;
-  std::size_t bytes = 0;
-  for (const SharedStatistics& each : lowered.statistics) {
-    bytes = std::max(bytes, lowered.storages[each.storage].bytes);
-  }
-  return bytes / sizeof(double);
-}
-
-void allocate_staging(Session& session, Agreement& agreement) {
-  Exchange& exchange = *session.exchange;
-  const MergedGraph& graph = session.batches->graph();
-  StagingSizes sizes = exchange.staging_sizes(
-      bind_shares(graph, session.placement).longest_bytes);
-  if (graph.reduces_losses) sizes.num_losses = graph.losses.size();
-  sizes.num_statistics = longest_statistics(session.main());
-  exchange.use(make_staging(sizes, [&](std::size_t bytes) {
-    return agreement.allocate_shared(bytes);
-  }));
-}
-
 }  // namespace
 
 std::shared_ptr<Exchange> make_exchange(const Session& session,
@@ -360,6 +307,7 @@ void start_exchange(Session& session) {
   agreement.agree(facts_of(session));
   require_losses_are_final(session);
   take_numbers(session, agreement);
+  share_parameters(session, agreement);
   take_tensors(session, agreement);
   take_shares(session, agreement);
   allocate_staging(session, agreement);

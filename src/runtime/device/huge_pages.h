@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// Huge pages: the processor finds few pages at a time, and memory that is read
+// in large steps, or in full, is faster in pages of 2 MiB than of 4 KiB. Where
+// the system has none to give, nothing changes.
+#pragma once
+
+#include <cstddef>
+
+namespace traingraph {
+
+inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+/// For memory of this process, before it is touched.
+void ask_for_huge_pages(std::byte* data, std::size_t bytes);
+
+/// The same bytes, which processes share, at an address where a huge page may
+/// begin: a second mapping, which stays as long as the process. `shared` itself
+/// where that is not possible.
+std::byte* align_to_huge_pages(std::byte* shared, std::size_t bytes);
+/// Puts huge pages under shared bytes that are so aligned and have been
+/// touched. They keep their values; other processes may use them, but not do
+/// the same at the same time.
+void use_huge_pages(std::byte* shared, std::size_t bytes);
+
+}  // namespace traingraph
