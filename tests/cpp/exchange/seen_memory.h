@@ -3,9 +3,11 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,6 +22,7 @@ class SeenMemory {
   explicit SeenMemory(int size, ThreadGroupOptions options = {},
                       int refused = -1)
       : ranks_(size, options),
+        delay_(options.longest_delay),
         refused_(refused),
         blocks_(static_cast<std::size_t>(size)) {
     for (int rank = 0; rank < size; ++rank) {
@@ -47,7 +50,9 @@ class SeenMemory {
       memory = memory_.add(rank(), bytes);
       barrier(std::move(done));
     }
+    /// The last rank is slow: others are long done with what it copies.
     std::byte* find_shared(const std::byte* own, int other) const override {
+      if (rank() + 1 == size()) std::this_thread::sleep_for(memory_.delay_);
       return memory_.find(own, rank(), other);
     }
 
@@ -96,6 +101,7 @@ class SeenMemory {
   }
 
   ThreadGroup ranks_;
+  const std::chrono::microseconds delay_;
   const int refused_;
   mutable std::mutex mutex_;
   std::vector<std::vector<Block>> blocks_;  // by rank; they stay
