@@ -14,6 +14,7 @@
 #include "cpu/float_control.h"
 #include "cpu/instruction_set.h"
 #include "cpu/lowering.h"
+#include "cpu/parallel.h"
 #include "cpu/peaks.h"
 #include "cpu/primitive_threads.h"
 #include "cpu/team/team.h"
@@ -35,10 +36,6 @@ class CpuUnits : public BoundUnits {
   CpuUnits(const CpuUnits&) = delete;
   CpuUnits& operator=(const CpuUnits&) = delete;
 
-  /// What the units with this storage share; null before one has made it.
-  std::shared_ptr<DeferredRows>& rows_of(StorageId storage) {
-    return rows_[storage];
-  }
   void add_to_list(std::span<const Location> locations) {
     for (const auto& [storage, rows] : rows_) {
       for (const Location& at : locations) {
@@ -61,12 +58,21 @@ class CpuUnits : public BoundUnits {
     });
   }
 
+  BoundKernel bind(const CpuUnitCode& code,
+                   std::span<std::byte* const> addresses) {
+    if (code.bind) return code.bind(addresses);
+    if (code.bind_update) return code.bind_update(addresses, gradients);
+    return code.bind_rows(addresses, rows_[code.rows]);
+  }
+
   std::vector<BoundKernel> kernels;
+  GradientsOfRanks gradients;              // now
   std::vector<std::vector<Bytes>> poison;  // per kernel, or empty
   std::vector<Bytes> memory;               // that the kernels touch
 
  private:
   std::shared_ptr<DeferredRowsList> list_;
+  /// What the units with a storage share; null before one has made it.
   std::map<StorageId, std::shared_ptr<DeferredRows>> rows_;
 };
 
@@ -88,11 +94,12 @@ bool touches(const Submission& submission, const DeferredRows& rows) {
 
 void run(Submission& submission) {
   using Clock = std::chrono::steady_clock;
-  const auto& units = static_cast<CpuUnits&>(*submission.work);
+  auto& units = static_cast<CpuUnits&>(*submission.work);
   const std::span<double> unit_seconds = submission.unit_seconds;
   Marks marks(submission);
   for (std::size_t i = 0; i < units.kernels.size(); ++i) {
     marks.before(i);
+    units.gradients = submission.gradients_of_ranks;
     const auto start =
         unit_seconds.empty() ? Clock::time_point{} : Clock::now();
     units.kernels[i]();
@@ -179,9 +186,7 @@ class CpuContext final : public HostMemoryContext {
       }
       const auto& code = static_cast<const CpuUnitCode&>(*unit.code);
       translate_errors("execute", {}, [&] {
-        bound->kernels.push_back(
-            code.bind ? code.bind(addresses)
-                      : code.bind_rows(addresses, bound->rows_of(code.rows)));
+        bound->kernels.push_back(bound->bind(code, addresses));
       });
     }
     bound->add_to_list(locations);
@@ -207,6 +212,14 @@ class CpuContext final : public HostMemoryContext {
     rows_->catch_up_if(
         [&](const DeferredRows& rows) { return rows.uses({view, 1}); });
     return view;
+  }
+  void copy(std::span<const std::byte> from, std::byte* to) const override {
+    constexpr std::int64_t kGrain = kCheapGrain * sizeof(float);
+    const auto size = static_cast<std::int64_t>(from.size());
+    parallel_for(size, kGrain, [&](std::int64_t begin, std::int64_t end) {
+      const auto bytes = static_cast<std::size_t>(end - begin);
+      std::memcpy(to + begin, from.data() + begin, bytes);
+    });
   }
   /// Does the calling thread work for this device's queue now?
   bool is_at_work_here() const { return Team::here().team == &team_; }

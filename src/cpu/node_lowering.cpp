@@ -278,6 +278,12 @@ void NodeLowering::emit(KernelFactory bind) {
   emit_code(std::move(code));
 }
 
+void NodeLowering::emit_update(UpdateFactory bind) {
+  auto code = std::make_unique<CpuUnitCode>();
+  code->bind_update = std::move(bind);
+  emit_code(std::move(code));
+}
+
 void NodeLowering::emit_rows(int held, RowsFactory bind) {
   auto code = std::make_unique<CpuUnitCode>();
   code->bind_rows = std::move(bind);

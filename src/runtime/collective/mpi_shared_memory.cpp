@@ -7,7 +7,7 @@
 #include <new>
 #include <utility>
 
-#include "runtime/collective/sum_of_ranks.h"
+#include "base/sum_of_ranks.h"
 #include "runtime/device/device_wait.h"
 #include "runtime/device/huge_pages.h"
 

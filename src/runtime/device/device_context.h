@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <span>
@@ -14,6 +15,7 @@
 
 #include "compiler/target.h"
 #include "runtime/device/device_memory.h"
+#include "runtime/device/gradients_of_ranks.h"
 #include "traingraph/enums.h"
 #include "traingraph/insight.h"
 
@@ -66,6 +68,8 @@ class Submission {
   std::span<const Mark> marks;
   /// May wait for other processes. What it throws ends the submission.
   virtual void reached(std::size_t /*mark*/) {}
+  /// For the updates after the mark that has set it.
+  GradientsOfRanks gradients_of_ranks;
   /// When not empty: seconds per unit of `work` are stored here.
   std::span<double> unit_seconds;
   Submission* next = nullptr;
@@ -116,6 +120,10 @@ class DeviceContext {
       const LoweredProgram& program, std::span<const UnitId> units,
       std::span<const Location> locations,
       std::span<const std::vector<PoisonRange>> poison) = 0;
+  /// A copy by all threads of the device, for Submission::reached().
+  virtual void copy(std::span<const std::byte> from, std::byte* to) const {
+    std::memcpy(to, from.data(), from.size());
+  }
   /// Can submissions have marks? Then the host has a view of the memory.
   virtual bool reaches_marks() const { return false; }
   /// Enqueues; returns at once. Submissions run in order.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ struct CallHeader {
   std::int64_t waiting = 0;  // samples of passes that this one is averaged with
   std::uint64_t changes = 0;
   std::int64_t pieces = 0, numbers = 0;  // of gradients that it sends
-  std::int64_t gradients = -1;           // see SharedShares
+  std::int64_t gradients = -1;           // see NearRanks
   std::uint64_t layout = 0;              // of them
   std::int32_t segment = 0;
   std::int32_t graph = 0;
@@ -42,6 +43,16 @@ struct HeaderPair {
   int own_rank = 0, other_rank = 0;
 };
 
+/// Do two calls have their gradients at the same bytes?
+inline bool lie_alike(const CallHeader& a, const CallHeader& b) {
+  return a.gradients == b.gradients && a.layout == b.layout &&
+         a.numbers == b.numbers;
+}
+/// The part of a process that has `samples` in those of all.
+float weight_of(std::int64_t samples, std::span<const CallHeader> headers);
+/// Pairs of factors that were chosen by the samples of this process become
+/// those of the samples of all.
+void average(std::span<float> factors, std::span<const CallHeader> headers);
 /// Throws StateError, which names what differs. `graphs`: see CallOrder.
 void require_same(const HeaderPair& headers,
                   const std::vector<std::string>& graphs, const char* call);

@@ -46,7 +46,7 @@ Exchange::Exchange(DataParallel options)
       calls_(std::make_shared<CallOrder>()),
       sum_of_losses_(std::make_shared<Operation>()),
       gathered_statistics_(std::make_shared<Operation>()),
-      shared_shares_(ranks_) {
+      near_ranks_(ranks_) {
   require_options(options_);
   for (auto& piece : gathered_pieces_) piece = std::make_shared<Operation>();
 }
@@ -79,9 +79,14 @@ double Exchange::run(const ExchangePlan& plan, std::size_t event,
   try {
     return run_event(plan, plan.events[event], call, gives_up);
   } catch (...) {
-    ranks_.fail(std::current_exception());
+    fail(std::current_exception());
     throw;
   }
+}
+
+void Exchange::fail(const std::exception_ptr& error) noexcept {
+  near_ranks_.give_up();
+  ranks_.fail(error);
 }
 
 double Exchange::run_event(const ExchangePlan& plan, const ExchangeEvent& event,
@@ -89,15 +94,10 @@ double Exchange::run_event(const ExchangePlan& plan, const ExchangeEvent& event,
                            const std::function<bool()>& gives_up) {
   switch (event.step) {
     case ExchangeStep::Announce:
-      announce(plan, call);
+      announce(plan, call, gives_up);
       return 0;
     case ExchangeStep::Weigh:
-      weight_ = weight(call, gives_up);
-      has_summed_ = false;
-      sums_shares_ = shared_shares_.sums(staging_.headers);
-      for (float* const weight : plan.weights) *weight = weight_;
-      average(plan.factors);
-      return ranks_.size() == 1 ? 0 : announcement_->seconds();
+      return weigh(plan, call, gives_up);
     case ExchangeStep::Merge:
       merge(plan.statistics[event.statistics], call, gives_up);
       return 0;
@@ -119,13 +119,24 @@ double Exchange::run_event(const ExchangePlan& plan, const ExchangeEvent& event,
   return 0;
 }
 
+double Exchange::weigh(const ExchangePlan& plan, const Call& call,
+                       const std::function<bool()>& gives_up) {
+  have_met_ = false;
+  if (ranks_.size() > 1) {
+    wait_for_headers(call.name, gives_up);
+    weight_ = weight_of(call.samples, staging_.headers);
+    sums_in_updates_ = near_ranks_.sums(staging_.headers);
+    if (call.waiting != 0) average(plan.factors, staging_.headers);
+  }
+  for (float* const weight : plan.weights) *weight = weight_;
+  return announcement_->seconds();
+}
+
 double Exchange::receive(const ExchangePlan& plan, int index, const Call& call,
                          const std::function<bool()>& gives_up) {
-  const bool is_there = std::exchange(has_summed_, sums_shares_);
-  if (ranks_.size() == 1 || is_there) return 0;
-  if (sums_shares_) {
-    meet(kGradients, call, gives_up);
-    shared_shares_.sum(plan);
+  if (ranks_.size() == 1) return 0;
+  if (sums_in_updates_) {
+    if (!std::exchange(have_met_, true)) meet(kGradients, call, gives_up);
     return 0;
   }
   const BoundBucket& bucket = plan.buckets[index];
@@ -147,8 +158,10 @@ void Exchange::wait_for_sum(const ExchangePlan& plan, int index,
       *bucket.sum, call.name, [&] { return name_of(bucket, index); }, gives_up);
 }
 
-void Exchange::announce(const ExchangePlan& plan, const Call& call) {
+void Exchange::announce(const ExchangePlan& plan, const Call& call,
+                        const std::function<bool()>& gives_up) {
   if (ranks_.size() == 1) return;
+  const CallHeader last = header_;
   std::int64_t numbers = 0;
   for (const BoundBucket& bucket : plan.buckets) {
     numbers += static_cast<std::int64_t>(bucket.values.size());
@@ -159,22 +172,32 @@ void Exchange::announce(const ExchangePlan& plan, const Call& call) {
              .changes = call.changes,
              .pieces = static_cast<std::int64_t>(plan.buckets.size()),
              .numbers = numbers,
-             .gradients = shared_shares_.place_of_gradients(plan),
+             .gradients = near_ranks_.place_of_gradients(plan),
              .layout = plan.layout,
              .segment = static_cast<std::int32_t>(call.segment),
              .graph = graph_,
              .rate = call.rate};
   announce();
+  // Others may still sum what lies where this call may write at once.
+  const bool may_write = sums_in_updates_ && !lie_alike(header_, last);
+  if (may_write) wait_for_headers(call.name, gives_up);
 }
 
 void Exchange::meet(const char* what, const Call& call,
                     const std::function<bool()>& gives_up) {
-  shared_shares_.come();
-  ranks_.poll([this] { return shared_shares_.are_here(); }, call.name,
-              [&] { return in_graph(what); }, gives_up);
+  near_ranks_.come();
+  wait_for_ranks(call.name, [&] { return what; }, gives_up);
+}
+
+template <class F>
+void Exchange::wait_for_ranks(const char* call, const F& what,
+                              const std::function<bool()>& gives_up) {
+  ranks_.poll([this] { return near_ranks_.are_here(); }, call,
+              [&] { return in_graph(what()); }, gives_up);
 }
 
 void Exchange::announce() {
+  if (near_ranks_.meets()) return near_ranks_.come(header_);
   const std::span<CallHeader> own = own_part(staging_.headers);
   own.front() = header_;
   announcement_->begin(staging_.memory, [&](Collective::Done done) {
@@ -187,40 +210,17 @@ void Exchange::announce() {
 /// Of all processes, which are at the same call.
 void Exchange::wait_for_headers(const char* call,
                                 const std::function<bool()>& gives_up) {
-  wait(
-      *announcement_, call, [] { return std::string("the ") + kAnnouncement; },
-      gives_up);
+  const auto what = [] { return std::string("the ") + kAnnouncement; };
+  if (near_ranks_.meets()) {
+    wait_for_ranks(call, what, gives_up);
+    near_ranks_.read(staging_.headers);
+  } else {
+    wait(*announcement_, call, what, gives_up);
+  }
   for (std::size_t rank = 0; rank < staging_.headers.size(); ++rank) {
     require_same({header_, staging_.headers[rank], ranks_.rank(),
                   static_cast<int>(rank)},
                  calls_->graphs, call);
-  }
-}
-
-/// The part of this process in the samples of all.
-float Exchange::weight(const Call& call,
-                       const std::function<bool()>& gives_up) {
-  if (ranks_.size() == 1) return 1;
-  wait_for_headers(call.name, gives_up);
-  double all = 0;
-  for (const CallHeader& header : staging_.headers) {
-    all += static_cast<double>(header.samples);
-  }
-  return static_cast<float>(static_cast<double>(call.samples) / all);
-}
-
-/// Factors that were chosen by the samples of this process become those of the
-/// samples of all.
-void Exchange::average(std::span<float> factors) const {
-  if (ranks_.size() == 1 || header_.waiting == 0) return;
-  double before = 0, now = 0;
-  for (const CallHeader& header : staging_.headers) {
-    before += static_cast<double>(header.waiting);
-    now += static_cast<double>(header.samples);
-  }
-  for (std::size_t i = 0; i + 1 < factors.size(); i += 2) {
-    factors[i] = static_cast<float>(before / (before + now));
-    factors[i + 1] = static_cast<float>(now / (before + now));
   }
 }
 
@@ -240,7 +240,7 @@ void Exchange::meet(const char* call, std::uint64_t number,
       return false;
     });
   } catch (...) {
-    ranks_.fail(std::current_exception());
+    fail(std::current_exception());
     throw;
   }
   if (error) std::rethrow_exception(error);
@@ -264,7 +264,7 @@ void Exchange::send(const ExchangePlan& plan, int index) {
                         .values = bucket.values,
                         .parameters = bucket.parameters});
   }
-  if (ranks_.size() == 1 || sums_shares_) return;
+  if (ranks_.size() == 1 || sums_in_updates_) return;
   bucket.sum->begin(bucket.memory, [&](Collective::Done done) {
     ranks_.collective().all_reduce(bucket.values, std::move(done));
   });
@@ -280,20 +280,20 @@ StagingSizes Exchange::staging_sizes(std::size_t longest_share_bytes) const {
 
 void Exchange::use(Staging staging) {
   staging_ = std::move(staging);
-  shared_shares_.meet_at(staging_.arrivals.front());
+  near_ranks_.meet_at(staging_.place.front());
 }
 
 void Exchange::share(std::weak_ptr<const DeviceBuffer> memory,
                      const std::byte* begin) {
   shared_ = std::move(memory);
-  shared_shares_.share_gradients(shared_, begin);
+  near_ranks_.share_gradients(shared_, begin);
   // It is when another has taken its place.
   why_not_shared_ = "a larger batch has outgrown their shared memory";
 }
 
 void Exchange::share_nothing(std::string why) {
   shared_.reset();
-  shared_shares_.forget_gradients();
+  near_ranks_.forget_gradients();
   why_not_shared_ = std::move(why);
 }
 
@@ -308,9 +308,9 @@ std::string Exchange::place_of_sums(
 
 void Exchange::gather(const BoundShares& shares, const Call& call,
                       const std::function<bool()>& gives_up) {
-  if (shared_shares_.has_parameters()) {
+  if (near_ranks_.has_parameters()) {
     meet(kShares, call, gives_up);
-    shared_shares_.copy(shares);
+    near_ranks_.copy(shares);
     meet(kShares, call, gives_up);  // before somebody sets them
   } else {
     gather_by_pieces(shares, call, gives_up);

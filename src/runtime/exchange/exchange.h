@@ -12,7 +12,7 @@
 //   after the last unit        gather     parameters that others have updated
 //   ... and losses             receive
 //
-// Nothing is sent of what processes see of each other: shared_shares.h.
+// Nothing is sent of what processes see of each other: near_ranks.h.
 #pragma once
 
 #include <array>
@@ -26,8 +26,8 @@
 #include "runtime/device/device_context.h"
 #include "runtime/exchange/call_header.h"
 #include "runtime/exchange/exchange_plan.h"
+#include "runtime/exchange/near_ranks.h"
 #include "runtime/exchange/ranks.h"
-#include "runtime/exchange/shared_shares.h"
 #include "runtime/exchange/staging.h"
 #include "traingraph/collective.h"
 #include "traingraph/data_parallel.h"
@@ -71,7 +71,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void share(std::weak_ptr<const DeviceBuffer> memory, const std::byte* begin);
   /// There is none. `why`: a sentence's end.
   void share_nothing(std::string why);
-  SharedShares& shared_shares() { return shared_shares_; }
+  NearRanks& near_ranks() { return near_ranks_; }
   /// A sentence: where gradients of steps in `memory` are summed.
   std::string place_of_sums(
       const std::shared_ptr<const DeviceBuffer>& memory) const;
@@ -95,21 +95,29 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   /// Returns the seconds that the operation took that it waited for, else 0.
   double run(const ExchangePlan& plan, std::size_t event, const Call& call,
              const std::function<bool()>& gives_up);
+  /// For the updates that follow.
+  GradientsOfRanks gradients_of_ranks() const {
+    return sums_in_updates_ ? near_ranks_.gradients() : GradientsOfRanks{};
+  }
   /// An execution that has begun failed for another reason.
-  void fail(const std::exception_ptr& error) noexcept { ranks_.fail(error); }
+  void fail(const std::exception_ptr& error) noexcept;
 
  private:
   double run_event(const ExchangePlan& plan, const ExchangeEvent& event,
                    const Call& call, const std::function<bool()>& gives_up);
-  void announce(const ExchangePlan& plan, const Call& call);
+  void announce(const ExchangePlan& plan, const Call& call,
+                const std::function<bool()>& gives_up);
   void announce();
   /// Until all are here. `what` is what for.
   void meet(const char* what, const Call& call,
             const std::function<bool()>& gives_up);
+  template <class F>
+  void wait_for_ranks(const char* call, const F& what,
+                      const std::function<bool()>& gives_up);
   void wait_for_headers(const char* call,
                         const std::function<bool()>& gives_up);
-  float weight(const Call& call, const std::function<bool()>& gives_up);
-  void average(std::span<float> factors) const;
+  double weigh(const ExchangePlan& plan, const Call& call,
+               const std::function<bool()>& gives_up);
   void send(const ExchangePlan& plan, int bucket);
   double receive(const ExchangePlan& plan, int bucket, const Call& call,
                  const std::function<bool()>& gives_up);
@@ -150,8 +158,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   std::shared_ptr<Operation> sum_of_losses_;
   std::shared_ptr<Operation> gathered_statistics_;
   std::weak_ptr<const DeviceBuffer> shared_;
-  SharedShares shared_shares_;
-  bool sums_shares_ = false, has_summed_ = false;  // in this call
+  NearRanks near_ranks_;
+  bool sums_in_updates_ = false, have_met_ = false;  // in this call
   std::string why_not_shared_;
   std::vector<Tensor> watched_;
   std::uint64_t changes_before_ = 0;  // of those

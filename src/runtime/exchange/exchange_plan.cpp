@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "compiler/gradient_buckets.h"
@@ -56,12 +57,10 @@ class ExchangePlanner {
     for (const Trained& trained : program_.assembled.trained) {
       tensor_of_.emplace(trained.gradient, trained.tensor);
     }
-    for (std::size_t i = 0; i < graph_.trainable.size(); ++i) {
-      place_of_trained_.emplace(graph_.trainable[i], i);
-    }
   }
 
   ExchangePlan run() {
+    out_.is_shared_out = graph_.shares.has_value();
     if (is_exchanging()) exchange_gradients();
     const bool sums = !out_.buckets.empty();
     if (differentiates(segment_) && (sums || graph_.is_linkable))
@@ -116,8 +115,8 @@ class ExchangePlanner {
     out_.weighs_sums = segment_ == Segment::Update &&
                        graph_.weights_gradients && !graph_.is_linkable;
     for (const Bucket& bucket : plan_.buckets) bind(bucket);
-    if (!graph_.shares || segment_ != Segment::Step) return;
-    out_.reads_own_sums = reads_own_sums();
+    if (segment_ != Segment::Step) return;
+    out_.only_updates_read_sums = only_updates_read_sums();
     for (const BoundBucket& bucket : out_.buckets) {
       constexpr std::uint64_t kFactor = 1000003;  // any that mixes
       const auto offset = static_cast<std::uint64_t>(
@@ -126,40 +125,31 @@ class ExchangePlanner {
     }
   }
 
-  /// Is nothing used of the sums but what this process updates? Norms and the
-  /// loss scale's verdict are of whole ones.
-  bool reads_own_sums() const {
-    std::unordered_map<StorageId, std::size_t> parameter_of;
+  /// Norms do as well, and the loss scale's verdict, and users.
+  bool only_updates_read_sums() const {
+    std::unordered_set<StorageId> gradients;
     for (const auto& [gradient, tensor] : tensor_of_) {
-      parameter_of.emplace(program_.lowered.storage_of[gradient],
-                           place_of_trained_.at(tensor));
+      gradients.insert(program_.lowered.storage_of[gradient]);
     }
-    for (const ValueId value : readable_values(graph_, program_.assembled)) {
-      if (parameter_of.contains(program_.lowered.storage_of[value]))
-        return false;
-    }
-    const auto is_allowed = [&](const Unit& unit, StorageId storage) {
-      const auto found = parameter_of.find(storage);
-      if (found == parameter_of.end()) return true;
-      const bool is_cut = graph_.shares->cuts(found->second);
-      if (is_cut) return takes_part(unit);
-      return !graph_.shares->own(found->second).empty();
+    const auto is_gradient = [&](StorageId storage) {
+      return gradients.contains(storage);
     };
-    return std::ranges::all_of(units_, [&](UnitId id) {
-      const Unit& unit = program_.lowered.units[id];
-      if (unit.phase != Phase::Update) return true;
-      const auto may_use = [&](StorageId storage) {
-        return is_allowed(unit, storage);
-      };
-      return std::ranges::all_of(unit.reads, may_use) &&
-             std::ranges::all_of(unit.writes, may_use);
-    });
+    const auto readable = readable_values(graph_, program_.assembled);
+    return std::ranges::none_of(
+               readable,
+               [&](ValueId value) {
+                 return is_gradient(program_.lowered.storage_of[value]);
+               }) &&
+           std::ranges::all_of(units_, [&](UnitId id) {
+             const Unit& unit = program_.lowered.units[id];
+             return unit.phase != Phase::Update || is_update(unit) ||
+                    std::ranges::none_of(unit.args, is_gradient);
+           });
   }
 
-  /// Does it read a range of a gradient, and nothing else of one?
-  bool takes_part(const Unit& unit) const {
-    return std::ranges::any_of(unit.nodes, [&](NodeId id) {
-      return program_.assembled.program.node(id).op->kind == OpKind::Slice;
+  bool is_update(const Unit& unit) const {
+    return !unit.is_reorder && std::ranges::any_of(unit.nodes, [&](NodeId id) {
+      return program_.assembled.program.node(id).op->kind == graph_.update->op;
     });
   }
 
@@ -264,7 +254,6 @@ class ExchangePlanner {
       buckets.push_back({.values = {begin, 0},
                          .gaps = {},
                          .parameters = {},
-                         .own = {},
                          .memory = std::move(memory),
                          .sum = std::make_shared<Operation>()});
     }
@@ -274,12 +263,6 @@ class ExchangePlanner {
     if (begin > end) bucket.gaps.push_back({end, begin});
     bucket.values = {start, static_cast<std::size_t>(begin - start) + size};
     bucket.parameters.push_back(parameter_of(gradient));
-    if (!graph_.shares) return;
-    const ElementRange own =
-        graph_.shares->own(place_of_trained_.at(tensor_of_.at(gradient)));
-    if (own.empty()) return;
-    bucket.own.push_back(
-        {begin + own.begin, static_cast<std::size_t>(own.size())});
   }
 
   std::shared_ptr<const void> memory_of(StorageId storage) const {
@@ -314,7 +297,6 @@ class ExchangePlanner {
   int first_merge_;
   std::vector<int> positions_;  // in the plan, of the segment's units
   std::unordered_map<ValueId, TensorIndex> tensor_of_;  // by gradient
-  std::unordered_map<TensorIndex, std::size_t> place_of_trained_;
   ExchangePlan out_;
 };
 

@@ -46,7 +46,6 @@ struct BoundBucket {
   /// Between gradients, where other batch sizes have other tensors.
   std::vector<std::span<float>> gaps;
   std::vector<std::string_view> parameters;
-  std::vector<std::span<float>> own;   // of what this process updates
   std::shared_ptr<const void> memory;  // keeps the values where they are
   std::shared_ptr<Operation> sum;
 };
@@ -70,8 +69,7 @@ struct ExchangePlan {
   std::vector<ExchangeEvent> events;
   std::vector<Mark> marks;  // where they are
   std::vector<BoundBucket> buckets;
-  /// Units read sums of what this process updates, and of nothing else.
-  bool reads_own_sums = false;
+  bool only_updates_read_sums = false;
   std::uint64_t layout = 0;  // of buckets, from where the first one begins
   /// Where the weight of this process's gradients goes.
   std::vector<float*> weights;
@@ -81,6 +79,7 @@ struct ExchangePlan {
   /// Gradients have been added up without weights, which they get now.
   bool weighs_sums = false;
   std::vector<BoundStatistics> statistics;
+  bool is_shared_out = false;  // the optimizer
   BoundShares shares;          // that are gathered
   std::vector<float*> losses;  // that become those of all processes
   bool weighs_losses = false;

@@ -63,7 +63,7 @@ Report CompiledGraph::report() const {
   report.notes = compiled.lowered.notes;
   if (session_->exchange && session_->exchange->size() > 1) {
     if (main.graph->shares) {
-      report.notes.push_back(session_->exchange->shared_shares().description());
+      report.notes.push_back(session_->exchange->near_ranks().description());
     }
     report.notes.push_back(session_->exchange->place_of_sums(
         session_->placement.arena(kind)->buffer()));

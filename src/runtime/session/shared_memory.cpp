@@ -39,7 +39,7 @@ std::shared_ptr<DeviceBuffer> allocate_seen(Session& session,
   auto memory = agreement.allocate_shared(bytes);
   if (!memory) return nullptr;
   const bool is_seen =
-      !session.exchange->shared_shares().find(memory.get()).empty();
+      !session.exchange->near_ranks().find(memory.get()).empty();
   if (!is_seen) return nullptr;
   return session.placement.context()->wrap(std::move(memory), bytes);
 }
@@ -58,8 +58,8 @@ std::size_t longest_statistics(const Compilation& main) {
 
 /// Those that are allocated stay: other graphs may have bound them.
 void share_parameters(Session& session, Agreement& agreement) {
-  SharedShares& shares = session.exchange->shared_shares();
-  if (!session.batches->graph().shares || shares.has_parameters()) return;
+  NearRanks& near = session.exchange->near_ranks();
+  if (!session.batches->graph().shares || near.has_parameters()) return;
   std::string places;
   const Arenas arenas = arenas_of_shares(session, places);
   for (const auto& arena : arenas) {
@@ -79,7 +79,7 @@ void share_parameters(Session& session, Agreement& agreement) {
   for (std::size_t i = 0; i < arenas.size(); ++i) {
     arenas[i]->allocate_in(std::move(buffers[i]));
   }
-  shares.share_parameters();
+  near.share_parameters();
 }
 
 void share_arena(Session& session, Agreement& agreement) {
@@ -115,7 +115,7 @@ void share_arena(Session& session, Agreement& agreement) {
 
 void allocate_staging(Session& session, Agreement& agreement) {
   Exchange& exchange = *session.exchange;
-  SharedShares& shares = exchange.shared_shares();
+  NearRanks& near = exchange.near_ranks();
   const MergedGraph& graph = session.batches->graph();
   const auto allocate = [&](std::size_t longest_share_bytes) {
     StagingSizes sizes = exchange.staging_sizes(longest_share_bytes);
@@ -124,11 +124,13 @@ void allocate_staging(Session& session, Agreement& agreement) {
     exchange.use(make_staging(sizes, [&](std::size_t bytes) {
       return agreement.allocate_shared(bytes);
     }));
+    const std::string own = near.meets() ? "seen" : "not seen";
+    if (!are_alike(agreement, own)) near.meet_nowhere();
   };
-  if (shares.has_parameters()) {
+  if (near.has_parameters()) {
     allocate(0);
-    if (shares.meets()) return;
-    shares.forget_parameters();  // there was no room left to meet in
+    if (near.meets()) return;
+    near.forget_parameters();  // there was no room left to meet in
   }
   allocate(bind_shares(graph, session.placement).longest_bytes);
 }

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: MIT
-// SharedShares: processes that share out the optimizer and see each other's
-// memory. Each sums no more of the gradients than its share, where they lie,
-// and copies from the others what they have updated of the parameters.
+// NearRanks: processes that see each other's memory. What they tell each other
+// there needs no transport and no other thread.
 //
-//   last gradient | meet | sum the share | update it | meet | copy | meet
+//   headers     each process writes its own, and reads those of all
+//   gradients   updates sum those of all, as long as nothing else reads sums
+//   parameters  copied from who has updated them, where the optimizer is shared
+//               out
 //
-// The second meeting says that nobody reads this process's gradients any more,
-// the third that nobody reads its parameters, which a user may set.
+// In between they meet: each counts there how often it has come.
+//
+//   header, meet | last gradient, meet | update | meet, copy, meet
+//
+// The last two, of shared out optimizers, say that all has been updated, and
+// that nobody reads this process's parameters any more, which a user may set.
+// That nobody reads its gradients any more the next header says.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,22 +27,24 @@
 #include "runtime/exchange/call_header.h"
 #include "runtime/exchange/exchange_plan.h"
 #include "runtime/exchange/ranks.h"
+#include "runtime/exchange/staging.h"
 
 namespace traingraph {
 
-class SharedShares {
+class NearRanks {
  public:
-  explicit SharedShares(const Ranks& ranks);
+  explicit NearRanks(const Ranks& ranks);
 
   // --- while nothing is in flight; of all processes, or of none ---
 
   /// What others see at the same place of their memory as `own` is of this
   /// process's, by rank; empty: nothing.
   std::vector<std::byte*> find(const std::byte* own) const;
-  /// Where this process says how often it has come: 0 times until now.
-  void meet_at(std::atomic<std::uint64_t>& arrivals);
+  /// Where this process says what it has to say: nothing until now.
+  void meet_at(MeetingPlace& own);
+  void meet_nowhere() { places_.clear(); }
   /// Do others see that?
-  bool meets() const { return !arrivals_.empty(); }
+  bool meets() const { return !places_.empty(); }
   /// Steps have their gradients in `memory`, which begins at `begin`.
   void share_gradients(std::weak_ptr<const DeviceBuffer> memory,
                        const std::byte* begin);
@@ -51,24 +59,37 @@ class SharedShares {
   // --- executions ---
 
   /// What the header of a call says: bytes from the begin of the memory to its
-  /// gradients; -1: they are elsewhere, or more is read of the sums.
+  /// gradients; -1: they are summed otherwise.
   std::int64_t place_of_gradients(const ExchangePlan& plan) const;
-  /// The headers of a call: does each process sum its share of that?
+  /// The headers of a call: do its updates sum?
   bool sums(std::span<const CallHeader> headers);
-  void sum(const ExchangePlan& plan) const;
+  /// Those that are summed.
+  GradientsOfRanks gradients() const;
   void copy(const BoundShares& shares) const;
+
   /// Comes to the next meeting.
   void come();
-  /// Have all come to that?
+  /// Have all come to that? Throws DeviceError when one has given up instead.
   bool are_here() const;
+  /// Comes to the next one with a header.
+  void come(const CallHeader& header);
+  /// Those of all, who are there, by rank.
+  void read(std::span<CallHeader> headers) const;
+  /// Does not come any more.
+  void give_up() noexcept;
 
  private:
+  CallHeader& header_of(MeetingPlace& place) const {
+    return place.headers[num_headers_ % place.headers.size()];
+  }
+
   const Ranks& ranks_;
   // By rank.
-  std::vector<const std::atomic<std::uint64_t>*> arrivals_;
+  std::vector<MeetingPlace*> places_;
   std::vector<std::byte*> begins_;  // empty: they are not seen
   std::vector<std::byte*> gradients_;
-  std::atomic<std::uint64_t>* own_arrivals_ = nullptr;
+  MeetingPlace* own_ = nullptr;
+  std::uint64_t num_headers_ = 0;
   std::weak_ptr<const DeviceBuffer> memory_;
   bool has_parameters_ = false;
 };

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/exchange/near_ranks.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "traingraph/error.h"
+
+namespace traingraph {
+namespace {
+
+/// Of so many, each reads the gradients of all. More would read more than they
+/// do when each sums a part for all: that part of each, those of all others,
+/// and the sums once more.
+constexpr int kMostToSumAll = 3;
+
+}  // namespace
+
+NearRanks::NearRanks(const Ranks& ranks)
+    : ranks_(ranks), gradients_(static_cast<std::size_t>(ranks.size())) {}
+
+std::vector<std::byte*> NearRanks::find(const std::byte* own) const {
+  std::vector<std::byte*> of_ranks;
+  for (int rank = 0; rank < ranks_.size(); ++rank) {
+    of_ranks.push_back(ranks_.collective().find_shared(own, rank));
+    if (!of_ranks.back()) return {};
+  }
+  return of_ranks;
+}
+
+void NearRanks::meet_at(MeetingPlace& own) {
+  own_ = &own;
+  num_headers_ = 0;
+  places_.clear();
+  for (std::byte* const place : find(reinterpret_cast<std::byte*>(&own))) {
+    places_.push_back(reinterpret_cast<MeetingPlace*>(place));
+  }
+}
+
+void NearRanks::share_gradients(std::weak_ptr<const DeviceBuffer> memory,
+                                const std::byte* begin) {
+  memory_ = std::move(memory);
+  begins_ = find(begin);
+}
+
+std::string NearRanks::description() const {
+  if (has_parameters_) {
+    return "updated parameters are copied from memory that the ranks share";
+  }
+  return "updated parameters are gathered by " +
+         ranks_.collective().description();
+}
+
+std::int64_t NearRanks::place_of_gradients(const ExchangePlan& plan) const {
+  const bool are_seen = meets() && !begins_.empty();
+  const bool may_sum = plan.is_shared_out || ranks_.size() <= kMostToSumAll;
+  const bool may_update = plan.only_updates_read_sums && !plan.buckets.empty();
+  if (!are_seen || !may_sum || !may_update) return -1;
+  const auto memory = memory_.lock();
+  for (const BoundBucket& bucket : plan.buckets) {
+    if (bucket.memory != memory) return -1;  // a larger batch has another
+  }
+  const float* const first = plan.buckets.front().values.data();
+  return reinterpret_cast<const std::byte*>(first) - begins_[ranks_.rank()];
+}
+
+bool NearRanks::sums(std::span<const CallHeader> headers) {
+  if (headers.empty() || begins_.empty()) return false;  // there is one process
+  for (std::size_t rank = 0; rank < headers.size(); ++rank) {
+    const CallHeader& header = headers[rank];
+    const bool lies_alike = header.layout == headers.front().layout;
+    if (header.gradients < 0 || !lies_alike) return false;
+    gradients_[rank] = begins_[rank] + header.gradients;
+  }
+  return true;
+}
+
+GradientsOfRanks NearRanks::gradients() const {
+  return {.begins = gradients_,
+          .rank = static_cast<std::size_t>(ranks_.rank())};
+}
+
+void NearRanks::copy(const BoundShares& shares) const {
+  for (int rank = 0; rank < ranks_.size(); ++rank) {
+    if (rank == ranks_.rank()) continue;
+    for (const std::span<std::byte> to : shares.of_rank[rank]) {
+      const std::byte* const from =
+          ranks_.collective().find_shared(to.data(), rank);
+      shares.context->copy({from, to.size()}, to.data());
+    }
+  }
+}
+
+void NearRanks::come() {
+  own_->arrivals.fetch_add(1, std::memory_order_release);
+}
+
+bool NearRanks::are_here() const {
+  const std::uint64_t number = own_->arrivals.load(std::memory_order_relaxed);
+  for (const MeetingPlace* const place : places_) {
+    // Before the number, which is final then.
+    const bool has_given_up = place->has_given_up.load();
+    if (place->arrivals.load(std::memory_order_acquire) >= number) continue;
+    if (!has_given_up) return false;
+    const auto rank = std::ranges::find(places_, place) - places_.begin();
+    throw DeviceError(ErrorInfo{.what = rank_text(static_cast<int>(rank)) +
+                                        " has failed; its own error says why"});
+  }
+  return true;
+}
+
+void NearRanks::come(const CallHeader& header) {
+  ++num_headers_;
+  header_of(*own_) = header;
+  come();
+}
+
+void NearRanks::read(std::span<CallHeader> headers) const {
+  for (std::size_t rank = 0; rank < places_.size(); ++rank) {
+    headers[rank] = header_of(*places_[rank]);
+  }
+}
+
+void NearRanks::give_up() noexcept {
+  if (meets()) own_->has_given_up.store(true);
+}
+
+}  // namespace traingraph
