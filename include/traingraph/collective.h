@@ -57,13 +57,15 @@ class TRAINGRAPH_API Collective {
   virtual void barrier(Done done) = 0;
   /// Sets `memory` to bytes of this rank that all ranks see, which makes sums
   /// of what lies there faster; to null where there is no such memory, as here.
-  /// It may be dropped at any time, on each rank.
+  /// It may be dropped at any time, on each rank, and after this object; others
+  /// may read what was there until they have dropped theirs.
   virtual void allocate_shared(std::size_t bytes,
                                std::shared_ptr<std::byte>& memory, Done done);
   /// Where this process sees the memory of `rank` that belongs to that of this
   /// rank in which `own` is: of the same allocate_shared(), as far from its
-  /// begin. After a barrier it has what the other rank wrote before. Null when
-  /// there is none, as here. From any thread.
+  /// begin. Ranks read and write there as threads of one process do, atomics
+  /// included. Null when there is none, as here, then on all ranks. From any
+  /// thread.
   virtual std::byte* find_shared(const std::byte* own, int rank) const;
 
   /// This rank gives up: operations that have begun, and all that follow, end

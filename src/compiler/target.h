@@ -62,8 +62,11 @@ struct Unit {
   std::vector<InPlace> in_place;
   std::unique_ptr<UnitCode> code;
   bool is_reorder = false;  // only changes a layout; counted in the report
-  bool is_begin = false;    // of nodes that another unit ends: they count there
-  std::string layout;       // of the first result, for people; empty: not known
+  /// An update that sums gradients of ranks (Submission::gradients_of_ranks),
+  /// and reads no other gradient of a parameter.
+  bool sums_gradients = false;
+  bool is_begin = false;  // of nodes that another unit ends: they count there
+  std::string layout;     // of the first result, for people; empty: not known
   /// Tensors that are copied to images or back, since the neighbours run on
   /// another engine of the device.
   int image_copies = 0;

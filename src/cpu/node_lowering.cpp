@@ -281,6 +281,7 @@ void NodeLowering::emit(KernelFactory bind) {
 void NodeLowering::emit_update(UpdateFactory bind) {
   auto code = std::make_unique<CpuUnitCode>();
   code->bind_update = std::move(bind);
+  draft_->unit.sums_gradients = true;
   emit_code(std::move(code));
 }
 

@@ -113,6 +113,11 @@ class MpiCollective : public BlockingCollective {
     return shared_memory_->allocate(bytes, [this] { return !is_aborted(); });
   }
 
+  void abort() noexcept override {
+    library_.give_up();
+    BlockingCollective::abort();
+  }
+
   std::byte* find_shared(const std::byte* own, int rank) const override {
     return shared_memory_ ? shared_memory_->find(own, rank) : nullptr;
   }

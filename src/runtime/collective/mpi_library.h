@@ -53,6 +53,9 @@ class Library {
                   const std::function<bool()>& is_over,
                   const std::function<bool()>& may_go_on);
 
+  /// A caller ends for good what others wait for.
+  void give_up() noexcept { has_failed_ = true; }
+
   /// What ranks meet on before MPI is finalized: of all ranks, and for nothing
   /// else.
   bool has_exit_communicator() const;

@@ -153,7 +153,7 @@ std::vector<std::byte*> SharedMemory::try_window(std::size_t bytes) {
                            static_cast<void*>(&base)) != kSuccess) {
       return {};
     }
-    bases.push_back(align_to_huge_pages(static_cast<std::byte*>(base), bytes));
+    bases.push_back(map_again(static_cast<std::byte*>(base), bytes));
   }
   return bases;
 }
@@ -209,30 +209,32 @@ std::shared_ptr<std::byte> SharedMemory::allocate(std::size_t bytes,
                                                   const MayGoOn& may_go_on) {
   struct State {
     std::uint64_t fitting = 0;  // a bit for each window
-    std::uint64_t wanted = 0, room = 0;
+    std::uint64_t bytes = 0, room = 0;
   };
   bytes = whole_pages(bytes);
-  State own{.fitting = 0, .wanted = bytes, .room = room()};
-  if (flags_.empty()) own.wanted += whole_pages(sizeof(Flags));
+  State own{.fitting = 0, .bytes = bytes, .room = room()};
   for (std::size_t i = 0; i < windows_.size(); ++i) {
     const Window& window = *windows_[i];
     if (window.user.expired() && window.bytes >= bytes) {
       own.fitting |= std::uint64_t{1} << i;
     }
   }
-  std::uint64_t fitting = ~std::uint64_t{0}, wanted = 0;
+  std::uint64_t fitting = ~std::uint64_t{0}, longest = 0;
   std::uint64_t left = ~std::uint64_t{0};
   for (const State& state : gather(own, may_go_on)) {
     fitting &= state.fitting;
-    wanted += state.wanted;
+    longest = std::max(longest, state.bytes);
     left = std::min(left, state.room);
   }
   std::size_t index = 0;
   while (index < windows_.size() && (fitting >> index & 1) == 0) ++index;
   if (index == windows_.size()) {
-    const bool has_room = wanted <= left / part_of_room_;
+    const std::size_t flags = flags_.empty() ? whole_pages(sizeof(Flags)) : 0;
+    const std::uint64_t most = left / part_of_room_;
+    const bool has_room = longest + flags <= most / size_;
     if (index == kMostWindows || !has_room || !makes_windows_) return nullptr;
-    if (!add_window(bytes, may_go_on)) return nullptr;
+    // Each maps those of all: they are of one size.
+    if (!add_window(longest, may_go_on)) return nullptr;
   }
   Window& window = *windows_[index];
   // It stays as long as the process.

@@ -27,8 +27,11 @@ void ask_for_huge_pages(std::byte* data, std::size_t bytes) {
   if (whole > 0) madvise(data, whole, MADV_HUGEPAGE);
 }
 
-std::byte* align_to_huge_pages(std::byte* shared, std::size_t bytes) {
-  if (bytes < kHugePage) return shared;
+std::byte* map_again(std::byte* shared, std::size_t bytes) {
+  if (bytes < kHugePage) {
+    void* const mapped = mremap(shared, 0, bytes, MREMAP_MAYMOVE);
+    return mapped == MAP_FAILED ? shared : static_cast<std::byte*>(mapped);
+  }
   // Addresses that nobody else gets; those in front of the mapping stay unused.
   void* const room = mmap(nullptr, bytes + kHugePage, PROT_NONE,
                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -50,9 +53,7 @@ void use_huge_pages(std::byte* shared, std::size_t bytes) {
 }
 #else
 void ask_for_huge_pages(std::byte*, std::size_t) {}
-std::byte* align_to_huge_pages(std::byte* shared, std::size_t) {
-  return shared;
-}
+std::byte* map_again(std::byte* shared, std::size_t) { return shared; }
 void use_huge_pages(std::byte*, std::size_t) {}
 #endif
 

@@ -58,22 +58,47 @@ std::string hash_of(const std::string& text) {
 Agreement::Agreement(Ranks& ranks, const char* call)
     : ranks_(ranks), call_(call), operation_(std::make_shared<Operation>()) {}
 
+/// What it throws ends the others, too.
 template <class F>
-void Agreement::complete(const std::string& what,
-                         std::shared_ptr<const void> memory, F&& start) {
+void Agreement::run(F&& f) {
   ranks_.require_whole(call_);
   try {
-    operation_->begin(std::move(memory), std::forward<F>(start));
-    ranks_.wait(
-        *operation_, call_, [&] { return what; },
-        [] {
-          check_interrupt();
-          return false;
-        });
+    std::forward<F>(f)([] {
+      check_interrupt();
+      return false;
+    });
   } catch (...) {
     ranks_.fail(std::current_exception());
     throw;
   }
+}
+
+void Agreement::come() {
+  Board* const board = ranks_.board();
+  if (!board) return;
+  CallHeader own{.segment = kNoSegment};
+  std::strncpy(own.call, call_, sizeof(own.call) - 1);
+  std::vector<CallHeader> headers(static_cast<std::size_t>(ranks_.size()));
+  run([&](const auto& gives_up) {
+    const std::uint64_t number = board->put_up(own);
+    ranks_.poll([&] { return board->are_there(number); }, call_,
+                [] { return std::string("all ranks"); }, gives_up);
+    board->read(number, headers);
+    for (int rank = 0; rank < ranks_.size(); ++rank) {
+      require_same(
+          {own, headers[static_cast<std::size_t>(rank)], ranks_.rank(), rank},
+          {}, call_);
+    }
+  });
+}
+
+template <class F>
+void Agreement::complete(const std::string& what,
+                         std::shared_ptr<const void> memory, F&& start) {
+  run([&](const auto& gives_up) {
+    operation_->begin(std::move(memory), std::forward<F>(start));
+    ranks_.wait(*operation_, call_, [&] { return what; }, gives_up);
+  });
 }
 
 void Agreement::broadcast(std::span<std::byte> bytes, int root) {

@@ -28,6 +28,9 @@ class Agreement {
   /// Of a call, which errors name.
   Agreement(Ranks& ranks, const char* call);
 
+  /// Are all at the same call? Without a board the transport has to notice.
+  /// Throws StateError.
+  void come();
   /// Throws the same InvalidArgument in all processes, naming the first fact in
   /// which one differs from rank 0.
   void agree(std::span<const Fact> facts);
@@ -42,6 +45,8 @@ class Agreement {
 
  private:
   /// Begins and waits. `what`: names the operation when something is wrong.
+  template <class F>
+  void run(F&& f);
   template <class F>
   void complete(const std::string& what, std::shared_ptr<const void> memory,
                 F&& start);

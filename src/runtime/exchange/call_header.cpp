@@ -32,7 +32,9 @@ std::string text_of(const CallHeader& header,
                          : name_of(static_cast<Segment>(header.segment));
   const auto graph = static_cast<std::size_t>(header.graph);
   if (graph < graphs.size()) text += " of " + graphs[graph];
-  return text + ", call " + std::to_string(header.number);
+  text += ", call " + std::to_string(header.number);
+  if (header.compiled < 2) return text;
+  return text + " of compile() " + std::to_string(header.compiled);
 }
 
 }  // namespace
@@ -44,7 +46,8 @@ void require_same(const HeaderPair& headers,
   const auto as_own = ", as " + rank_text(own_rank);
   const bool is_same =
       other.number == own.number && other.segment == own.segment &&
-      other.graph == own.graph && std::strcmp(other.call, own.call) == 0;
+      other.graph == own.graph && other.compiled == own.compiled &&
+      std::strcmp(other.call, own.call) == 0;
   if (!is_same) {
     throw StateError(ErrorInfo{
         .op = call,

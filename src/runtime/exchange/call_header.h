@@ -30,7 +30,8 @@ struct CallHeader {
   std::int32_t segment = 0;
   std::int32_t graph = 0;
   float rate = 0;
-  char call[20] = {};  // that is no execution
+  std::int32_t compiled = 0;  // see SharedByGraphs
+  char call[16] = {};         // that is no execution
 };
 
 /// Of a header whose call is none.

@@ -73,20 +73,21 @@ void Exchange::wait(Operation& operation, const char* call, const F& what,
   ranks_.wait(operation, call, [&] { return in_graph(what()); }, gives_up);
 }
 
+template <class F>
+void Exchange::poll(const std::function<bool()>& is_over, const char* call,
+                    const F& what, const std::function<bool()>& gives_up) {
+  ranks_.poll(is_over, call, [&] { return in_graph(what()); }, gives_up);
+}
+
 double Exchange::run(const ExchangePlan& plan, std::size_t event,
                      const Call& call, const std::function<bool()>& gives_up) {
   ranks_.require_whole(call.name);
   try {
     return run_event(plan, plan.events[event], call, gives_up);
   } catch (...) {
-    fail(std::current_exception());
+    ranks_.fail(std::current_exception());
     throw;
   }
-}
-
-void Exchange::fail(const std::exception_ptr& error) noexcept {
-  near_ranks_.give_up();
-  ranks_.fail(error);
 }
 
 double Exchange::run_event(const ExchangePlan& plan, const ExchangeEvent& event,
@@ -161,43 +162,38 @@ void Exchange::wait_for_sum(const ExchangePlan& plan, int index,
 void Exchange::announce(const ExchangePlan& plan, const Call& call,
                         const std::function<bool()>& gives_up) {
   if (ranks_.size() == 1) return;
-  const CallHeader last = header_;
-  std::int64_t numbers = 0;
-  for (const BoundBucket& bucket : plan.buckets) {
-    numbers += static_cast<std::int64_t>(bucket.values.size());
-  }
-  header_ = {.number = call.number,
-             .samples = call.samples,
-             .waiting = call.waiting,
-             .changes = call.changes,
-             .pieces = static_cast<std::int64_t>(plan.buckets.size()),
-             .numbers = numbers,
-             .gradients = near_ranks_.place_of_gradients(plan),
-             .layout = plan.layout,
-             .segment = static_cast<std::int32_t>(call.segment),
-             .graph = graph_,
-             .rate = call.rate};
+  const CallHeader last = std::exchange(
+      header_, {.number = call.number,
+                .samples = call.samples,
+                .waiting = call.waiting,
+                .changes = call.changes,
+                .pieces = static_cast<std::int64_t>(plan.buckets.size()),
+                .numbers = plan.numbers,
+                .gradients = near_ranks_.place_of_gradients(plan),
+                .layout = plan.layout,
+                .segment = static_cast<std::int32_t>(call.segment),
+                .graph = graph_,
+                .rate = call.rate,
+                .compiled = compiled_});
   announce();
   // Others may still sum what lies where this call may write at once.
-  const bool may_write = sums_in_updates_ && !lie_alike(header_, last);
-  if (may_write) wait_for_headers(call.name, gives_up);
+  const bool may_be_read =
+      std::exchange(sums_in_updates_, false) && !lie_alike(header_, last);
+  if (may_be_read) wait_for_headers(call.name, gives_up);
 }
 
 void Exchange::meet(const char* what, const Call& call,
                     const std::function<bool()>& gives_up) {
   near_ranks_.come();
-  wait_for_ranks(call.name, [&] { return what; }, gives_up);
-}
-
-template <class F>
-void Exchange::wait_for_ranks(const char* call, const F& what,
-                              const std::function<bool()>& gives_up) {
-  ranks_.poll([this] { return near_ranks_.are_here(); }, call,
-              [&] { return in_graph(what()); }, gives_up);
+  poll([this] { return near_ranks_.are_here(); }, call.name,
+       [&] { return what; }, gives_up);
 }
 
 void Exchange::announce() {
-  if (near_ranks_.meets()) return near_ranks_.come(header_);
+  if (Board* const board = ranks_.board()) {
+    num_headers_ = board->put_up(header_);
+    return;
+  }
   const std::span<CallHeader> own = own_part(staging_.headers);
   own.front() = header_;
   announcement_->begin(staging_.memory, [&](Collective::Done done) {
@@ -211,9 +207,9 @@ void Exchange::announce() {
 void Exchange::wait_for_headers(const char* call,
                                 const std::function<bool()>& gives_up) {
   const auto what = [] { return std::string("the ") + kAnnouncement; };
-  if (near_ranks_.meets()) {
-    wait_for_ranks(call, what, gives_up);
-    near_ranks_.read(staging_.headers);
+  if (const Board* const board = ranks_.board()) {
+    poll([&] { return board->are_there(num_headers_); }, call, what, gives_up);
+    board->read(num_headers_, staging_.headers);
   } else {
     wait(*announcement_, call, what, gives_up);
   }
@@ -232,7 +228,8 @@ void Exchange::meet(const char* call, std::uint64_t number,
                .samples = error ? 0 : 1,
                .changes = num_changes(),
                .segment = kNoSegment,
-               .graph = graph_};
+               .graph = graph_,
+               .compiled = compiled_};
     std::strncpy(header_.call, call, sizeof(header_.call) - 1);
     announce();
     wait_for_headers(call, [] {
@@ -240,7 +237,7 @@ void Exchange::meet(const char* call, std::uint64_t number,
       return false;
     });
   } catch (...) {
-    fail(std::current_exception());
+    ranks_.fail(std::current_exception());
     throw;
   }
   if (error) std::rethrow_exception(error);
@@ -280,11 +277,11 @@ StagingSizes Exchange::staging_sizes(std::size_t longest_share_bytes) const {
 
 void Exchange::use(Staging staging) {
   staging_ = std::move(staging);
-  near_ranks_.meet_at(staging_.place.front());
+  near_ranks_.meet_at(staging_.arrivals.front());
 }
 
 void Exchange::share(std::weak_ptr<const DeviceBuffer> memory,
-                     const std::byte* begin) {
+                     std::byte* begin) {
   shared_ = std::move(memory);
   near_ranks_.share_gradients(shared_, begin);
   // It is when another has taken its place.

@@ -61,6 +61,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   /// for losses and statistics.
   StagingSizes staging_sizes(std::size_t longest_share_bytes) const;
   void use(Staging staging);
+  /// Among the graphs with this collective it is compiled as the n-th.
+  void set_compiled(std::int32_t n) { compiled_ = n; }
   /// Tensors that the user sets in all processes, or in none.
   void watch(std::vector<Tensor> tensors);
   /// How often the user has set those.
@@ -68,7 +70,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   std::size_t staging_bytes() const { return staging_.bytes; }
   /// What steps may sum in: memory that the other processes see, which begins
   /// at `begin`.
-  void share(std::weak_ptr<const DeviceBuffer> memory, const std::byte* begin);
+  void share(std::weak_ptr<const DeviceBuffer> memory, std::byte* begin);
   /// There is none. `why`: a sentence's end.
   void share_nothing(std::string why);
   NearRanks& near_ranks() { return near_ranks_; }
@@ -100,7 +102,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     return sums_in_updates_ ? near_ranks_.gradients() : GradientsOfRanks{};
   }
   /// An execution that has begun failed for another reason.
-  void fail(const std::exception_ptr& error) noexcept;
+  void fail(const std::exception_ptr& error) noexcept { ranks_.fail(error); }
 
  private:
   double run_event(const ExchangePlan& plan, const ExchangeEvent& event,
@@ -111,9 +113,6 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   /// Until all are here. `what` is what for.
   void meet(const char* what, const Call& call,
             const std::function<bool()>& gives_up);
-  template <class F>
-  void wait_for_ranks(const char* call, const F& what,
-                      const std::function<bool()>& gives_up);
   void wait_for_headers(const char* call,
                         const std::function<bool()>& gives_up);
   double weigh(const ExchangePlan& plan, const Call& call,
@@ -128,6 +127,9 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   template <class F>
   void wait(Operation& operation, const char* call, const F& what,
             const std::function<bool()>& gives_up);
+  template <class F>
+  void poll(const std::function<bool()>& is_over, const char* call,
+            const F& what, const std::function<bool()>& gives_up);
   void gather(const BoundShares& shares, const Call& call,
               const std::function<bool()>& gives_up);
   void gather_by_pieces(const BoundShares& shares, const Call& call,
@@ -150,7 +152,9 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   std::shared_ptr<Operation> announcement_;
   std::shared_ptr<CallOrder> calls_;
   int graph_ = 0;
+  std::int32_t compiled_ = 0;
   CallHeader header_;
+  std::uint64_t num_headers_ = 0;  // on the board, with that
   Staging staging_;
   float weight_ = 1;
   /// One is copied while one is under way.

@@ -115,6 +115,9 @@ class ExchangePlanner {
     out_.weighs_sums = segment_ == Segment::Update &&
                        graph_.weights_gradients && !graph_.is_linkable;
     for (const Bucket& bucket : plan_.buckets) bind(bucket);
+    for (const BoundBucket& bucket : out_.buckets) {
+      out_.numbers += static_cast<std::int64_t>(bucket.values.size());
+    }
     if (segment_ != Segment::Step) return;
     out_.only_updates_read_sums = only_updates_read_sums();
     for (const BoundBucket& bucket : out_.buckets) {
@@ -142,15 +145,9 @@ class ExchangePlanner {
                }) &&
            std::ranges::all_of(units_, [&](UnitId id) {
              const Unit& unit = program_.lowered.units[id];
-             return unit.phase != Phase::Update || is_update(unit) ||
+             return unit.phase != Phase::Update || unit.sums_gradients ||
                     std::ranges::none_of(unit.args, is_gradient);
            });
-  }
-
-  bool is_update(const Unit& unit) const {
-    return !unit.is_reorder && std::ranges::any_of(unit.nodes, [&](NodeId id) {
-      return program_.assembled.program.node(id).op->kind == graph_.update->op;
-    });
   }
 
   int weigh_before() const {

@@ -69,6 +69,7 @@ struct ExchangePlan {
   std::vector<ExchangeEvent> events;
   std::vector<Mark> marks;  // where they are
   std::vector<BoundBucket> buckets;
+  std::int64_t numbers = 0;  // in all of them
   bool only_updates_read_sums = false;
   std::uint64_t layout = 0;  // of buckets, from where the first one begins
   /// Where the weight of this process's gradients goes.

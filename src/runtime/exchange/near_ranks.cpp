@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "traingraph/error.h"
-
 namespace traingraph {
 namespace {
 
@@ -28,19 +26,23 @@ std::vector<std::byte*> NearRanks::find(const std::byte* own) const {
   return of_ranks;
 }
 
-void NearRanks::meet_at(MeetingPlace& own) {
-  own_ = &own;
-  num_headers_ = 0;
-  places_.clear();
-  for (std::byte* const place : find(reinterpret_cast<std::byte*>(&own))) {
-    places_.push_back(reinterpret_cast<MeetingPlace*>(place));
+void NearRanks::meet_at(std::atomic<std::uint64_t>& arrivals) {
+  own_arrivals_ = &arrivals;
+  arrivals_.clear();
+  const auto* const own = reinterpret_cast<const std::byte*>(&arrivals);
+  for (std::byte* const of_rank : find(own)) {
+    arrivals_.push_back(
+        reinterpret_cast<const std::atomic<std::uint64_t>*>(of_rank));
   }
 }
 
 void NearRanks::share_gradients(std::weak_ptr<const DeviceBuffer> memory,
-                                const std::byte* begin) {
+                                std::byte* begin) {
   memory_ = std::move(memory);
   begins_ = find(begin);
+  // Kernels have the addresses of this mapping.
+  if (!begins_.empty())
+    begins_[static_cast<std::size_t>(ranks_.rank())] = begin;
 }
 
 std::string NearRanks::description() const {
@@ -92,37 +94,21 @@ void NearRanks::copy(const BoundShares& shares) const {
 }
 
 void NearRanks::come() {
-  own_->arrivals.fetch_add(1, std::memory_order_release);
+  own_arrivals_->fetch_add(1, std::memory_order_release);
 }
 
 bool NearRanks::are_here() const {
-  const std::uint64_t number = own_->arrivals.load(std::memory_order_relaxed);
-  for (const MeetingPlace* const place : places_) {
-    // Before the number, which is final then.
-    const bool has_given_up = place->has_given_up.load();
-    if (place->arrivals.load(std::memory_order_acquire) >= number) continue;
-    if (!has_given_up) return false;
-    const auto rank = std::ranges::find(places_, place) - places_.begin();
-    throw DeviceError(ErrorInfo{.what = rank_text(static_cast<int>(rank)) +
-                                        " has failed; its own error says why"});
+  const std::uint64_t number = own_arrivals_->load(std::memory_order_relaxed);
+  bool are_all = true;
+  for (int rank = 0; rank < ranks_.size(); ++rank) {
+    const auto is_here = [&] {
+      return arrivals_[rank]->load(std::memory_order_acquire) >= number;
+    };
+    if (is_here()) continue;
+    are_all = false;
+    ranks_.board()->require_whole_unless(rank, is_here);
   }
-  return true;
-}
-
-void NearRanks::come(const CallHeader& header) {
-  ++num_headers_;
-  header_of(*own_) = header;
-  come();
-}
-
-void NearRanks::read(std::span<CallHeader> headers) const {
-  for (std::size_t rank = 0; rank < places_.size(); ++rank) {
-    headers[rank] = header_of(*places_[rank]);
-  }
-}
-
-void NearRanks::give_up() noexcept {
-  if (meets()) own_->has_given_up.store(true);
+  return are_all;
 }
 
 }  // namespace traingraph

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT
-// NearRanks: processes that see each other's memory. What they tell each other
-// there needs no transport and no other thread.
+// NearRanks: processes that see each other's memory. What they need of each
+// other they find there, without a transport or another thread.
 //
-//   headers     each process writes its own, and reads those of all
 //   gradients   updates sum those of all, as long as nothing else reads sums
 //   parameters  copied from who has updated them, where the optimizer is shared
 //               out
 //
-// In between they meet: each counts there how often it has come.
+// The headers of a call (board.h) say that all make it. Then they meet: each
+// counts how often it has come.
 //
-//   header, meet | last gradient, meet | update | meet, copy, meet
+//   headers | last gradient, meet | update | meet, copy, meet
 //
-// The last two, of shared out optimizers, say that all has been updated, and
-// that nobody reads this process's parameters any more, which a user may set.
-// That nobody reads its gradients any more the next header says.
+// The last two, where the optimizer is shared out, say that all has been
+// updated, and that nobody reads this process's parameters any more, which a
+// user may set. That nobody reads its gradients any more the next headers say.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -27,7 +28,6 @@
 #include "runtime/exchange/call_header.h"
 #include "runtime/exchange/exchange_plan.h"
 #include "runtime/exchange/ranks.h"
-#include "runtime/exchange/staging.h"
 
 namespace traingraph {
 
@@ -40,14 +40,14 @@ class NearRanks {
   /// What others see at the same place of their memory as `own` is of this
   /// process's, by rank; empty: nothing.
   std::vector<std::byte*> find(const std::byte* own) const;
-  /// Where this process says what it has to say: nothing until now.
-  void meet_at(MeetingPlace& own);
-  void meet_nowhere() { places_.clear(); }
-  /// Do others see that?
-  bool meets() const { return !places_.empty(); }
+  /// Where this process says how often it has come: 0 times until now.
+  void meet_at(std::atomic<std::uint64_t>& arrivals);
+  void meet_nowhere() { arrivals_.clear(); }
+  /// Do others see that, and the headers?
+  bool meets() const { return !arrivals_.empty() && ranks_.board(); }
   /// Steps have their gradients in `memory`, which begins at `begin`.
   void share_gradients(std::weak_ptr<const DeviceBuffer> memory,
-                       const std::byte* begin);
+                       std::byte* begin);
   void forget_gradients() { begins_.clear(); }
   /// All that is trained lies where others see it.
   void share_parameters() { has_parameters_ = true; }
@@ -69,27 +69,16 @@ class NearRanks {
 
   /// Comes to the next meeting.
   void come();
-  /// Have all come to that? Throws DeviceError when one has given up instead.
+  /// Have all come to that? Throws DeviceError when one has failed instead.
   bool are_here() const;
-  /// Comes to the next one with a header.
-  void come(const CallHeader& header);
-  /// Those of all, who are there, by rank.
-  void read(std::span<CallHeader> headers) const;
-  /// Does not come any more.
-  void give_up() noexcept;
 
  private:
-  CallHeader& header_of(MeetingPlace& place) const {
-    return place.headers[num_headers_ % place.headers.size()];
-  }
-
   const Ranks& ranks_;
   // By rank.
-  std::vector<MeetingPlace*> places_;
+  std::vector<const std::atomic<std::uint64_t>*> arrivals_;
   std::vector<std::byte*> begins_;  // empty: they are not seen
   std::vector<std::byte*> gradients_;
-  MeetingPlace* own_ = nullptr;
-  std::uint64_t num_headers_ = 0;
+  std::atomic<std::uint64_t>* own_arrivals_ = nullptr;
   std::weak_ptr<const DeviceBuffer> memory_;
   bool has_parameters_ = false;
 };

@@ -136,6 +136,7 @@ void Ranks::fail(const std::exception_ptr& error) noexcept {
     }
   }
   // The others may wait for this process: they should know soon.
+  if (board_) board_->give_up();
   collective_->abort();
 }
 

@@ -9,7 +9,9 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
+#include "runtime/exchange/board.h"
 #include "runtime/exchange/operation.h"
 #include "traingraph/collective.h"
 
@@ -25,6 +27,9 @@ class Ranks {
   Collective& collective() const { return *collective_; }
   std::string name() const;  // of this one: "rank 3"
 
+  /// Null: headers go by the transport. Nothing is in flight.
+  void use(std::shared_ptr<Board> board) { board_ = std::move(board); }
+  Board* board() const { return board_.get(); }
   /// What fails for `other`, which has the same collective, fails for this from
   /// now on, and the other way round. Nothing is in flight.
   void join(const Ranks& other) { failure_ = other.failure_; }
@@ -51,6 +56,7 @@ class Ranks {
                const std::function<bool()>& gives_up);
 
   std::shared_ptr<Collective> collective_;
+  std::shared_ptr<Board> board_;
   double timeout_;
   int rank_ = 0, size_ = 1;
   /// Of all that have joined.

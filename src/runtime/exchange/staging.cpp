@@ -28,7 +28,7 @@ class Parts {
 
 std::size_t lay_out(Staging& staging, const StagingSizes& sizes) {
   Parts parts(staging.memory.get());
-  parts.place(staging.place, 1);
+  parts.place(staging.arrivals, 1);
   parts.place(staging.headers, sizes.num_ranks);
   parts.place(staging.losses, sizes.num_losses);
   parts.place(staging.statistics, sizes.num_ranks * sizes.num_statistics);

@@ -22,17 +22,9 @@ struct StagingSizes {
   std::size_t num_statistics = 0;  // of a rank
 };
 
-/// Where a process says in memory which others see how far it is: NearRanks.
-struct MeetingPlace {
-  std::atomic<std::uint64_t> arrivals;
-  std::atomic<bool> has_given_up;
-  /// The last one is read while the next one is written.
-  std::array<CallHeader, 2> headers;
-};
-
 struct Staging {
-  std::span<MeetingPlace> place;  // one
-  std::span<CallHeader> headers;  // by rank
+  std::span<std::atomic<std::uint64_t>> arrivals;  // one; see NearRanks
+  std::span<CallHeader> headers;                   // by rank
   std::span<float> losses;
   std::span<double> statistics;                // by rank
   std::array<std::span<std::byte>, 2> pieces;  // by rank; see gather()

@@ -303,8 +303,15 @@ void start_exchange(Session& session) {
   if (!session.exchange || session.exchange->size() == 1) return;
   // Others may use the same parameters, or the same collective.
   session.placement.context()->drain();
-  Agreement agreement(session.exchange->ranks(), "compile");
+  Exchange& exchange = *session.exchange;
+  const auto shared = shared_by_graphs(exchange.options().collective);
+  if (shared->board) exchange.ranks().use(*shared->board);
+  Agreement agreement(exchange.ranks(), "compile");
+  agreement.come();
   agreement.agree(facts_of(session));
+  exchange.set_compiled(++shared->num_compiled);
+  if (!shared->board) shared->board = make_board(session, agreement);
+  exchange.ranks().use(*shared->board);
   require_losses_are_final(session);
   take_numbers(session, agreement);
   share_parameters(session, agreement);
@@ -315,7 +322,7 @@ void start_exchange(Session& session) {
   for (TensorIndex tensor : variables_of(session)) {
     variables.push_back(session.objects.tensors[tensor]);
   }
-  session.exchange->watch(std::move(variables));
+  exchange.watch(std::move(variables));
   share_arena(session, agreement);
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace traingraph {
@@ -82,6 +83,23 @@ void share_parameters(Session& session, Agreement& agreement) {
   near.share_parameters();
 }
 
+std::shared_ptr<Board> make_board(Session& session, Agreement& agreement) {
+  const auto memory = agreement.allocate_shared(sizeof(Board::Place));
+  std::vector<Board::Place*> places;
+  if (memory) {
+    std::fill_n(memory.get(), sizeof(Board::Place), std::byte{});
+    for (std::byte* const at :
+         session.exchange->near_ranks().find(memory.get())) {
+      places.push_back(reinterpret_cast<Board::Place*>(at));
+    }
+  }
+  const std::string own = places.empty() ? "not seen" : "seen";
+  const bool is_seen = are_alike(agreement, own) && !places.empty();
+  if (!is_seen) return nullptr;
+  return std::make_shared<Board>(memory, std::move(places),
+                                 session.exchange->rank());
+}
+
 void share_arena(Session& session, Agreement& agreement) {
   Exchange& exchange = *session.exchange;
   if (session.main().step.buckets.empty()) {
@@ -103,7 +121,7 @@ void share_arena(Session& session, Agreement& agreement) {
     return exchange.share_nothing(
         "the ranks share no memory, or it has not enough room");
   }
-  const std::byte* const begin = memory.get();
+  std::byte* const begin = memory.get();
   auto buffer =
       session.placement.context()->wrap(std::move(memory), arena.size_bytes());
   if (!buffer) {

@@ -8,6 +8,8 @@
 
 namespace traingraph {
 
+/// Null: the processes see no memory of each other.
+std::shared_ptr<Board> make_board(Session& session, Agreement& agreement);
 /// Parameters that are updated in shares, before they have values on the
 /// device. They stay where they are when that is not possible.
 void share_parameters(Session& session, Agreement& agreement);

@@ -143,14 +143,14 @@ TEST(SharedArena, AReportSaysWhereSumsAre) {
       EXPECT_EQ(collective->num_asked, num_asked);
       return note_of(net);
     };
-    EXPECT_EQ(note(Gives::Memory, false, 2),
+    EXPECT_EQ(note(Gives::Memory, false, 3),
               "gradients of execute() are summed in memory that the ranks "
               "share");
     const std::string by =
         "gradients are summed by " + ranks[rank]->description() + ": ";
-    EXPECT_EQ(note(Gives::Nothing, false, 2),
+    EXPECT_EQ(note(Gives::Nothing, false, 3),
               by + "the ranks share no memory, or it has not enough room");
-    EXPECT_EQ(note(Gives::Memory, true, 1), by + "the graph accumulates them");
+    EXPECT_EQ(note(Gives::Memory, true, 2), by + "the graph accumulates them");
   });
 }
 
