@@ -156,3 +156,41 @@ assert note(accumulates_gradients=True) == (
 )
 """,
     )
+
+
+def test_arenas_may_differ_in_size() -> None:
+    """Each thread has its own tiles of attention, and a rank its own threads."""
+    ran = run_ranks(
+        2,
+        """
+RANKS = tg.mpi_collective()
+rng = np.random.default_rng(0)
+X = rng.standard_normal((8, 40, 32)).astype(np.float32)
+OWN = X[4 * RANKS.rank :][:4]
+
+
+def train(collective, threads):
+    tg.Platform.set_rng_seed(1)
+    x, label = tg.Tensor((4, 40, 32), name="x"), tg.Tensor((4, 40, 32), name="label")
+    g = tg.Graph()
+    g.node(tg.layers.MultiheadAttention(32, 4), [x, x, x])
+    t = tg.TrainingGraph(
+        [g], tg.losses.MeanSquaredError(), tg.optimizers.Adam(0.01)
+    )
+    t.add_inputs({"x": x}, {"label": label})
+    t.compile(tg.Device.cpu(threads=threads), collective=collective)
+    for _ in range(5):
+        t.execute({"x": OWN}, {"label": OWN}).result()
+    values = np.concatenate([np.asarray(p).ravel() for p in t.parameters])
+    return values, t.report().arena_bytes, t.report().notes
+
+
+ours, size, notes = train(RANKS, 1 + 2 * RANKS.rank)
+assert any("memory that the ranks share" in note for note in notes), notes
+expected, _, _ = train(tg.fixed_order(RANKS), 1 + 2 * RANKS.rank)
+assert np.array_equal(ours, expected)
+say(size)
+""",
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert len(set(ran.stdout.split())) == 2

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <stdexcept>
 
 #include "exchange/error_text.h"
@@ -170,21 +171,49 @@ TEST(NearRanks, MoreThanThreeSumInTurns) {
   EXPECT_GT(expect_equal(options, seen, 4), kSteps);
 }
 
-/// A step of other samples has other values where gradients were.
+/// One layer, whose gradient lies in a step of all samples where one of fewer
+/// has its inputs and results.
+struct MovingGradient {
+  static constexpr std::int64_t kSize = 300, kFewer = 128;
+
+  MovingGradient(const Device& device, const std::shared_ptr<Collective>& ranks,
+                 bool shards) {
+    graph.node(std::make_shared<layers::FullyConnected>(weights, bias), x);
+    t.emplace(std::vector{graph}, std::make_shared<losses::MeanSquaredError>(),
+              sgd(0.1f));
+    t->add_inputs({{"x", x}}, {{"label", label}});
+    t->compile(device, {.data_parallel = {.collective = ranks,
+                                          .timeout = 20,
+                                          .shards_optimizer = shards}});
+  }
+  void step(const Floats& values, std::int64_t count) {
+    const TensorData rows = SmallNet::rows(values, kSize, 0, count);
+    t->execute({{"x", rows}}, {{"label", rows}}, {}, {.batch_size = count});
+  }
+
+  Tensor x{{{kSize, kSize}}, "x"}, label{{{kSize, kSize}}, "label"};
+  Tensor weights{{{kSize, kSize}}, view(random_floats(kSize* kSize, 1))};
+  Tensor bias{{{kSize}}, view(random_floats(kSize, 2))};
+  Graph graph;
+  std::optional<TrainingGraph> t;
+};
+
 TEST(NearRanks, BatchesOfOtherSizesWaitUntilSumsAreMade) {
+  constexpr std::int64_t kSize = MovingGradient::kSize;
   for (const bool shards : {false, true}) {
-    SeenMemory seen(3, {.longest_delay = std::chrono::microseconds(200)});
-    ThreadGroup plain(3);
-    const RankOptions options = options_of(sgd(0.1f), shards);
-    on_each_rank(3, [&](int rank) {
+    SeenMemory seen(2);
+    ThreadGroup plain(2);
+    on_each_rank(2, [&](int rank) {
+      const Floats values = random_floats(kSize * kSize, 7 + rank);
       const auto train_mixed = [&](const std::shared_ptr<Collective>& ranks) {
-        RankNet net(with_ranks(options, ranks));
-        for (int i = 0; i < 20; ++i) {
-          net.step(4 * rank, 4);
-          net.step(rank + i % 4, 1 + (i + rank) % 3);
+        // One rank is long done when the other still sums.
+        MovingGradient net(Device::cpu(rank == 0 ? 3 : 1), ranks, shards);
+        for (int i = 0; i < 30; ++i) {
+          net.step(values, kSize);
+          net.step(values, MovingGradient::kFewer);
         }
-        net.step(0, 12).wait();
-        return net.values();
+        net.t->synchronize();
+        return read(net.weights);
       };
       EXPECT_EQ(train_mixed(seen[rank]), train_mixed(plain[rank]));
     });
