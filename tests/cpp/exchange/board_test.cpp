@@ -36,6 +36,17 @@ void expect_different_calls(const SeenMemory& seen, const std::string& one,
   });
 }
 
+TEST(Board, NamesBothCallsOfAGraph) {
+  const SeenMemory seen(2);
+  expect_different_calls(seen, "execute, call 1", "execute_gradient",
+                         [](const SeenMemory& all, int rank) {
+                           RankNet net(with_seen(all, rank));
+                           if (rank == 0) net.step(0, 6).wait();
+                           net.forward(6, 6);
+                           net.t->execute_gradient().wait();
+                         });
+}
+
 TEST(Board, NamesBothGraphsOfALink) {
   const SeenMemory seen(2);
   expect_different_calls(

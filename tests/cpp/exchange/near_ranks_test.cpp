@@ -116,7 +116,7 @@ TEST(NearRanks, WholeSumsThatAreReadAreMade) {
 }
 
 TEST(NearRanks, AreSentWhereThereIsNoRoom) {
-  // Parameters, what is sent beside gradients, and a step's arena.
+  // The board, parameters, what is sent beside gradients, and a step's arena.
   for (int refused = 0; refused < 4; ++refused) {
     SeenMemory seen(2, {}, refused);
     const RankOptions options = with_shares();
@@ -249,20 +249,6 @@ TEST(NearRanks, SumWithSeveralThreads) {
     });
     EXPECT_EQ(seen[0]->num_reduced, 0);
   }
-}
-
-TEST(NearRanks, ADifferentCallEndsBoth) {
-  SeenMemory seen(2);
-  on_each_rank(2, [&](int rank) {
-    RankNet net(with_ranks(with_shares(), seen[rank]));
-    const std::string error = text_of_error<StateError>([&] {
-      if (rank == 0) net.step(0, 6).wait();
-      net.forward(6, 6);
-      net.t->execute_gradient().wait();
-    });
-    EXPECT_TRUE(contains(error, "different calls")) << error;
-    EXPECT_TRUE(contains(error, "execute_gradient")) << error;
-  });
 }
 
 TEST(NearRanks, AnErrorOfOneEndsTheOthersAtOnce) {
