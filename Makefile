@@ -100,9 +100,9 @@ endif
 ENGINE_TESTS ?= $(filter-out $(foreach part,benchmarks docs examples onnx,\
     %/test_torch_$(part).py),$(wildcard tests/python/agreement/test_*.py)) \
   $(addprefix tests/python/,mlcompute nodes test_attention.py test_cpu_threads.py \
-    test_digits.py test_gather.py test_lstm.py test_optimizers.py test_package.py \
-    test_precision.py test_properties.py test_recurrent_layers.py \
-    test_recurrent_ops.py test_training.py)
+    test_digits.py test_gather.py test_idle_taps.py test_lstm.py \
+    test_optimizers.py test_package.py test_precision.py test_properties.py \
+    test_recurrent_layers.py test_recurrent_ops.py test_training.py)
 ifeq ($(AGREEMENT),0)
 engine-test: build/.test
 engine-test: ENGINE_PYTHON := $(BIN)/python

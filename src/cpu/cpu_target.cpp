@@ -6,6 +6,7 @@
 
 #include "cpu/lowering.h"
 #include "cpu/native_types.h"
+#include "ops/window.h"
 
 namespace traingraph::cpu {
 namespace {
@@ -21,6 +22,25 @@ bool has_long_axis(const Shape& shape) {
 
 bool is_product(const Node& node) {
   return node.op->mixed_form == MixedForm::Narrows;
+}
+
+/// Is it a convolution, or a gradient of one, with windows or taps that read
+/// only padding? What multiplies 16 bits is not made for these: with AMX,
+/// oneDNN leaves the gradient of such taps as it was, and such windows end the
+/// process.
+bool has_idle_parts(const Program& program, const Node& node) {
+  const auto is_idle = [](const auto& attrs, const Shape& x, const Shape& w) {
+    return traingraph::has_idle_parts(window_of(attrs, w), {x[2], x[3]});
+  };
+  const auto input = [&](int i) { return program.shape(node.inputs[i]); };
+  if (const auto* attrs = std::get_if<Convolution2dAttrs>(&node.attrs)) {
+    return is_idle(*attrs, input(0), input(1));
+  }
+  const auto* attrs = std::get_if<Convolution2dGradientAttrs>(&node.attrs);
+  if (attrs == nullptr) return false;
+  const bool is_of_input = node.op->kind == OpKind::Convolution2dInputGradient;
+  return is_of_input ? is_idle(*attrs, attrs->shape, input(1))
+                     : is_idle(*attrs, input(1), attrs->shape);
 }
 
 std::string note_of_widened_convolutions(DataType type) {
@@ -58,10 +78,11 @@ std::vector<std::string> notes_of(const Program& program,
 }  // namespace
 
 bool CpuTarget::computes(const Program& program, const Node& node) const {
+  const bool is_wide = has_idle_parts(program, node);
   const auto has_kernel = [&](ValueId id) {
     if (id == kNoValue || program.value(id).is_opaque) return true;
     const DataType type = program.desc(id).data_type;
-    return !is_half(type) || has_half_kernels(node, type);
+    return !is_half(type) || (!is_wide && has_half_kernels(node, type));
   };
   return std::ranges::all_of(node.inputs, has_kernel) &&
          std::ranges::all_of(node.outputs, has_kernel);

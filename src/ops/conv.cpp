@@ -16,14 +16,6 @@ constexpr const char* kLayoutHint = "Check the data layout (NCHW).";
 constexpr const char* kWeightsHint =
     "Weights are (output channels, input channels / groups, height, width).";
 
-template <class Attrs>
-Window2d window_of(const Attrs& attrs, const Shape& weights) {
-  return {{weights[2], weights[3]},
-          attrs.strides,
-          attrs.dilation_rates,
-          attrs.padding};
-}
-
 void require_groups(const ShapeContext& ctx, std::int64_t groups,
                     const char* axis, std::int64_t channels) {
   if (channels % groups == 0) return;

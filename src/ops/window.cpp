@@ -138,6 +138,28 @@ bool has_empty_window(std::int64_t in, const AxisWindow& window,
                         first < 0 ? first + window.dilation : first, in) > 0;
 }
 
+// Tap u of window i reads sample i s + u d - before: what a window of `kernel`
+// taps is to its taps, a tap is to the windows.
+bool has_idle_tap(std::int64_t in, const AxisWindow& window,
+                  AxisPadding padding) {
+  const std::int64_t count = window_count(in, window, padding);
+  if (count == 0) return false;
+  const std::int64_t read = window_span(window) + (count - 1) * window.stride;
+  return has_empty_window(
+      in,
+      {.kernel = count, .stride = window.dilation, .dilation = window.stride},
+      {padding.before, read - in - padding.before});
+}
+
+bool has_idle_parts(const Window2d& window, Pair in) {
+  for (int i = 0; i < 2; ++i) {
+    const AxisPadding padding = window.axis_padding(i);
+    if (has_empty_window(in[i], window.axis(i), padding)) return true;
+    if (has_idle_tap(in[i], window.axis(i), padding)) return true;
+  }
+  return false;
+}
+
 void require_window(const ShapeContext& ctx, const Window2d& window) {
   require_range(ctx, "kernel_sizes", window.kernel_sizes, 1);
   require_range(ctx, "strides", window.strides, 1);

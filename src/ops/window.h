@@ -83,6 +83,11 @@ TransposedAxis resolve_transposed_padding(PaddingPolicy policy, std::int64_t in,
 bool has_empty_window(std::int64_t in, const AxisWindow& window,
                       AxisPadding padding);
 
+/// Does some tap of the kernel read padding only, in all windows? In a short
+/// image the outer ones do.
+bool has_idle_tap(std::int64_t in, const AxisWindow& window,
+                  AxisPadding padding);
+
 /// Kernel, strides, dilation rates and padding of both image axes.
 struct Window2d {
   Pair kernel_sizes{1, 1};
@@ -98,6 +103,18 @@ struct Window2d {
     return {padding[2 * i], padding[2 * i + 1]};
   }
 };
+
+/// Of a convolution with weights (O, I / groups, H, W), or of its gradients.
+template <class Attrs>
+Window2d window_of(const Attrs& attrs, const Shape& weights) {
+  return {{weights[2], weights[3]},
+          attrs.strides,
+          attrs.dilation_rates,
+          attrs.padding};
+}
+
+/// Does some window, or some tap in all windows, read padding only?
+bool has_idle_parts(const Window2d& window, Pair in);
 
 /// Throws InvalidArgument for strides or dilation rates below 1 and for
 /// negative padding.

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "cpu/onednn/eltwise.h"
+#include "ops/window.h"
 
 namespace traingraph::cpu {
 namespace {
@@ -34,7 +35,10 @@ struct Convolution {
         dilations{attrs.dilation_rates[0] - 1, attrs.dilation_rates[1] - 1},
         padding_begin{attrs.padding[0], attrs.padding[2]},
         padding_end{attrs.padding[1], attrs.padding[3]},
-        attr(product_attributes(lowering)) {}
+        attr(has_idle_parts(window_of(attrs, w_desc.shape),
+                            {x_desc.shape[2], x_desc.shape[3]})
+                 ? user_scratchpad()  // as in CpuTarget::computes()
+                 : product_attributes(lowering)) {}
 
   /// `bias` may be empty.
   Forward forward(const memory::desc& bias, const dnnl::primitive_attr& with,
