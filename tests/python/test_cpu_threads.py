@@ -157,3 +157,37 @@ def test_the_default_can_be_changed() -> None:
     finally:
         tg.set_num_threads(before)
     assert tg.Device.cpu() == cpu
+
+
+@pytest.mark.parametrize("threads", [4, 7])
+@pytest.mark.parametrize(
+    ("batch", "fan_in", "fan_out"),
+    [(130, 517, 640), (33, 1000, 600), (257, 129, 2100), (5, 1153, 1027)],
+)
+@pytest.mark.parametrize("precision", ["float32", "fast"])
+def test_gradients_of_weights_in_tiles(
+    threads: int, batch: int, fan_in: int, fan_out: int, precision: str
+) -> None:
+    """Of sizes that end within tiles; each tile is written once, and wholly."""
+    random = np.random.default_rng(batch)
+    data = random.standard_normal((batch, fan_in), dtype=np.float32)
+    given = random.standard_normal((batch, fan_out), dtype=np.float32)
+    x = tg.Tensor((batch, fan_in), name="x")
+    g = tg.Graph()
+    dense = tg.layers.FullyConnected(fan_in, fan_out)
+    y = g.node(dense, x)
+    t = tg.TrainingGraph([g])
+    t.add_inputs({"x": x})
+    upstream = t.allocate_user_gradient(y)
+    t.compile(tg.Device.cpu(threads=threads), precision=precision, poisons_memory=True)
+    expected = given.T.astype(np.float64) @ data
+    # Sums of `batch` products of numbers around 1, with operands of 24 bits, or
+    # rounded to 8 where the processor multiplies these faster.
+    tolerance = (1e-6 if precision == "float32" else 8e-3) * 4 * np.sqrt(batch) + 1e-5
+    for _ in range(2):
+        t.execute_forward({"x": data})
+        t.bind_and_write_data({"upstream": given}, {"upstream": upstream})
+        t.execute_gradient().wait()
+        np.testing.assert_allclose(
+            t.gradient(dense.weights), expected, rtol=0, atol=tolerance
+        )

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Matrix products as one oneDNN primitive: alpha and the activation are
-// post-ops.
+// Matrix products as one oneDNN primitive, whose post-ops are alpha and the
+// activation, or as tiles (tiled_product.h).
 #include "cpu/engine/product.h"
 
 #include <bit>
 
 #include "cpu/onednn/eltwise.h"
+#include "cpu/onednn/tiled_product.h"
 
 namespace traingraph::cpu {
 namespace {
@@ -107,6 +108,9 @@ bool fuses_next_activation(const NodeLowering& lowering) {
 
 void lower_product(NodeLowering& lowering, const ProductOperands& operands) {
   const auto activation = find_next_post_op(lowering);
+  const bool is_plain = !lowering.has(2) && !activation &&
+                        lowering.attrs<MatMulAttrs>().alpha == 1;
+  if (is_plain && lower_tiled_product(lowering, operands)) return;
   const Product& product = lowering.shared(key_of(lowering, activation), [&] {
     return make_product(lowering, operands, activation);
   });

@@ -155,9 +155,16 @@ BoundPrimitive::BoundPrimitive(const dnnl::primitive& primitive,
 
 void BoundPrimitive::operator()() const {
   const PrimitiveThreads threads(num_threads_);
-  const dnnl_status_t status =
-      dnnl_primitive_execute(primitive_.get(), stream().get(),
-                             static_cast<int>(args_.size()), args_.data());
+  require_executed(execute(primitive_, args_));
+}
+
+dnnl_status_t execute(const dnnl::primitive& primitive,
+                      std::span<const dnnl_exec_arg_t> args) {
+  return dnnl_primitive_execute(primitive.get(), stream().get(),
+                                static_cast<int>(args.size()), args.data());
+}
+
+void require_executed(dnnl_status_t status) {
   if (status == dnnl_out_of_memory) fail_out_of_memory("execute", {});
   if (status != dnnl_success) {
     throw DeviceError(ErrorInfo{.op = "execute",

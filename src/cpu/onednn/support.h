@@ -29,6 +29,12 @@ dnnl::primitive_attr user_scratchpad();
 /// Bytes that a primitive made with user_scratchpad() asks for.
 std::size_t scratchpad_bytes(const dnnl::primitive_desc_base& primitive);
 
+/// Runs a primitive on the threads that it was made for (PrimitiveThreads).
+dnnl_status_t execute(const dnnl::primitive& primitive,
+                      std::span<const dnnl_exec_arg_t> args);
+/// Throws what a failed primitive means to the caller of a step.
+void require_executed(dnnl_status_t status);
+
 /// A primitive with its arguments fixed; calling it allocates nothing.
 class BoundPrimitive {
  public:

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// Products that the team divides, not oneDNN: those of a transposed left
+// operand, as gradients of weights are. oneDNN has every thread pack the part
+// of x that it reads, in an order that the others do not help with; from four
+// threads on, tiles of one-thread primitives take 0.4 to 0.7 of its time
+// (docs/performance.md). Threads take tiles as they come, so a thread that the
+// operating system does not run delays the others by one tile at most.
+#pragma once
+
+#include "cpu/engine/product.h"
+
+namespace traingraph::cpu {
+
+/// Lowers z = x y, without bias, alpha and activation, as tiles; false, and
+/// nothing is done: one primitive is as fast, or there are too few tiles.
+bool lower_tiled_product(NodeLowering& lowering,
+                         const ProductOperands& operands);
+
+}  // namespace traingraph::cpu
