@@ -21,6 +21,10 @@
 
 namespace traingraph::cpu {
 
+/// Elements of a cell that are worth waking a thread for: each costs an
+/// exponential for every gate.
+inline constexpr std::int64_t kCellGrain = kCostlyGrain / 4;
+
 /// Columns [column, column + n) of a sample in a step.
 struct Place {
   std::int64_t step, sample, column, n;
@@ -75,7 +79,7 @@ void RecurrentSteps::for_each_place(std::int64_t step,
                                     const std::int32_t* lengths, F&& f) const {
   const std::int64_t blocks = num_blocks();
   parallel_for(
-      samples * blocks, kCostlyGrain / std::min(hidden, kGateColumns),
+      samples * blocks, kCellGrain / std::min(hidden, kGateColumns),
       [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i) {
           const std::int64_t sample = i / blocks;
