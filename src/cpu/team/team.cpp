@@ -7,18 +7,34 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <optional>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
+
+#include "cpu/team/short_turns.h"
 
 namespace traingraph::cpu {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Between two jobs of one step there are some tens of microseconds.
-constexpr auto kSpin = std::chrono::microseconds(60);
+/// Between two jobs of one step there are some tens of microseconds, between
+/// two steps of a small network not many more. Where turns are long, who spins
+/// keeps others from theirs, often the very thread it waits for.
+std::chrono::microseconds spin_time() {
+  static const int time = ShortTurns::are_granted() ? 200 : 60;
+  return std::chrono::microseconds(time);
+}
+
+/// Behind a job whose threads came late, drivers of so many submissions ask for
+/// short turns: other work seldom ends at once.
+constexpr int kDelayedSubmissions = 100;
+
+/// Of a thread that brings jobs. They stay from one submission to the next:
+/// asking for them takes longer than a small network's step.
+thread_local std::optional<ShortTurns> t_turns;
 
 void pause() {
 #if defined(__x86_64__)
@@ -33,7 +49,7 @@ template <class Predicate>
 bool spin(const Predicate& is_over) {
   constexpr int kChecksPerLook = 32;  // a look at the clock costs as much
   if (is_over()) return true;
-  const Clock::time_point end = Clock::now() + kSpin;
+  const Clock::time_point end = Clock::now() + spin_time();
   do {
     for (int i = 0; i < kChecksPerLook; ++i) {
       pause();
@@ -71,7 +87,13 @@ Team::Position& Team::here() {
   return position;
 }
 
-Team::Driver::Driver(Team& team) : before_(here().team) { here().team = &team; }
+Team::Driver::Driver(Team& team) : before_(here().team) {
+  here().team = &team;
+  const bool expects_delays = team.delayed_submissions_ > 0;
+  if (expects_delays) --team.delayed_submissions_;
+  if (expects_delays == t_turns.has_value()) return;
+  expects_delays ? void(t_turns.emplace()) : t_turns.reset();
+}
 Team::Driver::~Driver() { here().team = before_; }
 
 Team::Team(int size) {
@@ -146,6 +168,7 @@ void Team::end() {
   take_part(0, epoch_.load(std::memory_order_relaxed));
   const auto is_over = [&] { return num_done_.load() == count; };
   if (spin(is_over)) return;
+  delayed_submissions_ = kDelayedSubmissions;
   caller_sleeps_.store(true);
   for (std::uint32_t done = num_done_.load(); done != count;
        done = num_done_.load()) {
@@ -212,6 +235,7 @@ void Team::barrier() {
 
 void Team::work(int number) {
   here().team = this;
+  const ShortTurns turns;
   // The thread's own part of the heap, which the C library reserves with the
   // first allocation: now, not in some step.
   void* volatile first = std::malloc(1);

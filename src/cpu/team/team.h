@@ -14,8 +14,11 @@
 // Which thread runs a share never matters to a result.
 //
 // A waiting thread spins for some microseconds, which is how long the next job
-// of a busy queue takes to come, and then sleeps. Spinning longer would take
-// the processor from other threads, often from the very thread it waits for.
+// of a busy queue takes to come, and then sleeps.
+//
+// Beside other work a team would often wait for a thread whose turn is another
+// process's: its threads ask for short turns (short_turns.h), the thread that
+// brings the jobs when it has had to wait lately.
 #pragma once
 
 #include <atomic>
@@ -114,6 +117,8 @@ class TRAINGRAPH_TEAM_API Team {
   std::atomic<std::uint32_t> generation_{0};
   /// By share: the last job in which it was claimed.
   std::unique_ptr<std::atomic<Epoch>[]> claimed_;
+  /// Submissions whose drivers are to ask for short turns, from now on.
+  int delayed_submissions_ = 0;
   std::vector<std::thread> workers_;
 };
 
