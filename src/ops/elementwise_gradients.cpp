@@ -50,25 +50,14 @@ ValueId zero_where(GradContext& ctx, ValueId condition, ValueId g) {
   return grad::select(ctx, condition, grad::scalar_like(ctx, g, 0), g);
 }
 
-/// Does x win over y? Ties go to x.
-template <Operation kOperation>
-ValueId first_wins(GradContext& ctx, const Terms& t) {
-  const auto comparison = kOperation == Operation::Min
-                              ? Comparison::LessOrEqual
-                              : Comparison::GreaterOrEqual;
-  return grad::compare(ctx, comparison, t.x, t.y);
-}
-
-/// g where x wins, else 0.
-template <Operation kOperation>
+/// g where x is the maximum or minimum, else 0. Ties go to x.
 ValueId gradient_if_first(GradContext& ctx, const Terms& t) {
-  return grad::select(ctx, first_wins<kOperation>(ctx, t), t.g,
+  return grad::select(ctx, grad::is_extremum(ctx, t.x, t.z), t.g,
                       grad::scalar_like(ctx, t.g, 0));
 }
-/// g where y wins, else 0.
-template <Operation kOperation>
+/// g where x is not, else 0.
 ValueId gradient_if_second(GradContext& ctx, const Terms& t) {
-  return zero_where(ctx, first_wins<kOperation>(ctx, t), t.g);
+  return zero_where(ctx, grad::is_extremum(ctx, t.x, t.z), t.g);
 }
 
 /// g * y * x^(y - 1). Where y is 0 the power is a constant, also at x = 0.
@@ -242,11 +231,11 @@ constexpr Gradient kGradients[] = {
            return grad::multiply(c, grad::negate(c, t.g), slope);
          }},
     {.value = Operation::Min,
-     .by_x = gradient_if_first<Operation::Min>,
-     .by_y = gradient_if_second<Operation::Min>},
+     .by_x = gradient_if_first,
+     .by_y = gradient_if_second},
     {.value = Operation::Max,
-     .by_x = gradient_if_first<Operation::Max>,
-     .by_y = gradient_if_second<Operation::Max>},
+     .by_x = gradient_if_first,
+     .by_y = gradient_if_second},
 };
 
 /// A rule for each operand, or a reason why there is none, and never both.

@@ -53,13 +53,16 @@ void reduce_batch(BatchContext& ctx) {
   if (!ends) batch::follow(ctx);
 }
 
-/// Every element that equals the extremum gets the same share.
+/// Every element that equals the extremum gets the same share. Their number may
+/// be more than floats of 16 bits can count.
 ValueId extremum_gradient(GradContext& ctx, ValueId g, ValueId x, ValueId y,
                           const Shape& axes) {
-  const ValueId wins = grad::compare(ctx, ComparisonOperation::Equal, x, y);
-  const ValueId ones = grad::cast(ctx, wins, grad::type_of(ctx, x));
+  const ValueId wins = grad::is_extremum(ctx, x, y);
+  const ValueId ones = grad::cast(ctx, wins, DataType::Float32);
   const ValueId count = grad::reduce(ctx, ReductionType::Sum, ones, axes);
-  const ValueId share = grad::divide(ctx, g, count);
+  const ValueId share = grad::cast(
+      ctx, grad::divide(ctx, grad::cast(ctx, g, DataType::Float32), count),
+      grad::type_of(ctx, g));
   return grad::select(ctx, wins, share, grad::scalar_like(ctx, g, 0));
 }
 

@@ -124,6 +124,12 @@ ValueId compare(GradContext& ctx, ComparisonOperation operation, ValueId x,
   return ctx.append(OpKind::Compare, CompareAttrs{operation}, {x, y});
 }
 
+ValueId is_extremum(GradContext& ctx, ValueId x, ValueId y) {
+  return compare(ctx, ComparisonOperation::LogicalOR,
+                 compare(ctx, ComparisonOperation::Equal, x, y),
+                 compare(ctx, ComparisonOperation::NotEqual, x, x));
+}
+
 ValueId select(GradContext& ctx, ValueId condition, ValueId x, ValueId y) {
   return ctx.append(OpKind::Select, NoAttrs{}, {condition, x, y});
 }

@@ -58,6 +58,8 @@ ValueId negate(GradContext& ctx, ValueId x);
 /// Boolean, broadcast.
 ValueId compare(GradContext& ctx, ComparisonOperation operation, ValueId x,
                 ValueId y);
+/// Boolean: is x what the maximum or minimum y was taken from? Each NaN is.
+ValueId is_extremum(GradContext& ctx, ValueId x, ValueId y);
 /// condition ? x : y, broadcast.
 ValueId select(GradContext& ctx, ValueId condition, ValueId x, ValueId y);
 /// Appends nothing when x has the type already.

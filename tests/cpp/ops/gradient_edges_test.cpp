@@ -4,6 +4,8 @@
 // give them.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "autodiff/gradient.h"
 #include "ops/case_program.h"
 
@@ -104,6 +106,21 @@ TEST(GradientRule, ExtremumSharesAmongTies) {
             (Data{0, 2, 2, 0, 0, 0, 0, 0}));
   EXPECT_EQ(reduced(ReductionType::Min, {{3}, {0, -0.0, 1}}, {}, {4}),
             (Data{2, 2, 0}));
+}
+
+// What made the result NaN gets the gradient, not a number that lost.
+TEST(GradientRule, NaNIsTheExtremum) {
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  for (Operation operation : {Operation::Min, Operation::Max}) {
+    const auto either =
+        binary(operation, {kNaN, 1, kNaN}, {1, kNaN, kNaN}, {5, 6, 7});
+    EXPECT_EQ(either[0], (Data{5, 0, 7}));
+    EXPECT_EQ(either[1], (Data{0, 6, 0}));
+  }
+  const RefTensor x{{2, 3}, {1, kNaN, 3, kNaN, 0, kNaN}};
+  for (ReductionType type : {ReductionType::Min, ReductionType::Max}) {
+    EXPECT_EQ(reduced(type, x, {1}, {4, 6}), (Data{0, 4, 0, 3, 0, 3}));
+  }
 }
 
 TEST(GradientRule, L1NormIsFlatAtZero) {

@@ -140,9 +140,9 @@ double apply_binary(ArithmeticOperation operation, double x, double y) {
     case ArithmeticOperation::DivideNoNaN:
       return y == 0 ? 0 : x / y;
     case ArithmeticOperation::Min:
-      return x < y ? x : y;
+      return x < y || std::isnan(x) ? x : y;
     case ArithmeticOperation::Max:
-      return x > y ? x : y;
+      return x > y || std::isnan(x) ? x : y;
     default:
       return kNaN;
   }

@@ -27,9 +27,12 @@ double reduce_group(ReductionType type, const std::vector<double>& group) {
     case ReductionType::Mean:
       return sum_of(group) / static_cast<double>(group.size());
     case ReductionType::Max:
-      return *largest;
-    case ReductionType::Min:
-      return *smallest;
+    case ReductionType::Min: {
+      const auto nan =
+          std::ranges::find_if(group, [](double x) { return std::isnan(x); });
+      if (nan != group.end()) return *nan;
+      return type == ReductionType::Max ? *largest : *smallest;
+    }
     case ReductionType::ArgMax:
       return static_cast<double>(largest - group.begin());
     case ReductionType::ArgMin:
