@@ -222,8 +222,7 @@ struct Kernel {
   void finish_channel(std::int64_t c, double n, const Products& sums,
                       const Products& all) const {
     if (c >= plan.view.channels) return backward.set(c, {}, 0, 0);
-    const double inverse =
-        1 / std::sqrt(static_cast<double>(variance[c]) + epsilon);
+    const double inverse = 1 / std::sqrt(variance_of(c) + epsilon);
     const double factor = (gamma ? gamma[c] : 1.0) * inverse;
     const double measured = backward.is_training ? all.difference / n : 0;
     const double rest =
@@ -234,8 +233,13 @@ struct Kernel {
     if (dgamma) dgamma[c] = static_cast<float>(around_mean(sums) * inverse);
     if (dbeta) dbeta[c] = static_cast<float>(sums.gradient);
     const Products mean_of{all.gradient / n, 0, rest};
-    backward.set(c, mean_of, factor,
-                 -factor * inverse * inverse * around_mean(all) / n);
+    backward.set(c, mean_of, factor, -inverse * inverse * around_mean(all) / n);
+  }
+  /// Statistics of several processes stay as they were stored.
+  double variance_of(std::int64_t c) const {
+    const double stored = variance[c];
+    if (!backward.is_training || shared || !std::isinf(stored)) return stored;
+    return measure_variance(plan, backward.x, c, mean[c]);
   }
 };
 

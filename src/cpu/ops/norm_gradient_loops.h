@@ -138,6 +138,25 @@ struct Products {
   double gradient = 0, product = 0, difference = 0;
 };
 
+/// Of a channel, where float32 cannot hold the one that was stored.
+template <class T>
+double measure_variance(const NormPlan& plan, const T* x, std::int64_t channel,
+                        double mean) {
+  const std::int64_t width = plan.view.width;
+  double squares = 0;
+  for (std::int64_t i = 0; i < plan.num_tasks(); ++i) {
+    const NormTask task = plan.task(i);
+    if (task.group != channel / width) continue;
+    plan.for_each_segment(task, [&](std::int64_t offset, std::int64_t size) {
+      for (std::int64_t at = channel % width; at < size; at += width) {
+        const double apart = x[offset + at] - mean;
+        squares += apart * apart;
+      }
+    });
+  }
+  return squares / static_cast<double>(plan.num_samples);
+}
+
 /// Of a channel, from all its tasks.
 inline Products merge_products(const NormPlan& plan, const double* totals,
                                std::int64_t channel) {
@@ -151,7 +170,7 @@ inline Products merge_products(const NormPlan& plan, const double* totals,
   return {merged[0], merged[1], merged[2]};
 }
 
-/// dx = (g - mean_gradient) * scale + ((x - center) * slope + rest), by
+/// dx = ((g - mean_gradient) + ((x - center) * slope + rest)) * scale, by
 /// channel; g is what arrives at the norm.
 template <class T>
 struct Backward {
@@ -169,9 +188,8 @@ struct Backward {
     scale[c] = static_cast<float>(factor);
     slope[c] = static_cast<float>(slope_of_x);
     // What the two means lost as float32.
-    rest[c] =
-        static_cast<float>(-factor * (mean_of.gradient - mean_gradient[c]) -
-                           slope_of_x * mean_of.difference);
+    rest[c] = static_cast<float>(mean_gradient[c] - mean_of.gradient -
+                                 slope_of_x * mean_of.difference);
   }
   void run(const NormPlan& plan, const NormTask& task) const;
 };
@@ -191,7 +209,7 @@ void Backward<T>::run(const NormPlan& plan, const NormTask& task) const {
       });
     }
     for_each_element(plan, task, [=](std::int64_t i, std::int64_t l) {
-      to[i] = (g(i) - m[l]) * s[l] + ((from[i] - c[l]) * k[l] + r[l]);
+      to[i] = ((g(i) - m[l]) + ((from[i] - c[l]) * k[l] + r[l])) * s[l];
     });
   };
   if (in.activated && !in.kept) {

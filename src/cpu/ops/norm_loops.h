@@ -183,15 +183,28 @@ inline void go_on(Rows x, std::int64_t rows, int lanes, std::int64_t seen,
     shift[l] = std::fabs(near) <= std::numeric_limits<float>::max() ? near : 0;
   }
   add_moments(x, rows, lanes, shift, sum, square);
+  double sums[NormPlan::kLanes], around[NormPlan::kLanes];
+  for (int l = 0; l < lanes; ++l) {
+    sums[l] = sum[l];
+    around[l] = square[l];
+    if (std::isfinite(square[l])) continue;
+    // In double where float32 cannot hold the squares.
+    sums[l] = around[l] = 0;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const double d = static_cast<double>(x.at[row * x.stride + l]) - shift[l];
+      sums[l] += d;
+      around[l] += d * d;
+    }
+  }
   const auto n = static_cast<double>(seen), m = static_cast<double>(rows);
   const double share = 1 / (n + m);
   for (int l = 0; l < lanes; ++l) {
     const double rest = seen == 0 ? 0 : mean[l] - shift[l];
     const double old = seen == 0 ? 0 : n * mean[l];
-    const double s = sum[l] - m * rest;  // of x - mean
-    const double q = square[l] - rest * (2.0 * sum[l] - m * rest);
+    const double s = sums[l] - m * rest;  // of x - mean
+    const double q = around[l] - rest * (2.0 * sums[l] - m * rest);
     squares[l] += q - s * s * share;
-    mean[l] = (old + (m * shift[l] + sum[l])) * share;
+    mean[l] = (old + (m * shift[l] + sums[l])) * share;
   }
 }
 

@@ -58,8 +58,14 @@ struct SampleGradient {
     return plan.is_per_element ? mean[row] : round_center(mean[row]);
   }
   RowGradient finish(std::int64_t row, const SampleSums& of_row) const {
-    return {of_row,        center(row), plan.length(), mean[row],
-            variance[row], epsilon,     is_training};
+    return {of_row,           center(row), plan.length(), mean[row],
+            variance_of(row), epsilon,     is_training};
+  }
+  /// Measured again where float32 could not hold it.
+  double variance_of(std::int64_t row) const {
+    const double stored = variance[row];
+    if (!is_training || !std::isinf(stored)) return stored;
+    return measure_wide(elements.x + offset_of(row), plan.length()).variance();
   }
 };
 

@@ -37,7 +37,7 @@ SampleSums sum_products(const T* g, const T* x, const float* gamma,
 }
 
 /// normalized = (x - center) * inverse + shift
-/// dx = (g gamma - mean_gradient) * inverse + ((x - center) * slope + rest)
+/// dx = ((g gamma - mean_gradient) + ((x - center) * slope + rest)) * inverse
 struct RowGradient {
   float center = 0, inverse = 1, shift = 0;
   float mean_gradient = 0, slope = 0, rest = 0;
@@ -47,10 +47,10 @@ struct RowGradient {
   /// From sums around `near`. `mean` is that of the row's n elements, or (not
   /// training) given.
   RowGradient(const SampleSums& sums, float near, std::int64_t n, float mean,
-              float variance, float epsilon, bool is_training)
+              double variance, float epsilon, bool is_training)
       : center(near) {
     const double share = 1 / static_cast<double>(n);
-    const double scale = 1 / std::sqrt(static_cast<double>(variance) + epsilon);
+    const double scale = 1 / std::sqrt(variance + epsilon);
     apart = is_training
                 ? from_center(mean, center, sums.difference * share, 1 / scale)
                 : static_cast<double>(mean) - center;
@@ -59,12 +59,11 @@ struct RowGradient {
     if (!is_training) return;
     const double gradient = sums.gradient * share;
     const double product = sums.product - apart * sums.gradient;
-    const double slope_of_x = -scale * scale * scale * product * share;
+    const double slope_of_x = -scale * scale * product * share;
     mean_gradient = static_cast<float>(gradient);
     slope = static_cast<float>(slope_of_x);
     // What the two means lost as float32.
-    rest = static_cast<float>(-scale * (gradient - mean_gradient) -
-                              slope_of_x * apart);
+    rest = static_cast<float>(mean_gradient - gradient - slope_of_x * apart);
   }
 };
 
@@ -87,8 +86,9 @@ struct SampleElements {
     const float mean = row.mean_gradient, rest = row.rest;
 #pragma omp simd
     for (std::int64_t i = 0; i < n; ++i) {
-      to[i] = (gradient[i] * weight(i) - mean) * scale +
-              ((from[i] - center) * slope + rest);
+      to[i] = ((gradient[i] * weight(i) - mean) +
+               ((from[i] - center) * slope + rest)) *
+              scale;
     }
   }
 };
@@ -131,7 +131,7 @@ class ColumnSums {
       const float each = g[i], difference = x[i] - center;
       products[i] += each * (difference * scale + shift);
       gradients[i] += each;
-      dx[i] = (each * weight(i) - mean) * scale + (difference * slope + rest);
+      dx[i] = ((each * weight(i) - mean) + (difference * slope + rest)) * scale;
     }
   }
 

@@ -91,6 +91,20 @@ SampleMoments measure_around(const T* x, std::int64_t n, double center) {
   return {count, near + apart, sums[1] - sums[0] * apart};
 }
 
+/// In double, element by element: where float32 cannot hold the squares.
+template <class T>
+SampleMoments measure_wide(const T* x, std::int64_t n) {
+  const auto count = static_cast<double>(n);
+  SampleMoments moments{.count = count};
+  for (std::int64_t i = 0; i < n; ++i) moments.mean += x[i];
+  moments.mean /= count;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double apart = x[i] - moments.mean;
+    moments.squares += apart * apart;
+  }
+  return moments;
+}
+
 /// Of one piece. The first elements tell where its mean may be; where they
 /// mislead by more than a deviation, the sums are taken again.
 template <class T>
@@ -100,10 +114,12 @@ SampleMoments measure_piece(const T* x, std::int64_t n) {
 #pragma omp simd reduction(+ : sum)
   for (std::int64_t i = 0; i < few; ++i) sum += x[i];
   const auto center = static_cast<float>(sum / static_cast<float>(few));
-  const SampleMoments moments = measure_around(x, n, center);
+  SampleMoments moments = measure_around(x, n, center);
   const double apart = moments.mean - center;
-  if (apart * apart * moments.count <= moments.squares) return moments;
-  return measure_around(x, n, moments.mean);
+  if (!(apart * apart * moments.count <= moments.squares)) {
+    moments = measure_around(x, n, moments.mean);
+  }
+  return std::isfinite(moments.squares) ? moments : measure_wide(x, n);
 }
 
 /// normalized = (x - center) * scale + shift
