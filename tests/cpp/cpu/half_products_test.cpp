@@ -261,6 +261,37 @@ TYPED_TEST(HalfConvolutions, WeightsGradientsAreFloat32BehindACast) {
   }
 }
 
+// With AMX, oneDNN leaves the gradient of taps that read only padding as it
+// was, and ends the process where a window does.
+TYPED_TEST(HalfConvolutions, AreFloat32WhereSomethingReadsOnlyPadding) {
+  const auto computes = [&](const ConvolutionCase& c) {
+    HalfCase<TypeParam> test;
+    Program& program = test.program;
+    const ValueId x = test.input(c.x), w = test.input(c.w),
+                  g = test.input(result_shape(c));
+    program.append(OpKind::Convolution2d, c.attrs, {x, w});
+    program.append(OpKind::Convolution2dInputGradient,
+                   this->gradient_of(c, c.x), {g, w});
+    program.append(OpKind::Convolution2dWeightsGradient,
+                   this->gradient_of(c, c.w), {g, x});
+    int num_computed = 0;
+    for (const Node& node : program.nodes()) {
+      num_computed += cpu::CpuTarget(1).computes(program, node);
+    }
+    return num_computed;
+  };
+  for (const ConvolutionCase& c : kConvolutions) EXPECT_EQ(computes(c), 3);
+  const ConvolutionCase column{{4, 32, 7, 1},
+                               {32, 32, 3, 3},
+                               {.strides = {2, 2}, .padding = {1, 1, 1, 1}}};
+  EXPECT_EQ(computes(column), 0);
+  const ConvolutionCase missed{
+      {1, 16, 1, 8},
+      {16, 16, 2, 1},
+      {.dilation_rates = {3, 1}, .padding = {2, 2, 0, 0}}};
+  EXPECT_EQ(computes(missed), 0);
+}
+
 // Weights of float32: one reorder rounds them and brings them into blocks.
 TYPED_TEST(HalfConvolutions, CastsOfWeightsAreReorders) {
   if (!cpu::has_products(kTypeOf<TypeParam>)) {

@@ -206,6 +206,42 @@ TEST(HasEmptyWindow, AgreesWithLookingAtEverySample) {
   EXPECT_GT(num_empty, 100);
 }
 
+TEST(HasIdleTap, AgreesWithLookingAtEverySample) {
+  int num_idle = 0;
+  for (const AxisWindow& window : all_windows()) {
+    for (std::int64_t in = 1; in <= 6; ++in) {
+      for (const AxisPadding padding :
+           {AxisPadding{0, 0}, {1, 1}, {0, 3}, {3, 0}, {5, 2}}) {
+        const std::int64_t count = count_windows(in, window, padding);
+        bool expected = false;
+        for (std::int64_t u = 0; count > 0 && u < window.kernel; ++u) {
+          bool reads = false;
+          for (std::int64_t i = 0; i < count; ++i) {
+            const std::int64_t sample =
+                i * window.stride + u * window.dilation - padding.before;
+            reads |= sample >= 0 && sample < in;
+          }
+          expected |= !reads;
+        }
+        num_idle += expected;
+        EXPECT_EQ(has_idle_tap(in, window, padding), expected)
+            << text(in, window);
+      }
+    }
+  }
+  EXPECT_GT(num_idle, 100);
+}
+
+TEST(HasIdleParts, LooksAtBothAxes) {
+  const Window2d window{{3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}};
+  EXPECT_FALSE(has_idle_parts(window, {7, 2}));
+  EXPECT_TRUE(has_idle_parts(window, {7, 1}));
+  EXPECT_TRUE(has_idle_parts(window, {1, 7}));
+  // Neither of the two windows reads the one row.
+  const Window2d missing{{2, 1}, {1, 1}, {3, 1}, {2, 2, 0, 0}};
+  EXPECT_TRUE(has_idle_parts(missing, {1, 8}));
+}
+
 TEST(HasEmptyWindow, AgreesWhereTapsAreFurtherApartThanTheImageIsLong) {
   for (std::int64_t in = 1; in <= 6; ++in) {
     for (std::int64_t dilation = in; dilation <= 14; ++dilation) {
