@@ -125,6 +125,7 @@ constexpr std::array kPasses{
     Pass{"append updates", append_update_phase},
     Pass{"drop dead nodes", drop_dead_nodes},
     Pass{"widen", fit_to_target},
+    Pass{"drop what nobody reads now", drop_dead_nodes},
 };
 
 void verify_after(const Pass& pass, const Program& program) {

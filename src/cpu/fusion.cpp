@@ -74,6 +74,9 @@ class FusionSearch {
         case OpKind::Convolution2dWeightsGradient:
           join_sums(id);
           break;
+        case OpKind::Reduce:
+          if (is_sum(id)) join_cast_of_sum(id);
+          break;
         case OpKind::Convolution2d:
         case OpKind::MatMul:
           if (!join(id, find_next_activation(id))) join(id, find_cast(id));
@@ -109,6 +112,9 @@ class FusionSearch {
   bool is_relu(NodeId id, OpKind kind) const {
     const auto* attrs = std::get_if<ActivationAttrs>(&node(id).attrs);
     return node(id).op->kind == kind && attrs && attrs->type == ReLU;
+  }
+  bool is_sum(NodeId id) const {
+    return std::get<ReduceAttrs>(node(id).attrs).type == ReductionType::Sum;
   }
   bool is_sum_of_equals(NodeId id) const {
     if (node(id).op->kind != OpKind::Binary) return false;
@@ -158,14 +164,16 @@ class FusionSearch {
     if (!join_last(find_bias_gradient(program_, readers_[gradient], weights))) {
       return;
     }
-    const NodeId next = only_reader(node(last).outputs[0]);
-    if (next == kNone) return;
-    if (node(next).op->kind != OpKind::Reshape) {
-      join_last(find_cast(last));
-    } else if (const NodeId cast = find_cast(next); cast != kNone) {
-      join_last(next);
-      join_last(cast);
-    }
+    join_cast_of_sum(last);
+  }
+
+  /// The cast behind a sum, and the reshape before it.
+  void join_cast_of_sum(NodeId sum) {
+    if (join(sum, find_cast(sum))) return;
+    const NodeId next = only_reader(node(sum).outputs[0]);
+    if (next == kNone || node(next).op->kind != OpKind::Reshape) return;
+    const NodeId cast = find_cast(next);
+    if (cast != kNone && join(sum, next)) join(next, cast);
   }
 
   void join_followers(NodeId norm) {

@@ -14,6 +14,9 @@
 //   before: dw16 = weights_gradient(g16, x16); dw = cast(dw16)
 //   after:  dw = weights_gradient+cast(g16, x16)
 //
+// So it is for a sum, such as the gradient of a bias, which floats of 16 bits
+// may not hold; a reshape may be between the two.
+//
 // It also sums the gradient of a convolution over all but the channels, which
 // is the gradient of its bias, while it computes that of the weights.
 //

@@ -69,12 +69,16 @@ bool has_half_kernels(const Node& node, DataType type) {
       return is_bfloat16 &&
              has_pooling(std::get<AveragePool2dGradientAttrs>(node.attrs));
 
+    // What float16 cannot hold may be float32 in the end (fusion.h).
+    case OpKind::Reduce:
+      return is_bfloat16 ||
+             std::get<ReduceAttrs>(node.attrs).type == ReductionType::Sum;
+
     // Loops that take long to compile.
     case OpKind::BatchNorm:
     case OpKind::BatchNormGradient:
     case OpKind::Dropout:
     case OpKind::Gather:
-    case OpKind::Reduce:
     case OpKind::SampleNorm:
     case OpKind::SampleNormGradient:
     case OpKind::Scatter:

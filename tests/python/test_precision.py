@@ -117,6 +117,53 @@ def test_training_resumes_to_the_bit(precision: str, tmp_path: Path) -> None:
         assert other.training.loss_scale == loaded.loss_scale == 256
 
 
+@pytest.mark.parametrize("kind", ["max", "min"])
+def test_more_ties_than_float16_counts_share_a_gradient(kind: str) -> None:
+    shape = (1, 1, 70_000, 1)
+    graph, x = tg.Graph(), tg.Tensor(shape, name="x")
+    half = np.full((1, 1, 1, 1), 0.5, np.float32)
+    layer = tg.layers.Convolution(1, 1, 1, weights=half)
+    y = graph.node(tg.layers.Reduction(kind, [2]), graph.node(layer, x))
+    training = tg.TrainingGraph([graph])
+    training.add_inputs({"x": x})
+    incoming = training.allocate_user_gradient(y)
+    training.compile("cpu", precision="mixed-float16")
+    training.loss_scale = 64.0
+    training.execute_forward({"x": np.ones(shape, np.float32)})
+    ones = np.ones((1, 1, 1, 1), np.float32)
+    training.bind_and_write_data({"u": ones}, {"u": incoming})
+    training.execute_gradient().wait()
+    # Shares of 64 / 70,000 are rounded to 11 digits.
+    np.testing.assert_allclose(training.gradient(layer.weights), [[[[1]]]], 1e-3)
+
+
+@pytest.mark.parametrize("kind", ["dense", "convolution", "transposed"])
+def test_gradients_of_biases_are_sums_beyond_float16(kind: str) -> None:
+    # 1,024 samples of 100 are more than 65,504.
+    shape = (1024, 4) if kind == "dense" else (256, 4, 2, 2)
+    graph, x = tg.Graph(), tg.Tensor(shape, name="x")
+    layer: tg.layers.FullyConnected | tg.layers.Convolution
+    if kind == "dense":
+        layer = tg.layers.FullyConnected(4, 3)
+    else:
+        kind = "standard" if kind == "convolution" else kind
+        layer = tg.layers.Convolution(4, 3, 1, convolution_type=kind)
+    y = graph.node(layer, x)
+    training = tg.TrainingGraph([graph])
+    training.add_inputs({"x": x})
+    incoming = training.allocate_user_gradient(y)
+    training.compile("cpu", precision="mixed-float16")
+    training.loss_scale = 1.0
+    training.execute_forward({"x": np.ones(shape, np.float32)})
+    hundreds = np.full(y.shape, 100, np.float32)
+    training.bind_and_write_data({"u": hundreds}, {"u": incoming})
+    training.execute_gradient().wait()
+    for parameter in (layer.weights, layer.biases):
+        assert parameter is not None
+        gradient = training.gradient(parameter)
+        np.testing.assert_array_equal(gradient, np.full_like(gradient, 102_400))
+
+
 def test_graphs_that_are_linked_train_as_one() -> None:
     """But for roundings to 16 bits: one graph may leave some out that two have."""
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "compiler/passes/widen.h"
 
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -33,11 +34,22 @@ void require_copies(const Target& target, const Program& program,
   }
 }
 
+bool makes_float32(const Node& node) {
+  const auto* cast = std::get_if<CastAttrs>(&node.attrs);
+  return cast != nullptr && cast->data_type == DataType::Float32;
+}
+
 }  // namespace
 
 void widen(const Target& target, Program& program) {
   Retype retype(program);
+  std::map<ValueId, ValueId> computed;  // in float32, of what is stored
   retype.run([&](NodeId id) {
+    if (makes_float32(program.node(id))) {
+      const auto found = computed.find(program.node(id).inputs[0]);
+      if (found == computed.end()) return;
+      return program.set_inputs(id, {found->second});
+    }
     if (target.computes(program, program.node(id))) return;
     require_copies(target, program, program.node(id));
     std::vector<std::pair<ValueId, DataType>> stored;
@@ -51,7 +63,9 @@ void widen(const Target& target, Program& program) {
       inputs[i] = retype.cast(inputs[i], DataType::Float32);
     }
     program.set_inputs(id, std::move(inputs));
-    for (const auto& [value, type] : stored) retype.store_as(value, type);
+    for (const auto& [value, type] : stored) {
+      computed[value] = retype.store_as(value, type);
+    }
   });
 }
 

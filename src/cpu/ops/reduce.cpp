@@ -12,11 +12,13 @@ namespace {
 
 using Boolean = std::uint8_t;
 
+/// `last`: the node whose result the unit writes.
 template <class R, class X, class Y>
-void emit_reduce(NodeLowering& lowering, const Shape& axes) {
+void emit_reduce(NodeLowering& lowering, const Shape& axes,
+                 NodeLowering& last) {
   using Total = typename R::Total;
   const ReducePlan plan(lowering.input_shape(0), axes);
-  const int x = lowering.read(0), y = lowering.write(0);
+  const int x = lowering.read(0), y = last.write(0);
   int scratch = -1;
   if (plan.num_chunks > 1) {
     scratch = lowering.scratch(checked_bytes<Total>(
@@ -28,6 +30,22 @@ void emit_reduce(NodeLowering& lowering, const Shape& axes) {
     return [=, x = typed<X>(at[x]), y = typed<Y>(at[y])] {
       run_reduce<R>(plan, x, y, partial);
     };
+  });
+}
+
+template <class R, class X, class Y>
+void emit_reduce(NodeLowering& lowering, const Shape& axes) {
+  emit_reduce<R, X, Y>(lowering, axes, lowering);
+}
+
+/// With the cast to float32 behind it, if there is one.
+void emit_sum(NodeLowering& lowering, const Shape& axes) {
+  NodeLowering last = lowering;
+  while (auto next = last.join_next()) last = *next;
+  const bool is_wide = last.result_desc().data_type == DataType::Float32;
+  visit_any_float(lowering, lowering.input_desc(0).data_type, [&]<class T>(T) {
+    is_wide ? emit_reduce<Sum, T, float>(lowering, axes, last)
+            : emit_reduce<Sum, T, T>(lowering, axes, last);
   });
 }
 
@@ -66,7 +84,7 @@ void lower_reduce(NodeLowering& lowering) {
     case ReductionType::None:
       return lowering.alias(0, 0);
     case ReductionType::Sum:
-      return emit_float_reduce<Sum>(lowering, attrs.axes);
+      return emit_sum(lowering, attrs.axes);
     case ReductionType::Mean:
       return emit_float_reduce<Mean>(lowering, attrs.axes);
     case ReductionType::Max:
