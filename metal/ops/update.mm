@@ -142,18 +142,48 @@ void lower_rmsprop_update(GraphBuilder& b) {
   }
 }
 
+namespace {
+
+T sum_of(GraphBuilder& b, NSArray<MPSGraphTensor*>* entries) {
+  T all = [b.graph() concatTensors:entries dimension:0 name:b.name()];
+  return b.sum(all, {static_cast<std::int64_t>(entries.count)}, {0});
+}
+
+/// The norm of gradients from their `count` squared norms. Where float32 cannot
+/// hold a square, that of the gradient by 2^64 is taken, and the others by
+/// 2^128.
+T norm_of(GraphBuilder& b, int first, int count, bool has_gradients) {
+  constexpr double kLargest = 3e38, kSmaller = 0x1p-64;
+  NSMutableArray<MPSGraphTensor*>* squares = [NSMutableArray array];
+  NSMutableArray<MPSGraphTensor*>* small = [NSMutableArray array];
+  for (int i = first; i < first + count; ++i) {
+    T square = b.input(i);
+    [squares addObject:square];
+    if (!has_gradients) continue;
+    const Shape& shape = b.input_shape(i + count);
+    T gradient = b.mul(b.input(i + count), kSmaller);
+    T again = b.reshape(b.sum(b.square(gradient), shape, {0, 1}), {1});
+    T scaled = b.mul(b.mul(square, kSmaller), kSmaller);
+    [small addObject:b.select(b.greater(square, kLargest), again, scaled)];
+  }
+  T sum = sum_of(b, squares);
+  if (!has_gradients) return b.sqrt(sum);
+  T large = b.div(b.sqrt(sum_of(b, small)), kSmaller);
+  return b.select(b.greater(sum, kLargest), large, b.sqrt(sum));
+}
+
+}  // namespace
+
 void lower_clip_scale(GraphBuilder& b) {
   enum { kRates, kFirstSquare };
   const auto& attrs = b.attrs<ClipScaleAttrs>();
   // Norms and rates are float32 whatever the gradients are.
   T norm = b.scalar(attrs.custom_norm, DataType::Float32);
-  if (attrs.custom_norm == 0 && b.num_inputs() > kFirstSquare) {
-    NSMutableArray<MPSGraphTensor*>* squares = [NSMutableArray array];
-    for (int i = kFirstSquare; i < b.num_inputs(); ++i) {
-      [squares addObject:b.input(i)];
-    }
-    T all = [b.graph() concatTensors:squares dimension:0 name:b.name()];
-    norm = b.sqrt(b.sum(all, {b.num_inputs() - kFirstSquare}, {0}));
+  const int last = b.num_inputs() - 1;
+  if (attrs.custom_norm == 0 && last >= kFirstSquare) {
+    const bool has_gradients = b.input_shape(last).rank() == 2;
+    norm = norm_of(b, kFirstSquare, has_gradients ? last / 2 : last,
+                   has_gradients);
   }
   // A norm that is NaN is not within, and makes NaN of all that it scales.
   T is_within = b.at_least(b.sub(double{attrs.maximum_norm}, norm), 0.0);

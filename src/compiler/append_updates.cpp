@@ -36,7 +36,7 @@ class UpdateAssembler {
     for (std::size_t i = 0; i < a_.trained.size(); ++i) {
       if (!is_updated(a_.trained[i])) continue;
       if (rule_.clipping == GradientClippingType::ByNorm) {
-        scale = append_scale({norm(i)}, 0);
+        scale = append_scale({norm(i)}, {as_row(a_.trained[i].gradient)}, 0);
       }
       append_update(a_.trained[i], unless_left_out(scale));
     }
@@ -72,6 +72,12 @@ class UpdateAssembler {
   bool is_updated(const Trained& trained) const {
     return !graph_.shares ||
            !graph_.shares->own(place_of_[trained.tensor]).empty();
+  }
+
+  ValueId as_row(ValueId gradient) {
+    const std::int64_t all = program_.shape(gradient).num_elements();
+    return program_.append_one(OpKind::Reshape, ShapeAttrs{{1, all}},
+                               {gradient});
   }
 
   /// Elements of a gradient, in a row.
@@ -129,12 +135,18 @@ class UpdateAssembler {
     return norms_;
   }
 
-  ValueId append_scale(std::vector<ValueId> norms, float custom_norm) {
-    norms.insert(norms.begin(), rates_);
+  /// From squared norms, and the gradients that they are of: where float32
+  /// cannot hold a square, the norm is taken of what it can hold.
+  ValueId append_scale(const std::vector<ValueId>& squares,
+                       const std::vector<ValueId>& gradients,
+                       float custom_norm) {
+    std::vector<ValueId> inputs{rates_};
+    inputs.insert(inputs.end(), squares.begin(), squares.end());
+    inputs.insert(inputs.end(), gradients.begin(), gradients.end());
     const float maximum = rule_.maximum_clipping_norm;
     return program_.append_one(OpKind::ClipScale,
                                ClipScaleAttrs{maximum, custom_norm},
-                               std::move(norms));
+                               std::move(inputs));
   }
 
   /// Of what this graph updates: linked ones clip what they do.
@@ -156,7 +168,11 @@ class UpdateAssembler {
                                          {is_own, squares[i], zero});
       }
     }
-    return append_scale(std::move(squares), rule_.custom_global_norm);
+    std::vector<ValueId> gradients;
+    for (const Trained& trained : a_.trained) {
+      gradients.push_back(as_row(trained.gradient));
+    }
+    return append_scale(squares, gradients, rule_.custom_global_norm);
   }
 
   void append_update(const Trained& trained, ValueId scale) {

@@ -112,8 +112,20 @@ void clip_scale_shape(ShapeContext& ctx) {
                 "a finite number above 0");
   require_not_negative(ctx, "custom_norm", attrs.custom_norm);
   ctx.require_shape(0, Shape{kNumRates});
-  for (int input = 1; input < ctx.num_inputs(); ++input) {
-    ctx.require_shape(input, Shape{1});
+  // Behind the squares may be what each is of, (1, n).
+  const int given = ctx.num_inputs() - 1;
+  const bool has_gradients =
+      given > 1 && ctx.shape(given).rank() == 2 && ctx.shape(given)[0] == 1;
+  const int num_squares = has_gradients ? given / 2 : given;
+  for (int input = 1; input <= given; ++input) {
+    ctx.require_shape(input, input <= num_squares
+                                 ? Shape{1}
+                                 : Shape{1, ctx.shape(input).num_elements()});
+  }
+  if (has_gradients && given % 2 != 0) {
+    ctx.fail_shape("squared norms and gradients do not pair",
+                   "a gradient for each of " + std::to_string(num_squares),
+                   std::to_string(given - num_squares));
   }
   ctx.add_result(Shape{1}, DataType::Float32);
 }

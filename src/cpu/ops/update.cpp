@@ -128,24 +128,56 @@ void lower_rmsprop_update(NodeLowering& lowering) {
   lower_update<RmspropUpdateAttrs>(lowering, /*has_momentum=*/lowering.has(3));
 }
 
+namespace {
+
+/// What a gradient adds to the square of a norm.
+struct NormPart {
+  const float* square;
+  const float* elements;  // may be null
+  std::int64_t size;
+
+  /// Added up again where float32 could not hold it.
+  double squared() const {
+    if (!std::isinf(*square) || elements == nullptr) return *square;
+    double sum = 0;
+    for (std::int64_t i = 0; i < size; ++i) {
+      sum += static_cast<double>(elements[i]) * elements[i];
+    }
+    return sum;
+  }
+};
+
+}  // namespace
+
 void lower_clip_scale(NodeLowering& lowering) {
   const auto attrs = lowering.attrs<ClipScaleAttrs>();
   const int num_inputs = static_cast<int>(lowering.node().inputs.size());
   for (int i = 0; i < num_inputs; ++i) lowering.read(i);
+  const bool has_gradients = lowering.input_shape(num_inputs - 1).rank() == 2;
+  const int num_squares = has_gradients ? (num_inputs - 1) / 2 : num_inputs - 1;
+  std::vector<std::int64_t> sizes(num_squares, 0);  // of gradients
+  for (int i = 0; has_gradients && i < num_squares; ++i) {
+    sizes[i] = lowering.input_shape(1 + num_squares + i).num_elements();
+  }
   const int result = lowering.write(0);
   lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
     const float* rates = floats(at[0]);
-    std::vector<const float*> squares;
-    for (int i = 1; i < num_inputs; ++i) squares.push_back(floats(at[i]));
+    std::vector<NormPart> parts;
+    for (int i = 0; i < num_squares; ++i) {
+      const bool is_known = sizes[i] > 0;
+      parts.push_back(
+          {.square = floats(at[1 + i]),
+           .elements = is_known ? floats(at[1 + num_squares + i]) : nullptr,
+           .size = sizes[i]});
+    }
     return [=, scale = floats(at[result])] {
       double sum = 0;
-      for (const float* square : squares) sum += *square;
-      const float norm = attrs.custom_norm != 0
-                             ? attrs.custom_norm
-                             : static_cast<float>(std::sqrt(sum));
+      for (const NormPart& part : parts) sum += part.squared();
+      const double norm =
+          attrs.custom_norm != 0 ? attrs.custom_norm : std::sqrt(sum);
       const bool is_within = norm <= attrs.maximum_norm;  // NaN is not
       const bool clips = rates[kClips] != 0 && !is_within;
-      *scale = clips ? attrs.maximum_norm / norm : 1.0f;
+      *scale = clips ? static_cast<float>(attrs.maximum_norm / norm) : 1.0f;
     };
   });
 }

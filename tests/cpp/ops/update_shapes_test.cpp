@@ -107,6 +107,15 @@ TEST_F(Update, ClipScaleTakesAnyNumberOfNorms) {
   EXPECT_TRUE(contains(error_of<ShapeError>(OpKind::ClipScale, ClipScaleAttrs{},
                                             {rates(), scalar(), gradient()}),
                        {"\"squared_norms\"", "expected (1), got (3, 4)"}));
+  // And what each is the norm of, as a row.
+  EXPECT_EQ(
+      shape_of(OpKind::ClipScale, ClipScaleAttrs{},
+               {rates(), scalar(), scalar(), input({1, 6}), input({1, 9})}),
+      (Shape{1}));
+  EXPECT_TRUE(contains(
+      error_of<ShapeError>(OpKind::ClipScale, ClipScaleAttrs{},
+                           {rates(), scalar(), input({1, 6}), input({1, 9})}),
+      {"do not pair", "a gradient for each of 1", "got 2"}));
   EXPECT_TRUE(contains(error_of<InvalidArgument>(
                            OpKind::ClipScale, ClipScaleAttrs{.maximum_norm = 0},
                            {rates(), scalar()}),

@@ -136,7 +136,9 @@ RefTensors reference_rmsprop_update(const RmspropUpdateAttrs& attrs,
 RefTensors reference_clip_scale(const ClipScaleAttrs& attrs, RefTensors& in) {
   if (in[0].data[2] == 0) return {filled({1}, 1)};
   double sum = 0;
-  for (std::size_t i = 1; i < in.size(); ++i) sum += in[i].data[0];
+  for (std::size_t i = 1; i < in.size(); ++i) {
+    if (in[i].shape.rank() == 1) sum += in[i].data[0];  // else a gradient
+  }
   const double norm =
       attrs.custom_norm != 0 ? attrs.custom_norm : std::sqrt(sum);
   const double maximum = attrs.maximum_norm;
