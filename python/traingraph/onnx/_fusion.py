@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""GELU as exporters write it before opset 20, where there is no op for it:
+"""What ONNX says in several nodes, as one:
 
 x / sqrt(2) -> Erf -> + 1 -> times x and 1/2, in any order        ->  Gelu
+Expand(indices, Shape(updates)) -> ScatterElements  ->  ScatterElements of slices
+
+The first is how exporters write GELU before opset 20, where there is no op for it.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import onnx
 from onnx import helper, numpy_helper
 
 if TYPE_CHECKING:
@@ -104,6 +108,42 @@ def numbers_of(graph: Any) -> dict[str, float]:
         if int(np.prod(proto.dims)) == 1 and proto.data_type in (1, 11):
             numbers[name] = float(numpy_helper.to_array(proto).reshape(-1)[0])
     return numbers
+
+
+def fused(graph: Any) -> list[Any]:
+    """The nodes, of which some stand for several."""
+    return with_slices(graph, with_gelu(graph))
+
+
+def with_slices(graph: Any, nodes: list[Any]) -> list[Any]:
+    """Indices of whole slices are not expanded to elements."""
+    if not any(node.op_type == "ScatterElements" for node in nodes):
+        return nodes
+    producer = {out: node for node in nodes for out in node.output}
+    result = []
+    for node in nodes:
+        expand = producer.get(node.input[1]) if len(node.input) > 2 else None
+        if node.op_type != "ScatterElements" or not is_expanded(expand, producer, node):
+            result.append(node)
+            continue
+        slices = onnx.NodeProto()
+        slices.CopyFrom(node)
+        slices.input[1] = expand.input[0]
+        result.append(slices)
+    read = {name for node in result for name in node.input}
+    read |= {value.name for value in graph.output}
+    expanded = [node for node in result if node.op_type == "Expand"]
+    unread = {id(node) for node in expanded if read.isdisjoint(node.output)}
+    return [node for node in result if id(node) not in unread]
+
+
+def is_expanded(expand: Any, producer: dict[str, Any], scatter: Any) -> bool:
+    """Do indices get the shape of the updates in this way?"""
+    if expand is None or expand.op_type != "Expand":
+        return False
+    shape = producer.get(expand.input[1])
+    is_shape = shape is not None and shape.op_type == "Shape" and not shape.attribute
+    return is_shape and shape.input[0] == scatter.input[2]
 
 
 def with_gelu(graph: Any) -> list[Any]:

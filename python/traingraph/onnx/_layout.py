@@ -217,6 +217,9 @@ def scatter_elements(node: Node) -> Tensor:
         raise Unmappable(f"sources replace or add up; there is no {reduction}")
     kind = {"none": "none", "add": "sum"}[reduction]
     axis = node.axis(node.attribute("axis", 0), len(data.shape))
+    along = [n if k == axis else 1 for k, n in enumerate(updates.shape)]
+    if indices.shape != updates.shape and list(indices.shape) == along:
+        indices = node.reshaped(indices, (-1,))  # they name slices; see _fusion.py
     return node.graph.scatter(axis, updates, indices, data, kind)
 
 

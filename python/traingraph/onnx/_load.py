@@ -26,7 +26,7 @@ from . import (
     _reductions,
     _resize,
 )
-from ._fusion import with_gelu
+from ._fusion import fused
 from ._host import HOST_OPS, evaluated
 from ._model import Model
 from ._node import MAPPERS, Node
@@ -40,6 +40,7 @@ from ._read import (
     read,
     type_name,
 )
+from ._sized import follows
 from ._trainable import Trainable, Wish
 
 if TYPE_CHECKING:
@@ -95,9 +96,11 @@ class Importer:
         self.scalars: set[int] = set()
         self.deferred: dict[str, Any] = {}
         self.host_values: dict[str, Array] = {}
+        self.sized: set[str] = set()
+        """Known values that follow from the sizes of a tensor."""
         self.evaluated_bytes = 0
         self.broken: set[str] = set()
-        self.nodes = with_gelu(self.proto)
+        self.nodes = fused(self.proto)
         self.read = {n for node in self.nodes for n in node.input}
         self.read |= {value.name for value in self.proto.output}
         self.labels: set[str] = set()
@@ -250,6 +253,7 @@ class Importer:
             part = slice(attributes.get("start", 0), attributes.get("end"))
             value = np.asarray(shape[part], np.int64)
         self.values[proto.output[0]] = value
+        self.sized.add(proto.output[0])
 
     def _add_known(self, proto: Any, name: str) -> None:
         if proto.op_type == "Identity" and proto.input[0] in self.initializers:
@@ -261,6 +265,8 @@ class Importer:
             self.deferred.update((output, (proto, name)) for output in proto.output)
             return
         inputs = {n: self.values[n] for n in proto.input if n}
+        if not self.sized.isdisjoint(inputs):
+            self.sized.update(proto.output)
         try:
             self.values.update(self._evaluated(proto, inputs))
         except Unmappable as error:
@@ -326,6 +332,10 @@ class Importer:
             if len(self.problems) > before:
                 del self.problems[before + 1 :]
                 raise Unmappable(self.problems.pop()[2])
+        if name in self.sized:
+            follower = follows(self, name)
+            if follower is not None:
+                return follower
         if name in self.tensors:
             return self.tensors[name]
         if name in self.inputs:
@@ -336,8 +346,7 @@ class Importer:
         else:
             array = self.values[name]
             tensor = self.parameter_tensor(name, array, self.is_trained(name))
-            if self.named[tensor.tensor_id][1]:
-                self.parameters[name] = TensorParameter(tensor)
+            self.train(tensor)
             is_scalar = array.ndim == 0
         if is_scalar:
             self.scalars.add(tensor.tensor_id)
@@ -358,6 +367,12 @@ class Importer:
         tensor = Tensor(values.shape, kind, name=name, data=values, batch_axis=None)
         self.named[tensor.tensor_id] = (name, is_trained)
         return tensor
+
+    def train(self, tensor: Tensor) -> None:
+        """A tensor that ops read is a parameter if that was wished."""
+        name, is_trained = self.named[tensor.tensor_id]
+        if is_trained:
+            self.parameters[name] = TensorParameter(tensor)
 
     def adopt(self, layer: layers.Layer) -> None:
         """Parameters of a layer count under the names that their tensors have."""

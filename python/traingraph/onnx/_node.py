@@ -62,6 +62,7 @@ class Node:
         self.attributes = {
             a.name: onnx.helper.get_attribute_value(a) for a in proto.attribute
         }
+        self.sources: dict[str, Tensor] = {}
 
     def attribute(self, name: str, default: Any = None) -> Any:
         value = self.attributes.get(name, default)
@@ -81,10 +82,16 @@ class Node:
         return index < len(self.outputs) and self.outputs[index] in self.model.read
 
     def tensor(self, index: int = 0) -> Tensor:
-        return self.model.tensor(self.names[index])
+        return self._source(self.names[index])
 
     def tensors(self) -> list[Tensor]:
-        return [self.model.tensor(name) for name in self.names if name]
+        return [self._source(name) for name in self.names if name]
+
+    def _source(self, name: str) -> Tensor:
+        """One for all that is made of this node: see _sized.py."""
+        if name not in self.sources:
+            self.sources[name] = self.model.tensor(name)
+        return self.sources[name]
 
     def shape(self, index: int = 0) -> tuple[int, ...]:
         """As ONNX has it: a tensor here has one axis at least."""
