@@ -156,10 +156,33 @@ class Sizes:
                 "load", "no size", node=name, expected="1 or more", got=repr(size)
             )
         self.symbols = {value.name: _symbols(value) for value in inputs}
+        self.factors = _factors(self.symbols)
+        self._take_products()
         self.batch_symbol = self._find_batch()
 
+    def _take_products(self) -> None:
+        """A size for "3*time" is one for "time", unless that is the batch."""
+        for name, (factor, symbol) in self.factors.items():
+            size = self.sizes.get(name)
+            if factor == 1 or size is None:
+                continue
+            del self.sizes[name]
+            free = {s for _, s in self.factors.values()} - set(self.sizes)
+            is_batch = free == {symbol} and self.batch_size is not None
+            one = self.batch_size if is_batch else self.sizes.get(symbol)
+            if size != factor * (one or size // factor):
+                raise invalid(
+                    "load",
+                    "a size contradicts another",
+                    node=name,
+                    expected=f"{factor} times {one or 'a size'}",
+                    got=str(size),
+                )
+            if not is_batch:
+                self.sizes[symbol] = size // factor
+
     def _find_batch(self) -> str | None:
-        named = {s: None for axes in self.symbols.values() for s in axes if s}
+        named = {symbol: None for _, symbol in self.factors.values()}
         unknown = [name for name in self.sizes if name not in named]
         if unknown:
             raise invalid(
@@ -193,11 +216,13 @@ class Sizes:
         for axis, symbol in enumerate(self.symbols[value.name]):
             if symbol is None:
                 shape.append(int(dims[axis].dim_value))
-            elif symbol == self.batch_symbol:
+                continue
+            factor, one = self.factors[symbol]
+            if one == self.batch_symbol:
                 batch_axes.append(axis)
-                shape.append(int(self.batch_size or 0))
+                shape.append(factor * int(self.batch_size or 0))
             else:
-                shape.append(int(self.sizes[symbol]))
+                shape.append(factor * int(self.sizes[one]))
         if len(batch_axes) > 1:
             raise invalid(
                 "load",
@@ -208,12 +233,14 @@ class Sizes:
                 hint="Give the symbol's size in sizes=.",
             )
         if self.batch_symbol is None and self.batch_size is not None:
-            if not shape or shape[0] != self.batch_size:
+            symbol = next(iter(self.symbols[value.name]), None)
+            factor = self.factors[symbol][0] if symbol else 1
+            if not shape or shape[0] != factor * self.batch_size:
                 raise invalid(
                     "load",
                     "axis 0 is not the batch",
                     node=value.name,
-                    expected=f"a size of {self.batch_size}",
+                    expected=f"a size of {factor * self.batch_size}",
                     got=str(tuple(shape)),
                     hint="The model has fixed sizes; leave batch_size out when "
                     "axis 0 is no batch.",
@@ -239,6 +266,17 @@ def _symbols(value: Any) -> list[str | None]:
         else:
             symbols.append(dim.dim_param or f"{value.name}:{axis}")
     return symbols
+
+
+def _factors(inputs: Mapping[str, list[str | None]]) -> dict[str, tuple[int, str]]:
+    """Each symbol as a multiple of one: "3*batch" of "batch", where there is such."""
+    named = {symbol for axes in inputs.values() for symbol in axes if symbol}
+    factors: dict[str, tuple[int, str]] = {}
+    for symbol in (s for axes in inputs.values() for s in axes if s):
+        number, _, one = symbol.partition("*")
+        is_multiple = number.isdecimal() and int(number) > 0 and one in named
+        factors[symbol] = (int(number), one) if is_multiple else (1, symbol)
+    return factors
 
 
 def type_name(value: Any) -> str:
