@@ -20,6 +20,9 @@ ATTRIBUTES = (
     "direction hidden_size layout clip activations activation_alpha activation_beta"
 )
 
+ACTIVATIONS = ("sigmoid", "tanh", "relu")
+"""Those of ONNX that take no parameters and are the same here."""
+
 
 def reordered(array: Array) -> Array:
     """Gates input, output, forget, cell as input, forget, cell, output."""
@@ -52,6 +55,7 @@ class Directions:
     """
 
     def __init__(self, node: Node, activations: list[str]) -> None:
+        """`activations` are those of a direction when the node names none."""
         self.node = node
         self.is_reverse = node.attribute("direction", "forward") == "reverse"
         self.count = 2 if self.is_reverse else node.constant(1).shape[0]
@@ -59,20 +63,23 @@ class Directions:
         if self.hidden != node.constant(2).shape[-1]:
             raise ValueError("hidden_size is not that of the recurrent weights")
         self.is_batch_first = bool(node.attribute("layout", 0))
-        self._check(activations)
-
-    def _check(self, activations: list[str]) -> None:
-        given = self.node.attribute("activations")
-        if given is not None:
-            names = [n.decode() if isinstance(n, bytes) else n for n in given]
-            directions = len(names) // len(activations) or 1
-            if [n.lower() for n in names] != [
-                *map(str.lower, activations)
-            ] * directions:
-                raise Unmappable(f"its activations are {', '.join(names)}")
+        self.activations = self._activations(activations)
         for name in ("clip", "activation_alpha", "activation_beta"):
-            if self.node.attribute(name) is not None:
+            if node.attribute(name) is not None:
                 raise Unmappable(f"there is no {name}")
+
+    def _activations(self, default: list[str]) -> list[str]:
+        """As a layer takes them: the same in all directions."""
+        given = self.node.attribute("activations")
+        if given is None:
+            given = default
+        names = [n.decode() if isinstance(n, bytes) else n for n in given]
+        first = [n.lower() for n in names[: len(default)]]
+        directions = len(names) // len(default) or 1
+        is_known = set(first) <= set(ACTIVATIONS)
+        if not is_known or [n.lower() for n in names] != first * directions:
+            raise Unmappable(f"its activations are {', '.join(names)}")
+        return first
 
     def sets(self, index: int) -> Array:
         repeats = 2 if self.is_reverse else 1
@@ -118,20 +125,28 @@ class Directions:
             return []
         if len(given) < count:
             raise Unmappable("of the initial states one is missing")
-        if self.is_reverse:
-            raise Unmappable("it is read backward from an initial state")
-        return [node.tensor(i) for i in given]
+        states = [node.tensor(i) for i in given]
+        if self.is_batch_first:
+            states = [node.graph.transpose((1, 0, 2), s) for s in states]
+        if self.is_reverse:  # the forward half may begin with anything
+            states = [node.graph.concatenate([s, s], 0) for s in states]
+        return states
 
     def run(self, layer: layers.Layer, num_states: int) -> list[Tensor]:
         node, hidden = self.node, self.hidden
         lengths = [node.tensor(4)] if node.has(4) else []
         node.layer(layer, node.tensor(0), *self.states(num_states), *lengths)
         y, *lasts = node.graph.result_tensors(layer)
-        directions = self.count
         if self.is_reverse:
-            directions = 1
             y = backward_half(node, y, axis=2, size=hidden)
             lasts = [backward_half(node, s, axis=1, size=1) for s in lasts]
+        return self.results(y, lasts)
+
+    def results(self, y: Tensor, lasts: list[Tensor]) -> list[Tensor]:
+        """As ONNX has them, of all steps (time, N, directions * hidden), or with the
+        first two axes exchanged, and of the last ones."""
+        node, hidden = self.node, self.hidden
+        directions = 1 if self.is_reverse else self.count
         outer = y.shape[:2]
         y = node.reshaped(y, (*outer, directions, hidden))
         samples = outer[0] if self.is_batch_first else outer[1]
@@ -164,6 +179,8 @@ def lstm(node: Node) -> list[Tensor]:
         hidden_weights=d.tensors(2, [reordered(r) for r in d.sets(2)]),
         biases=d.tensors(3, both),
         peephole_weights=peepholes,
+        gate_activations=[d.activations[k] for k in (0, 0, 1, 0)],
+        output_result_activation=d.activations[2],
     )
     return d.run(layer, num_states=2)
 
@@ -180,17 +197,69 @@ def gru(node: Node) -> list[Tensor]:
             both[2 * d.hidden :] -= candidate
             secondary.append(candidate)
         biases.append(reset_first(both))
+    weights: dict[str, Any] = {
+        "input_weights": d.tensors(1, [reset_first(w) for w in d.sets(1)]),
+        "hidden_weights": d.tensors(2, [reset_first(r) for r in d.sets(2)]),
+        "biases": d.tensors(3, biases),
+        "secondary_biases": d.tensors(3, secondary, ".state") if secondary else None,
+    }
+    if d.activations != ["sigmoid", "tanh"]:
+        return gru_of_ops(d, **weights)
     layer = layers.GRU(
         node.tensor(0).shape[2],
         d.hidden,
         **d.options(),
-        input_weights=d.tensors(1, [reset_first(w) for w in d.sets(1)]),
-        hidden_weights=d.tensors(2, [reset_first(r) for r in d.sets(2)]),
-        biases=d.tensors(3, biases),
-        secondary_biases=d.tensors(3, secondary, ".state") if secondary else None,
+        **weights,
         reset_after=is_after,
     )
     return d.run(layer, num_states=1)
+
+
+def gru_of_ops(
+    d: Directions,
+    input_weights: list[Tensor],
+    hidden_weights: list[Tensor],
+    biases: list[Tensor],
+    secondary_biases: list[Tensor] | None,
+) -> list[Tensor]:
+    """One whose activations the layer does not have."""
+    node, graph = d.node, d.node.graph
+    x = node.tensor(0)
+    if d.is_batch_first:
+        x = graph.transpose((1, 0, 2), x)
+    samples = x.shape[1]
+    options: dict[str, Any] = {"reset_gate_first": True, "name": node.name}
+    kinds = (d.activations[0], d.activations[0], d.activations[1])
+    for gate, kind in zip(("update", "reset", "output"), kinds, strict=True):
+        options[f"{gate}_gate_activation"] = kind
+        options[f"{gate}_gate_a"] = 0.0 if kind == "relu" else 1.0
+    outputs, lasts = [], []
+    for k in (1,) if d.is_reverse else range(d.count):
+        state = [
+            graph.slice(s, start=(k, 0, 0), end=(k + 1, samples, d.hidden))
+            for s in d.states(1)
+        ]
+        y, _, last = graph.gru_steps(
+            graph.matmul(x, input_weights[k], biases[k], transposes_y=True),
+            hidden_weights[k],
+            node.reshaped(state[0], (samples, d.hidden)) if state else None,
+            secondary_bias=secondary_biases[k] if secondary_biases else None,
+            lengths=node.tensor(4) if node.has(4) else None,
+            reverse=k == 1,
+            reset_after=secondary_biases is not None,
+            **options,
+        )
+        outputs.append(y)
+        lasts.append(node.reshaped(last, (1, samples, d.hidden)))
+        for group in (input_weights, hidden_weights, biases, secondary_biases):
+            if group is not None:
+                node.model.train(group[k])
+    both = len(outputs) == 2
+    y = graph.concatenate(outputs, 2) if both else outputs[0]
+    last = graph.concatenate(lasts, 0) if both else lasts[0]
+    if d.is_batch_first:
+        y = graph.transpose((1, 0, 2), y)
+    return d.results(y, [last])
 
 
 @maps("RNN", attributes=ATTRIBUTES, host=HOST)
@@ -203,5 +272,6 @@ def rnn(node: Node) -> list[Tensor]:
         input_weights=d.tensors(1, list(d.sets(1))),
         hidden_weights=d.tensors(2, list(d.sets(2))),
         biases=d.tensors(3, [w + r for w, r in zip(*d.biases(1), strict=True)]),
+        activation=d.activations[0],
     )
     return d.run(layer, num_states=1)
