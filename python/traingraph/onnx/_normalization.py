@@ -21,6 +21,25 @@ def parameter(node: Node, index: int) -> Tensor:
     return node.tensor(index)
 
 
+def is_computed(node: Node) -> bool:
+    """Is scale or bias a result of the graph, which no layer has as a parameter?"""
+    return any(node.has(k) and not node.is_constant(k) for k in (1, 2))
+
+
+def by_op(node: Node, axis: int, groups: int, epsilon: float) -> Tensor:
+    scale, bias = (node.tensor(k) if node.has(k) else None for k in (1, 2))
+    y, *_ = node.graph.sample_norm(
+        node.tensor(),
+        scale,
+        bias,
+        axis=axis,
+        groups=groups,
+        epsilon=epsilon,
+        name=node.name,
+    )
+    return y
+
+
 def statistic(node: Node, index: int) -> Tensor:
     """A tensor of its own: several layers that begin alike move apart."""
     name = node.names[index]
@@ -39,10 +58,24 @@ def batch_normalization(node: Node) -> Sequence[Tensor | None]:
     if not node.attribute("spatial", 1):
         raise Unmappable("statistics are those of channels")
     x = node.tensor()
+    mean, variance = statistic(node, 3), statistic(node, 4)
+    if is_computed(node):
+        y, *_ = node.graph.batch_norm(
+            x,
+            node.tensor(1),
+            node.tensor(2),
+            mean,
+            variance,
+            epsilon=node.attribute("epsilon", 1e-5),
+            momentum=node.attribute("momentum", 0.9),
+            name=node.name,
+        )
+        node.model.statistics.update({t.label: t for t in (mean, variance)})
+        return [y, *[None] * (len(node.outputs) - 1)]
     layer = layers.BatchNormalization(
         x.shape[1],
-        mean=statistic(node, 3),
-        variance=statistic(node, 4),
+        mean=mean,
+        variance=variance,
         gamma=parameter(node, 1),
         beta=parameter(node, 2),
         variance_epsilon=node.attribute("epsilon", 1e-5),
@@ -59,17 +92,21 @@ def batch_normalization(node: Node) -> Sequence[Tensor | None]:
 )
 def group_normalization(node: Node) -> Tensor:
     x = node.tensor()
+    channels = x.shape[1]
+    epsilon = node.attribute("epsilon", 1e-5)
+    is_instance = node.op_type == "InstanceNormalization"
+    groups = channels if is_instance else node.required("num_groups")
+    if node.shape(1) != (channels,):
+        raise Unmappable("scale and bias are of channels, as from opset 21 on")
+    if is_computed(node):
+        return by_op(node, 1, groups, epsilon)
     options: dict[str, Any] = {
         "gamma": parameter(node, 1),
         "beta": parameter(node, 2),
-        "variance_epsilon": node.attribute("epsilon", 1e-5),
+        "variance_epsilon": epsilon,
     }
-    channels = x.shape[1]
-    if node.op_type == "InstanceNormalization":
+    if is_instance:
         return node.layer(layers.InstanceNormalization(channels, **options), x)
-    groups = node.required("num_groups")
-    if options["gamma"].shape != (channels,):
-        raise Unmappable("scale and bias are of channels, as from opset 21 on")
     return node.layer(layers.GroupNormalization(channels, groups, **options), x)
 
 
@@ -78,13 +115,16 @@ def layer_normalization(node: Node) -> Sequence[Tensor | None]:
     x = node.tensor()
     axis = node.axis(node.attribute("axis", -1), len(x.shape))
     epsilon = node.attribute("epsilon", 1e-5)
-    layer = layers.LayerNormalization(
-        x.shape[axis:],
-        gamma=parameter(node, 1),
-        beta=parameter(node, 2) if node.has(2) else None,
-        variance_epsilon=epsilon,
-    )
-    y = node.layer(layer, x)
+    if is_computed(node):
+        y = by_op(node, axis, 0, epsilon)
+    else:
+        layer = layers.LayerNormalization(
+            x.shape[axis:],
+            gamma=parameter(node, 1),
+            beta=parameter(node, 2) if node.has(2) else None,
+            variance_epsilon=epsilon,
+        )
+        y = node.layer(layer, x)
     if not node.wants(1) and not node.wants(2):
         return [y]
     _, mean, variance = node.graph.sample_norm(x, axis=axis)
