@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import tempfile
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,8 @@ def run_by_runtime(model: Any, data: Arrays) -> Arrays:
         model.SerializeToString(), providers=["CPUExecutionProvider"]
     )
     names = [value.name for value in model.graph.output]
-    return dict(zip(names, session.run(names, data), strict=True))
+    results = session.run(names, data)
+    return dict(zip(names, results, strict=True))
 
 
 def run_by_reference(model: Any, data: Arrays) -> Arrays:
@@ -70,6 +72,58 @@ def run_by_reference(model: Any, data: Arrays) -> Arrays:
 def run_here(graph: Any, data: Arrays, batch_size: int = 0) -> Arrays:
     result = graph.execute(data, batch_size=batch_size).result().outputs
     return {name: np.array(values) for name, values in result.items()}
+
+
+def with_samples(inputs: dict[str, tg.Tensor], data: Arrays, share: Fraction) -> Arrays:
+    """The first samples, or as many again behind them in reverse order."""
+    picked = {}
+    for name, values in data.items():
+        axis = inputs[name].batch_axis
+        if axis is not None:
+            more = np.concatenate([values, np.flip(values, axis)], axis)
+            count = int(values.shape[axis] * share)
+            values = np.take(more, range(count), axis)
+        picked[name] = values
+    return picked
+
+
+def round_trip(
+    inference: tg.InferenceGraph,
+    inputs: dict[str, tg.Tensor],
+    data: Arrays,
+    tolerance: float,
+    absolute: float = 1e-7,
+) -> Any:
+    """Saves a graph, which ONNX Runtime and the graph that is loaded again then agree
+    with, at the compiled batch and smaller ones; and with each other at twice as many
+    samples. Returns the model."""
+    model = saved(inference)
+    wanted = run_here(inference, data)
+    assert_agrees(run_by_runtime(model, data), wanted, tolerance, absolute)
+    dims = [d for v in model.graph.input for d in v.type.tensor_type.shape.dim]
+    if not any(dim.dim_param for dim in dims):
+        loaded = loaded_graph(model, None)
+        assert_agrees(run_here(loaded, data), wanted, tolerance, absolute)
+        return model
+    sizes = [t.shape[t.batch_axis] for t in inputs.values() if t.batch_axis is not None]
+    batch = min(sizes)
+    loaded = loaded_graph(model, batch)
+    for count in sorted({1, batch // 2, batch - 1, batch} - {0}):
+        part = with_samples(inputs, data, Fraction(count, batch))
+        wanted = run_here(inference, part, count)
+        assert_agrees(run_by_runtime(model, part), wanted, tolerance, absolute)
+        assert_agrees(run_here(loaded, part, count), wanted, tolerance, absolute)
+    twice = with_samples(inputs, data, Fraction(2))
+    wanted = run_by_runtime(model, twice)
+    found = run_here(loaded_graph(model, 2 * batch), twice)
+    assert_agrees(found, wanted, tolerance, absolute)
+    return model
+
+
+def loaded_graph(model: Any, batch_size: int | None) -> tg.InferenceGraph:
+    graph = tg.onnx.load(model, batch_size=batch_size).inference_graph()
+    graph.compile("cpu")
+    return graph
 
 
 def assert_agrees(

@@ -128,6 +128,9 @@ def written(
 def write(writer: Writer, listed: dict[str, Any]) -> str:
     """Why it cannot be; empty when it is."""
     try:
+        for value in (*listed["inputs"], *listed["outputs"]):
+            if value >= 0:
+                proto_type(writer.values[value]["data_type"])
         EXPORTERS.get(listed["op"], refuse)(Step(writer, listed))
     except Unmappable as error:
         return str(error)
@@ -193,6 +196,14 @@ def declare(
     read = {value for node in nodes for value in node["inputs"] if value >= 0}
     read |= set(outputs.values())
     inputs = {n: value for n, value in writer.inputs.items() if value in read}
+    for kind, names in (("input", inputs), ("output", outputs)):
+        for name, value in names.items():
+            try:
+                proto_type(listing["values"][value]["data_type"])
+            except Unmappable as error:
+                problems.append((kind, name, str(error)))
+            if not name:
+                problems.append((kind, name, "it has no name"))
     for name, value in inputs.items():
         writer.names[value] = name
         writer.taken.add(name)

@@ -41,6 +41,7 @@ class Writer:
         self.initializers: dict[str, Any] = {}
         self.names: dict[int, str] = {}
         self.taken: set[str] = set()
+        self.numbers: dict[str, int] = {}
         self.constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
         self.extents: dict[int, str] = {}
         self.read: set[int] = set()
@@ -49,10 +50,11 @@ class Writer:
         """Products that the recurrent op behind them takes along."""
 
     def free_name(self, wanted: str) -> str:
-        name, number = wanted or "value", 1
+        wanted = name = wanted or "value"
         while name in self.taken:
-            number += 1
-            name = f"{wanted or 'value'}_{number}"
+            # Numbers below are taken, which many of one name make costly to ask.
+            self.numbers[wanted] = self.numbers.get(wanted, 1) + 1
+            name = f"{wanted}_{self.numbers[wanted]}"
         self.taken.add(name)
         return name
 
@@ -200,6 +202,14 @@ class Step:
     def pass_on(self, index: int = 0) -> None:
         """The result is an input as it is."""
         self.finish("Identity", self.input(index))
+
+    def reduction(
+        self, op: str, x: str, axes: list[int]
+    ) -> tuple[list[str], dict[str, Any]]:
+        """Inputs and attributes; where axes are depends on op and opset."""
+        if op == "ReduceSum" or self.writer.opset >= 18:
+            return [x, self.integers(axes, "axes")], {}
+        return [x], {"axes": axes}
 
     def reshape(self, source: str, sizes: Sequence[int]) -> str:
         return self.node("Reshape", source, self.integers(sizes, "shape"))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from ._problems import Unmappable
 from ._write import Step, exports
@@ -20,25 +21,37 @@ def by_heads(step: Step, index: int, perm: list[int]) -> str:
     return step.node("Transpose", split, perm=perm)
 
 
-def hidden_scores(step: Step) -> list[str]:
-    """Boolean tensors that broadcast to the scores: what does not count."""
+class Mask(NamedTuple):
+    name: str
+    is_of_heads: bool
+    """(N * heads, L, S), and else it broadcasts to the scores, (N, heads, L, S)."""
+
+    def apply(self, step: Step, op: str, *inputs: str) -> str:
+        """op(mask, *inputs), of which the last are scores.
+
+        A mask keeps its shape and scores take it, since splitting the axis of an
+        input would settle how its samples lie, which is for whoever gives it.
+        """
+        if not self.is_of_heads:
+            return step.node(op, self.name, *inputs)
+        heads, (_, queries, keys) = step.attributes["head_count"], step.shape(4)
+        flat = step.reshape(inputs[-1], [-1, queries, keys])
+        masked = step.node(op, self.name, *inputs[:-1], flat)
+        return step.reshape(masked, [-1, heads, queries, keys])
+
+
+def hidden_scores(step: Step) -> list[Mask]:
+    """Of Booleans: what does not count."""
     masks = []
     if step.has(3):
-        masks.append(step.reshape(step.input(3), [-1, 1, 1, step.shape(3)[1]]))
-    if step.has(4) and step.data_type(4) in ("boolean", "bool"):
-        masks.append(attention_mask(step))
-    elif step.has(4):
-        masks.append(step.node("Less", attention_mask(step), step.number(HIDDEN)))
+        keys = step.reshape(step.input(3), [-1, 1, 1, step.shape(3)[1]])
+        masks.append(Mask(keys, is_of_heads=False))
+    if step.has(4):
+        mask = step.input(4)
+        if step.data_type(4) == "float32":
+            mask = step.node("Less", mask, step.number(HIDDEN))
+        masks.append(Mask(mask, is_of_heads=step.shape(4)[0] > 1))
     return masks
-
-
-def attention_mask(step: Step) -> str:
-    """(1 or N * heads, L, S) as (1 or N, 1 or heads, L, S)."""
-    count, queries, keys = step.shape(4)
-    if count == 1:
-        return step.reshape(step.input(4), [1, 1, queries, keys])
-    heads = step.attributes["head_count"]
-    return step.reshape(step.input(4), [-1, heads, queries, keys])
 
 
 @exports("attention")
@@ -52,14 +65,15 @@ def attention(step: Step) -> None:
     key = by_heads(step, 1, [0, 2, 3, 1])
     scores = step.node("MatMul", step.node("Mul", query, step.number(scale)), key)
     if step.has(4) and step.data_type(4) == "float32":
-        added = step.node("Max", attention_mask(step), step.number(HIDDEN))
-        scores = step.node("Add", scores, added)
+        added = step.node("Max", step.input(4), step.number(HIDDEN))
+        is_of_heads = step.shape(4)[0] > 1
+        scores = Mask(added, is_of_heads).apply(step, "Add", scores)
     masks = hidden_scores(step)
     for mask in masks:
-        scores = step.node("Where", mask, step.number(HIDDEN), scores)
+        scores = mask.apply(step, "Where", step.number(HIDDEN), scores)
     weights = step.node("Softmax", scores, axis=3)
     for mask in masks:  # a query that sees no key has attention 0
-        weights = step.node("Where", mask, step.number(0), weights)
+        weights = mask.apply(step, "Where", step.number(0), weights)
     rows = step.node(
         "Transpose", step.node("MatMul", weights, value), perm=[0, 2, 1, 3]
     )

@@ -60,12 +60,28 @@ TWO = {
     "logical_nor": ("Or", "Not"),
 }
 
+# Of Booleans, which ONNX does not order: False is less than True.
+ORDER = {
+    "less": ("And", 0),
+    "greater": ("And", 1),
+    "less_or_equal": ("Or", 0),
+    "greater_or_equal": ("Or", 1),
+}
+
+
+def boolean_order(step: Step, op: str, negated: int) -> None:
+    inputs = step.inputs()
+    inputs[negated] = step.node("Not", inputs[negated])
+    step.finish(op, *inputs)
+
 
 @exports("unary", "binary", "compare")
 def arithmetic(step: Step) -> None:
     operation = step.attributes["operation"]
     inputs = step.inputs()
-    if operation in ONE:
+    if operation in ORDER and step.data_type() in ("bool", "boolean"):
+        boolean_order(step, *ORDER[operation])
+    elif operation in ONE:
         step.finish(ONE[operation], *inputs)
     elif operation in TWO:
         first, second = TWO[operation]
@@ -254,13 +270,6 @@ REDUCTIONS = {
 }
 
 
-def reduced(step: Step, op: str, x: str, axes: list[int]) -> tuple[list[str], Any]:
-    """Inputs and attributes; where axes are depends on op and opset."""
-    if op == "ReduceSum" or step.writer.opset >= 18:
-        return [x, step.integers(axes, "axes")], {}
-    return [x], {"axes": axes}
-
-
 @exports("reduce")
 def reduce(step: Step) -> None:
     kind, x = step.attributes["type"], step.input()
@@ -268,7 +277,7 @@ def reduce(step: Step) -> None:
     if kind == "none":
         step.pass_on()
     elif kind in REDUCTIONS:
-        inputs, attributes = reduced(step, REDUCTIONS[kind], x, axes)
+        inputs, attributes = step.reduction(REDUCTIONS[kind], x, axes)
         step.finish(REDUCTIONS[kind], *inputs, **attributes)
     elif kind in ("arg_max", "arg_min"):
         op = {"arg_max": "ArgMax", "arg_min": "ArgMin"}[kind]
@@ -277,7 +286,7 @@ def reduce(step: Step) -> None:
     elif kind in ("any", "all"):
         number = step.node("Cast", x, to=proto_type("float32"))
         op = {"any": "ReduceMax", "all": "ReduceMin"}[kind]
-        inputs, attributes = reduced(step, op, number, axes)
+        inputs, attributes = step.reduction(op, number, axes)
         found = step.node(op, *inputs, **attributes)
         step.finish("Cast", found, to=proto_type("bool"))
     else:

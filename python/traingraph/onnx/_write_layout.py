@@ -30,6 +30,9 @@ def concatenate(step: Step) -> None:
 def split(step: Step) -> None:
     axis = step.attributes["axis"]
     writer = step.writer
+    if len(step.results) == 1:
+        step.pass_on()
+        return
     is_batch = writer.values[step.sources[0]]["batch_axis"] == axis
     if writer.is_symbolic and is_batch:
         raise Unmappable("it splits the batch")
@@ -41,7 +44,8 @@ def split(step: Step) -> None:
 @exports("slice")
 def slice_(step: Step) -> None:
     shape = step.shape()
-    parts = [step.attributes[word] for word in ("start", "end", "stride")]
+    start, end = step.attributes["start"], step.attributes["end"]
+    parts = [start, end, step.attributes["stride"] or [1] * len(shape)]
     rows = [
         (axis, *row)
         for axis, row in enumerate(zip(*parts, strict=True))
@@ -140,18 +144,24 @@ def scatter(step: Step) -> None:
     )
 
 
+def row_norms(step: Step, rows: str, p: float) -> str:
+    sizes = step.node("Abs", rows)
+    if p == np.inf:
+        inputs, attributes = step.reduction("ReduceMax", sizes, [-1])
+        return step.node("ReduceMax", *inputs, **attributes)
+    powers = step.node("Pow", sizes, step.number(p))
+    total = step.node("ReduceSum", powers, step.integers([-1], "axis"))
+    return step.node("Pow", total, step.number(1 / p))
+
+
 @exports("embedding")
 def embedding(step: Step) -> None:
     most, p = step.attributes["maximum_norm"], step.attributes["p_norm"]
     if most == 0:
         step.finish("Gather", *step.inputs(), axis=0)
         return
-    if not np.isfinite(p):
-        raise Unmappable(f"the order of its norm is {p}")
     rows = step.node("Gather", *step.inputs(), axis=0)
-    powers = step.node("Pow", step.node("Abs", rows), step.number(p))
-    total = step.node("ReduceSum", powers, step.integers([-1], "axis"))
-    norm = step.node("Pow", total, step.number(1 / p))
+    norm = row_norms(step, rows, p)
     above = step.node("Greater", norm, step.number(most))
     shrunk = step.node(
         "Div", step.number(most), step.node("Add", norm, step.number(1e-7))

@@ -89,22 +89,40 @@ def transposed_convolution(step: Step) -> None:
     )
 
 
+def padded_apart(step: Step, sizes: dict[str, Any], filler: float | None) -> str:
+    """The source, with the pads that ONNX Runtime refuses as those of a pooling
+    window: as many as the window reads, or more. `filler` is what they count for."""
+    kernel = step.attributes["kernel_sizes"]
+    if all(p < k for p, k in zip(sizes["pads"], [*kernel, *kernel], strict=True)):
+        return step.input()
+    if filler is None:
+        raise Unmappable("its padding is more than the window, and does not count")
+    top, left, bottom, right = sizes["pads"]
+    pads = step.integers([0, 0, top, left, 0, 0, bottom, right], "pads")
+    sizes["pads"] = [0, 0, 0, 0]
+    return step.node("Pad", step.input(), pads, step.number(filler), mode="constant")
+
+
 @exports("max_pool_2d")
 def max_pool(step: Step) -> None:
     kernel = list(step.attributes["kernel_sizes"])
-    step.finish("MaxPool", step.input(), kernel_shape=kernel, **window(step))
+    attributes = window(step)
+    source = padded_apart(step, attributes, -np.inf)
+    step.finish("MaxPool", source, kernel_shape=kernel, **attributes)
 
 
 @exports("average_pool_2d")
 def average_pool(step: Step) -> None:
     attributes = window(step)
+    counts = step.attributes["count_includes_padding"]
+    source = padded_apart(step, attributes, 0 if counts else None)
     if attributes["dilations"] == [1, 1]:
         del attributes["dilations"]  # known from opset 19 on
     step.finish(
         "AveragePool",
-        step.input(),
+        source,
         kernel_shape=list(step.attributes["kernel_sizes"]),
-        count_include_pad=int(step.attributes["count_includes_padding"]),
+        count_include_pad=int(counts),
         **attributes,
     )
 

@@ -113,6 +113,14 @@ def state(step: Step, index: int) -> str:
     return step.node("Unsqueeze", step.input(index), step.integers([0], "axes"))
 
 
+def or_initial(step: Step, last: str, lengths: str, initial: str) -> str:
+    """The last state; for a sequence of no steps that is the initial one, and not
+    zeros as ONNX Runtime has it. States are (1, N, H)."""
+    by_sample = step.reshape(lengths, [1, -1, 1])
+    is_empty = step.node("Equal", by_sample, step.constant(np.int32(0), "empty"))
+    return step.node("Where", is_empty, initial, last)
+
+
 def finish(
     step: Step, op: str, inputs: list[str], results: dict[int, int], **attributes: Any
 ) -> None:
@@ -126,6 +134,7 @@ def finish(
     for index, place in results.items():
         if step.results[index] in writer.read:
             names[place] = writer.free_name(f"{step.layer}.Y{place}")
+    lengths, *initial = inputs[4:7]
     while inputs and not inputs[-1]:
         inputs.pop()
     if step.attributes["reverse"]:
@@ -134,7 +143,10 @@ def finish(
     for index, place in results.items():
         if names[place]:
             axes = step.integers([1 if place == 0 else 0], "axes")
-            step.finish("Squeeze", names[place], axes, result=index)
+            result = names[place]
+            if place > 0 and lengths and initial[place - 1]:
+                result = or_initial(step, result, lengths, initial[place - 1])
+            step.finish("Squeeze", result, axes, result=index)
 
 
 def refuse_mask(step: Step, index: int) -> None:
