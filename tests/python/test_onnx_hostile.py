@@ -162,7 +162,7 @@ def test_long_chains() -> None:
     ids=lambda proto: f"{proto.op_type}{len(proto.attribute)}",
 )
 def test_attributes_out_of_range(bad: Any) -> None:
-    weights = np.ones((1, 1, 2, 2), np.float32)
+    weights = np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2)
     with pytest.raises(tg.Error):
         tg.onnx.load(model([bad], [1, 1, 4, 4], w=weights))
 

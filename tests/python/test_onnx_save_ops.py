@@ -16,8 +16,8 @@ pytest.importorskip("onnxruntime", reason="it runs what was written")
 from onnx_support import (
     assert_agrees,
     inference_of,
-    run_by_reference,
     round_trip,
+    run_by_reference,
     run_here,
     saved,
     tensor,

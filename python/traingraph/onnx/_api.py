@@ -34,12 +34,14 @@ def load(
     batch_size: int | None = None,
     sizes: Mapping[str, int] | None = None,
     constants: Mapping[str, np.ndarray[Any, Any]] | None = None,
+    tied: bool | None = None,
 ) -> Model:
     """The graph of an ONNX model, with its inputs, outputs and parameters.
 
     path_or_model: a file, its bytes, or an ``onnx.ModelProto``.
 
-    trainable: which float32 initializers become parameters: True or False for
+    trainable: which float32 initializers, and tensors of ``Constant`` nodes, become
+    parameters: True or False for
     all or none, names, or a predicate of the name. By default those of one axis
     or more without infinities and NaN; the rest are constants. What ONNX passes
     as an input but traingraph has as an attribute (axes, pads, limits) is a
@@ -52,14 +54,18 @@ def load(
 
     constants: values for inputs that are always the same.
 
+    tied: is an initializer that several nodes read one parameter (True), or has
+    every node its own (False)? By default it is one, unless it is one number again
+    and again (the ones and zeros of fresh layers, which exporters store once); a
+    warning names what was untied, and what nodes of one kind share.
+
     Raises UnsupportedError that lists everything that cannot be mapped,
-    FileError for a file that is not a sound model, InvalidArgument, ShapeError
-    or DTypeError.
+    FileError for a file that is not a sound model, InvalidArgument.
     """
     _require_onnx()
     from ._load import load_model  # noqa: PLC0415
 
-    return load_model(path_or_model, trainable, batch_size, sizes, constants)
+    return load_model(path_or_model, trainable, batch_size, sizes, constants, tied)
 
 
 @checked

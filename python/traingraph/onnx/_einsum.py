@@ -28,6 +28,14 @@ def ordered(node: Node, x: Tensor, labels: str, wanted: str) -> Tensor:
     return x if order == sorted(order) else node.graph.transpose(order, x)
 
 
+def stretched(node: Node, x: Tensor, labels: str, sizes: dict[str, int]) -> Tensor:
+    """An axis of size 1 counts as often as the other operand's is long."""
+    shape = tuple(sizes[label] for label in labels)
+    if x.shape == shape:
+        return x
+    return node.graph.broadcast_to(x, shape=shape, name=node.name)
+
+
 @maps("Einsum", attributes="equation")
 def einsum(node: Node) -> Tensor:
     """For "bhqd,bhkd->bhqk": leading bh, rows q, columns k, inner d."""
@@ -46,9 +54,10 @@ def einsum(node: Node) -> Tensor:
     inner = "".join(c for c in left if c in right and c not in result)
     if {*left, *right} != {*leading, *rows, *columns, *inner}:
         raise Unmappable(f"its equation is {left},{right}->{result}")
-    sizes = dict(zip(left, x.shape, strict=True)) | dict(
-        zip(right, y.shape, strict=True)
-    )
+    sizes = dict(zip(left, x.shape, strict=True))
+    for label, size in zip(right, y.shape, strict=True):
+        sizes[label] = max(size, sizes.get(label, 1))
+    x, y = stretched(node, x, left, sizes), stretched(node, y, right, sizes)
 
     def joined(tensor: Tensor, labels: str, *groups: str) -> Tensor:
         turned = ordered(node, tensor, labels, leading + "".join(groups))

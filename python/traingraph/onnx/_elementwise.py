@@ -4,19 +4,21 @@
 from __future__ import annotations
 
 from functools import reduce as fold
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from onnx import helper
 
 from .. import layers
 from ._node import Node, maps
 from ._problems import Unmappable
-from ._read import DATA_TYPES
+from ._read import DATA_TYPES, TYPE_NUMBERS, type_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .. import Tensor
+    from ._load import Importer
 
 FLOAT_MAX = float(np.finfo(np.float32).max)
 
@@ -151,10 +153,24 @@ def where(node: Node) -> Tensor:
 
 @maps("Cast", attributes="to saturate round_mode")
 def cast(node: Node) -> Tensor:
-    kind = DATA_TYPES.get(node.required("to"))
+    number = int(node.required("to"))
+    kind = DATA_TYPES.get(number)
     if kind is None:
-        raise Unmappable(f"there is no type {node.required('to')} of ONNX's numbers")
+        raise Unmappable(f"{type_name(number)} is no type of a tensor")
     return node.graph.cast(node.tensor(), data_type=kind, name=node.name)
+
+
+def as_cast(model: Importer, proto: Any) -> Any:
+    """A CastLike: of what the second input is, the type alone counts."""
+    like = proto.input[1]
+    if like in model.inputs:
+        number = TYPE_NUMBERS[model.inputs[like][2]]
+    elif model.is_known(like):
+        number = helper.np_dtype_to_tensor_dtype(model.host_value(like).dtype)
+    else:
+        number = TYPE_NUMBERS[model.tensor(like).data_type.name]
+    name, outputs = proto.name, proto.output
+    return helper.make_node("Cast", proto.input[:1], outputs, name, to=number)
 
 
 @maps("Identity")

@@ -122,7 +122,7 @@ def with_slices(graph: Any, nodes: list[Any]) -> list[Any]:
     producer = {out: node for node in nodes for out in node.output}
     result = []
     for node in nodes:
-        expand = producer.get(node.input[1]) if len(node.input) > 2 else None
+        expand: Any = producer.get(node.input[1]) if len(node.input) > 2 else None
         if node.op_type != "ScatterElements" or not is_expanded(expand, producer, node):
             result.append(node)
             continue
@@ -141,7 +141,7 @@ def is_expanded(expand: Any, producer: dict[str, Any], scatter: Any) -> bool:
     """Do indices get the shape of the updates in this way?"""
     if expand is None or expand.op_type != "Expand":
         return False
-    shape = producer.get(expand.input[1])
+    shape: Any = producer.get(expand.input[1])
     is_shape = shape is not None and shape.op_type == "Shape" and not shape.attribute
     return is_shape and shape.input[0] == scatter.input[2]
 

@@ -3,17 +3,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import layers
-from .._core import Tensor
+from .._core import DataType, Tensor
 from ._node import Node, maps
 from ._problems import Unmappable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    Array = np.ndarray[Any, Any]
+
+
+def indices(node: Node, array: Array) -> Tensor:
+    """Positions that are known."""
+    values = np.ascontiguousarray(array, np.int32)
+    name = f"{node.name}.indices"
+    return Tensor(values.shape, "int32", name=name, data=values, batch_axis=None)
+
+
+def taken(node: Node, x: Tensor, axis: int, positions: Array) -> Tensor:
+    """Slices at known positions. What is no float32 is joined of its slices."""
+    if x.data_type == DataType.float32:
+        return node.graph.gather(axis, x, indices(node, positions))
+    if positions.size > MOST_REPEATS:
+        raise Unmappable(f"{x.data_type.name} at {positions.size} positions")
+    parts = {int(i): part_of(node, x, axis, int(i), int(i) + 1) for i in set(positions)}
+    return node.graph.concatenate([parts[int(i)] for i in positions], axis)
 
 
 MOST_REPEATS = 1024
@@ -78,7 +97,14 @@ def expand(node: Node) -> Tensor:
     shape = np.broadcast_shapes(node.shape(), wanted)
     if not shape:
         return node.reshaped(node.tensor(), ())
-    return node.graph.broadcast_to(node.tensor(), shape=shape, name=node.name)
+    x = node.tensor()
+    if x.data_type == DataType.float32:
+        return node.graph.broadcast_to(x, shape=shape, name=node.name)
+    x = node.reshaped(x, (1,) * (len(shape) - len(x.shape)) + x.shape)
+    for axis, size in enumerate(shape):  # the first entry of it, again and again
+        if x.shape[axis] != size:
+            x = taken(node, x, axis, np.zeros(size, np.int64))
+    return x
 
 
 @maps("Tile", host=(1,))
@@ -122,17 +148,25 @@ def slice_(node: Node) -> Tensor:
     starts, ends = node.integers(1, "starts"), node.integers(2, "ends")
     if starts is None or ends is None:
         raise Unmappable("it says no starts and ends")
-    axes = node.integers(3, "axes") or range(len(starts))
+    axes = node.integers(3, "axes") or list(range(len(starts)))
+    backward: dict[int, Array] = {}
     steps = node.integers(4, "") or [1] * len(starts)
     for given, first, last, step in zip(axes, starts, ends, steps, strict=True):
         axis = node.axis(given, rank)
-        if step < 1:
-            raise Unmappable(f"its step is {step}; strides are positive")
+        if step == 0:
+            raise Unmappable("its step is 0")
         bounds = slice(first, last, step).indices(x.shape[axis])
-        start[axis], end[axis], stride[axis] = bounds
-        if start[axis] >= end[axis]:
+        if len(range(*bounds)) == 0:
             raise Unmappable("its result is empty")
-    return node.graph.slice(x, start=start, end=end, stride=stride, name=node.name)
+        if step > 0:
+            start[axis], end[axis], stride[axis] = bounds
+        else:
+            backward[axis] = np.arange(*bounds)
+    if len(backward) < len(axes):
+        x = node.graph.slice(x, start=start, end=end, stride=stride, name=node.name)
+    for axis, positions in backward.items():
+        x = taken(node, x, axis, positions)
+    return x
 
 
 @maps("Pad", attributes="mode pads value", host=(1, 2, 3))
@@ -145,7 +179,10 @@ def pad(node: Node) -> Tensor:
     for i, axis in enumerate(axes):
         before[axis], after[axis] = pads[i], pads[i + len(axes)]
     if min([*before, *after]) < 0:
-        raise Unmappable("it pads by less than nothing")
+        x = cropped(node, x, before, after)
+        before, after = [max(n, 0) for n in before], [max(n, 0) for n in after]
+        if max([*before, *after]) == 0:
+            return x
     modes = {"constant": "constant", "reflect": "reflect", "edge": "replicate"}
     mode = node.attribute("mode", "constant")
     if mode not in modes:
@@ -159,6 +196,18 @@ def pad(node: Node) -> Tensor:
         value=float(value.reshape(-1)[0]),
         name=node.name,
     )
+
+
+def cropped(
+    node: Node, x: Tensor, before: Sequence[int], after: Sequence[int]
+) -> Tensor:
+    """Without what padding by less than nothing takes away."""
+    start = [max(-n, 0) for n in before]
+    end = [size - max(-n, 0) for size, n in zip(x.shape, after, strict=True)]
+    if any(first >= last for first, last in zip(start, end, strict=True)):
+        raise Unmappable("it takes away all of an axis")
+    ones = [1] * len(start)
+    return node.graph.slice(x, start=start, end=end, stride=ones, name=node.name)
 
 
 @maps("Gather", attributes="axis")
@@ -176,51 +225,86 @@ def gather(node: Node) -> Tensor:
     return node.reshaped(slices, (*shape[:axis], *named, *shape[axis + 1 :]))
 
 
+def known_positions(node: Node, size: int) -> Array:
+    """Input 1, from the model: below 0 they count from the end."""
+    given = node.constant(1).astype(np.int64)
+    if given.size == 0 or given.min() < -size or given.max() >= size:
+        raise Unmappable(f"its indices are not of {size} elements")
+    return given % size
+
+
 def gather_known(node: Node, axis: int) -> Tensor:
     """Indices from the model: below 0 they count from the end."""
     x, shape = node.tensor(), node.shape()
-    indices = node.constant(1).astype(np.int64)
-    size = shape[axis]
-    if indices.size == 0 or indices.min() < -size or indices.max() >= size:
-        raise Unmappable(f"its indices are not of {size} elements")
-    indices = indices % size
-    result = (*shape[:axis], *indices.shape, *shape[axis + 1 :])
-    first = int(indices.reshape(-1)[0])
-    if (indices.reshape(-1) == first + np.arange(indices.size)).all():
+    given = known_positions(node, shape[axis])
+    result = (*shape[:axis], *given.shape, *shape[axis + 1 :])
+    first = int(given.reshape(-1)[0])
+    if (given.reshape(-1) == first + np.arange(given.size)).all():
         start, end = [0] * len(shape), list(shape)
-        start[axis], end[axis] = first, first + indices.size
+        start[axis], end[axis] = first, first + given.size
         ones = [1] * len(shape)
         y = node.graph.slice(x, start=start, end=end, stride=ones, name=node.name)
         return node.reshaped(y, result)
-    flat = Tensor(
-        (indices.size,),
-        "int32",
-        name=f"{node.name}.indices",
-        data=indices.reshape(-1).astype(np.int32),
-        batch_axis=None,
-    )
-    return node.reshaped(node.graph.gather(axis, x, flat), result)
+    return node.reshaped(taken(node, x, axis, given.reshape(-1)), result)
 
 
 @maps("GatherElements", attributes="axis")
 def gather_elements(node: Node) -> Tensor:
-    x, indices = node.tensors()
+    x = node.tensor()
     axis = node.axis(node.attribute("axis", 0), len(x.shape))
-    return node.graph.gather(axis, x, indices)
+    positions = element_positions(node, x.shape[axis])
+    for part, _ in leading_parts(node, x, positions.shape, axis):
+        x = part
+    return node.graph.gather(axis, x, positions)
+
+
+def element_positions(node: Node, size: int) -> Tensor:
+    if node.is_constant(1):
+        return indices(node, known_positions(node, size))
+    return node.tensor(1)
+
+
+def leading_parts(
+    node: Node, x: Tensor, shape: Sequence[int], axis: int
+) -> Iterator[tuple[Tensor, int]]:
+    """x cut on one axis after the other, but for `axis`, to the sizes of `shape`,
+    and each axis."""
+    for other, (size, wanted) in enumerate(zip(x.shape, shape, strict=True)):
+        if other != axis and size > wanted:
+            x = part_of(node, x, other, 0, wanted)
+            yield x, other
+
+
+def part_of(node: Node, x: Tensor, axis: int, first: int, last: int) -> Tensor:
+    start, end = [0] * len(x.shape), list(x.shape)
+    start[axis], end[axis] = first, last
+    ones = [1] * len(start)
+    return node.graph.slice(x, start=start, end=end, stride=ones, name=node.name)
 
 
 @maps("Scatter", "ScatterElements", attributes="axis reduction")
 def scatter_elements(node: Node) -> Tensor:
-    data, indices, updates = node.tensors()
+    data, updates = node.tensor(0), node.tensor(2)
     reduction = node.attribute("reduction", "none")
     if reduction not in ("none", "add"):
         raise Unmappable(f"sources replace or add up; there is no {reduction}")
     kind = {"none": "none", "add": "sum"}[reduction]
     axis = node.axis(node.attribute("axis", 0), len(data.shape))
+    positions = element_positions(node, data.shape[axis])
     along = [n if k == axis else 1 for k, n in enumerate(updates.shape)]
-    if indices.shape != updates.shape and list(indices.shape) == along:
-        indices = node.reshaped(indices, (-1,))  # they name slices; see _fusion.py
-    return node.graph.scatter(axis, updates, indices, data, kind)
+    if positions.shape != updates.shape and list(positions.shape) == along:
+        positions = node.reshaped(positions, (-1,))  # of slices; see _fusion.py
+    wholes, other_axes, part = [], [], data
+    for next_part, other in leading_parts(node, data, updates.shape, axis):
+        wholes.append(part)
+        other_axes.append(other)
+        part = next_part
+    result = node.graph.scatter(axis, updates, positions, part, kind)
+    for whole, other in zip(reversed(wholes), reversed(other_axes), strict=True):
+        first, last = result.shape[other], whole.shape[other]
+        rest = part_of(node, whole, other, first, last)
+        result = node.graph.concatenate([result, rest], other)
+    return result
 
 
 @maps("DepthToSpace", attributes="blocksize mode")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core import Graph, Tensor, TensorParameter
-from ..errors import DTypeError, Error, UnsupportedError
+from ..errors import Error
 from . import (
     _attention,
     _einsum,
@@ -26,27 +26,31 @@ from . import (
     _reductions,
     _resize,
 )
+from ._branches import reads, taken
 from ._fusion import fused
-from ._host import HOST_OPS, evaluated
+from ._host import HOST_OPS
+from ._known import KnownValues
 from ._model import Model
 from ._node import MAPPERS, Node
 from ._problems import Unmappable, bad_file, invalid, unsupported
 from ._read import (
     DATA_TYPES,
-    HOST_BYTES,
+    PRODUCER,
     Sizes,
+    constants_of,
     initializers,
     opset_of,
     read,
     type_name,
 )
 from ._sized import follows
-from ._trainable import Trainable, Wish
+from ._ties import untie
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
 
     from .. import layers
+    from ._trainable import Wish
 
     Array = np.ndarray[Any, Any]
 
@@ -70,38 +74,48 @@ def load_model(
     batch_size: int | None,
     sizes: Mapping[str, int] | None,
     constants: Mapping[str, Array] | None,
+    tied: bool | None,
 ) -> Model:
-    importer = Importer(read(path_or_model), trainable, constants or {})
+    proto = read(path_or_model)
+    if tied is None and proto.producer_name == PRODUCER:
+        tied = True  # equal initializers are stored apart
+    importer = Importer(proto, trainable, constants or {}, tied)
     importer.declare_inputs(batch_size, sizes)
     return importer.run()
 
 
-class Importer:
+class Importer(KnownValues):
     """The state of one load."""
 
     def __init__(
-        self, proto: Any, trainable: Wish, constants: Mapping[str, Array]
+        self,
+        proto: Any,
+        trainable: Wish,
+        constants: Mapping[str, Array],
+        tied: bool | None,
     ) -> None:
         self.proto = proto.graph
         self.opset = opset_of(proto)
-        self.opsets = {o.domain: o.version for o in proto.opset_import}
         self.graph = Graph()
-        self.trainable = Trainable(trainable)
-        self.values = initializers(proto)
-        self.initializers = set(self.values)
+        nodes = fused(self.proto)
+        super().__init__(
+            initializers(self.proto) | constants_of(nodes),
+            {o.domain: o.version for o in proto.opset_import},
+            trainable,
+        )
         self._take_constants(constants)
         self.inputs: dict[str, tuple[tuple[int, ...], int | None, str]] = {}
         self.declared: dict[str, Tensor] = {}
         self.tensors: dict[str, Tensor] = {}
         self.scalars: set[int] = set()
-        self.deferred: dict[str, Any] = {}
-        self.host_values: dict[str, Array] = {}
         self.sized: set[str] = set()
         """Known values that follow from the sizes of a tensor."""
-        self.evaluated_bytes = 0
         self.broken: set[str] = set()
-        self.nodes = fused(self.proto)
-        self.read = {n for node in self.nodes for n in node.input}
+        self.nodes, copies = untie(nodes, self.values, self.is_trained, tied)
+        self.trainable.copies = copies
+        self.values.update((new, self.values[old]) for new, old in copies.items())
+        self.initializers.update(copies)
+        self.read = reads(self.nodes)
         self.read |= {value.name for value in self.proto.output}
         self.labels: set[str] = set()
         self.problems: list[tuple[str, str, str]] = []
@@ -128,11 +142,11 @@ class Importer:
         protos = [v for v in self.proto.input if v.name not in self.values]
         sizes = Sizes(protos, batch_size, given)
         for value in protos:
-            kind = DATA_TYPES.get(value.type.tensor_type.elem_type)
+            number = value.type.tensor_type.elem_type
+            kind = DATA_TYPES.get(number)
             if kind is None:
-                self.problems.append(
-                    ("input", value.name, f"{type_name(value)} is no type of a tensor")
-                )
+                reason = f"{type_name(number)} is no type of a tensor"
+                self.problems.append(("input", value.name, reason))
                 self.broken.add(value.name)
                 continue
             self.inputs[value.name] = (*sizes.of(value), kind)
@@ -169,14 +183,21 @@ class Importer:
     # --- Nodes ---
 
     def _add(self, proto: Any, name: str) -> None:
+        if proto.op_type == "CastLike" and self.broken.isdisjoint(proto.input):
+            proto = _elementwise.as_cast(self, proto)
         problem = self._problem(proto)
         if problem is not None:
             self.problems.append((proto.op_type, name, problem))
         if problem is not None or any(n in self.broken for n in proto.input):
             self.broken.update(proto.output)
             return
-        if proto.op_type in ("Shape", "Size") and not self.is_known(proto.input[0]):
+        if proto.op_type in ("Shape", "Size"):
             self._take_shape(proto)
+            return
+        if proto.op_type == "If":
+            self._take_branch(proto, name)
+            return
+        if proto.op_type == "Constant" and proto.output[0] in self.values:
             return
         if proto.op_type in HOST_OPS and all(
             map(self.is_known, filter(None, proto.input))
@@ -189,7 +210,7 @@ class Importer:
         inputs = [name for name in proto.input if name]
         if proto.domain not in ("", "ai.onnx"):
             return f"the domain {proto.domain} is not known"
-        if proto.op_type in ("Shape", "Size"):
+        if proto.op_type in ("Shape", "Size", "If"):
             return None
         mapper = MAPPERS.get(proto.op_type)
         if mapper is None:
@@ -208,12 +229,10 @@ class Importer:
         node = Node(self, proto, name)
         try:
             results = MAPPERS[proto.op_type].function(node)
-        except (Unmappable, UnsupportedError, DTypeError) as error:
+        except (Unmappable, Error) as error:
             self.problems.append((proto.op_type, name, str(error)))
             self.broken.update(proto.output)
             return
-        except Error:
-            raise
         except (
             ArithmeticError,
             AttributeError,
@@ -244,8 +263,25 @@ class Importer:
         if all(self.shape_of(x) == () for x in sources):
             self.scalars.add(result.tensor_id)
 
+    def _take_branch(self, proto: Any, name: str) -> None:
+        try:
+            nodes = taken(self, proto)
+        except Unmappable as error:
+            self.problems.append((proto.op_type, name, str(error)))
+            self.broken.update(proto.output)
+            return
+        for index, node in enumerate(nodes):
+            self._add(node, node.name or f"{name}:{index}")
+
     def _take_shape(self, proto: Any) -> None:
-        shape = self.shape_of(self.tensor(proto.input[0]))
+        source = proto.input[0]
+        is_known = self.is_known(source)
+        if is_known:
+            shape = self.host_value(source).shape
+        elif source in self.inputs:  # which other nodes may not read
+            shape = self.inputs[source][0]
+        else:
+            shape = self.shape_of(self.tensor(source))
         attributes = {a.name: a.i for a in proto.attribute}
         if proto.op_type == "Size":
             value = np.asarray(int(np.prod(shape)), np.int64)
@@ -253,7 +289,8 @@ class Importer:
             part = slice(attributes.get("start", 0), attributes.get("end"))
             value = np.asarray(shape[part], np.int64)
         self.values[proto.output[0]] = value
-        self.sized.add(proto.output[0])
+        if not is_known:
+            self.sized.add(proto.output[0])
 
     def _add_known(self, proto: Any, name: str) -> None:
         if proto.op_type == "Identity" and proto.input[0] in self.initializers:
@@ -268,60 +305,16 @@ class Importer:
         if not self.sized.isdisjoint(inputs):
             self.sized.update(proto.output)
         try:
-            self.values.update(self._evaluated(proto, inputs))
+            self.values.update(self.evaluate(proto, inputs))
         except Unmappable as error:
             self.problems.append((proto.op_type, name, str(error)))
             self.broken.update(proto.output)
 
-    def _evaluated(self, proto: Any, inputs: dict[str, Array]) -> dict[str, Array]:
-        values = evaluated(proto, inputs, self.opsets)
-        self.evaluated_bytes += sum(array.nbytes for array in values.values())
-        if self.evaluated_bytes > 4 * HOST_BYTES:
-            raise Unmappable("the constants that are computed are too many")
-        return values
-
     # --- Values ---
-
-    def is_known(self, name: str) -> bool:
-        return name in self.values or name in self.deferred
-
-    def is_trained(self, name: str) -> bool:
-        """Is it a parameter, or computed from some?"""
-        if name in self.deferred:
-            return True
-        if name not in self.initializers:
-            return False
-        return self.trainable.wants(name, self.values[name])
-
-    def _chain(self, name: str, done: Collection[str]) -> list[Any]:
-        """Deferred nodes that `name` needs, in order."""
-        needed: set[str] = set()
-        stack = [name]
-        while stack:
-            current = stack.pop()
-            if current in needed or current in done or current not in self.deferred:
-                continue
-            needed.add(current)
-            stack += [n for n in self.deferred[current][0].input if n]
-        nodes: dict[int, Any] = {}
-        for output, (proto, label) in self.deferred.items():
-            if output in needed:
-                nodes[id(proto)] = (proto, label)
-        return list(nodes.values())
-
-    def host_value(self, name: str) -> Array:
-        for proto, _ in self._chain(name, self.host_values):
-            inputs = {
-                n: self.values[n] if n in self.values else self.host_values[n]
-                for n in proto.input
-                if n
-            }
-            self.host_values.update(self._evaluated(proto, inputs))
-        return self.values[name] if name in self.values else self.host_values[name]
 
     def tensor(self, name: str) -> Tensor:
         """The tensor of a value; one that is known becomes one."""
-        for proto, label in self._chain(name, self.tensors):
+        for proto, label in self.chain(name, self.tensors):
             if proto.op_type not in MAPPERS:
                 for output in proto.output:
                     array = self.host_value(output)

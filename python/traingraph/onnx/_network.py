@@ -257,4 +257,6 @@ def lp_pool(node: Node) -> Tensor:
 def global_pool(node: Node) -> Tensor:
     kind = "mean" if node.op_type == "GlobalAveragePool" else "max"
     axes = list(range(2, len(node.tensor().shape)))
+    if not axes:  # of (N, C): nothing to reduce
+        return node.reshaped(node.tensor(), node.shape())
     return node.graph.reduce(node.tensor(), type=kind, axes=axes, name=node.name)

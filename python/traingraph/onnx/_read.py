@@ -16,7 +16,7 @@ from .._files import to_path
 from ._problems import bad_file, invalid, unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     Array = np.ndarray[Any, Any]
@@ -26,6 +26,11 @@ OPSETS = (7, 28)
 
 DATA_TYPES = {1: "float32", 6: "int32", 7: "int64", 9: "boolean"}
 """Of ONNX's numbers; what tensors of a graph can be."""
+
+TYPE_NUMBERS = {name: number for number, name in DATA_TYPES.items()}
+
+PRODUCER = "traingraph"
+"""What files of ours say."""
 
 HOST_BYTES = 1 << 28
 """The most that one constant may have that the file does not hold; of all of them
@@ -117,24 +122,36 @@ def opset_of(model: Any) -> int:
     raise bad_file("the model imports no opset of ai.onnx", got="none")
 
 
-def initializers(model: Any) -> dict[str, Array]:
+def initializers(graph: Any) -> dict[str, Array]:
     """Name -> values; tensors that do not hold what they say are refused."""
-    values: dict[str, Array] = {}
-    for proto in model.graph.initializer:
-        try:
-            array = np.asarray(numpy_helper.to_array(proto))
-        except Exception as error:  # of NumPy, protobuf or onnx
-            raise bad_file(
-                "an initializer cannot be read", node=proto.name, got=str(error)
-            ) from error
-        if array.shape != tuple(proto.dims):
-            raise bad_file(
-                "an initializer has another shape",
-                node=proto.name,
-                got=f"{array.shape} for {tuple(proto.dims)}",
-            )
-        values[proto.name] = array
-    return values
+    return {proto.name: _array(proto, proto.name) for proto in graph.initializer}
+
+
+def constants_of(nodes: Sequence[Any]) -> dict[str, Array]:
+    """The same of nodes that hold a tensor, in which whole exporters store weights."""
+    return {
+        node.output[0]: _array(attribute.t, node.output[0])
+        for node in nodes
+        if node.op_type == "Constant" and node.domain in ("", "ai.onnx")
+        for attribute in node.attribute
+        if attribute.name == "value"
+    }
+
+
+def _array(proto: Any, name: str) -> Array:
+    try:
+        array = np.asarray(numpy_helper.to_array(proto))
+    except Exception as error:  # of NumPy, protobuf or onnx
+        raise bad_file(
+            "an initializer cannot be read", node=name, got=str(error)
+        ) from error
+    if array.shape != tuple(proto.dims):
+        raise bad_file(
+            "an initializer has another shape",
+            node=name,
+            got=f"{array.shape} for {tuple(proto.dims)}",
+        )
+    return array
 
 
 class Sizes:
@@ -258,7 +275,8 @@ def _symbols(value: Any) -> list[str | None]:
         )
     symbols: list[str | None] = []
     for axis, dim in enumerate(tensor.shape.dim):
-        if dim.HasField("dim_value"):
+        # -1 is how Paddle says that it is not known.
+        if dim.HasField("dim_value") and dim.dim_value != -1:
             if dim.dim_value < 1:
                 reason = f"axis {axis} has the size {dim.dim_value}"
                 raise unsupported("load", [("input", value.name, reason)])
@@ -279,8 +297,8 @@ def _factors(inputs: Mapping[str, list[str | None]]) -> dict[str, tuple[int, str
     return factors
 
 
-def type_name(value: Any) -> str:
-    number = value.type.tensor_type.elem_type
+def type_name(number: int) -> str:
+    """Of ONNX's number of a type: "double"."""
     types = onnx.TensorProto.DataType
     if number not in types.values():
         return f"type {number}"

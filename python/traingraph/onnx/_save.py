@@ -22,6 +22,7 @@ from . import (
     _write_recurrent,
 )
 from ._problems import Unmappable, invalid, unsupported
+from ._read import PRODUCER
 from ._write import EXPORTERS, Step, Writer, proto_type
 
 if TYPE_CHECKING:
@@ -255,7 +256,7 @@ def assembled(writer: Writer, inputs: dict[str, int], outputs: dict[str, int]) -
         graph,
         opset_imports=opsets,
         ir_version=helper.find_min_ir_version_for(opsets),
-        producer_name="traingraph",
+        producer_name=PRODUCER,
         producer_version=__version__,
     )
 

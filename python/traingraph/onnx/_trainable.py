@@ -11,7 +11,7 @@ import numpy as np
 from ._problems import invalid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     Array = np.ndarray[Any, Any]
 
@@ -26,6 +26,8 @@ class Trainable:
         if isinstance(wish, Collection):
             self.names = list(self.names or wish)
         self.wish = wish
+        self.copies: Mapping[str, str] = {}
+        """Untied initializers: wished for by the name in the file."""
         if self.names is not None or callable(wish) or wish in (None, True, False):
             return
         raise invalid(
@@ -38,6 +40,7 @@ class Trainable:
     def wants(self, name: str, array: Array) -> bool:
         if array.dtype != np.float32 or array.size == 0:
             return False
+        name = self.copies.get(name, name)
         if self.names is not None:
             return name in self.names
         if callable(self.wish):
