@@ -49,13 +49,15 @@ struct Vectors {
 /// Terms that are added up before their sum is added to the others': a sum of
 /// n terms is as exact as one of n / kTerms.
 inline constexpr std::int64_t kTerms = 16;
+/// Those that are added up in float32 at all: sums of so many go on in double.
+inline constexpr std::int64_t kMostTerms = 512;
 
-/// kRows x kPanel elements of the product, held in registers. Row k of the
-/// panel is at y + k * y_row. Ends with store(i, j, register): floats
-/// j * kFloats and on of row i.
+/// kRows x kPanel sums of `depth` terms, held in registers. Row k of the panel
+/// is at y + k * y_row. Ends with store(i, j, register): floats j * kFloats and
+/// on of row i.
 template <int kFloats, int kRows, class T, class Store>
-inline void multiply_tile(std::int64_t depth, LeftOperand<T> x, const float* y,
-                          std::int64_t y_row, const Store& store) {
+inline void add_terms(std::int64_t depth, LeftOperand<T> x, const float* y,
+                      std::int64_t y_row, const Store& store) {
   using Register = typename Vectors<kFloats>::Register;
   static_assert(sizeof(Register) == kFloats * sizeof(float));
   constexpr int kColumns = kPanel / kFloats;
@@ -87,6 +89,57 @@ inline void multiply_tile(std::int64_t depth, LeftOperand<T> x, const float* y,
     for_each([&](int i, int j) { total[i][j] += sum[i][j]; });
   }
   for_each([&](int i, int j) { store(i, j, total[i][j]); });
+}
+
+/// The sums of several pieces of the depth, one register after the other.
+template <int kFloats, int kRegisters>
+class WideSums {
+ public:
+  using Register = typename Vectors<kFloats>::Register;
+
+  void add(int i, const Register& piece) {
+    float floats[kFloats];
+    std::memcpy(floats, &piece, sizeof(Register));
+#pragma omp simd
+    for (int lane = 0; lane < kFloats; ++lane) sums_[i][lane] += floats[lane];
+  }
+  void round(int i, Register* to) const {
+    float floats[kFloats];
+#pragma omp simd
+    for (int lane = 0; lane < kFloats; ++lane) {
+      floats[lane] = static_cast<float>(sums_[i][lane]);
+    }
+    std::memcpy(to, floats, sizeof(Register));
+  }
+
+ private:
+  double sums_[kRegisters][kFloats] = {};
+};
+
+/// The same of any depth.
+template <int kFloats, int kRows, class T, class Store>
+inline void multiply_tile(std::int64_t depth, LeftOperand<T> x, const float* y,
+                          std::int64_t y_row, const Store& store) {
+  if (depth <= kMostTerms) {
+    return add_terms<kFloats, kRows>(depth, x, y, y_row, store);
+  }
+  constexpr int kColumns = kPanel / kFloats;
+  WideSums<kFloats, kRows * kColumns> sums;
+  for (std::int64_t begin = 0; begin < depth; begin += kMostTerms) {
+    add_terms<kFloats, kRows>(
+        std::min(kMostTerms, depth - begin),
+        LeftOperand{x.data + begin * x.column, x.row, x.column},
+        y + begin * y_row, y_row, [&](int i, int j, const auto& piece) {
+          sums.add(i * kColumns + j, piece);
+        });
+  }
+  for (int i = 0; i < kRows; ++i) {
+    for (int j = 0; j < kColumns; ++j) {
+      typename Vectors<kFloats>::Register rounded;
+      sums.round(i * kColumns + j, &rounded);
+      store(i, j, rounded);
+    }
+  }
 }
 
 /// As many sums as a multiplication takes to end, and registers hold.
@@ -128,17 +181,31 @@ void multiply_columns(std::int64_t depth, const float* x, const float* y,
                       float* sums) {
   using Register = typename detail::Vectors<kFloats>::Register;
   for (std::int64_t j = 0; j < kPanel; j += kFloats) {
-    Register total{};
-    for (std::int64_t begin = 0; begin < depth; begin += detail::kTerms) {
-      const std::int64_t end = std::min(begin + detail::kTerms, depth);
-      Register sum{};
-      for (std::int64_t k = begin; k < end; ++k) {
-        Register left, right;
-        std::memcpy(&left, x + k * kPanel + j, sizeof(Register));
-        std::memcpy(&right, y + k * kPanel + j, sizeof(Register));
-        sum += left * right;
+    const auto add_terms = [=](std::int64_t first, std::int64_t last,
+                               Register& total) {
+      total = Register{};
+      for (std::int64_t begin = first; begin < last; begin += detail::kTerms) {
+        const std::int64_t end = std::min(begin + detail::kTerms, last);
+        Register sum{};
+        for (std::int64_t k = begin; k < end; ++k) {
+          Register left, right;
+          std::memcpy(&left, x + k * kPanel + j, sizeof(Register));
+          std::memcpy(&right, y + k * kPanel + j, sizeof(Register));
+          sum += left * right;
+        }
+        total += sum;
       }
-      total += sum;
+    };
+    Register total;
+    if (depth <= detail::kMostTerms) {
+      add_terms(0, depth, total);
+    } else {
+      detail::WideSums<kFloats, 1> wide;
+      for (std::int64_t k = 0; k < depth; k += detail::kMostTerms) {
+        add_terms(k, std::min(k + detail::kMostTerms, depth), total);
+        wide.add(0, total);
+      }
+      wide.round(0, &total);
     }
     std::memcpy(sums + j, &total, sizeof(Register));
   }

@@ -74,6 +74,29 @@ struct Operands {
   }
 };
 
+// One float32 sum of them would have lost 5 bits: all terms have one sign.
+TEST(SmallProduct, LongSumsGoOnInDouble) {
+  for (const ProductSize& size :
+       {ProductSize{1, 1, 100'000}, {3, 5, 16'384}, {1, 64, 4096}}) {
+    Operands operands(size, /*transposes_x=*/false, /*transposes_y=*/true, 7);
+    for (float& x : operands.x) x = std::abs(x) + 1;
+    for (float& y : operands.y) y = std::abs(y) + 1;
+    const Floats z = operands.run(/*has_bias=*/false);
+    for (std::int64_t i = 0; i < size.rows; ++i) {
+      for (std::int64_t j = 0; j < size.columns; ++j) {
+        double sum = 0;
+        for (std::int64_t k = 0; k < size.depth; ++k) {
+          sum += double{operands.x[i * size.depth + k]} *
+                 operands.y[j * size.depth + k];
+        }
+        // A rounding of the result, and those of pieces, which average out.
+        ASSERT_NEAR(z[i * size.columns + j], sum, 0x1p-23 * sum)
+            << size.depth << " terms, at " << i << ", " << j;
+      }
+    }
+  }
+}
+
 TEST(SmallProduct, IsRightForAllSizes) {
   const std::uint32_t seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));
