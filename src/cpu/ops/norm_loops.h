@@ -166,6 +166,20 @@ inline void add_moments(Rows x, std::int64_t rows, int lanes,
   add([=] { return lanes; });
 }
 
+/// The same in double, of lanes whose squares float32 cannot hold.
+inline void add_moments_wide(Rows x, std::int64_t rows, int lanes,
+                             const float* shift, double* sum, double* square) {
+  for (int l = 0; l < lanes; ++l) {
+    if (std::isfinite(square[l])) continue;
+    sum[l] = square[l] = 0;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const double d = static_cast<double>(x.at[row * x.stride + l]) - shift[l];
+      sum[l] += d;
+      square[l] += d * d;
+    }
+  }
+}
+
 /// Mean and sum of squared deviations of every lane, `seen` rows so far, go on
 /// with `rows` more.
 inline void go_on(Rows x, std::int64_t rows, int lanes, std::int64_t seen,
@@ -184,17 +198,13 @@ inline void go_on(Rows x, std::int64_t rows, int lanes, std::int64_t seen,
   }
   add_moments(x, rows, lanes, shift, sum, square);
   double sums[NormPlan::kLanes], around[NormPlan::kLanes];
-  for (int l = 0; l < lanes; ++l) {
-    sums[l] = sum[l];
-    around[l] = square[l];
-    if (std::isfinite(square[l])) continue;
-    // In double where float32 cannot hold the squares.
-    sums[l] = around[l] = 0;
-    for (std::int64_t row = 0; row < rows; ++row) {
-      const double d = static_cast<double>(x.at[row * x.stride + l]) - shift[l];
-      sums[l] += d;
-      around[l] += d * d;
-    }
+  std::copy_n(sum, lanes, sums);
+  std::copy_n(square, lanes, around);
+  float all = 0;
+#pragma omp simd reduction(+ : all)
+  for (int l = 0; l < lanes; ++l) all += square[l];
+  if (!std::isfinite(all)) {
+    add_moments_wide(x, rows, lanes, shift, sums, around);
   }
   const auto n = static_cast<double>(seen), m = static_cast<double>(rows);
   const double share = 1 / (n + m);
