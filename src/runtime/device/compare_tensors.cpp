@@ -65,7 +65,7 @@ void require_close(const ComparedTensor& tensor, std::span<const float> got,
               std::string(names.reference) + " disagree on the " +
               kPhases[static_cast<int>(tensor.phase)] + " tensor \"" +
               tensor.name + "\" at " +
-              index_at(tensor.shape, worst).to_string() + ": " +
+              index_at(tensor.desc.shape, worst).to_string() + ": " +
               std::to_string(num_wrong) + " of " + std::to_string(got.size()) +
               " elements differ by more than " + number(allowed, "%.3g"),
       .expected = number(expected[worst]),

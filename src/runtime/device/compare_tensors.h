@@ -11,8 +11,7 @@
 namespace traingraph {
 
 struct ComparedTensor {
-  ValueId value = kNoValue;
-  Shape shape;
+  TensorDescriptor desc;
   std::string name;
   std::string layer;  // that computes it
   Phase phase = Phase::Forward;
