@@ -92,9 +92,11 @@ bool computes_in_half(const Program& program, const Node& node) {
     case OpKind::ActivationGradient:
       return is_plain_relu(node);
 
-    // Products; the bias is added to what they were rounded to.
+    // Products; the bias is added to what they were rounded to. A scale may
+    // be what makes one fit, so it comes before any rounding.
     case OpKind::MatMul:
-      return kHalfProductsSumInFloat32;
+      return kHalfProductsSumInFloat32 &&
+             std::get<MatMulAttrs>(node.attrs).alpha == 1;
     case OpKind::Convolution2d:
       return kHalfConvolutionsSumInFloat32;
     case OpKind::Convolution2dInputGradient:

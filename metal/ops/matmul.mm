@@ -24,16 +24,8 @@ void lower_matmul(GraphBuilder& b) {
   const MatrixOperand y =
       fold(b, 1, folded.y_full, folded.y, attrs.transposes_y);
   T z = product(b, x, y, folded.num_matrices());
-  T bias = b.has(2) ? b.input(2) : nil;
-  if (attrs.alpha != 1) {
-    // Which 16 bits need not hold.
-    if (b.compute_type() != DataType::Float32) {
-      z = b.cast(z, DataType::Float32);
-      if (bias) bias = b.cast(bias, DataType::Float32);
-    }
-    z = b.mul(z, attrs.alpha);
-  }
-  if (bias) z = b.add(z, bias);
+  if (attrs.alpha != 1) z = b.mul(z, attrs.alpha);
+  if (b.has(2)) z = b.add(z, b.input(2));
   b.set(b.reshape(z, b.result_shape()));
 }
 

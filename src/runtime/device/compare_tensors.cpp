@@ -44,13 +44,16 @@ double largest_magnitude(std::span<const float> values) {
 }
 
 void require_close(const ComparedTensor& tensor, std::span<const float> got,
-                   std::span<const float> expected, double allowed,
+                   std::span<const float> expected, Allowance allowed,
                    const DeviceNames& names) {
   std::int64_t worst = -1, num_wrong = 0;
-  double largest = allowed;
+  double largest = allowed.difference;
   for (std::size_t i = 0; i < got.size(); ++i) {
+    const bool have_overflowed =
+        !std::isfinite(got[i]) && !std::isfinite(expected[i]);
+    if (allowed.overflows && have_overflowed) continue;
     const double d = distance(got[i], expected[i]);
-    if (d <= allowed) continue;
+    if (d <= allowed.difference) continue;
     ++num_wrong;
     if (d <= largest && worst >= 0) continue;
     worst = static_cast<std::int64_t>(i);
@@ -61,13 +64,13 @@ void require_close(const ComparedTensor& tensor, std::span<const float> got,
   throw DeviceError(ErrorInfo{
       .op = "verify",
       .node = tensor.layer,
-      .what = std::string(names.device) + " and " +
-              std::string(names.reference) + " disagree on the " +
-              kPhases[static_cast<int>(tensor.phase)] + " tensor \"" +
-              tensor.name + "\" at " +
-              index_at(tensor.desc.shape, worst).to_string() + ": " +
-              std::to_string(num_wrong) + " of " + std::to_string(got.size()) +
-              " elements differ by more than " + number(allowed, "%.3g"),
+      .what =
+          std::string(names.device) + " and " + std::string(names.reference) +
+          " disagree on the " + kPhases[static_cast<int>(tensor.phase)] +
+          " tensor \"" + tensor.name + "\" at " +
+          index_at(tensor.desc.shape, worst).to_string() + ": " +
+          std::to_string(num_wrong) + " of " + std::to_string(got.size()) +
+          " elements differ by more than " + number(allowed.difference, "%.3g"),
       .expected = number(expected[worst]),
       .got = number(got[worst]),
       .hint = "If this is rounding, raise verify_tolerance; else compile for "

@@ -192,7 +192,8 @@ void VerifyingContext::give(std::span<const GivenTensor> tensors) {
 void VerifyingContext::compare(std::span<const VerifiedTensor> tensors) {
   // Terms that cancel leave noise whose size has to do with them, not with the
   // sum: a tensor of noise is measured by the others of its phase and type.
-  // Sums of 16 bits have more of it, beside a tolerance of few roundings.
+  // Sums of 16 bits have more of it, beside a tolerance of few roundings, and
+  // may overflow until the scale of the loss has found its place.
   const bool has_16_bits =
       std::ranges::any_of(tensors, [](const VerifiedTensor& it) {
         return it.tensor.desc.data_type != DataType::Float32;
@@ -214,7 +215,9 @@ void VerifyingContext::compare(std::span<const VerifiedTensor> tensors) {
     const double scale = std::max(largest[i], noise * largest_of_type[type]);
     require_close(tensor, floats_of(*device_, tensor.desc, got),
                   floats_of(*reference_, tensor.desc, expected),
-                  tolerance_of(type, tolerance_) * scale, names);
+                  {.difference = tolerance_of(type, tolerance_) * scale,
+                   .overflows = has_16_bits},
+                  names);
   }
 }
 

@@ -45,6 +45,8 @@ Convolution2dGradientAttrs gradient_to(const Shape& shape,
 TEST(HalfPrecision, IsForProductsMovesAndWhatRoundsOnce) {
   const Shape x{2, 4, 5, 5};
   EXPECT_TRUE(is_native(OpKind::MatMul, MatMulAttrs{}, {{2, 3}, {3, 4}}));
+  EXPECT_FALSE(
+      is_native(OpKind::MatMul, MatMulAttrs{0.125f}, {{2, 3}, {3, 4}}));
   EXPECT_TRUE(is_native(OpKind::Convolution2d, Convolution2dAttrs{},
                         {x, {3, 4, 2, 2}}));
   EXPECT_TRUE(is_native(OpKind::Convolution2dInputGradient, gradient_to(x, 1),
@@ -140,9 +142,31 @@ TEST(HalfPrecision, SumsOfTilesAreRoundedOnce) {
   for (const DataType type : kHalves) {
     const auto z = run_op_in(gpu, OpKind::MatMul, MatMulAttrs{},
                              {{{1, 512}, x, type}, {{512, 1}, {1}, type}});
-    const double first = round_to(type, 2048 + 7);
-    EXPECT_EQ(z.at(0).at(0), round_to(type, first + 63 * 8));
+    EXPECT_EQ(z.at(0).at(0), round_to(type, 2048 + 511));
   }
+  // The sum of the first tile is beyond float16.
+  std::vector<double> y(16, 100);
+  std::fill(y.begin() + 8, y.end(), -50);
+  const auto z = run_op_in(gpu, OpKind::MatMul, MatMulAttrs{},
+                           {{{1, 16}, {100}, Float16}, {{16, 1}, y, Float16}});
+  EXPECT_EQ(z.at(0).at(0), 40000);
+}
+
+TEST(HalfPrecision, ScaledProductsAreRoundedOnce) {
+  // Without the scale, 180000 is beyond float16; the bias comes after it.
+  MatMulAttrs attrs;
+  attrs.alpha = 0.125f;
+  const Operand x{{1, 8}, {150}, Float16}, y{{8, 1}, {150}, Float16};
+  EXPECT_EQ(run_on_gpu(OpKind::MatMul, attrs, {x, y}).at(0),
+            round_to(Float16, 22500));
+  EXPECT_EQ(
+      run_on_gpu(OpKind::MatMul, attrs, {x, y, {{1}, {3}, Float16}}).at(0),
+      round_to(Float16, 22503));
+  // Without the scale, 0.
+  attrs.alpha = 1e6f;
+  const Operand small{{1, 1}, {0x1p-14}, Float16};
+  EXPECT_EQ(run_on_gpu(OpKind::MatMul, attrs, {small, small}).at(0),
+            round_to(Float16, 1e6 * 0x1p-28));
 }
 
 TEST(HalfPrecision, CastsRoundToEven) {
