@@ -20,7 +20,7 @@ struct MacOs {
 struct GpuSystem {
   /// Of those that limits_of() tells apart, the newest that it has.
   MacOs macos{13, 0};
-  /// 7: M1, 8: M2, 9: M3 and M4.
+  /// 7: M1, 8: M2, 9: M3 and M4, 10: M5.
   int apple_family = 7;
   std::size_t max_buffer_bytes = 0;
   std::size_t heap_alignment = 0;
@@ -61,6 +61,17 @@ struct GpuLimits {
   /// macOS 15.0 on, but for 26.4 and 26.5 (pytorch#180201); broadcasts are
   /// written down.
   bool writes_broadcasts = true;
+  /// Products that read a reshape of a tensor with two or more axes of 1 end
+  /// the process from macOS 26 on (pytorch#187201, #190352): the reshape is
+  /// written down, so that MPSGraph does not fold it into the product.
+  bool writes_reshapes = true;
+  /// Products of transposed operands of bfloat16 end the process on M5 with
+  /// macOS 27 (pytorch#197796); the operand is written down transposed.
+  bool writes_turned_bfloat16 = true;
+  /// Convolutions read weights that are views of other tensors (transposed,
+  /// cut, broadcast) as if they were not, from macOS 15.0 on (pytorch#192212);
+  /// what the graph computes of weights is written down.
+  bool writes_weights = true;
   /// Convolutions beyond these are wrong or fail on some systems: channels
   /// before macOS 15.1 (pytorch#129207) and, as nobody has said that gradients
   /// were mended as well, on all; kernels on all (pytorch#188335).
@@ -77,6 +88,11 @@ struct GpuLimits {
   /// PyTorch never calls the others for gradients, and convolutions in groups
   /// ended processes there (pytorch#112998).
   bool calls_depthwise = true;
+
+  // --- gathers ---
+  /// Gathers from a single column end the process before macOS 15.2
+  /// (pytorch#135240); columns are repeated until there are so many.
+  std::int64_t min_gather_columns = 2;
 
   // --- copies ---
   /// Larger blits and fills lose bytes: 4 GiB and more on all systems
@@ -104,6 +120,12 @@ struct GpuLimits {
   /// slowest supported GPU (M1, 7 cores) reaches at least.
   double flops_per_second = 0.5e12;
   double bytes_per_second = 30e9;
+
+  // --- encoding ahead ---
+  /// MPSGraph takes memory for values inside an executable when that is
+  /// encoded, and keeps it until the work is over (pytorch#145374, #194459):
+  /// runs are encoded ahead until theirs add up to so much.
+  std::size_t max_bytes_ahead = std::size_t{1} << 30;
 
   // --- optimizers ---
   /// Off: updates are operations of MPSGraph, whose results go to scratch and

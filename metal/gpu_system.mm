@@ -6,6 +6,9 @@ namespace {
 
 /// The newest of the versions that limits_of() tells apart.
 MacOs macos_version() {
+  if (@available(macOS 26.0, *)) return {26, 0};
+  if (@available(macOS 16.0, *)) return {16, 0};
+  if (@available(macOS 15.2, *)) return {15, 2};
   if (@available(macOS 15.1, *)) return {15, 1};
   if (@available(macOS 15.0, *)) return {15, 0};
   if (@available(macOS 14.4, *)) return {14, 4};
@@ -13,10 +16,13 @@ MacOs macos_version() {
   return {13, 0};
 }
 
-/// M3 and later; not every SDK that this compiles with names it.
+/// M3 and later, M5 and later; not every SDK that this compiles with names
+/// them.
 constexpr auto kApple9 = static_cast<MTLGPUFamily>(1009);
+constexpr auto kApple10 = static_cast<MTLGPUFamily>(1010);
 
 int apple_family(id<MTLDevice> device) {
+  if ([device supportsFamily:kApple10]) return 10;
   if ([device supportsFamily:kApple9]) return 9;
   return [device supportsFamily:MTLGPUFamilyApple8] ? 8 : 7;
 }

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "graph/op_def.h"
@@ -23,6 +24,8 @@ MPSDataType mps_data_type(DataType type);
 NSArray<NSNumber*>* ns_shape(const Shape& shape);
 NSArray<NSNumber*>* ns_list(std::span<const std::int64_t> numbers);
 NSArray<NSNumber*>* ns_list(std::initializer_list<std::int64_t> numbers);
+
+Shape shape_of(T x);
 
 class GraphBuilder {
  public:
@@ -120,6 +123,13 @@ class GraphBuilder {
   /// slices and broadcasts on as views of what they were made of. Others as
   /// they are: no product reads them.
   T written(T x);
+  /// Of a product: written down where MPSGraph may read it through what it was
+  /// made of, and would not survive that (GpuLimits::writes_reshapes,
+  /// writes_turned_bfloat16).
+  T as_operand(T x);
+  /// Input `i`, weights of a convolution: written down if they were computed
+  /// (GpuLimits::writes_weights).
+  T weights(int i);
   T transpose(T x, const Shape& permutation);
   /// Swaps the last two axes.
   T transpose_matrix(T x);
@@ -138,6 +148,8 @@ class GraphBuilder {
   T reduce(Reduction kind, T x, const Shape& shape, const Shape& axes);
   /// As the value is stored.
   T rounded(T x, ValueId value);
+  /// x transposed.
+  T turned(T x, T source);
 
   const Program& program_;
   const GpuLimits& limits_;
@@ -147,6 +159,9 @@ class GraphBuilder {
   std::unordered_map<ValueId, T> tensors_;
   std::unordered_map<NodeId, T> masks_;
   std::unordered_map<T, T> wide_;  // in float32, by what is of 16 bits
+  // Which MPSGraph may pass on as views: transposed tensors, and reshapes from
+  // or to a shape with several axes of 1.
+  std::unordered_set<T> turned_, folded_;
 };
 
 /// Table of lowering functions, one per row of ops.inc.

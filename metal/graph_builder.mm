@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #import "metal/graph_builder.h"
 
+#include <algorithm>
 #include <limits>
 
 #import "metal/fold.h"
@@ -16,6 +17,10 @@ constexpr auto kBFloat16 = static_cast<MPSDataType>(
     MPSDataTypeAlternateEncodingBit | MPSDataTypeFloat16);
 
 bool is_float_tensor(T x) { return ([x dataType] & MPSDataTypeFloatBit) != 0; }
+
+bool has_axes_of_1(const Shape& shape) {
+  return std::ranges::count(shape, 1) > 1;
+}
 
 }  // namespace
 
@@ -56,6 +61,12 @@ NSArray<NSNumber*>* ns_list(std::initializer_list<std::int64_t> numbers) {
 NSArray<NSNumber*>* ns_shape(const Shape& shape) {
   if (shape.empty()) return ns_list({1});
   return ns_list(std::span(shape.begin(), shape.end()));
+}
+
+Shape shape_of(T x) {
+  Shape shape;
+  for (NSNumber* size in [x shape]) shape.push_back([size longLongValue]);
+  return shape;
 }
 
 T GraphBuilder::feed(ValueId id) {
@@ -209,7 +220,12 @@ T GraphBuilder::cast(T x, DataType type) {
 }
 
 T GraphBuilder::reshape(T x, const Shape& shape) {
-  return [graph_ reshapeTensor:x withShape:ns_shape(shape) name:name()];
+  T y = [graph_ reshapeTensor:x withShape:ns_shape(shape) name:name()];
+  if (turned_.contains(x)) turned_.insert(y);
+  const bool is_folded =
+      folded_.contains(x) || has_axes_of_1(shape_of(x)) || has_axes_of_1(shape);
+  if (is_folded) folded_.insert(y);
+  return y;
 }
 
 T GraphBuilder::broadcast(T x, const Shape& shape) {
@@ -224,18 +240,38 @@ T GraphBuilder::written(T x) {
   return max(x, -std::numeric_limits<double>::infinity());
 }
 
+T GraphBuilder::as_operand(T x) {
+  const bool is_misread = (limits_.writes_reshapes && folded_.contains(x)) ||
+                          (limits_.writes_turned_bfloat16 &&
+                           turned_.contains(x) && [x dataType] == kBFloat16);
+  return is_misread ? written(x) : x;
+}
+
+T GraphBuilder::weights(int i) {
+  const bool is_computed = program_.value(node().inputs[i]).producer >= 0;
+  return is_computed && limits_.writes_weights ? written(input(i)) : input(i);
+}
+
+T GraphBuilder::turned(T x, T source) {
+  turned_.insert(x);
+  if (folded_.contains(source)) folded_.insert(x);
+  return x;
+}
+
 T GraphBuilder::transpose(T x, const Shape& permutation) {
-  return [graph_ transposeTensor:x
-                     permutation:ns_shape(permutation)
-                            name:name()];
+  return turned([graph_ transposeTensor:x
+                            permutation:ns_shape(permutation)
+                                   name:name()],
+                x);
 }
 
 T GraphBuilder::transpose_matrix(T x) {
   const NSUInteger rank = [[x shape] count];
-  return [graph_ transposeTensor:x
-                       dimension:rank - 2
-                   withDimension:rank - 1
-                            name:name()];
+  return turned([graph_ transposeTensor:x
+                              dimension:rank - 2
+                          withDimension:rank - 1
+                                   name:name()],
+                x);
 }
 
 T GraphBuilder::reduce(Reduction kind, T x, const Shape& shape,

@@ -59,6 +59,7 @@ void lower_convolution_2d(GraphBuilder& b) {
   const Shape& result = b.result_shape();
   const Axes axes(attrs, image, weights, result);
   const ConvolutionCall call(b, attrs, weights);
+  T w = b.weights(1);
   const std::int64_t most = b.limits().max_convolution_extent;
   const std::int64_t any = b.limits().max_elements;
 
@@ -79,8 +80,8 @@ void lower_convolution_2d(GraphBuilder& b) {
         T part = cut(b, x_rows, 3, column.image, image[3]);
         const Shape shape{images.length, image[1], row.image.length,
                           column.image.length};
-        [columns addObject:call.result(part, shape, b.input(1),
-                                       padding_of(row, column))];
+        [columns
+            addObject:call.result(part, shape, w, padding_of(row, column))];
       }
       [rows addObject:concatenate(b, columns, 3)];
     }
@@ -97,6 +98,7 @@ void lower_convolution_2d_input_gradient(GraphBuilder& b) {
   const Shape& image = attrs.shape;
   const Axes axes(attrs, image, weights, result);
   const ConvolutionCall call(b, attrs, weights);
+  T w = b.weights(1);
   const std::int64_t most = b.limits().max_gradient_extent;
   const auto row_tiles = image_tiles(axes.rows, most);
   const auto column_tiles = image_tiles(axes.columns, most);
@@ -110,7 +112,7 @@ void lower_convolution_2d_input_gradient(GraphBuilder& b) {
       NSMutableArray<MPSGraphTensor*>* columns = [NSMutableArray array];
       for (const ImageTile& column : column_tiles) {
         T part = call.input_gradient(
-            cut(b, g_rows, 3, column.windows, result[3]), b.input(1),
+            cut(b, g_rows, 3, column.windows, result[3]), w,
             {images.length, image[1], row.computed, column.computed},
             {row.before, row.after, column.before, column.after});
         part = part_of(b, part, 2, row);

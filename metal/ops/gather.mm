@@ -31,10 +31,16 @@ T broadcast_positions(GraphBuilder& b, const Folded& folded, T at) {
 }
 
 T gather_along(GraphBuilder& b, T from, T at) {
-  return [b.graph() gatherAlongAxis:kMiddle
-                  withUpdatesTensor:from
-                      indicesTensor:at
-                               name:b.name()];
+  const bool repeats = is_narrow(b, from);
+  if (repeats) {
+    from = repeated_column(b, from);
+    at = repeated_column(b, at);
+  }
+  T named = [b.graph() gatherAlongAxis:kMiddle
+                     withUpdatesTensor:from
+                         indicesTensor:at
+                                  name:b.name()];
+  return repeats ? first_column(b, named) : named;
 }
 
 T scatter_along(GraphBuilder& b, T data, T source, T at,

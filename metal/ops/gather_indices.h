@@ -21,6 +21,15 @@ T nan_outside(GraphBuilder& b, T x, T is_inside);
 /// `x`, but NaN everywhere unless all positions, of this shape, were inside.
 T nan_unless_all(GraphBuilder& b, T x, T is_inside, const Shape& shape);
 
+/// Is it a tensor of one column, and its last axis to be repeated before a
+/// gather reads it (GpuLimits::min_gather_columns)?
+bool is_narrow(GraphBuilder& b, T x);
+/// The last axis, of size 1, so many times.
+T repeated_column(GraphBuilder& b, T x);
+T first_column(GraphBuilder& b, T x);
+
+/// Slices of an axis by positions (k).
+T gather_slices(GraphBuilder& b, T x, T at, int axis);
 /// Rows of (n, width) by positions (k): (k, width).
 T gather_rows(GraphBuilder& b, T table, T at);
 /// Rows (k, width) added up by positions (k): `shape`, (n, width).

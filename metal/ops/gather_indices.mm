@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #import "metal/ops/gather_indices.h"
 
+#include <algorithm>
 #include <cmath>
+
+#import "metal/ops/layout_moves.h"
 
 namespace traingraph::metal {
 
@@ -28,12 +31,36 @@ T nan_unless_all(GraphBuilder& b, T x, T is_inside, const Shape& shape) {
   return nan_outside(b, x, b.greater(b.reshape(least, {1}), 0.5));
 }
 
+bool is_narrow(GraphBuilder& b, T x) {
+  const Shape shape = shape_of(x);
+  const bool is_column =
+      shape.back() == 1 && std::ranges::count(shape, 1) + 1 >= shape.rank();
+  return is_column && b.limits().min_gather_columns > 1;
+}
+
+T repeated_column(GraphBuilder& b, T x) {
+  Shape shape = shape_of(x);
+  shape[shape.rank() - 1] = b.limits().min_gather_columns;
+  return b.broadcast(x, shape);
+}
+
+T first_column(GraphBuilder& b, T x) {
+  return slice_axis(b, x, shape_of(x).rank() - 1, 0, 1);
+}
+
+T gather_slices(GraphBuilder& b, T x, T at, int axis) {
+  const bool repeats = is_narrow(b, x);
+  T from = repeats ? repeated_column(b, x) : x;
+  T named = [b.graph() gatherWithUpdatesTensor:from
+                                 indicesTensor:at
+                                          axis:static_cast<NSUInteger>(axis)
+                               batchDimensions:0
+                                          name:b.name()];
+  return repeats ? first_column(b, named) : named;
+}
+
 T gather_rows(GraphBuilder& b, T table, T at) {
-  return [b.graph() gatherWithUpdatesTensor:table
-                              indicesTensor:at
-                                       axis:0
-                            batchDimensions:0
-                                       name:b.name()];
+  return gather_slices(b, table, at, 0);
 }
 
 namespace {

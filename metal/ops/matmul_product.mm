@@ -25,8 +25,8 @@ MatrixOperand cut(GraphBuilder& b, MatrixOperand operand, int axis,
 }
 
 T oriented(GraphBuilder& b, const MatrixOperand& operand) {
-  return operand.is_transposed ? b.transpose_matrix(operand.tensor)
-                               : operand.tensor;
+  return b.as_operand(operand.is_transposed ? b.transpose_matrix(operand.tensor)
+                                            : operand.tensor);
 }
 
 /// Of the inner dimension or of the matrices.
@@ -35,26 +35,35 @@ std::vector<Tile> tiles(const GraphBuilder& b, std::int64_t extent) {
                                    b.limits().max_matmul_rows));
 }
 
-/// The sum of the products of the tiles of the inner dimension. Those of 16
-/// bits are rounded; their sum is rounded once more.
+/// Parts of a sum, which may not fit into 16 bits where the sum does.
+MatrixOperand widened(GraphBuilder& b, MatrixOperand operand) {
+  if (b.compute_type() != DataType::Float32) {
+    operand.tensor = b.cast(operand.tensor, DataType::Float32);
+  }
+  return operand;
+}
+
+T product_of_matrices(GraphBuilder& b, const MatrixOperand& x,
+                      const MatrixOperand& y) {
+  return [b.graph() matrixMultiplicationWithPrimaryTensor:oriented(b, x)
+                                          secondaryTensor:oriented(b, y)
+                                                     name:b.name()];
+}
+
+/// The sum of the products of the tiles of the inner dimension, rounded once.
 T sum_of_products(GraphBuilder& b, const MatrixOperand& x,
                   const MatrixOperand& y) {
   const int x_axis = x.inner_axis(true), y_axis = y.inner_axis(false);
   const std::vector<Tile> inner = tiles(b, x.shape[x_axis]);
-  const DataType type = b.compute_type();
-  const bool widens = inner.size() > 1 && type != DataType::Float32;
+  if (inner.size() == 1) return product_of_matrices(b, x, y);
   T sum = nil;
   for (const Tile& tile : inner) {
-    T part = [b.graph()
-        matrixMultiplicationWithPrimaryTensor:oriented(b,
-                                                       cut(b, x, x_axis, tile))
-                              secondaryTensor:oriented(b,
-                                                       cut(b, y, y_axis, tile))
-                                         name:b.name()];
-    if (widens) part = b.cast(part, DataType::Float32);
+    T part = product_of_matrices(b, widened(b, cut(b, x, x_axis, tile)),
+                                 widened(b, cut(b, y, y_axis, tile)));
     sum = sum ? b.add(sum, part) : part;
   }
-  return widens ? b.cast(sum, type) : sum;
+  const DataType type = b.compute_type();
+  return type == DataType::Float32 ? sum : b.cast(sum, type);
 }
 
 /// The products of the tiles of the rows of x and the columns of y.
@@ -94,14 +103,7 @@ T product(GraphBuilder& b, const MatrixOperand& x, const MatrixOperand& y,
 }
 
 T matrix_product(GraphBuilder& b, T x, T y) {
-  const auto operand = [](T tensor) {
-    Shape shape;
-    for (NSNumber* size in [tensor shape]) {
-      shape.push_back([size longLongValue]);
-    }
-    return MatrixOperand{tensor, shape, false};
-  };
-  return product(b, operand(x), operand(y), 1);
+  return product(b, {x, shape_of(x), false}, {y, shape_of(y), false}, 1);
 }
 
 }  // namespace traingraph::metal

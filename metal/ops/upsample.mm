@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #import "metal/fold.h"
-#import "metal/graph_builder.h"
+#import "metal/ops/gather_indices.h"
 #include "ops/upsample_taps.h"
 
 namespace traingraph::metal {
@@ -26,11 +26,7 @@ T samples(GraphBuilder& b, T x, const std::vector<std::int32_t>& at) {
   T positions =
       constant(b, at.data(), at.size() * sizeof(std::int32_t),
                {static_cast<std::int64_t>(at.size())}, MPSDataTypeInt32);
-  return [b.graph() gatherWithUpdatesTensor:x
-                              indicesTensor:positions
-                                       axis:kMiddle
-                            batchDimensions:0
-                                       name:b.name()];
+  return gather_slices(b, x, positions, kMiddle);
 }
 
 /// One number for each sample of axis 1, in the type of the op.

@@ -82,6 +82,38 @@ TEST(GpuLimits, OfBroadcastsFollowTheSystem) {
   EXPECT_FALSE(limits_of(system).writes_broadcasts);
 }
 
+TEST(GpuLimits, OfWhatIsWrittenDownFollowTheSystem) {
+  GpuSystem system = new_mac();
+  // Programs that were built for an older system may be told 16.
+  for (const metal::MacOs new_one : {metal::MacOs{16, 0}, {26, 0}, {27, 1}}) {
+    system.macos = new_one;
+    EXPECT_TRUE(limits_of(system).writes_reshapes);
+    EXPECT_TRUE(limits_of(system).writes_weights);
+  }
+  system.macos = {15, 2};
+  EXPECT_FALSE(limits_of(system).writes_reshapes);
+  EXPECT_TRUE(limits_of(system).writes_weights);
+  system.macos = {14, 4};
+  EXPECT_FALSE(limits_of(system).writes_weights);
+  EXPECT_FALSE(limits_of(system).writes_turned_bfloat16);
+  system.apple_family = 10;
+  EXPECT_TRUE(limits_of(system).writes_turned_bfloat16);
+}
+
+TEST(GpuLimits, OfGathersFollowTheSystem) {
+  GpuSystem system = new_mac();
+  EXPECT_EQ(limits_of(system).min_gather_columns, 1);
+  system.macos = {15, 1};
+  EXPECT_EQ(limits_of(system).min_gather_columns, 2);
+}
+
+TEST(GpuLimits, OfWorkAheadFollowTheMemory) {
+  GpuSystem system = new_mac();
+  EXPECT_EQ(limits_of(system).max_bytes_ahead, 18 * kGigabyte / 8);
+  system.max_buffer_bytes = 4 * kGigabyte;
+  EXPECT_EQ(limits_of(system).max_bytes_ahead, kGigabyte / 2);
+}
+
 TEST(GpuLimits, OfBFloat16FollowTheSystem) {
   GpuSystem system = new_mac();
   EXPECT_TRUE(limits_of(system).has_bfloat16);

@@ -49,12 +49,20 @@ TEST(HardwareCases, AreWhatTheyWereInTiles) {
     limits.writes_broadcasts = true;
     limits.max_convolution_extent = 6;
     limits.max_gradient_extent = 40;
+    limits.writes_reshapes = true;
+    limits.writes_turned_bfloat16 = true;
+    limits.writes_weights = true;
+    limits.min_gather_columns = 2;
   });
   const Imitation imitation({.max_product_extent = 4,
                              .loses_broadcast_rows = true,
                              .max_convolution_extent = 6,
                              .max_gradient_extent = 40,
-                             .ends_at_depthwise_gradients = true});
+                             .ends_at_depthwise_gradients = true,
+                             .ends_at_products_of_reshapes = true,
+                             .ends_at_turned_bfloat16 = true,
+                             .ends_at_gathers_of_columns = true,
+                             .misreads_views_of_weights = true});
   int num_run = 0;
   for (const OpCase& op_case : op_cases()) {
     SCOPED_TRACE(describe(op_case));

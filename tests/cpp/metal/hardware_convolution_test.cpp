@@ -7,6 +7,7 @@
 
 #include "emulator/hardware_faults.h"
 #include "metal/lowering_support.h"
+#include "runtime/device/backend.h"
 
 namespace traingraph::testing {
 namespace {
@@ -169,6 +170,60 @@ TEST(HardwareConvolutionsDeathTest, OfOneChannelEachEndTheProcess) {
             gpu_with([](auto& limits) { limits.calls_depthwise = false; }), c);
       },
       "kernel width mismatch");
+}
+
+/// A convolution, or the gradient by its image, whose weights are transposed,
+/// as those of transposed convolution are.
+std::vector<float> convolution_by_turned_weights(
+    const std::shared_ptr<DeviceContext>& device, bool is_gradient,
+    std::int64_t groups) {
+  Program program;
+  const ValueId x =
+      program.add_value(Role::Input, {{2, 2 * groups, 4, 4}}, "x");
+  const ValueId stored = program.add_value(
+      Role::Input, {{is_gradient ? 1 : 2, 2 * groups, 3, 3}}, "weights");
+  const ValueId weights = program.append_one(
+      OpKind::Transpose, TransposeAttrs{{1, 0, 2, 3}}, {stored});
+  ValueId y;
+  if (is_gradient) {
+    Convolution2dGradientAttrs attrs;
+    attrs.groups = groups;
+    attrs.shape = {2, groups, 6, 6};
+    y = program.append_one(OpKind::Convolution2dInputGradient, attrs,
+                           {x, weights});
+  } else {
+    Convolution2dAttrs attrs;
+    attrs.groups = groups;
+    y = program.append_one(OpKind::Convolution2d, attrs, {x, weights});
+  }
+  const std::vector<ValueId> kept{y};
+  ProgramRun run(program, kept, device);
+  const auto numbers = [&](ValueId value, int period) {
+    const auto all = whole_numbers(program.shape(value).num_elements(), period);
+    return std::vector<float>(all.begin(), all.end());
+  };
+  run.set<float>(x, numbers(x, 7));
+  run.set<float>(stored, numbers(stored, 5));
+  run.run();
+  return run.get(y);
+}
+
+TEST(HardwareConvolutions, ReadTransposedWeightsThatAreWrittenDown) {
+  const auto cpu = find_device_context(DeviceType::CPU);
+  for (const bool is_gradient : {false, true}) {
+    for (const std::int64_t groups : {1, 2}) {
+      const auto run = [&](bool writes) {
+        const Imitation imitation({.misreads_views_of_weights = true});
+        return convolution_by_turned_weights(
+            gpu_with([&](auto& limits) { limits.writes_weights = writes; }),
+            is_gradient, groups);
+      };
+      const auto expected =
+          convolution_by_turned_weights(cpu, is_gradient, groups);
+      EXPECT_NE(run(false), expected);
+      EXPECT_EQ(run(true), expected);
+    }
+  }
 }
 
 TEST(HardwareConvolutions, ThatReachOverATileAreRefused) {

@@ -91,6 +91,78 @@ std::vector<float> product_of_broadcast(
   return run.get(kept[0]);
 }
 
+/// (2, 1, 3, 1, 4), flattened by a node of its own, times (4, 5).
+std::vector<float> product_of_reshape(
+    const std::shared_ptr<DeviceContext>& device) {
+  Program program;
+  const ValueId x = program.add_value(Role::Input, {{2, 1, 3, 1, 4}}, "x");
+  const ValueId y = program.add_value(Role::Input, {{4, 5}}, "y");
+  const ValueId rows =
+      program.append_one(OpKind::Reshape, ShapeAttrs{{6, 4}}, {x});
+  const ValueId product =
+      program.append_one(OpKind::MatMul, MatMulAttrs{}, {rows, y});
+  const std::vector<ValueId> kept{program.append_one(
+      OpKind::Reshape, ShapeAttrs{{2, 1, 3, 1, 5}}, {product})};
+  ProgramRun run(program, kept, device);
+  run.set<float>(x, std::vector<float>(24, 2));
+  run.set<float>(y, std::vector<float>(20, 3));
+  run.run();
+  return run.get(kept[0]);
+}
+
+std::shared_ptr<DeviceContext> gpu_that_folds(bool writes) {
+  return gpu_with([=](auto& limits) { limits.writes_reshapes = writes; });
+}
+
+TEST(HardwareProducts, MayBeBetweenReshapesWithAxesOf1) {
+  const Imitation imitation({.ends_at_products_of_reshapes = true});
+  const auto gpu = gpu_that_folds(true);
+  EXPECT_EQ(product_of_reshape(gpu), std::vector<float>(30, 24));
+  // Folded to a product of matrices by the lowering.
+  for (const bool transposes : {false, true}) {
+    const Shape x = transposes ? Shape{2, 1, 1, 4, 3} : Shape{2, 1, 1, 3, 4};
+    expect_exact(gpu, OpKind::MatMul, MatMulAttrs{1, transposes, false},
+                 {operand(x, 7), operand({4, 5}, 9)});
+    expect_exact(gpu, OpKind::MatMul, MatMulAttrs{1, transposes, false},
+                 {operand(x, 7), operand({1, 1, 4, 5}, 9)});
+  }
+}
+
+TEST(HardwareProducts, OfTransposedBFloat16AreWrittenDown) {
+  const Imitation imitation({.ends_at_turned_bfloat16 = true});
+  const auto gpu =
+      gpu_with([](auto& limits) { limits.writes_turned_bfloat16 = true; });
+  for (int i = 0; i < 4; ++i) {
+    Operand x = operand({4, 4}, 5), y = operand({4, 4}, 3);
+    x.type = y.type = DataType::BFloat16;
+    expect_exact(gpu, OpKind::MatMul,
+                 MatMulAttrs{1, (i & 1) != 0, (i & 2) != 0}, {x, y});
+  }
+}
+
+void multiply_turned_bfloat16() {
+  const auto gpu =
+      gpu_with([](auto& limits) { limits.writes_turned_bfloat16 = false; });
+  const Operand x{{2, 2}, {1}, DataType::BFloat16};
+  run_op_in(gpu, OpKind::MatMul, MatMulAttrs{1, false, true}, {x, x});
+}
+
+TEST(HardwareProductsDeathTest, EndTheProcess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(
+      {
+        const Imitation imitation({.ends_at_products_of_reshapes = true});
+        product_of_reshape(gpu_that_folds(false));
+      },
+      "pass manager failed");
+  EXPECT_DEATH(
+      {
+        const Imitation imitation({.ends_at_turned_bfloat16 = true});
+        multiply_turned_bfloat16();
+      },
+      "transposed bfloat16");
+}
+
 TEST(HardwareProducts, HaveAllRowsOfABroadcast) {
   std::vector<float> expected;
   for (int row = 0; row < 40; ++row) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "emulator/hardware_faults.h"
 #include "metal/lowering_support.h"
 
 namespace traingraph::testing {
@@ -57,6 +58,41 @@ TEST(GatherLowering, KeepsTheLastOfManySources) {
             (Values{5, 8, 6}));
   EXPECT_EQ(run_on_gpu(OpKind::ScatterGradient, AxisAttrs{0}, {data, at}),
             (Values{0, 0, 0, 0, 7, 9}));
+}
+
+/// Of (5, 1) and the like, along each axis.
+void expect_columns_gathered(const std::shared_ptr<DeviceContext>& gpu) {
+  const Operand at{{3}, {4, 0, 4}, DataType::Int32};
+  const Operand column{{5, 1}, {1, 2, 3, 4, 5}};
+  expect_exact(gpu, OpKind::Gather, AxisAttrs{0}, {column, at});
+  expect_exact(gpu, OpKind::Gather, AxisAttrs{0},
+               {column, {{3, 1}, {4, 0, 2}, DataType::Int32}});
+  expect_exact(gpu, OpKind::Gather, AxisAttrs{0},
+               {{{5}, {1, 2, 3, 4, 5}}, {{2}, {4, 0}, DataType::Int32}});
+  expect_exact(gpu, OpKind::Gather, AxisAttrs{1},
+               {{{5, 1}, {1, 2, 3, 4, 5}}, {{5, 2}, {0}, DataType::Int32}});
+  expect_exact(gpu, OpKind::Embedding, EmbeddingAttrs{}, {column, at});
+  expect_exact(
+      gpu, OpKind::Scatter, ScatterAttrs{0, ReductionType::None},
+      {{{3, 1}, {7, 8, 9}}, {{3, 1}, {4, 0, 4}, DataType::Int32}, column});
+}
+
+TEST(GatherLowering, RepeatsSingleColumns) {
+  const emulator::Imitation imitation({.ends_at_gathers_of_columns = true});
+  expect_columns_gathered(
+      gpu_with([](auto& limits) { limits.min_gather_columns = 2; }));
+}
+
+TEST(GatherLoweringDeathTest, OfSingleColumnsEndsTheProcess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(
+      {
+        const emulator::Imitation imitation(
+            {.ends_at_gathers_of_columns = true});
+        expect_columns_gathered(
+            gpu_with([](auto& limits) { limits.min_gather_columns = 1; }));
+      },
+      "rank of updates");
 }
 
 }  // namespace

@@ -45,6 +45,17 @@ std::int64_t bytes_of(const Type& type) {
          static_cast<std::int64_t>(element_size(type.data_type));
 }
 
+bool has_axes_of_1(const Type& type) {
+  return std::ranges::count(type.shape, 1) > 1;
+}
+
+/// All axes but one are 1, as is the last.
+bool is_column(const Type& type) {
+  const Dims& dims = type.shape;
+  const auto num_ones = static_cast<std::size_t>(std::ranges::count(dims, 1));
+  return dims.size() > 1 && dims.back() == 1 && num_ones + 1 >= dims.size();
+}
+
 std::int64_t longest(const Dims& dims, std::size_t first = 0) {
   return *std::max_element(dims.begin() + static_cast<long>(first), dims.end());
 }
@@ -80,6 +91,20 @@ void Misbehaviour::before(const Node& node) const {
       end_process(node, "total bytes of the array");
     }
   }
+  if (node.op == "matrixMultiplication") {
+    for (std::size_t value : node.inputs) {
+      if (faults_.ends_at_products_of_reshapes && is_reshape_of_ones(value)) {
+        end_process(node, "pass manager failed");
+      }
+      if (faults_.ends_at_turned_bfloat16 && is_turned_bfloat16(value)) {
+        end_process(node, "transposed bfloat16");
+      }
+    }
+  }
+  if (faults_.ends_at_gathers_of_columns && node.op.starts_with("gather") &&
+      is_column(plan_.values[node.inputs[0]])) {
+    end_process(node, "rank of updates array");
+  }
   if (faults_.ends_at_depthwise_gradients &&
       node.op.starts_with("convolution2D") && contains(node.op, "Gradient")) {
     // (O, I / groups, H, W) and (N, I, H, W): one of them is the result.
@@ -94,7 +119,8 @@ void Misbehaviour::before(const Node& node) const {
 }
 
 void Misbehaviour::after(const Node& node, std::vector<Array>& results) const {
-  if (spoils_product(node) || spoils_convolution(node)) {
+  if (spoils_product(node) || spoils_convolution(node) ||
+      (faults_.misreads_views_of_weights && reads_view_of_weights(node))) {
     std::ranges::fill(results[0].data, -12345);
   }
   if (node.op == "matrixMultiplication" && faults_.loses_broadcast_rows &&
@@ -136,6 +162,37 @@ bool Misbehaviour::spoils_convolution(const Node& node) const {
     dims.insert(dims.end(), {result[2], result[3]});
   }
   return longest(dims) > faults_.max_gradient_extent;
+}
+
+bool Misbehaviour::reads_view_of_weights(const Node& node) const {
+  const bool has_weights =
+      contains(node.op, "onvolution") && !is_weight_gradient(node);
+  return has_weights && is_view(node.inputs[1]);
+}
+
+bool Misbehaviour::is_view(std::size_t value) const {
+  const Node* producer = producers_[value];
+  if (!producer) return false;
+  const std::string& op = producer->op;
+  if (op == "reshape" || op == "cast") return is_view(producer->inputs[0]);
+  return op == "transpose" || op == "slice" || op == "broadcast";
+}
+
+bool Misbehaviour::is_turned_bfloat16(std::size_t value) const {
+  const Node* producer = producers_[value];
+  if (!producer || plan_.values[value].data_type != kBFloat16) return false;
+  if (producer->op == "reshape") return is_turned_bfloat16(producer->inputs[0]);
+  return producer->op == "transpose";
+}
+
+bool Misbehaviour::is_reshape_of_ones(std::size_t value) const {
+  const Node* producer = producers_[value];
+  if (!producer) return false;
+  const std::size_t from = producer->inputs.empty() ? 0 : producer->inputs[0];
+  if (producer->op == "transpose") return is_reshape_of_ones(from);
+  if (producer->op != "reshape") return false;
+  return has_axes_of_1(plan_.values[from]) ||
+         has_axes_of_1(plan_.values[value]) || is_reshape_of_ones(from);
 }
 
 std::int64_t Misbehaviour::row_stride(std::size_t value) const {

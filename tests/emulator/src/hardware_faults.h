@@ -21,6 +21,10 @@ class Misbehaviour {
  private:
   bool spoils_product(const Node& node) const;
   bool spoils_convolution(const Node& node) const;
+  bool reads_view_of_weights(const Node& node) const;
+  bool is_view(std::size_t value) const;
+  bool is_turned_bfloat16(std::size_t value) const;
+  bool is_reshape_of_ones(std::size_t value) const;
   /// How far apart the rows of a value lie, if nothing wrote it anew: 0 for one
   /// row that was broadcast.
   std::int64_t row_stride(std::size_t value) const;

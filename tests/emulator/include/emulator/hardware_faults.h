@@ -30,6 +30,16 @@ struct HardwareFaults {
   std::int64_t max_tensor_bytes = kNever;
   /// Gradients of convolution2D in as many groups as channels end the process.
   bool ends_at_depthwise_gradients = false;
+  /// Products of a reshape from or to a shape with several axes of 1 end the
+  /// process, unless something was computed in between.
+  bool ends_at_products_of_reshapes = false;
+  /// So do products of transposed operands of bfloat16,
+  bool ends_at_turned_bfloat16 = false;
+  /// and gathers from a single column.
+  bool ends_at_gathers_of_columns = false;
+  /// Convolutions and their gradients are wrong when their weights are views:
+  /// transposed, cut, broadcast.
+  bool misreads_views_of_weights = false;
   /// Not on machines but before macOS 14: there is no bfloat16.
   bool lacks_bfloat16 = false;
 };
