@@ -46,7 +46,9 @@ std::string join(std::string first, const std::string& second) {
 std::string hint_of(id<MTLCommandBuffer> buffer, NSError* error) {
   if (error && took_too_long(error)) {
     return "Compile with a smaller max_gpu_ms: macOS ends work that keeps the "
-           "display waiting.";
+           "display waiting. macOS 26 may end short work as well while a "
+           "display is on: let it sleep (run under caffeinate -s), or set "
+           "AGX_RELAX_CDM_CTXSTORE_TIMEOUT=1 for the process.";
   }
   if (ignores_submissions(buffer)) {
     return "macOS ignored this work because of earlier errors; what is "

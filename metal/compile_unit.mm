@@ -7,6 +7,7 @@
 #import "metal/kernel_code.h"
 #include "metal/kernels/dropout.h"
 #import "metal/mpsnn/compile_image_graph.h"
+#include "metal/scratch.h"
 #import "metal/update_code.h"
 
 namespace traingraph::metal {
@@ -22,6 +23,7 @@ class UnitCompiler {
   std::unique_ptr<UnitCode> run() {
     code_->label = label_of(program_, unit_);
     code_->estimated_ms = unit_.estimated_ms;
+    code_->scratch_bytes = scratch_bytes(program_, unit_);
     switch (unit_.engine) {
       case Engine::Graph:
         for (std::size_t i = 0; i < unit_.masks.size(); ++i) add_mask(i);

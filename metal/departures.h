@@ -14,8 +14,8 @@
 
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <mutex>
-#include <set>
 
 #import "metal/bound_units.h"
 #import "metal/flight.h"
@@ -47,10 +47,13 @@ class Departures {
 
   // --- the queue's thread ---
   /// A number for the next flight, and what it calls when it changed.
-  std::uint64_t add_flight();
+  std::uint64_t add_flight(std::size_t scratch_bytes);
   void flight_changed(std::uint64_t number, bool has_landed);
-  /// Until few enough wait that one more may be encoded ahead.
-  void wait_for_room();
+  /// Until few enough wait that one more may be encoded ahead, whose engines
+  /// keep so much memory (GpuLimits::max_bytes_ahead).
+  void wait_for_room(std::size_t scratch_bytes);
+  /// Would that return at once?
+  bool has_room(std::size_t scratch_bytes);
   /// Until all earlier submissions were committed and those that this one
   /// depends on are over.
   void wait_for_turn(std::uint64_t number, Submission& submission);
@@ -67,6 +70,7 @@ class Departures {
   void drain();
 
  private:
+  bool may_encode(std::size_t scratch_bytes) const;
   bool have_landed(std::uint64_t next) const;
   bool may_begin(std::uint64_t number, Submission& submission) const;
   void move_on();
@@ -77,7 +81,8 @@ class Departures {
   const GpuDevice& device_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::set<std::uint64_t> in_flight_;  // numbers of flights
+  /// What the engines keep for them, by number of flight.
+  std::map<std::uint64_t, std::size_t> in_flight_;
   std::uint64_t num_flights_ = 0;
   std::deque<Departure> waiting_;
 };

@@ -31,9 +31,9 @@ void launch(const std::shared_ptr<Flight>& flight, const HeldBuffer& held) {
   [held.buffer.get() commit];
 }
 
-std::uint64_t Departures::add_flight() {
+std::uint64_t Departures::add_flight(std::size_t scratch_bytes) {
   std::scoped_lock lock(mutex_);
-  in_flight_.insert(num_flights_);
+  in_flight_.emplace(num_flights_, scratch_bytes);
   return num_flights_++;
 }
 
@@ -46,13 +46,30 @@ void Departures::flight_changed(std::uint64_t number, bool has_landed) {
   move_on();
 }
 
-void Departures::wait_for_room() {
+void Departures::wait_for_room(std::size_t scratch_bytes) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return waiting_.size() < kMaxAhead; });
+  changed_.wait(lock, [&] { return may_encode(scratch_bytes); });
+}
+
+bool Departures::has_room(std::size_t scratch_bytes) {
+  std::scoped_lock lock(mutex_);
+  return may_encode(scratch_bytes);
+}
+
+bool Departures::may_encode(std::size_t scratch_bytes) const {
+  if (waiting_.size() >= kMaxAhead) return false;
+  if (scratch_bytes == 0) return true;
+  std::size_t all = scratch_bytes;
+  bool is_alone = true;
+  for (const auto& [number, bytes] : in_flight_) {
+    all += bytes;
+    is_alone = is_alone && bytes == 0;
+  }
+  return is_alone || all <= device_.limits.max_bytes_ahead;
 }
 
 bool Departures::have_landed(std::uint64_t next) const {
-  return in_flight_.empty() || *in_flight_.begin() >= next;
+  return in_flight_.empty() || in_flight_.begin()->first >= next;
 }
 
 bool Departures::may_begin(std::uint64_t number, Submission& submission) const {

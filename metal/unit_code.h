@@ -67,7 +67,8 @@ struct MetalUnitCode final : UnitCode {
   /// Before the run is over: not all of its write_backs are late, or it has
   /// `in_place`, or a part writes variables itself.
   bool updates_variables = false;
-  double estimated_ms = 0;  // see GpuLimits::estimated_ms()
+  double estimated_ms = 0;        // see GpuLimits::estimated_ms()
+  std::size_t scratch_bytes = 0;  // see scratch.h
   std::vector<std::unique_ptr<EngineCode>> parts;
   std::vector<WriteBack> write_backs;
   /// After the copies, and after the late ones; may be null. Variables change
