@@ -14,10 +14,17 @@ from typing import Any
 
 import pytest
 
+import traingraph
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 PROBES = Path(
     os.environ.get(
         "TRAINGRAPH_METAL_PROBES", ROOT / "build/dev/tests/metal_probes/metal_probes"
+    )
+)
+EMULATED = Path(
+    os.environ.get(
+        "TRAINGRAPH_EMULATED_LIBRARY", ROOT / "build/dev/emulated/libtraingraph.so"
     )
 )
 needs_probes = pytest.mark.skipif(
@@ -340,20 +347,43 @@ def test_missing_program_is_a_failed_step(tmp_path: Path) -> None:
     assert "FAILED probes" in done.stdout
 
 
-def test_training_runs(tmp_path: Path) -> None:
-    """With this interpreter's traingraph, on the CPU beside itself."""
+def check_training(output: Path, device: str, library_path: str = "") -> None:
+    """With this interpreter's traingraph, on a device with the CPU beside it."""
+    environment = dict(os.environ)
+    if library_path:
+        environment["LD_LIBRARY_PATH"] = library_path
     done = subprocess.run(
         [
             *(sys.executable, ROOT / "tools" / "mac_check"),
-            *("--only", "training", "--device", "cpu"),
-            *("--python", sys.executable, "--output", tmp_path),
+            *("--only", "training", "--device", device),
+            *("--python", sys.executable, "--output", output),
         ],
+        env=environment,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
         check=False,
     )
-    made = json.loads((tmp_path / "report.json").read_text("utf-8"))
+    made = json.loads((output / "report.json").read_text("utf-8"))
     assert done.returncode == 0, made["steps"]
     assert {row["problem"] for row in made["training"]} == {""}
     assert len(made["training"]) == 6
+
+
+def test_training_runs(tmp_path: Path) -> None:
+    check_training(tmp_path, "cpu")
+
+
+@pytest.mark.skipif(
+    not EMULATED.exists(), reason="the emulated GPU is not built (make cpp-test)"
+)
+def test_training_runs_on_the_emulator(tmp_path: Path) -> None:
+    """As on a Mac: a device whose tensors are laid out and computed otherwise."""
+    libraries = tmp_path / "lib"
+    libraries.mkdir()
+    # As the extension of a wheel asks for it, and as that of a build does.
+    parts = traingraph.__version__.split(".")
+    for count in range(len(parts)):
+        name = ".".join(["libtraingraph.so", *parts[:count]])
+        (libraries / name).symlink_to(EMULATED)
+    check_training(tmp_path, "gpu", str(libraries))
