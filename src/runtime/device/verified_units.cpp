@@ -8,7 +8,7 @@
 namespace traingraph {
 namespace {
 
-constexpr int kNoPhase = -1;
+constexpr int kNotInRun = -1;
 
 class RunPlanner {
  public:
@@ -19,57 +19,53 @@ class RunPlanner {
         locations_(locations),
         reference_(reference),
         program_(reference.program),
-        computed_in_(program_.values().size(), kNoPhase),
+        unit_of_(program_.nodes().size(), kNotInRun),
+        computed_by_(program_.values().size(), kNotInRun),
         holds_(reference.lowered.storages.size(), false) {
     for (UnitId id : units) {
       const auto& nodes = device.units[id].nodes;
       nodes_.insert(nodes_.end(), nodes.begin(), nodes.end());
     }
     std::ranges::sort(nodes_);
+    find_units();
     for (NodeId id : nodes_) {
-      const Node& node = program_.node(id);
-      for (ValueId value : computed_by(node)) {
-        computed_in_[value] =
-            std::max(computed_in_[value], static_cast<int>(node.phase));
+      if (unit_of_[id] == kNotInRun) unit_of_[id] = unit_of_view(id);
+      for (ValueId value : computed_by(program_.node(id))) {
+        computed_by_[value] = std::max(computed_by_[value], unit_of_[id]);
       }
     }
   }
+
+  int num_units() const { return std::max(static_cast<int>(units_.size()), 1); }
 
   /// Variables as well, which the run may change.
   std::vector<GivenTensor> given_first() {
     std::vector<GivenTensor> given;
     give(nodes_, given, [this](ValueId value) {
       const Value& it = program_.value(value);
-      return it.role != Role::Result || computed_in_[value] == kNoPhase;
+      return it.role != Role::Result || computed_by_[value] == kNotInRun;
     });
     return given;
   }
 
-  bool has(Phase phase) const {
-    return std::ranges::any_of(
-        nodes_, [&](NodeId id) { return program_.node(id).phase == phase; });
-  }
-
-  VerifiedPhase phase(Phase phase, DeviceContext& context) {
-    const int number = static_cast<int>(phase);
-    std::vector<NodeId> nodes = nodes_;
-    std::erase_if(nodes,
-                  [&](NodeId id) { return program_.node(id).phase != phase; });
-    VerifiedPhase result;
-    give(nodes, result.given, [&](ValueId value) {
-      const int computed_in = computed_in_[value];
-      return computed_in != kNoPhase && computed_in < number;
-    });
-    const std::vector<UnitId> units = units_of(nodes);
-    std::vector<Location> places;
-    for (const auto& buffer : reference_.buffers) {
-      places.push_back({buffer.get(), 0});
+  VerifiedUnit unit(int number, DeviceContext& context) {
+    VerifiedUnit result;
+    if (!units_.empty()) {
+      const Unit& unit = reference_.lowered.units[units_[number]];
+      give(unit.nodes, result.given, [&](ValueId value) {
+        return computed_by_[value] != kNotInRun && computed_by_[value] < number;
+      });
+      std::vector<Location> places;
+      for (const auto& buffer : reference_.buffers) {
+        places.push_back({buffer.get(), 0});
+      }
+      result.reference = context.bind(
+          reference_.lowered, std::span(&units_[number], 1), places, {});
+      for (StorageId storage : unit.writes) holds_[storage] = true;
     }
-    result.reference = context.bind(reference_.lowered, units, places, {});
-    for (UnitId id : units) {
-      for (StorageId s : reference_.lowered.units[id].writes) holds_[s] = true;
+    for (NodeId id : nodes_) {
+      if (unit_of_[id] == number) compare(id, result.compared);
     }
-    for (NodeId id : nodes) compare(program_.node(id), result.compared);
     return result;
   }
 
@@ -117,28 +113,39 @@ class RunPlanner {
     }
   }
 
-  /// Of the reference, those that compute the nodes.
-  std::vector<UnitId> units_of(std::span<const NodeId> nodes) const {
+  /// Of the reference, those that compute nodes of the run; of a node the last.
+  void find_units() {
     const auto& units = reference_.lowered.units;
-    std::vector<UnitId> found;
     for (UnitId id = 0; id < static_cast<UnitId>(units.size()); ++id) {
-      const bool is_one = std::ranges::any_of(
-          units[id].nodes,
-          [&](NodeId node) { return std::ranges::binary_search(nodes, node); });
-      if (is_one) found.push_back(id);
+      bool is_one = false;
+      for (NodeId node : units[id].nodes) {
+        if (!std::ranges::binary_search(nodes_, node)) continue;
+        unit_of_[node] = static_cast<int>(units_.size());
+        is_one = true;
+      }
+      if (is_one) units_.push_back(id);
     }
-    return found;
   }
 
-  /// A variable that a later phase of the run changes again is compared there.
-  void compare(const Node& node, std::vector<VerifiedTensor>& compared) const {
-    for (ValueId id : computed_by(node)) {
-      const Value& value = program_.value(id);
+  /// A node that no unit computes is there with what it is a view of.
+  int unit_of_view(NodeId id) const {
+    int unit = 0;
+    for (ValueId value : program_.node(id).inputs) {
+      if (value != kNoValue) unit = std::max(unit, computed_by_[value]);
+    }
+    return unit;
+  }
+
+  /// A variable that a later unit of the run changes again is compared there.
+  void compare(NodeId id, std::vector<VerifiedTensor>& compared) const {
+    const Node& node = program_.node(id);
+    for (ValueId v : computed_by(node)) {
+      const Value& value = program_.value(v);
       if (!is_float(value.desc.data_type)) continue;
-      if (computed_in_[id] != static_cast<int>(node.phase)) continue;
-      const GivenTensor places = places_of(id);
+      if (computed_by_[v] != unit_of_[id]) continue;
+      const GivenTensor places = places_of(v);
       if (!places.from.buffer) continue;
-      if (!holds_[reference_.lowered.storage_of[id]]) continue;
+      if (!holds_[reference_.lowered.storage_of[v]]) continue;
       compared.push_back({{value.desc, value.name, node.name, node.phase},
                           places.from,
                           places.to});
@@ -150,8 +157,10 @@ class RunPlanner {
   const ReferenceProgram& reference_;
   const Program& program_;
   std::vector<NodeId> nodes_;  // of the run, in program order
-  /// By value: the last phase of the run that computes or changes it.
-  std::vector<int> computed_in_;
+  std::vector<UnitId> units_;  // of the reference, that the run is made of
+  /// Indices in `units_`: by node; by value the last that computes or changes
+  /// it.
+  std::vector<int> unit_of_, computed_by_;
   /// By storage of the reference: does it hold what the run reads or computes?
   std::vector<bool> holds_;
 };
@@ -166,9 +175,13 @@ std::unique_ptr<VerifiedUnits> verify_units(const LoweredProgram& program,
   RunPlanner planner(program, units, locations, reference);
   auto verified = std::make_unique<VerifiedUnits>();
   verified->given = planner.given_first();
-  for (Phase phase : {Phase::Forward, Phase::Gradient, Phase::Update}) {
-    if (!planner.has(phase)) continue;
-    verified->phases.push_back(planner.phase(phase, context));
+  for (int i = 0; i < planner.num_units(); ++i) {
+    VerifiedUnit unit = planner.unit(i, context);
+    verified->has_16_bits |=
+        std::ranges::any_of(unit.compared, [](const VerifiedTensor& it) {
+          return it.tensor.desc.data_type != DataType::Float32;
+        });
+    verified->units.push_back(std::move(unit));
   }
   return verified;
 }

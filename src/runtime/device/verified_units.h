@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What a verified run consists of: the units of the device, and those of the
-// reference, which computes a phase when the device has computed all of them.
-// A phase begins with what the device holds, so that an update of rounding
-// noise (Adam makes steps of it) is compared with an update of the same noise.
+// reference, each of which computes with what the device holds when it has
+// computed all of them. So what is compared is one op at a time. Rounding noise
+// does not grow from op to op: where a gradient is 0 in theory, Adam makes
+// whole steps of it, and where two samples are equal but for their last bit,
+// pooling picks one or the other.
 #pragma once
 
 #include <memory>
@@ -36,18 +38,20 @@ struct VerifiedTensor {
   Location got, expected;
 };
 
-struct VerifiedPhase {
-  /// Computed by the device in earlier phases of the run.
+/// A unit of the reference, or views alone.
+struct VerifiedUnit {
+  /// Read by it, and computed by earlier units of the run.
   std::vector<GivenTensor> given;
-  std::unique_ptr<BoundUnits> reference;
-  std::vector<VerifiedTensor> compared;  // in program order
+  std::unique_ptr<BoundUnits> reference;  // null: views alone
+  std::vector<VerifiedTensor> compared;   // in program order
 };
 
 struct VerifiedUnits final : BoundUnits {
   std::unique_ptr<BoundUnits> device;
   /// What the run reads and does not compute, variables before their changes.
   std::vector<GivenTensor> given;
-  std::vector<VerifiedPhase> phases;
+  std::vector<VerifiedUnit> units;
+  bool has_16_bits = false;  // among what is compared
 };
 
 /// All but VerifiedUnits::device. `locations` are those of `program`, which the

@@ -45,7 +45,7 @@ class VerifyingTarget final : public Target {
       if (value.role == Role::Result && !value.is_opaque) all.kept.push_back(v);
     }
     LoweredProgram lowered = device_.lower(program, all);
-    all.joins_phases = false;  // they are compared one by one
+    all.joins_phases = false;  // units are compared one by one
     lowered.data = std::make_shared<ReferenceProgram>(
         program, reference_.lower(program, all));
     return lowered;
@@ -70,6 +70,22 @@ double tolerance_of(DataType type, double tolerance) {
   if (type == DataType::BFloat16) return std::max(tolerance, kUnits * 0x1p-8);
   return tolerance;
 }
+
+/// Terms that cancel leave noise whose size has to do with them, not with the
+/// sum: a tensor of noise is measured by others of its phase and type, those
+/// before it. Sums of 16 bits have more of it, beside a tolerance of few
+/// roundings, and may overflow until the scale of the loss has found its place.
+struct Noise {
+  bool has_16_bits = false;
+  std::map<std::pair<Phase, DataType>, double> largest = {};
+
+  double scale_of(const ComparedTensor& tensor, std::span<const float> values) {
+    const double own = largest_magnitude(values);
+    double& others = largest[{tensor.phase, tensor.desc.data_type}];
+    others = std::max(others, own);
+    return std::max(own, (has_16_bits ? 0.25 : 0.03) * others);
+  }
+};
 
 class VerifyingContext final : public DeviceContext {
  public:
@@ -115,7 +131,7 @@ class VerifyingContext final : public DeviceContext {
   void process(Submission& submission);
   double run(Submission& submission);
   void give(std::span<const GivenTensor> tensors);
-  void compare(std::span<const VerifiedTensor> tensors);
+  void compare(std::span<const VerifiedTensor> tensors, Noise& noise);
   void allocate(ReferenceProgram& reference);
 
   std::shared_ptr<DeviceContext> device_, reference_;
@@ -170,12 +186,15 @@ double VerifyingContext::run(Submission& submission) {
   work.unit_seconds = submission.unit_seconds;
   const double seconds = work.run(*device_);
   if (!units) return seconds;
-  for (const VerifiedPhase& phase : units->phases) {
-    give(phase.given);
-    BlockingSubmission check;
-    check.work = phase.reference.get();
-    check.run(*reference_);
-    compare(phase.compared);
+  Noise noise{.has_16_bits = units->has_16_bits};
+  for (const VerifiedUnit& unit : units->units) {
+    give(unit.given);
+    if (unit.reference) {
+      BlockingSubmission check;
+      check.work = unit.reference.get();
+      check.run(*reference_);
+    }
+    compare(unit.compared, noise);
   }
   return seconds;
 }
@@ -189,34 +208,17 @@ void VerifyingContext::give(std::span<const GivenTensor> tensors) {
   }
 }
 
-void VerifyingContext::compare(std::span<const VerifiedTensor> tensors) {
-  // Terms that cancel leave noise whose size has to do with them, not with the
-  // sum: a tensor of noise is measured by the others of its phase and type.
-  // Sums of 16 bits have more of it, beside a tolerance of few roundings, and
-  // may overflow until the scale of the loss has found its place.
-  const bool has_16_bits =
-      std::ranges::any_of(tensors, [](const VerifiedTensor& it) {
-        return it.tensor.desc.data_type != DataType::Float32;
-      });
-  const double noise = has_16_bits ? 0.25 : 0.03;
-  std::map<DataType, double> largest_of_type;
-  std::vector<double> largest;
-  for (const auto& [tensor, got, at] : tensors) {
-    largest.push_back(
-        largest_magnitude(floats_of(*reference_, tensor.desc, at)));
-    double& of_type = largest_of_type[tensor.desc.data_type];
-    of_type = std::max(of_type, largest.back());
-  }
+void VerifyingContext::compare(std::span<const VerifiedTensor> tensors,
+                               Noise& noise) {
   const DeviceNames names{device_->target().name(),
                           reference_->target().name()};
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const auto& [tensor, got, expected] = tensors[i];
-    const DataType type = tensor.desc.data_type;
-    const double scale = std::max(largest[i], noise * largest_of_type[type]);
-    require_close(tensor, floats_of(*device_, tensor.desc, got),
-                  floats_of(*reference_, tensor.desc, expected),
-                  {.difference = tolerance_of(type, tolerance_) * scale,
-                   .overflows = has_16_bits},
+  for (const auto& [tensor, got, expected] : tensors) {
+    const std::vector<float> right =
+        floats_of(*reference_, tensor.desc, expected);
+    const double tolerance = tolerance_of(tensor.desc.data_type, tolerance_);
+    require_close(tensor, floats_of(*device_, tensor.desc, got), right,
+                  {.difference = tolerance * noise.scale_of(tensor, right),
+                   .overflows = noise.has_16_bits},
                   names);
   }
 }

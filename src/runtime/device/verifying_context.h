@@ -11,13 +11,12 @@
 
 namespace traingraph {
 
-/// The result computes on `device`. Then `reference` runs the same nodes phase
-/// by phase, each from the values that the device has for it
-/// (verified_units.h); all floats that both hold are compared, in program
-/// order. |got - expected| may be at most `tolerance`, of 16 bits at least 8
-/// units of rounding, times the largest magnitude of the expected tensor, or 3%
-/// (beside tensors of 16 bits 25%) of the largest of its type and phase where
-/// that is more.
+/// The result computes on `device`. Then `reference` runs the same nodes unit
+/// by unit, each with the values that the device has for it (verified_units.h);
+/// all floats that both hold are compared, in program order. |got - expected|
+/// may be at most `tolerance`, of 16 bits at least 8 units of rounding, times
+/// the largest magnitude of the expected tensor, or 3% (beside tensors of 16
+/// bits 25%) of the largest before it of its type and phase where that is more.
 std::shared_ptr<DeviceContext> make_verifying_context(
     std::shared_ptr<DeviceContext> device,
     std::shared_ptr<DeviceContext> reference, double tolerance);
