@@ -25,7 +25,8 @@ std::vector<Probe> all_probes() {
         layout_probes,       window_probes,        random_probes,
         autodiff_probes,     gru_probes,           lstm_probes,
         image_probes,        image_doubt_probes,   image_loss_probes,
-        image_window_probes, image_update_probes,  speed_probes}) {
+        image_window_probes, image_update_probes,  view_probes,
+        speed_probes}) {
     for (Probe& probe : topic()) {
       const bool has_remedy = probe.remedy.constant[0] || probe.remedy.text[0];
       if (!has_remedy && probe.weight == Weight::Note) {

@@ -70,6 +70,7 @@ std::vector<Probe> gradient_op_probes();
 std::vector<Probe> convolution_probes();
 std::vector<Probe> layout_probes();
 std::vector<Probe> window_probes();
+std::vector<Probe> view_probes();
 std::vector<Probe> random_probes();
 std::vector<Probe> gru_probes();
 std::vector<Probe> lstm_probes();

@@ -122,9 +122,39 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"gru_flip_no", "GRU"}, Wrong{"gru_gradients", "GRUGradients"},
         Wrong{"single_gate_gradient", "singleGateRNNGradients"},
         Wrong{"lstm_results_both", "LSTM"}, Wrong{"lstm_peephole", "LSTM"},
+        Wrong{"product_of_written_reshape", "matrixMultiplication"},
+        Wrong{"product_of_written_bfloat16", "matrixMultiplication"},
+        Wrong{"convolution_by_written_weights", "convolution2D"},
+        Wrong{"gather_from_two_columns", "gatherAlongAxis"},
         Wrong{"graph_in_heap", "square"},
         Wrong{"image_graph_inside", "square"}),
     [](const auto& info) { return std::string(info.param.probe); });
+
+TEST_F(Faults, WeightsThatAreViewsAreMisread) {
+  const emulator::Imitation imitation({.misreads_views_of_weights = true});
+  EXPECT_EQ(ask(find("convolution_by_turned_weights")).answer, "wrong");
+  EXPECT_EQ(ask(find("convolution_by_written_weights")).answer, "right");
+}
+
+using ProbeFaultsDeathTest = Faults;
+
+TEST_F(ProbeFaultsDeathTest, OperandsThatAreViewsEndTheProcess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto ask_on = [](const emulator::HardwareFaults& faults,
+                         const char* name) {
+    const emulator::Imitation imitation(faults);
+    return ask(find(name)).answer;
+  };
+  const emulator::HardwareFaults reshapes{.ends_at_products_of_reshapes = true};
+  const emulator::HardwareFaults bfloat16{.ends_at_turned_bfloat16 = true};
+  const emulator::HardwareFaults columns{.ends_at_gathers_of_columns = true};
+  EXPECT_DEATH(ask_on(reshapes, "product_between_reshapes"), "pass manager");
+  EXPECT_EQ(ask_on(reshapes, "product_of_written_reshape"), "right");
+  EXPECT_DEATH(ask_on(bfloat16, "product_of_turned_bfloat16"), "bfloat16");
+  EXPECT_EQ(ask_on(bfloat16, "product_of_written_bfloat16"), "right");
+  EXPECT_DEATH(ask_on(columns, "gather_from_one_column"), "updates array");
+  EXPECT_EQ(ask_on(columns, "gather_from_two_columns"), "right");
+}
 
 // The emulator is a system on which products of any rows and convolutions of
 // any extent are computed at once: there they have to be right.
