@@ -200,6 +200,45 @@ std::string first_run() {
   return answer + " bytes";
 }
 
+/// Of a value inside an executable, when that is encoded several times before
+/// any of it runs.
+std::string memory_of_encoded_runs() {
+  constexpr std::int64_t kSize = 1024;
+  constexpr int kRuns = 4;
+  const Numbers numbers(kSize, 1.0F);
+  Lab lab;
+  T inner =
+      [lab.graph() additionWithPrimaryTensor:lab.input(numbers, {1, kSize})
+                             secondaryTensor:lab.input(numbers, {kSize, 1})
+                                        name:@"inner"];
+  T turned = [lab.graph() transposeTensor:inner
+                                dimension:0
+                            withDimension:1
+                                     name:@"turned"];
+  T product = [lab.graph() multiplicationWithPrimaryTensor:inner
+                                           secondaryTensor:turned
+                                                      name:@"product"];
+  T sum = [lab.graph() reductionSumWithTensor:product
+                                         axes:list({0, 1})
+                                         name:@"sum"];
+  const auto executable = lab.compile({sum});
+  id<MTLDevice> metal = machine().metal.get();
+  std::vector<ObjcPtr<MPSCommandBuffer*>> buffers;
+  std::vector<NSUInteger> allocated;
+  for (int run = 0; run < kRuns; ++run) {
+    buffers.push_back(retain([MPSCommandBuffer
+        commandBufferFromCommandQueue:machine().queue.get()]));
+    lab.encode(executable.get(), buffers.back().get());
+    allocated.push_back([metal currentAllocatedSize]);
+  }
+  for (const auto& buffer : buffers) commit_and_wait(buffer.get());
+  const auto each =
+      static_cast<long>(allocated.back() - allocated.front()) / (kRuns - 1);
+  const bool is_kept = each >= kSize * kSize * 4;
+  return std::string(is_kept ? "kept for each" : "shared") + ", " +
+         std::to_string(each) + " bytes";
+}
+
 }  // namespace
 
 std::vector<Probe> memory_probes() {
@@ -241,6 +280,14 @@ std::vector<Probe> memory_probes() {
                   .text = "where every supported system says so; saves the "
                           "copies of variables"},
        .may_abort = true},
+      {.name = "memory_of_encoded_runs",
+       .question = "what MPSGraph takes for 4 MB inside runs encoded ahead is",
+       .answer = memory_of_encoded_runs,
+       .weight = Weight::Chance,
+       .expected = {"kept for each"},
+       .remedy = {.constant = "max_bytes_ahead",
+                  .value = "SIZE_MAX, by limits_of(), for this system"},
+       .emulated = {"shared"}},
       {.name = "first_run",
        .question = "MPSGraph allocates for itself",
        .answer = first_run},
