@@ -91,8 +91,8 @@ struct CompileOptions {
   /// ends work that keeps the display waiting. A cut costs memory: what crosses
   /// it is stored. 0: each phase, or the whole step, is one piece.
   double max_gpu_ms = 500;
-  /// Runs every execution on this device as well, and fails it with a
-  /// DeviceError that names the first float32 tensor, forward or gradient, that
+  /// Runs every op on this device as well, with the same operands, and fails
+  /// an execution with a DeviceError that names the first tensor of floats that
   /// differs by more than `verify_tolerance` times the largest magnitude in
   /// it. Slow; memory is not reused.
   std::optional<Device> verify = std::nullopt;
