@@ -122,14 +122,12 @@ def with_slices(graph: Any, nodes: list[Any]) -> list[Any]:
     producer = {out: node for node in nodes for out in node.output}
     result = []
     for node in nodes:
-        expand: Any = producer.get(node.input[1]) if len(node.input) > 2 else None
-        if node.op_type != "ScatterElements" or not is_expanded(expand, producer, node):
-            result.append(node)
-            continue
-        slices = onnx.NodeProto()
-        slices.CopyFrom(node)
-        slices.input[1] = expand.input[0]
-        result.append(slices)
+        result.append(node)
+        indices = unexpanded(node, producer)
+        if indices:
+            result[-1] = onnx.NodeProto()
+            result[-1].CopyFrom(node)
+            result[-1].input[1] = indices
     read = {name for node in result for name in node.input}
     read |= {value.name for value in graph.output}
     expanded = [node for node in result if node.op_type == "Expand"]
@@ -137,13 +135,18 @@ def with_slices(graph: Any, nodes: list[Any]) -> list[Any]:
     return [node for node in result if id(node) not in unread]
 
 
-def is_expanded(expand: Any, producer: dict[str, Any], scatter: Any) -> bool:
-    """Do indices get the shape of the updates in this way?"""
+def unexpanded(scatter: Any, producer: dict[str, Any]) -> str:
+    """The indices before they got the shape of the updates, if that is what they got."""
+    if scatter.op_type != "ScatterElements":
+        return ""
+    _, indices, updates = scatter.input
+    expand = producer.get(indices)
     if expand is None or expand.op_type != "Expand":
-        return False
-    shape: Any = producer.get(expand.input[1])
-    is_shape = shape is not None and shape.op_type == "Shape" and not shape.attribute
-    return is_shape and shape.input[0] == scatter.input[2]
+        return ""
+    shape = producer.get(expand.input[1])
+    if shape is None or shape.op_type != "Shape" or shape.attribute:
+        return ""
+    return str(expand.input[0]) if shape.input[0] == updates else ""
 
 
 def with_gelu(graph: Any) -> list[Any]:

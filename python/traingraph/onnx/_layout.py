@@ -291,9 +291,8 @@ def scatter_elements(node: Node) -> Tensor:
     kind = {"none": "none", "add": "sum"}[reduction]
     axis = node.axis(node.attribute("axis", 0), len(data.shape))
     positions = element_positions(node, data.shape[axis])
-    along = [n if k == axis else 1 for k, n in enumerate(updates.shape)]
-    if positions.shape != updates.shape and list(positions.shape) == along:
-        positions = node.reshaped(positions, (-1,))  # of slices; see _fusion.py
+    if positions.shape != updates.shape:  # see _fusion.py
+        positions = expanded(node, positions, updates.shape, axis)
     wholes, other_axes, part = [], [], data
     for next_part, other in leading_parts(node, data, updates.shape, axis):
         wholes.append(part)
@@ -305,6 +304,18 @@ def scatter_elements(node: Node) -> Tensor:
         rest = part_of(node, whole, other, first, last)
         result = node.graph.concatenate([result, rest], other)
     return result
+
+
+def expanded(
+    node: Node, positions: Tensor, shape: tuple[int, ...], axis: int
+) -> Tensor:
+    """Those that are the same on all other axes name slices."""
+    if list(positions.shape) == [n if k == axis else 1 for k, n in enumerate(shape)]:
+        return node.reshaped(positions, (-1,))
+    if not node.is_constant(1):
+        raise Unmappable(f"its indices {positions.shape} name no slices of {shape}")
+    size = node.shape()[axis]
+    return indices(node, np.broadcast_to(known_positions(node, size), shape))
 
 
 @maps("DepthToSpace", attributes="blocksize mode")
