@@ -3,15 +3,19 @@
 
 Chains of tiny fully connected layers and activations, where only bookkeeping
 counts. The exponent is the slope of log time over log layers between the
-largest sizes: 1 is linear. `--check` exits with 1 when an exponent or a total
+largest sizes: 1 is linear. At the end one graph is saved as an ONNX model, where
+that package is. `--check` exits with 1 when an exponent or a total
 is above its limit.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import sys
+import tempfile
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -98,6 +102,36 @@ def measure(shape: str, device: tg.Device, layers: int) -> list[float]:
     return watch.seconds
 
 
+def onnx_seconds(layers: int) -> float:
+    """Of saving a graph in which all activations, of one name, read one tensor."""
+    graph, x = tg.Graph(), tg.Tensor((BATCH, WIDTH))
+    results = [graph.activation(x, type="relu") for _ in range(layers)]
+    inference = tg.InferenceGraph([graph])
+    inference.add_inputs({"x": x})
+    inference.add_outputs({"y": graph.concatenate(results, 1)})
+    inference.compile("null")
+    watch = Stopwatch()
+    with tempfile.TemporaryDirectory() as folder:
+        watch.time(lambda: tg.onnx.save(inference, Path(folder) / "net.onnx"))
+    return watch.seconds[0]
+
+
+def saves_are_fine(sizes: list[int]) -> bool:
+    print("\nonnx.save of one tensor that all read, seconds")
+    if importlib.util.find_spec("onnx") is None:
+        print("the onnx package is missing")
+        return True
+    seconds = []
+    for layers in sizes:
+        seconds.append(onnx_seconds(layers))
+        print(f"{layers:>8}{seconds[-1]:>10.3f}")
+    slope = exponent(sizes, seconds)
+    print(f"{'exponent':>8}{slope:>10.2f}")
+    if slope > EXPONENT_LIMIT:
+        print(f"above n^{EXPONENT_LIMIT}: onnx.save")
+    return slope <= EXPONENT_LIMIT
+
+
 def exponent(sizes: list[int], seconds: list[float]) -> float:
     """Slope of the least squares line through the last three points."""
     x, y = np.log(sizes[-3:]), np.log(seconds[-3:])
@@ -145,6 +179,7 @@ def main() -> int:
                     f"{rows[-1][-1]:.2f} s for {sizes[-1]} layers: limit {limit:.2f} s"
                 )
             is_fine = is_fine and not steep and not is_slow
+    is_fine = saves_are_fine(sizes) and is_fine
     return 1 if arguments.check and not is_fine else 0
 
 
