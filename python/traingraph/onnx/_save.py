@@ -205,6 +205,10 @@ def declare(
                 problems.append((kind, name, str(error)))
             if not name:
                 problems.append((kind, name, "it has no name"))
+    sizes = batch_sizes(writer, inputs)
+    for name, size in sizes.items():
+        if writer.is_symbolic and size % min(sizes.values()) != 0:
+            problems.append(("input", name, "it is no multiple of the batch"))
     for name, value in inputs.items():
         writer.names[value] = name
         writer.taken.add(name)
@@ -224,15 +228,18 @@ def declare(
     return inputs
 
 
+def batch_sizes(writer: Writer, inputs: dict[str, int]) -> dict[str, int]:
+    """What is on the batch axes, by input."""
+    listed = {name: writer.values[value] for name, value in inputs.items()}
+    return {
+        name: value["shape"][value["batch_axis"]]
+        for name, value in listed.items()
+        if value["batch_axis"] >= 0
+    }
+
+
 def assembled(writer: Writer, inputs: dict[str, int], outputs: dict[str, int]) -> Any:
-    batch = min(
-        (
-            writer.values[value]["shape"][writer.values[value]["batch_axis"]]
-            for value in inputs.values()
-            if writer.values[value]["batch_axis"] >= 0
-        ),
-        default=1,
-    )
+    batch = min(batch_sizes(writer, inputs).values(), default=1)
 
     def info(name: str, value: int) -> Any:
         listed = writer.values[value]
