@@ -219,7 +219,7 @@ def gather(node: Node) -> Tensor:
     indices, named = node.tensor(1), node.shape(1)
     if axis == 0 and len(shape) == 2 and node.is_constant(0) and named:
         # The gradient has the rows that were looked up alone.
-        layer = layers.Embedding(weights=node.tensor(0))
+        layer = layers.Embedding(weights=node.parameter(0))
         return node.layer(layer, indices)
     slices = node.graph.gather(axis, node.tensor(), node.reshaped(indices, (-1,)))
     return node.reshaped(slices, (*shape[:axis], *named, *shape[axis + 1 :]))

@@ -87,6 +87,14 @@ class Node:
     def tensors(self) -> list[Tensor]:
         return [self._source(name) for name in self.names if name]
 
+    def parameter(self, index: int) -> Tensor:
+        """An input that a layer has as a parameter, and so no result of an op."""
+        array = self.constant(index)  # raises where it is computed
+        if self.names[index] not in self.model.sized:
+            return self.tensor(index)
+        label = self.model.free_label(self.names[index])
+        return self.model.parameter_tensor(label, array, is_trained=False)
+
     def _source(self, name: str) -> Tensor:
         """One for all that is made of this node: see _sized.py."""
         if name not in self.sources:

@@ -15,12 +15,6 @@ if TYPE_CHECKING:
     from .. import Tensor
 
 
-def parameter(node: Node, index: int) -> Tensor:
-    """An input that a layer has as a parameter."""
-    node.constant(index)  # raises where it is computed
-    return node.tensor(index)
-
-
 def is_computed(node: Node) -> bool:
     """Is scale or bias a result of the graph, which no layer has as a parameter?"""
     return any(node.has(k) and not node.is_constant(k) for k in (1, 2))
@@ -76,8 +70,8 @@ def batch_normalization(node: Node) -> Sequence[Tensor | None]:
         x.shape[1],
         mean=mean,
         variance=variance,
-        gamma=parameter(node, 1),
-        beta=parameter(node, 2),
+        gamma=node.parameter(1),
+        beta=node.parameter(2),
         variance_epsilon=node.attribute("epsilon", 1e-5),
         momentum=node.attribute("momentum", 0.9),
     )
@@ -101,8 +95,8 @@ def group_normalization(node: Node) -> Tensor:
     if is_computed(node):
         return by_op(node, 1, groups, epsilon)
     options: dict[str, Any] = {
-        "gamma": parameter(node, 1),
-        "beta": parameter(node, 2),
+        "gamma": node.parameter(1),
+        "beta": node.parameter(2),
         "variance_epsilon": epsilon,
     }
     if is_instance:
@@ -120,8 +114,8 @@ def layer_normalization(node: Node) -> Sequence[Tensor | None]:
     else:
         layer = layers.LayerNormalization(
             x.shape[axis:],
-            gamma=parameter(node, 1),
-            beta=parameter(node, 2) if node.has(2) else None,
+            gamma=node.parameter(1),
+            beta=node.parameter(2) if node.has(2) else None,
             variance_epsilon=epsilon,
         )
         y = node.layer(layer, x)
