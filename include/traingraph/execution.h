@@ -44,9 +44,10 @@ std::span<const T> OutputView::values() const {
   return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
 }
 
-/// Device time of one layer in one execution (per-layer profiling).
+/// Device time of a row of Report::rows in one execution (per-layer
+/// profiling).
 struct LayerTime {
-  std::string layer;                             // label
+  std::string layer;                             // as LayerRow's
   double forward = 0, gradient = 0, update = 0;  // seconds
 };
 

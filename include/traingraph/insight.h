@@ -51,10 +51,14 @@ struct LayerCost {
   }
 };
 
-/// One call of Graph::node, a loss, or "other": what belongs to no layer.
+/// One call of Graph::node, a loss, or the ops of one name, in the order in
+/// which they were declared.
 struct TRAINGRAPH_API LayerRow {
-  std::string layer;  // its label; "fc:2" for the second node of a layer
-  std::string ops;    // of the forward: "convolution_2d"
+  /// The layer's label ("fc:2" for the second node of one); of ops their name,
+  /// or without one their kind; of a loaded ONNX file the name of its node.
+  /// "optimizer": what an update does for all parameters at once.
+  std::string layer;
+  std::string ops;  // of the forward: "convolution_2d"
   LayerCost forward, gradient, update;
   /// Elements of the layer's parameters; of shared ones in the first row only.
   std::int64_t parameters = 0;

@@ -84,9 +84,10 @@ py::typing::Dict<py::str, py::float_> losses(const ExecutionResult& self) {
 
 void bind_layer_time(py::module_& m) {
   using Class = LayerTime;
-  BoundClass<Class>(m, "LayerTime",
-                    "Device time of one layer in one execution, in seconds.")
-      .def_readonly("layer", &Class::layer, "The layer's label.")
+  BoundClass<Class>(
+      m, "LayerTime",
+      "Device time of a row of report() in one execution, in seconds.")
+      .def_readonly("layer", &Class::layer, "As in rows of report().")
       .def_readonly("forward", &Class::forward)
       .def_readonly("gradient", &Class::gradient)
       .def_readonly("update", &Class::update)

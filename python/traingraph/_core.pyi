@@ -3302,7 +3302,7 @@ class RMSProp(Optimizer):
 
 class LayerTime:
     """
-    Device time of one layer in one execution, in seconds.
+    Device time of a row of report() in one execution, in seconds.
     """
     def __repr__(self) -> str: ...
     @property
@@ -3312,7 +3312,7 @@ class LayerTime:
     @property
     def layer(self) -> str:
         """
-        The layer's label.
+        As in rows of report().
         """
     @property
     def update(self) -> float: ...

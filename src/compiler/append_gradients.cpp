@@ -79,10 +79,10 @@ class GradientAssembler {
 
   std::vector<std::pair<ValueId, ValueId>> seeds() {
     Program& program = a_.program;
-    program.position = {Phase::Gradient, -1, "seed"};
     std::vector<std::pair<ValueId, ValueId>> seeds;
     for (ValueId loss : a_.losses) {
       const TensorDescriptor& desc = program.desc(loss);
+      program.position = behind(loss);
       const FillAttrs ones{desc.shape, 1.0f, desc.data_type};
       const ValueId seed = program.append_one(OpKind::Fill, ones, {});
       seeds.emplace_back(
@@ -93,12 +93,21 @@ class GradientAssembler {
       const auto& user = graph_.user_gradients[i];
       const ValueId value = a_.find(user.of);
       if (value == kNoValue) continue;
+      program.position = behind(value);
       const ValueId given =
           add_value(Role::Input, program.desc(value), user.gradient);
       const ValueId part = weighted(given, graph_.user_weights[i]);
       seeds.emplace_back(value, scale_.applied(part));
     }
     return seeds;
+  }
+
+  /// What a gradient begins with belongs to what computed the value.
+  Program::Position behind(ValueId value) const {
+    const NodeId producer = a_.program.value(value).producer;
+    if (producer < 0) return {Phase::Gradient, -1, "seed"};
+    const Node& node = a_.program.node(producer);
+    return {Phase::Gradient, node.layer, node.name};
   }
 
   /// Times this process's part of the batch of all, so that gradients of all

@@ -126,13 +126,13 @@ UnitTable::UnitTable(const MergedGraph& graph, const CompiledProgram& compiled,
       compiled_(compiled),
       program_(compiled.assembled.program),
       peaks_(peaks),
-      rows_(graph.layers.size() + 1),
+      row_of_(graph, program_),
+      rows_(row_of_.names().size()),
       group_(rows_.size()) {
   std::iota(group_.begin(), group_.end(), 0);
-  for (std::size_t i = 0; i + 1 < rows_.size(); ++i) {
-    begin(rows_[i], graph.layers[i].name);
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    begin(rows_[i], row_of_.names()[i]);
   }
-  begin(rows_.back(), "other");
   begin(total_, "total");
   describe_ops();
   count_parameters();
@@ -150,25 +150,24 @@ void UnitTable::describe_ops() {
   for (NodeId id = 0; id < static_cast<NodeId>(program_.nodes().size()); ++id) {
     const Node& node = program_.node(id);
     if (node.phase != Phase::Forward) continue;
-    add_once(rows_[row_of(id)].ops, node.op->name, " + ");
+    add_once(rows_[row_of_.of(id)].ops, node.op->name, " + ");
   }
 }
 
 void UnitTable::count_parameters() {
-  std::unordered_set<TensorIndex> seen;
-  for (std::size_t i = 0; i + 1 < rows_.size(); ++i) {
-    for (TensorIndex parameter : graph_.layers[i].parameters) {
-      if (!seen.insert(parameter).second) continue;
-      rows_[i].parameters +=
-          graph_.tensors[parameter].desc.shape.num_elements();
-    }
-    total_.parameters += rows_[i].parameters;
+  std::unordered_set<TensorIndex> parameters(graph_.trainable.begin(),
+                                             graph_.trainable.end());
+  for (const LayerInfo& layer : graph_.layers) {
+    parameters.insert(layer.parameters.begin(), layer.parameters.end());
   }
-}
-
-int UnitTable::row_of(NodeId node) const {
-  const int layer = program_.node(node).layer;
-  return layer < 0 ? static_cast<int>(rows_.size()) - 1 : layer;
+  for (TensorIndex parameter : parameters) {
+    const std::int64_t size =
+        graph_.tensors[parameter].desc.shape.num_elements();
+    const int reader = row_of_.reader_of(parameter);
+    if (reader < 0) continue;
+    rows_[reader].parameters += size;
+    total_.parameters += size;
+  }
 }
 
 void UnitTable::add(std::span<const UnitId> order,
@@ -205,7 +204,7 @@ void UnitTable::add(const Unit& unit, double seconds) {
                          .bytes = span.cost.bytes * moved[i],
                          .seconds = seconds * shares[i],
                          .limit_seconds = span.cost.limit_seconds * shares[i]};
-    add_to(cost_in(rows_[row_of(unit.nodes[i])], phase), part);
+    add_to(cost_in(rows_[row_of_.of(unit.nodes[i])], phase), part);
     add_to(cost_in(total_, phase), part);
   }
 }
@@ -217,11 +216,11 @@ void UnitTable::describe(const Unit& unit, UnitSpan& span) {
   span.image_copies = unit.image_copies;
   for (NodeId id : unit.nodes) {
     const Node& node = program_.node(id);
-    span.rows.push_back(row_of(id));
+    span.rows.push_back(row_of_.of(id));
     add_once(span.ops, unit.is_reorder ? "reorder" : node.op->name, " + ");
     if (unit.is_reorder || node.phase != Phase::Forward) continue;
     if (unit.layout.empty()) continue;
-    add_once(rows_[row_of(id)].layout, unit.layout, ", ");
+    add_once(rows_[row_of_.of(id)].layout, unit.layout, ", ");
   }
   std::ranges::sort(span.rows);
   const auto repeated = std::ranges::unique(span.rows);
@@ -268,10 +267,6 @@ void UnitTable::finish_rows() {
     }
     ++num_groups;
   }
-  const bool has_other = std::ranges::any_of(units_, [&](const UnitSpan& span) {
-    return span.rows.back() == static_cast<int>(rows_.size()) - 1;
-  });
-  if (!has_other) rows_.pop_back();
 }
 
 }  // namespace traingraph

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/compile.h"
+#include "compiler/report_rows.h"
 #include "traingraph/insight.h"
 
 namespace traingraph {
@@ -38,7 +39,6 @@ class UnitTable {
   void describe_ops();
   void count_parameters();
   void finish_rows();
-  int row_of(NodeId node) const;
   int first_of_group(int row);
   std::string names(const std::vector<int>& rows) const;
 
@@ -46,7 +46,8 @@ class UnitTable {
   const CompiledProgram& compiled_;
   const Program& program_;
   DevicePeaks peaks_;
-  std::vector<LayerRow> rows_;  // of each layer, then "other"
+  const ReportRows row_of_;
+  std::vector<LayerRow> rows_;
   /// By row: itself, or an earlier row that it is fused with.
   std::vector<int> group_;
   std::vector<UnitSpan> units_;

@@ -292,3 +292,79 @@ def test_errors_say_what_to_do(make_classifier: Callable[..., Classifier]) -> No
         classifier.training.profile()
     with pytest.raises(tg.StateError, match="per_layer_profiling"):
         classifier.training.save_trace("never.json")
+
+
+def test_ops_have_rows_by_their_names(rng: np.random.Generator) -> None:
+    x, y = tg.Tensor((BATCH, 6), name="x"), tg.Tensor((BATCH, 3), name="y")
+    w = tg.Tensor((6, 6), random_initializer="glorot_uniform", name="w")
+    g = tg.Graph()
+    h = g.node(tg.layers.FullyConnected(6, 6, label="fc1"), x)
+    h = g.binary(h, x, operation="add", name="residual")
+    h = g.unary(g.activation(h, type="gelu"), operation="exp")
+    h = g.matmul(h, w, name="my_product")
+    g.node(tg.layers.FullyConnected(6, 3, label="fc2"), h)
+    t = tg.TrainingGraph([g], tg.losses.MeanSquaredError(), tg.optimizers.Adam())
+    t.add_inputs({"x": x}, {"y": y})
+    t.set_training_tensor_parameters([tg.TensorParameter(w)])
+    t.compile("cpu")
+    names = [
+        "fc1", "residual", "activation", "unary", "my_product", "fc2",
+        "mean_squared_error",
+    ]  # fmt: skip
+    report = t.report()
+    assert_sums(report, ("flops", "bytes"))
+    assert [row["layer"] for row in report.rows] == names
+    product = row(report.rows, "my_product")
+    assert product["parameters"] == 36
+    assert product["update_flops"] > 0
+    data = {"x": rng.standard_normal((BATCH, 6), np.float32)}
+    labels = {"y": np.zeros((BATCH, 3), np.float32)}
+    run = t.execute(data, labels, per_layer_profiling=True).result()
+    assert [time.layer for time in run.layer_times] == names
+    profile = t.profile()
+    assert [row["layer"] for row in profile.rows] == names
+    for text in (
+        report.table(),
+        profile.table(groups_blocks=True),
+        str(profile.trace()),
+    ):
+        assert "my_product" in text
+        assert "other" not in text
+
+
+def test_rows_of_an_onnx_file_are_its_nodes() -> None:
+    onnx = pytest.importorskip("onnx")
+    helper = onnx.helper
+    rng = np.random.default_rng(0)
+
+    def array(*shape: int) -> Any:
+        return rng.standard_normal(shape).astype(np.float32)
+
+    weights = {"W": array(8, 6), "V": array(3, 6), "B": array(3)}
+    nodes = [
+        helper.make_node("MatMul", ["x", "W"], ["a"], "/fc1/MatMul"),
+        helper.make_node("Tanh", ["a"], ["b"], "/act/Tanh"),
+        helper.make_node("Transpose", ["b"], ["c"], "/Transpose", perm=[0, 2, 1]),
+        helper.make_node("Softplus", ["c"], ["d"], "/Softplus"),
+        helper.make_node("Transpose", ["d"], ["e"], "/Transpose_1", perm=[0, 2, 1]),
+        helper.make_node("Softmax", ["e"], ["f"], "/Softmax", axis=-1),
+        helper.make_node("Gemm", ["f", "V", "B"], ["y"], "/fc2/Gemm", transB=1),
+    ]
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [value("x", 1, ["n", 5, 8])],
+        [value("y", 1, ["n", 5, 3])],
+        [onnx.numpy_helper.from_array(v, k) for k, v in weights.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    loaded = tg.onnx.load(model, batch_size=4)
+    inference = tg.InferenceGraph([loaded.graph])
+    inference.add_inputs(loaded.inputs)
+    inference.add_outputs(loaded.outputs)
+    inference.compile("cpu")
+    report = inference.report()
+    names = {row["layer"].partition(":")[0] for row in report.rows}
+    assert names == {node.name for node in nodes}
+    assert_sums(report, ("flops", "bytes"))

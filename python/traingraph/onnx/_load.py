@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import layers
 from .._core import Graph, Tensor, TensorParameter
 from ..errors import Error
 from . import (
@@ -49,7 +50,6 @@ from ._ties import untie
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .. import layers
     from ._trainable import Wish
 
     Array = np.ndarray[Any, Any]
@@ -178,7 +178,10 @@ class Importer(KnownValues):
         """A result of a node; what is none gets one."""
         is_given = name in self.inputs or self.is_known(name)
         tensor = self.tensor(name)
-        return self.graph.reshape(tensor.shape, tensor) if is_given else tensor
+        if not is_given:
+            return tensor
+        layer = layers.Reshape(tensor.shape, label=self.free_label(name))
+        return self.graph.node(layer, tensor)
 
     # --- Nodes ---
 
@@ -384,6 +387,6 @@ class Importer(KnownValues):
         label, number = name, 1
         while label in self.labels:
             number += 1
-            label = f"{name}_{number}"
+            label = f"{name}:{number}"
         self.labels.add(label)
         return label

@@ -4,17 +4,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 import onnx
 
+from .. import layers
 from ._problems import Unmappable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .. import Graph, Tensor, layers
+    from .. import Graph, Tensor
     from ._load import Importer
 
     Array = np.ndarray[Any, Any]
@@ -48,12 +50,58 @@ def maps(
     return register
 
 
+class _Named:
+    """The graph, where whatever a mapper appends has the name of its ONNX node."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    def __getattr__(self, method: str) -> Any:
+        call = getattr(self._node.model.graph, method)
+        if method in ("node", "result_tensors"):
+            return call
+        return partial(call, name=self._node.name)
+
+    # Those of a Graph make layers without a label.
+
+    def reshape(self, shape: Sequence[int], x: Tensor) -> Tensor:
+        return self._node.layer(layers.Reshape(shape), x)
+
+    def transpose(self, dimensions: Sequence[int], x: Tensor) -> Tensor:
+        return self._node.layer(layers.Transpose(dimensions), x)
+
+    def concatenate(self, sources: Sequence[Tensor], dimension: int = 1) -> Tensor:
+        return self._node.layer(layers.Concatenation(dimension), *sources)
+
+    def split(self, x: Tensor, parts: Any, dimension: int) -> list[Tensor]:
+        layer = layers.Split(parts, dimension)
+        self._node.layer(layer, x)
+        return self._node.model.graph.result_tensors(layer)
+
+    def select(self, sources: Sequence[Tensor], condition: Tensor) -> Tensor:
+        return self._node.layer(layers.Selection(), condition, *sources)
+
+    def gather(self, dimension: int, x: Tensor, indices: Tensor) -> Tensor:
+        return self._node.layer(layers.Gather(dimension), x, indices)
+
+    def scatter(
+        self,
+        dimension: int,
+        x: Tensor,
+        indices: Tensor,
+        copy_from: Tensor,
+        reduction_type: Any = "none",
+    ) -> Tensor:
+        layer = layers.Scatter(dimension, reduction_type)
+        return self._node.layer(layer, x, indices, copy_from)
+
+
 class Node:
     """Attributes, inputs and results; steps that several mappers share."""
 
     def __init__(self, model: Importer, proto: Any, name: str) -> None:
         self.model = model
-        self.graph: Graph = model.graph
+        self.graph = cast("Graph", _Named(self))
         self.opset = model.opset
         self.op_type = str(proto.op_type)
         self.name = name

@@ -12,11 +12,11 @@ namespace {
 
 /// The nodes of a unit share its time by what they are estimated to cost.
 void divide(double seconds, const Unit& unit, const Program& program,
-            std::vector<LayerTime>& times) {
+            const ReportRows& rows, std::vector<LayerTime>& times) {
   const std::vector<double> shares = shares_of(unit, program);
   for (std::size_t i = 0; i < unit.nodes.size(); ++i) {
     const Node& node = program.node(unit.nodes[i]);
-    LayerTime& time = node.layer < 0 ? times.back() : times[node.layer];
+    LayerTime& time = times[rows.of(unit.nodes[i])];
     double& phase = node.phase == Phase::Forward    ? time.forward
                     : node.phase == Phase::Gradient ? time.gradient
                                                     : time.update;
@@ -156,16 +156,14 @@ std::vector<LayerTime> ExecutionResult::layer_times() const {
   const Compilation& compilation = state_->specialization->compilation;
   const CompiledProgram& compiled =
       compilation.program(plan_of(state_->segment));
-  const auto& layers = compilation.graph->layers;
+  const Program& program = compiled.assembled.program;
+  const ReportRows rows(*compilation.graph, program);
   const auto& units = state_->bound->units;
-  std::vector<LayerTime> times(layers.size() + 1);
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    times[i].layer = layers[i].name;
-  }
-  times.back().layer = "other";
+  std::vector<LayerTime> times;
+  for (const std::string& name : rows.names()) times.push_back({.layer = name});
   for (std::size_t i = 0; i < units.size(); ++i) {
     divide(state_->unit_times->seconds[i], compiled.lowered.units[units[i]],
-           compiled.assembled.program, times);
+           program, rows, times);
   }
   return times;
 }
