@@ -103,7 +103,8 @@ typedef struct tg_run {
   /* Get declared outputs; alive until the work is over. */
   const tg_data* outputs;
   size_t num_outputs;
-  int64_t batch_size;     /* 0: all that it is compiled for */
+  /* 0: what shapes of data say, else all that it is compiled for. */
+  int64_t batch_size;
   int32_t is_inference;   /* of tg_execute_forward: dropout is off */
   int32_t is_synchronous; /* returns when the work is over, with its error */
   tg_callback callback;   /* may be null */

@@ -113,7 +113,9 @@ struct GradientView {
 using CompletionHandler = std::function<void(const Execution&)>;
 
 struct ExecuteOptions {
-  /// Samples in this run, 1 to the compiled batch; 0: the compiled batch.
+  /// Samples in this run, 1 to the compiled batch. 0: as many as the data of
+  /// the call has, where that has a shape (TensorData::descriptor; spans and
+  /// vectors have none), else the compiled batch.
   std::int64_t batch_size = 0;
   /// The data of this call is ignored: it runs on what is bound.
   bool skip_writing_input_data_to_device = false;

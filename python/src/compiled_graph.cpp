@@ -231,7 +231,8 @@ void bind_compiled_graph(py::module_& m) {
                              "1 per compile(), 1 per new batch size.")
       .def_property_readonly(
           "batch_size", &CompiledGraph::batch_size,
-          "Samples of an execution that is not told otherwise: the smallest "
+          "The most samples of an execution, and of one without data: the "
+          "smallest "
           "size on a batch axis of what was declared; 0: nothing varies with "
           "the batch. Raises StateError before compile.")
       .def(
@@ -253,8 +254,8 @@ void bind_compiled_graph(py::module_& m) {
           "Binds copies of the data, in host memory, until they are bound "
           "anew; each execution that is not given data of its own has them on "
           "the device. Names are those of `inputs` (user gradients, say), or "
-          "else of the declared inputs and labels. Bound samples serve batches "
-          "of up to as many.")
+          "else of the declared inputs and labels. Bound samples, as many as "
+          "the data has or batch_size says, serve batches of up to as many.")
       .def_property_readonly(
           "memory",
           [](const CompiledGraph& self) {

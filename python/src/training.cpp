@@ -20,15 +20,17 @@ using Inference = Handle<InferenceGraph, CompiledGraph>;
 
 constexpr const char* kExecuteDoc =
     "Forward, loss, gradient and, with an optimizer, update.\n\n"
-    "Data is name -> array of the declared shape, the batch axis being that of "
-    "batch_size: arrays with any strides and byte order, lists, data frames. "
+    "Data is name -> array of the declared shape, or of fewer samples on the "
+    "batch axis, of all arrays as many: arrays with any strides and byte "
+    "order, lists, data frames. "
     "Other types than the declared one convert as docs/data.md says, or are "
     "DTypeError. It is copied, and checked before anything is enqueued; it "
     "counts for this call alone; what is not given is what "
     "bind_and_write_data() bound last, or the tensor's host data, else "
     "InvalidArgument. skip_writing_input_data_to_device: ignores the data of "
     "this call. "
-    "batch_size 0 is the compiled batch. outputs_data: writable arrays that "
+    "batch_size 0 is that of the data; the compiled one, when no data is "
+    "given. outputs_data: writable arrays that "
     "receive declared outputs. synchronous: waits and raises the run's error. "
     "Raises ShapeError, DTypeError, InvalidArgument, StateError.";
 constexpr const char* kForwardDoc =

@@ -4888,7 +4888,7 @@ class CompiledGraph(Graph):
         synchronous: bool = False,
     ) -> None:
         """
-        Binds copies of the data, in host memory, until they are bound anew; each execution that is not given data of its own has them on the device. Names are those of `inputs` (user gradients, say), or else of the declared inputs and labels. Bound samples serve batches of up to as many.
+        Binds copies of the data, in host memory, until they are bound anew; each execution that is not given data of its own has them on the device. Names are those of `inputs` (user gradients, say), or else of the declared inputs and labels. Bound samples, as many as the data has or batch_size says, serve batches of up to as many.
         """
     def compile(
         self,
@@ -5009,7 +5009,7 @@ class CompiledGraph(Graph):
     @property
     def batch_size(self) -> int:
         """
-        Samples of an execution that is not told otherwise: the smallest size on a batch axis of what was declared; 0: nothing varies with the batch. Raises StateError before compile.
+        The most samples of an execution, and of one without data: the smallest size on a batch axis of what was declared; 0: nothing varies with the batch. Raises StateError before compile.
         """
     @property
     def compile_count(self) -> int:
@@ -5144,7 +5144,7 @@ class TrainingGraph(CompiledGraph):
         """
         Forward, loss, gradient and, with an optimizer, update.
 
-        Data is name -> array of the declared shape, the batch axis being that of batch_size: arrays with any strides and byte order, lists, data frames. Other types than the declared one convert as docs/data.md says, or are DTypeError. It is copied, and checked before anything is enqueued; it counts for this call alone; what is not given is what bind_and_write_data() bound last, or the tensor's host data, else InvalidArgument. skip_writing_input_data_to_device: ignores the data of this call. batch_size 0 is the compiled batch. outputs_data: writable arrays that receive declared outputs. synchronous: waits and raises the run's error. Raises ShapeError, DTypeError, InvalidArgument, StateError.
+        Data is name -> array of the declared shape, or of fewer samples on the batch axis, of all arrays as many: arrays with any strides and byte order, lists, data frames. Other types than the declared one convert as docs/data.md says, or are DTypeError. It is copied, and checked before anything is enqueued; it counts for this call alone; what is not given is what bind_and_write_data() bound last, or the tensor's host data, else InvalidArgument. skip_writing_input_data_to_device: ignores the data of this call. batch_size 0 is that of the data; the compiled one, when no data is given. outputs_data: writable arrays that receive declared outputs. synchronous: waits and raises the run's error. Raises ShapeError, DTypeError, InvalidArgument, StateError.
         """
     def execute_forward(
         self,

@@ -75,7 +75,7 @@ CASES: dict[str, Case] = {
     "more samples than declared": Case(
         lambda: run(x=np.zeros((9, *X.shape[1:]), np.float32)),
         tg.ShapeError,
-        ['"x"', "for more declare the tensor with the largest batch"],
+        ['"x"', "(4, 6)", "(9, 6)", "declare the tensor with the largest batch"],
     ),
     "transposed data": Case(
         lambda: run(t=T.T),
@@ -117,7 +117,9 @@ CASES: dict[str, Case] = {
         lambda: run(x=X[:, :-1]), tg.ShapeError, ['"x"', "(4, 6)", "(4, 5)"]
     ),
     "too few samples": Case(
-        lambda: run(x=X[:2]), tg.ShapeError, ['"x"', "(2, 6)", "batch_size"]
+        lambda: run(x=X[:2]),
+        tg.ShapeError,
+        ['"t"', 'expected 2, as "x" has', "(4, 3)", "batch_size"],
     ),
     "an axis too many": Case(
         lambda: run(x=X[None]), tg.ShapeError, ['"x"', "(1, 4, 6)", "Reshape"]

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -75,3 +75,55 @@ def test_batch_size_is_the_compiled_one(classifier: Classifier) -> None:
     assert training.batch_size == len(classifier.x)
     with pytest.raises(tg.StateError, match="batch_size"):
         _ = tg.TrainingGraph([classifier.graph]).batch_size
+
+
+def test_a_calls_batch_size_is_that_of_its_data(classifier: Classifier) -> None:
+    training, x, y = classifier.training, classifier.x, classifier.y
+    whole = training.state_dict()
+
+    def losses(**options: int) -> list[float]:
+        training.load_state_dict(whole)
+        found = []
+        for i in (5, 1, len(x)):
+            given = {"batch_size": i} if options else {}
+            run = training.execute({"image": x[:i]}, {"label": y[:i]}, **given)
+            found.append(run.result().loss)
+            training.execute_forward({"image": x[:i]}, {"label": y[:i]}, **given)
+            training.execute_gradient()
+            training.execute_optimizer_update()
+        return found
+
+    assert losses() == losses(batch_size=1)
+    assert (
+        training.execute({"image": x[:3].tolist()}, forward_for_inference=True)
+        .result()
+        .result
+        is not None
+    )
+    training.bind_and_write_data({"image": x[:4], "label": y[:4]})
+    training.execute(batch_size=4).wait()
+    with pytest.raises(tg.InvalidArgument):
+        training.execute()
+
+
+@pytest.mark.parametrize(
+    ("image", "label", "options", "message"),
+    [
+        (5, 4, {}, r'"label"\] data of .* expected 5, as "image" has, got 4 in \(4, '),
+        (8, 5, {}, 'expected 8, as "image" has, got 5'),
+        (0, 0, {}, r'"image"\] .* or fewer samples on axis 0, got \(0, '),
+        (9, 9, {}, r'"image"\] .* declare the tensor with the largest batch'),
+        (5, 5, {"batch_size": 4}, r'"image"\] .* Leave batch_size out'),
+    ],
+)
+def test_sizes_of_data_that_cannot_be(
+    classifier: Classifier, image: int, label: int, options: Any, message: str
+) -> None:
+    training = classifier.training
+    assert len(classifier.x) == 8
+    x = np.zeros((image, *classifier.x.shape[1:]), np.float32)
+    y = np.zeros((label, *classifier.y.shape[1:]), np.float32)
+    for call in (training.execute, training.execute_forward):
+        with pytest.raises(tg.ShapeError, match=message):
+            call({"image": x}, {"label": y}, **options)
+    assert training.compile_count == 1

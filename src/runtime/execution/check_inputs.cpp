@@ -22,12 +22,22 @@ std::string names_of(const Map& map) {
 }
 
 InvalidArgument not_declared(const char* call, std::string_view name,
-                             const std::string& declared) {
+                             const std::string& declared,
+                             std::string hint = {}) {
   return InvalidArgument(ErrorInfo{.op = call,
                                    .node = std::string(name),
                                    .what = "the name is not declared",
                                    .expected = "one of " + declared,
-                                   .got = "\"" + std::string(name) + "\""});
+                                   .got = "\"" + std::string(name) + "\"",
+                                   .hint = std::move(hint)});
+}
+
+/// Of a name that is in the wrong one of a call's three lists.
+std::string hint_of_kind(Input::Kind kind) {
+  if (kind == Input::Kind::Input) return "It is an input.";
+  if (kind == Input::Kind::Label) return "It is a loss label.";
+  if (kind == Input::Kind::LabelWeight) return "It is a loss label weight.";
+  return {};
 }
 
 InvalidArgument given_twice(const char* call, std::string_view name) {
@@ -57,9 +67,7 @@ std::string shape_hint(const Tensor& tensor, bool is_label,
   if (got.shape.rank() != want.shape.rank()) return "Reshape it.";
   const auto batch_axis = tensor.batch_axis();
   if (batch_axis && differs_on_axis_alone(*batch_axis, got.shape, want.shape)) {
-    return "For fewer samples pass batch_size; for more declare the tensor "
-           "with "
-           "the largest batch.";
+    return "Leave batch_size out: the data says it.";
   }
   const int last = got.shape.rank() - 1;
   if (is_label && got.shape[last] == 1 &&
@@ -84,24 +92,6 @@ void Inputs::check(const Call& call, bool skips_writing, std::int64_t batch) {
   require_data(call, skips_writing, batch);
 }
 
-std::int64_t Inputs::check_batch(const char* call, std::int64_t batch) const {
-  if (batch == 0) return batch_;
-  if (batch > 0 && batch < batch_ && graph_->batch_obstacle) {
-    ErrorInfo obstacle = *graph_->batch_obstacle;
-    if (obstacle.got.empty()) obstacle.got = std::to_string(batch);
-    throw UnsupportedError(std::move(obstacle));
-  }
-  if (batch > 0 && batch <= batch_) return batch;
-  const std::string expected =
-      batch_ > 0 ? "1 to " + std::to_string(batch_) + ", or 0 for all"
-                 : "0, since no declared tensor has a batch axis";
-  throw InvalidArgument(ErrorInfo{.op = call,
-                                  .what = "batch_size is out of range",
-                                  .expected = expected,
-                                  .got = std::to_string(batch),
-                                  .hint = graph_->batch_hint});
-}
-
 std::size_t Inputs::bytes_of(const Tensor& tensor, std::int64_t batch) const {
   return at_batch(tensor, batch, batch_).size_bytes();
 }
@@ -121,7 +111,10 @@ void Inputs::check_list(const char* call, DataList data, Input::Kind kind,
       for (const auto& [name, declared] : declared_) {
         if (declared.kind == kind) names.emplace(name, 0);
       }
-      throw not_declared(call, item.name, names_of(names));
+      const auto other = declared_.find(item.name);
+      throw not_declared(
+          call, item.name, names_of(names),
+          other == declared_.end() ? "" : hint_of_kind(other->second.kind));
     }
     check_input(call, item, *input, batch);
   }
@@ -234,14 +227,17 @@ void Inputs::check_data(const char* call, const NamedData& item,
   const std::size_t bytes = bytes_of(tensor, batch);
   const bool is_longer = item.data.length > bytes;
   if (item.data.length == bytes || (is_longer && may_be_longer)) return;
-  throw ShapeError(ErrorInfo{.op = call,
-                             .node = name(),
-                             .what = is_longer
-                                         ? "the data is too long, and its "
-                                           "leading bytes are no smaller batch"
-                                         : "the data is too short",
-                             .expected = std::to_string(bytes) + " bytes",
-                             .got = std::to_string(item.data.length)});
+  throw ShapeError(ErrorInfo{
+      .op = call,
+      .node = name(),
+      .what = is_longer ? "the data is too long, and its "
+                          "leading bytes are no smaller batch"
+                        : "the data is too short",
+      .expected = std::to_string(bytes) + " bytes",
+      .got = std::to_string(item.data.length),
+      .hint = item.data.descriptor ? ""
+                                   : "For fewer samples pass batch_size, "
+                                     "or a descriptor with the data."});
 }
 
 }  // namespace traingraph

@@ -143,8 +143,8 @@ std::int64_t Executor::check(const Call& call, const ExecuteOptions& options) {
         .expected = "execute_forward and execute_gradient for each batch, then "
                     "execute_optimizer_update"});
   }
-  const std::int64_t batch =
-      parts_.inputs.check_batch(call.name, options.batch_size);
+  const std::int64_t batch = parts_.inputs.batch_of(
+      call, options.skip_writing_input_data_to_device, options.batch_size);
   parts_.link.require(call, batch);
   settings_.of_layers.require(call);
   parts_.inputs.check(call, options.skip_writing_input_data_to_device, batch);

@@ -71,8 +71,12 @@ class Inputs {
   void notice_host_data();
   /// Does every label have data when a call gives none?
   bool has_bound_labels() const;
-  /// The batch size of a call; 0 is all. Throws InvalidArgument.
-  std::int64_t check_batch(const char* call, std::int64_t batch) const;
+  /// The batch size of a call that asks for `batch`; 0: that of its data.
+  /// Throws InvalidArgument, UnsupportedError, ShapeError naming the data.
+  std::int64_t batch_of(const Call& call, bool skips_writing,
+                        std::int64_t batch);
+  std::int64_t batch_of_bound(DataList data, const TensorMap& named,
+                              std::int64_t batch);
   /// Everything that can be wrong with the data of a call. Later functions are
   /// about that call.
   void check(const Call& call, bool skips_writing, std::int64_t batch);
@@ -97,6 +101,7 @@ class Inputs {
                     const Compilation& main, const UserObjects& objects);
   void add_constants(const Compilation& main, const UserObjects& objects);
   void add_positions();
+  std::int64_t check_batch(const char* call, std::int64_t batch) const;
   Input* find(std::string_view name, Input::Kind kind);
   Input* find_bound(std::string_view name, const TensorMap& named);
   void check_list(const char* call, DataList data, Input::Kind kind,

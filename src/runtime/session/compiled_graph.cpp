@@ -135,8 +135,8 @@ void CompiledGraph::bind_and_write_data(DataList data, const TensorMap& inputs,
   require_device_threads();
   std::scoped_lock lock(session_->mutex);
   session_->require_compiled(call);
-  session_->inputs.bind(data, inputs,
-                        session_->inputs.check_batch(call, batch_size));
+  session_->inputs.bind(
+      data, inputs, session_->inputs.batch_of_bound(data, inputs, batch_size));
 }
 
 MemoryReport CompiledGraph::memory() const {
