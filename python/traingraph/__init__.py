@@ -82,6 +82,7 @@ from ._core import (
 from ._fit import Epoch, fit
 from ._history import History
 from ._insight import Profile, Report, Scaling
+from ._predict import predict
 from ._prefetch import prefetch
 from .errors import (
     CallError,
@@ -174,6 +175,7 @@ __all__ = [
     "num_threads",
     "onnx",
     "optimizers",
+    "predict",
     "prefetch",
     "read_metadata",
     "set_num_threads",

@@ -21,8 +21,8 @@ def got(value: object) -> str:
     return with_article(told) if is_type else told
 
 
-def require_count(op: str, argument: str, value: object) -> None:
-    """Raises CallError for what is no int, InvalidArgument for 0 and less."""
+def require_count(op: str, argument: str, value: object, least: int = 1) -> None:
+    """Raises CallError for what is no int, InvalidArgument for less than `least`."""
     if not isinstance(value, numbers.Integral):
         raise make_error(
             CallError,
@@ -32,13 +32,13 @@ def require_count(op: str, argument: str, value: object) -> None:
             expected="an int",
             got=got(value),
         )
-    if value < 1:
+    if value < least:
         raise make_error(
             InvalidArgument,
             "the number is too small",
             op=op,
             node=argument,
-            expected="1 or more",
+            expected=f"{least} or more",
             got=str(value),
         )
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections import deque
 from dataclasses import dataclass, field
@@ -12,13 +11,16 @@ from typing import TYPE_CHECKING, Any
 from ._arguments import functions, require_count, require_function
 from ._batches import Runner, one_pass, require_batches
 from ._calls import checked
+from ._epoch_loss import EpochLoss, summed_losses
 from ._history import History
+from ._make_error import make_error
+from ._progress import Progress
 from .errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
-    from ._batches import Batch, Batches
+    from ._batches import Batches
     from ._core import Execution, TrainingGraph
 
 __all__ = ["Epoch", "fit"]
@@ -30,7 +32,7 @@ IN_FLIGHT = 4  # executions whose loss nobody has read yet
 class Epoch:
     """What callbacks are given after each epoch."""
 
-    number: int  # from 0
+    number: int  # from 0, or first_epoch
     metrics: dict[str, float]  # they may add to it; log and history have it, too
     training: TrainingGraph
     is_last: bool = field(default=False, repr=False)
@@ -40,43 +42,63 @@ class Epoch:
         self.is_last = True
 
 
-def _mean_loss(
-    runner: Runner, what: str, batches: Iterator[Batch], *, for_inference: bool = False
-) -> float:
-    """Each batch's loss counts by its samples. Reads losses some batches late."""
-    running: deque[tuple[Execution, int]] = deque()
-    total, count = 0.0, 0
+@dataclass
+class _Passes:
+    """Passes over batches, and what they have in common."""
 
-    def read(keep: int) -> None:
-        nonlocal total, count
-        while len(running) > keep:
-            execution, samples = running.popleft()
-            total += execution.result().loss * samples
-            count += samples
+    runner: Runner
+    progress: Progress
+    summed: frozenset[str]
+    allows_non_finite: bool
 
-    for each in batches:
-        batch = runner.named(what, each)
-        if for_inference:
-            runner.require_label(what, batch)
-        samples = runner.samples(batch)
-        execution = runner.execute(batch, samples, forward_for_inference=for_inference)
-        running.append((execution, samples))
-        read(keep=IN_FLIGHT)
-    read(keep=0)
-    if count == 0:
-        raise InvalidArgument(f"[fit] {what} is empty: expected one batch or more")
-    return total / count
+    def loss(
+        self,
+        what: str,
+        batches: Batches,
+        number: int,
+        *,
+        for_inference: bool = False,
+    ) -> float:
+        """Of one pass. Reads losses some batches late."""
+        running: deque[tuple[Execution, int]] = deque()
+        loss = EpochLoss(what, number, self.summed, self.allows_non_finite)
+
+        def read(keep: int) -> None:
+            while len(running) > keep:
+                execution, samples = running.popleft()
+                loss.add(execution.result(), samples)
+                if not for_inference:
+                    self.progress.batch(loss)
+
+        given = one_pass(what, batches, number)
+        if not for_inference:
+            self.progress.begin(number, given)
+        for each in given:
+            batch = self.runner.named(what, each)
+            if for_inference:
+                self.runner.require_label(what, batch)
+            execution = self.runner.execute(batch, forward_for_inference=for_inference)
+            running.append((execution, self.runner.samples(batch)))
+            read(keep=IN_FLIGHT)
+        read(keep=0)
+        return loss.value
 
 
-def _progress(epochs: int, shows: bool) -> Any:
-    if shows:
-        try:
-            return importlib.import_module("tqdm.auto").tqdm(
-                range(epochs), unit="epoch"
-            )
-        except ImportError:
-            pass
-    return range(epochs)
+def _epochs(first: int, end: int) -> range:
+    require_count("fit", "epochs", end)
+    require_count("fit", "first_epoch", first, least=0)
+    if first < end:
+        return range(first, end)
+    raise make_error(
+        InvalidArgument,
+        "there is no epoch left",
+        op="fit",
+        node="first_epoch",
+        expected=f"less than epochs, {end}",
+        got=str(first),
+        hint="Epochs are counted from the very first one: a run that is resumed is "
+        "given the same number of epochs.",
+    )
 
 
 @checked
@@ -85,59 +107,66 @@ def fit(
     batches: Batches,
     *,
     epochs: int = 1,
+    first_epoch: int = 0,
     validation: Batches | None = None,
     callbacks: Iterable[Callable[[Epoch], None]] = (),
     log: Callable[[dict[str, float], int], None] | None = None,
     patience: int | None = None,
     keeps_best: bool = False,
     monitor: str | None = None,
+    allows_non_finite: bool = False,
     shows_progress: bool = True,
 ) -> History:
     """Trains a compiled graph that has a loss and an optimizer.
 
     batches: mappings, name -> array, of all declared inputs, labels and label
-    weights; an iterable, or a function of the epoch's number (from 0) that
-    returns one. The last batch may be smaller. validation: the same; its mean
-    loss, in inference form, is the metric "validation_loss", that of batches
-    "loss". callbacks: called after each epoch. log(metrics, step): after each
-    epoch, with the number of updates so far. patience: ends when ``monitor``
-    ("validation_loss" if there is one, else "loss") was not below its best for
-    so many epochs. keeps_best: goes back to the parameters of the best epoch.
-    shows_progress: by tqdm, when it is installed. Raises what execute() raises,
-    CallError and InvalidArgument.
+    weights, or tuples (x, y) where one input and one label are declared; an
+    iterable, or a function of the epoch's number that returns one. A batch may be
+    smaller than the graph was compiled for. epochs, first_epoch: their numbers are
+    first_epoch, 0 for a new run, to epochs - 1. validation: the same as batches;
+    its loss, in inference form, is the metric "validation_loss", that of batches
+    "loss": what all samples of the pass would have as one batch, so their mean, or
+    with the reduction "sum" their sum. callbacks: called after each epoch.
+    log(metrics, step): after each epoch, with the number of updates so far.
+    patience: ends when ``monitor`` ("validation_loss" if there is one, else "loss")
+    was not below its best for so many epochs. keeps_best: goes back to the
+    parameters of the best epoch. allows_non_finite: goes on when a loss is NaN or
+    infinite, which else is a StateError, as soon as the loss is read: some batches
+    later. shows_progress: by tqdm, when it is installed. Raises what execute()
+    raises, CallError and InvalidArgument.
     """
     monitor = monitor or ("validation_loss" if validation is not None else "loss")
-    require_count("fit", "epochs", epochs)
+    numbers = _epochs(first_epoch, epochs)
     require_count("fit", "patience", 1 if patience is None else patience)
-    history, runner = History(monitor), Runner(training)
-    require_batches("batches", batches, epochs)
+    history, runner = History(monitor, first_epoch), Runner(training)
+    require_batches("batches", batches, len(numbers))
     if validation is not None:
-        require_batches("validation", validation, epochs)
+        require_batches("validation", validation, len(numbers))
     callbacks = functions("fit", "callbacks", callbacks)
     require_function("fit", "log", log)
     best: dict[str, Any] = {}
-    progress = _progress(epochs, shows_progress)
-    for number in progress:
-        loss = _mean_loss(runner, "batches", one_pass("batches", batches, number))
-        epoch = Epoch(number, {"loss": loss}, training, number + 1 == epochs)
-        if validation is not None:
-            epoch.metrics["validation_loss"] = _mean_loss(
-                runner,
-                "validation",
-                one_pass("validation", validation, number),
-                for_inference=True,
-            )
-        for callback in callbacks:
-            callback(epoch)
-        if history.add(epoch.metrics) and keeps_best:
-            best = training.state_dict()
-        if log is not None:
-            optimizer = training.optimizer
-            log(epoch.metrics, optimizer.time_step - 1 if optimizer else number + 1)
-        if hasattr(progress, "set_postfix"):
-            progress.set_postfix(epoch.metrics)
-        if epoch.is_last or history.epochs_since_best >= (patience or math.inf):
-            break
+    progress = Progress(shows_progress, numbers)
+    passes = _Passes(runner, progress, summed_losses(training), allows_non_finite)
+    try:
+        for number in numbers:
+            metrics = {"loss": passes.loss("batches", batches, number)}
+            epoch = Epoch(number, metrics, training, number + 1 == epochs)
+            if validation is not None:
+                metrics["validation_loss"] = passes.loss(
+                    "validation", validation, number, for_inference=True
+                )
+            for callback in callbacks:
+                callback(epoch)
+            if history.add(epoch.metrics) and keeps_best:
+                best = training.state_dict()
+            if log is not None:
+                optimizer = training.optimizer
+                log(epoch.metrics, optimizer.time_step - 1 if optimizer else number + 1)
+            progress.end(number, epoch.metrics)
+            if epoch.is_last or history.epochs_since_best >= (patience or math.inf):
+                break
+    finally:
+        progress.close()
     if best:
         training.load_state_dict(best)
     return history

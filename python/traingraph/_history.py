@@ -34,12 +34,14 @@ def _number(name: str, value: object) -> float:
 class History:
     """Metrics by name, a number per epoch; ``pandas.DataFrame(history.metrics)``.
 
-    best_epoch: the one with the smallest ``monitor``, from 0; None before there
-    is a finite one.
+    first_epoch: the number of the one that has the first of them. best_epoch: the
+    number of the one with the smallest ``monitor``; None before there is a finite
+    one.
     """
 
-    def __init__(self, monitor: str) -> None:
+    def __init__(self, monitor: str, first_epoch: int = 0) -> None:
         self.monitor = monitor
+        self.first_epoch = first_epoch
         self.metrics: dict[str, list[float]] = {}
         self.best_epoch: int | None = None
 
@@ -49,8 +51,9 @@ class History:
 
     @property
     def epochs_since_best(self) -> int:
-        best = -1 if self.best_epoch is None else self.best_epoch
-        return self.num_epochs - 1 - best
+        last = self.first_epoch + self.num_epochs - 1
+        best = self.first_epoch - 1 if self.best_epoch is None else self.best_epoch
+        return last - best
 
     def add(self, metrics: dict[str, float]) -> bool:
         """Appends an epoch's; returns whether it is the best one so far."""
@@ -67,10 +70,10 @@ class History:
         value = numbers[self.monitor]
         best = self.best_epoch
         is_best = math.isfinite(value) and (
-            best is None or value < self.metrics[self.monitor][best]
+            best is None or value < self.metrics[self.monitor][best - self.first_epoch]
         )
         if is_best:
-            self.best_epoch = count
+            self.best_epoch = self.first_epoch + count
         return is_best
 
     @checked
@@ -80,7 +83,8 @@ class History:
             figure = importlib.import_module("matplotlib.figure").Figure
             axes = figure(figsize=(6, 3.5), layout="constrained").subplots()
         for name, values in self.metrics.items():
-            axes.plot(range(len(values)), values, label=name, marker=".")
+            numbers = range(self.first_epoch, self.first_epoch + len(values))
+            axes.plot(numbers, values, label=name, marker=".")
         if self.best_epoch is not None:
             axes.axvline(self.best_epoch, color="gray", linestyle=":")
         axes.set_xlabel("epoch")

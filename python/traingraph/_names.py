@@ -28,6 +28,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "dtype": ("data_type",),
     "eps": ("epsilon", "variance_epsilon"),
     "groups": ("group_count",),
+    "initial_epoch": ("first_epoch",),
     "in_channels": ("input_feature_channel_count", "feature_channel_count"),
     "in_features": ("input_feature_channel_count",),
     "labels": ("loss_labels", "loss_labels_data"),

@@ -6,12 +6,12 @@ from __future__ import annotations
 import math
 import re
 import sys
-import time
 import types
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from fit_support import make_batches, make_training
 
 import traingraph as tg
 
@@ -19,35 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-BATCH, FEATURES, CLASSES = 8, 6, 3
-
-Batch = dict[str, np.ndarray]
-
-
-def make_training(rate: float = 0.1, *, labels: bool = True) -> tg.TrainingGraph:
-    tg.Platform.set_rng_seed(7)
-    x = tg.Tensor((BATCH, FEATURES), name="x")
-    y = tg.Tensor((BATCH, CLASSES), name="y")
-    graph = tg.Graph()
-    graph.node(tg.layers.FullyConnected(FEATURES, CLASSES, label="fc"), x)
-    training = tg.TrainingGraph(
-        [graph], tg.losses.SoftmaxCrossEntropy(), tg.optimizers.SGD(rate)
-    )
-    training.add_inputs({"x": x}, {"y": y} if labels else None)
-    training.compile("cpu")
-    return training
-
-
-def make_batches(count: int, *, seed: int = 0, last: int = BATCH) -> list[Batch]:
-    rng = np.random.default_rng(seed)
-    answer = rng.standard_normal((FEATURES, CLASSES))
-    batches = []
-    for i in range(count):
-        n = last if i == count - 1 else BATCH
-        x = rng.standard_normal((n, FEATURES)).astype(np.float32)
-        y = np.eye(CLASSES, dtype=np.float32)[(x @ answer).argmax(axis=1)]
-        batches.append({"x": x, "y": y})
-    return batches
+    from fit_support import Batch
 
 
 def by_hand(training: tg.TrainingGraph, batches: list[Batch]) -> float:
@@ -226,7 +198,9 @@ def test_a_missing_label_is_named(name: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"batches": [(1, 2)]}, 'Make each batch {"x": ..., "y": ...}.'),
+        ({"batches": [(1,)]}, 'Make each batch {"x": ..., "y": ...}.'),
+        ({"batches": [(1, 2, 3)]}, "or (x, y), got a tuple of 3."),
+        ({"first_epoch": 0.5}, "expected an int, got 0.5"),
         ({"batches": np.ones((2, 2))}, "a batch is no mapping"),
         ({"batches": make_batches(1)[0]}, "Of one batch pass a list: [batch]."),
         ({"batches": None}, "or a function that returns one, got None"),
@@ -289,74 +263,3 @@ def test_history_is_drawn_when_matplotlib_is_there(
 def test_progress_needs_no_tqdm(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     assert tg.fit(make_training(), make_batches(1)).num_epochs == 1
-
-
-def test_prefetch_gives_the_same_batches() -> None:
-    batches = make_batches(7)
-    ahead = tg.prefetch(batches, size=3)
-    for _ in range(2):
-        assert all(a is b for a, b in zip(ahead, batches, strict=True))
-    fitted, own = make_training(), make_training()
-    tg.fit(fitted, ahead, epochs=2, shows_progress=False)
-    tg.fit(own, batches, epochs=2, shows_progress=False)
-    for name, values in own.state_dict().items():
-        np.testing.assert_array_equal(fitted.state_dict()[name], values)
-
-
-def test_prefetch_is_ahead_by_its_size() -> None:
-    made: list[int] = []
-
-    def numbers() -> Iterator[int]:
-        for i in range(100):
-            made.append(i)
-            yield i
-
-    iterator = iter(tg.prefetch(numbers(), size=2))
-    assert next(iterator) == 0
-    deadline = time.monotonic() + 10
-    while len(made) < 4 and time.monotonic() < deadline:
-        time.sleep(0.001)
-    time.sleep(0.05)
-    assert made == [0, 1, 2, 3]  # one is out, two are ready, one waits
-
-
-@pytest.mark.parametrize("batches", [None, lambda: [1], {"x": 1}])
-def test_prefetch_wants_an_iterable(batches: Any) -> None:
-    with pytest.raises(tg.CallError, match="expected an iterable of batches"):
-        tg.prefetch(batches)
-
-
-def test_prefetch_passes_errors_on() -> None:
-    def numbers() -> Iterator[int]:
-        yield 1
-        raise KeyError("lost")
-
-    iterator = iter(tg.prefetch(numbers()))
-    assert next(iterator) == 1
-    with pytest.raises(KeyError, match="lost"):
-        next(iterator)
-    with pytest.raises(tg.InvalidArgument, match="size"):
-        tg.prefetch([], size=0)
-
-
-def test_prefetch_that_is_given_up_ends_its_thread() -> None:
-    running = 0
-
-    def zeros() -> Iterator[int]:  # closed when its thread lets go of it
-        nonlocal running
-        running += 1
-        try:
-            while True:
-                yield 0
-        finally:
-            running -= 1
-
-    iterators = [iter(tg.prefetch(zeros(), size=1)) for _ in range(8)]
-    for iterator in iterators:
-        assert next(iterator) == 0
-    assert running == 8
-    del iterator, iterators
-    deadline = time.monotonic() + 10
-    while running > 0 and time.monotonic() < deadline:
-        time.sleep(0.001)
-    assert running == 0

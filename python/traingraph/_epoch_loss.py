@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+"""The loss of an epoch: what its samples would have as one batch."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from ._make_error import make_error
+from .errors import InvalidArgument, StateError
+
+if TYPE_CHECKING:
+    from ._core import ExecutionResult, TrainingGraph
+
+__all__ = ["EpochLoss", "summed_losses"]
+
+
+def summed_losses(training: TrainingGraph) -> frozenset[str]:
+    """Losses, by label, that add samples up; the others are means of them."""
+    listing = training._listing()
+    values = listing["values"]
+
+    def is_sum(node: dict[str, Any]) -> bool:
+        if node["op"] not in ("loss", "yolo_loss"):
+            return False
+        follows_batch = any(values[v]["batch_axis"] >= 0 for v in node["inputs"][:2])
+        return follows_batch and node["attributes"].get("reduction", "sum") == "sum"
+
+    return frozenset(node["name"] for node in listing["nodes"] if is_sum(node))
+
+
+class EpochLoss:
+    """Adds losses of batches up: a mean counts by samples, a sum is a sum."""
+
+    def __init__(
+        self, what: str, number: int, summed: frozenset[str], allows_non_finite: bool
+    ) -> None:
+        self._what = what
+        self._number = number
+        self._summed = summed
+        self._allows_non_finite = allows_non_finite
+        self._sums = self._weighted = 0.0
+        self._samples = self._batches = 0
+
+    def add(self, result: ExecutionResult, samples: int) -> None:
+        """Raises StateError where the loss is no number, or not a finite one."""
+        loss = result.loss
+        if not self._allows_non_finite and not math.isfinite(loss):
+            raise self._diverged(loss)
+        sums = 0.0
+        if self._summed:
+            sums = sum(v for k, v in result.losses.items() if k in self._summed)
+        self._sums += sums
+        self._weighted += (loss - sums) * samples
+        self._samples += samples
+        self._batches += 1
+
+    @property
+    def value(self) -> float:
+        """So far. Raises InvalidArgument before the first batch."""
+        if self._samples == 0:
+            raise InvalidArgument(
+                f"[fit] {self._what} is empty: expected one batch or more"
+            )
+        return self._sums + self._weighted / self._samples
+
+    def _diverged(self, loss: float) -> Exception:
+        return make_error(
+            StateError,
+            "the loss is not finite",
+            op="fit",
+            node=self._what,
+            expected="a finite number",
+            got=f"{loss} in batch {self._batches} of epoch {self._number}",
+            hint="Look for such values in the data; lower the learning rate, or clip "
+            "gradients. allows_non_finite=True goes on.",
+        )
