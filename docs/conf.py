@@ -55,6 +55,8 @@ autoapi_python_class_content = "both"
 autoapi_member_order = "groupwise"
 
 html_theme = "furo"
+html_static_path = ["static"]
+html_css_files = ["wide.css"]
 html_title = f"traingraph {release}"
 html_copy_source = False
 html_show_sphinx = False
@@ -137,7 +139,18 @@ def plain_text(
         lines[number] = "".join(pieces)
 
 
+COLUMN = 90  # characters of a code block that the column of text has room for
+
+
+def mark_wide_blocks(_app: Sphinx, doctree: nodes.document) -> None:
+    """Printed reports are in smaller type: static/wide.css."""
+    for block in doctree.findall(nodes.literal_block):
+        if max(map(len, block.astext().splitlines()), default=0) > COLUMN:
+            block["classes"].append("wide")
+
+
 def setup(app: Sphinx) -> None:
+    app.connect("doctree-read", mark_wide_blocks)
     app.connect("source-read", include_root_page, priority=400)
     app.connect("source-read", mend_links)
     app.connect("autodoc-process-docstring", plain_text)
