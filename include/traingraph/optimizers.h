@@ -87,10 +87,11 @@ class TRAINGRAPH_API Optimizer {
   std::atomic<float> learning_rate_;
   std::atomic<bool> clips_;
   std::atomic<std::uint64_t> time_step_;
-  std::atomic<std::uint64_t> num_set_ = 0;      // how often it was set
-  std::atomic<std::uint64_t> num_dropped_ = 0;  // updates since
+  /// Updates that gave their number back since time_step_ was set; those that
+  /// were enqueued before go on with a count of their own.
+  std::shared_ptr<std::atomic<std::uint64_t>> num_dropped_;
   std::atomic<bool> is_scheduled_ = false;
-  mutable std::mutex mutex_;  // of schedule_
+  mutable std::mutex mutex_;  // of schedule_, and of counting
   std::optional<Schedule> schedule_;
 };
 

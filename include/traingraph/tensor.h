@@ -69,8 +69,7 @@ class TRAINGRAPH_API Tensor {
   explicit operator bool() const { return state_ != nullptr; }
   bool operator==(const Tensor& other) const = default;
 
-  /// Unique in the process.
-  std::uint64_t tensor_id() const;
+  std::uint64_t tensor_id() const;  // unique in the process
   const TensorDescriptor& descriptor() const&;
   TensorDescriptor descriptor() const&& { return descriptor(); }
   /// What sequences() was given; empty for other tensors.
@@ -83,19 +82,20 @@ class TRAINGRAPH_API Tensor {
   /// tensor is the same at any batch size. Parameters and constants are,
   /// whatever this says; results of nodes follow their sources.
   std::optional<int> batch_axis() const;
-  /// Default: "data" and the id.
-  std::string label() const;
+  std::string label() const;  // default: "data" and the id
   void set_label(std::string label);
 
-  /// Host bytes, as they were set or last synchronized; empty when there are
-  /// none. To be read only: set_data() writes.
+  /// The newest value, after the work enqueued so far; empty when there is
+  /// none. A view of the host's copy, which this call and set_data() renew and
+  /// executions do not. Throws the error of what should have computed it.
   std::span<const std::byte> data() const&;
   std::span<const std::byte> data() const&& = delete;  // keep the tensor
-  bool has_data() const { return !data().empty(); }
-  /// Keeps the memory of data() alive without the tensor.
-  std::shared_ptr<const void> data_owner() const;
-  /// Host data as numbers of the tensor's own type: values<float16>(). Throws
-  /// DTypeError for other types.
+  /// The same in memory of the caller's. Throws StateError when there is none,
+  /// ShapeError when `out` is too small.
+  void copy_data(std::span<std::byte> out) const;
+  bool has_data() const;                           // on the host or on a device
+  std::shared_ptr<const void> data_owner() const;  // keeps its memory alive
+  /// data() as numbers of its type: values<float16>(). Else DTypeError.
   template <Element T>
   std::span<const T> values() const&;
   template <Element T>
@@ -109,11 +109,11 @@ class TRAINGRAPH_API Tensor {
   void set_data(const TensorData& data) const;
   /// Device that holds a copy, if any.
   std::optional<Device> device() const;
-  /// No NaN and no infinity in the host data; true without data.
+  /// No NaN and no infinity in data(); true without data.
   bool has_valid_numerics() const;
 
-  /// Device to host. Waits for work in flight on the device. Throws
-  /// StateError when no device holds the tensor.
+  /// Device to host, as data() does. Throws StateError when no device holds the
+  /// tensor.
   void synchronize_data() const;
   /// Device to `out` (ML Compute's copyDataFromDeviceMemoryToBytes).
   void copy_data_from_device_memory(std::span<std::byte> out) const;
@@ -121,10 +121,10 @@ class TRAINGRAPH_API Tensor {
   /// the tensor, else when a graph is compiled for it.
   void bind_and_write_data(const TensorData& data, const Device& device) const;
 
-  /// Host copies of the optimizer's buffers: names and bytes, in the order of
-  /// the optimizer. Empty before an optimizer was compiled.
+  /// Copies of the optimizer's newest buffers, in its order; empty before one
+  /// was compiled. Throws UnsupportedError where processes share them out.
   std::vector<OptimizerData> optimizer_data() const;
-  /// Device to host for the optimizer's buffers.
+  /// Keeps these on the host: an optimizer compiled later goes on from them.
   void synchronize_optimizer_data() const;
   /// The same buffers on the device; empty before an optimizer was compiled.
   std::vector<TensorOptimizerDeviceData> optimizer_device_data() const;

@@ -42,28 +42,13 @@ std::string type_name(py::handle object) {
   return py::type::handle_of(object).attr("__name__").cast<std::string>();
 }
 
-/// What NumPy has refused for another reason is refused here, too.
-std::optional<py::array> bfloat16_unless_error(py::handle source) {
+py::array from_dlpack(py::handle source, bool is_written,
+                      const Context& context) {
   try {
-    return bfloat16_from_dlpack(source);
+    return numpy_from_dlpack(source, /*must_share=*/is_written);
   } catch (py::error_already_set& error) {
     if (!error.matches(PyExc_Exception)) throw;
-  } catch (const py::cast_error&) {
-  }
-  return std::nullopt;
-}
-
-py::array from_dlpack(py::handle source, const Context& context) {
-  try {
-    return py::module_::import("numpy").attr("from_dlpack")(source);
-  } catch (py::error_already_set& error) {
-    if (!error.matches(PyExc_Exception)) throw;
-    if (const auto bits = bfloat16_unless_error(source)) return *bits;
-    if (py::isinstance<Tensor>(source)) {
-      fail(context, "the tensor has no values on the host", "an array",
-           "a Tensor",
-           "Pass an array; values on a device need synchronize_data() first.");
-    }
+    if (const auto bits = bfloat16_from_dlpack(source)) return *bits;
     fail(context, "NumPy cannot read this array",
          "an array on the CPU, of a type that NumPy has",
          py::str(error.value()).cast<std::string>(),
@@ -158,7 +143,10 @@ py::dict to_dict(py::handle mapping, const char* op, const char* argument) {
   return conversion("dict_of")(mapping, op, argument);
 }
 
-py::array as_array(py::handle source, const Context& context) {
+namespace {
+
+py::array array_or_view(py::handle source, bool is_written,
+                        const Context& context) {
   if (py::isinstance<py::array>(source)) {
     if (is_masked(source)) {
       fail(context, "the array is masked, and its mask would be lost",
@@ -167,16 +155,28 @@ py::array as_array(py::handle source, const Context& context) {
     return py::reinterpret_borrow<py::array>(source);
   }
   if (py::hasattr(source, "__dlpack__")) {
-    return from_dlpack(source, context);
+    return from_dlpack(source, is_written, context);
   }
   fail(context, "this is not an array", "numpy.ndarray or DLPack",
        type_name(source),
        "It is written in place: pass numpy.empty(shape, dtype).");
 }
 
+}  // namespace
+
+py::array as_array(py::handle source, const Context& context) {
+  if (py::isinstance<Tensor>(source)) {
+    fail(context, "a tensor gives copies, and what is written into one is lost",
+         "numpy.ndarray or DLPack", "a Tensor",
+         "Pass numpy.empty(shape, dtype); set_data() gives a tensor values.");
+  }
+  return array_or_view(source, /*is_written=*/true, context);
+}
+
 py::array as_data(py::handle source, const Context& context) {
+  if (py::isinstance<Tensor>(source)) return newest(source.cast<Tensor>());
   if (py::isinstance<py::array>(source) || py::hasattr(source, "__dlpack__")) {
-    return as_array(source, context);
+    return array_or_view(source, /*is_written=*/false, context);
   }
   return conversion("array_of")(source, context.op, context.node);
 }
@@ -200,6 +200,23 @@ TensorData writable_data(const py::array& array, const Context& context) {
                   static_cast<std::size_t>(array.nbytes()), keep_alive(array));
   data.descriptor = descriptor;
   return data;
+}
+
+void require_descriptor(const TensorData& data, const TensorDescriptor& wanted,
+                        const Context& context) {
+  const TensorDescriptor& got = *data.descriptor;
+  ErrorInfo info{.op = context.op, .node = context.node};
+  if (got.data_type != wanted.data_type) {
+    info.what = "the array has the wrong type";
+    info.expected = to_string(wanted.data_type);
+    info.got = to_string(got.data_type);
+    throw DTypeError(std::move(info));
+  }
+  if (got.shape == wanted.shape) return;
+  info.what = "the array has the wrong shape";
+  info.expected = wanted.shape.to_string();
+  info.got = got.shape.to_string();
+  throw ShapeError(std::move(info));
 }
 
 py::array converted(py::handle source, DataType data_type,

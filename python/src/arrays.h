@@ -62,10 +62,11 @@ std::string_view to_utf8(py::handle text, const char* op);
 /// What a mapping holds now; a dict itself. Throws CallError for others.
 py::dict to_dict(py::handle mapping, const char* op, const char* argument);
 
-/// The array itself, or a view by DLPack. Throws InvalidArgument for others.
+/// What is written: the array itself, or a view by DLPack. Throws
+/// InvalidArgument for others.
 py::array as_array(py::handle source, const Context& context);
-/// The same for what is only read: lists, data frames and numbers become new
-/// arrays.
+/// The same for what is only read: of tensors the newest values; lists, data
+/// frames and numbers become new arrays.
 py::array as_data(py::handle source, const Context& context);
 /// The array itself, or, where the library cannot read it as it is, a copy in
 /// one block, our byte order and a type that traingraph has.
@@ -77,6 +78,10 @@ py::array readable(py::array array, const Context& context);
 TensorData read_only_data(const py::array& array, const Context& context);
 /// The same for an array that the library writes; kept alive until it is done.
 TensorData writable_data(const py::array& array, const Context& context);
+
+/// Where the library is given plain pointers. Throws DTypeError, ShapeError.
+void require_descriptor(const TensorData& data, const TensorDescriptor& wanted,
+                        const Context& context);
 
 /// One block of `data_type` with the elements of `source`, itself where it is
 /// that. Throws DTypeError, and InvalidArgument where values do not fit.
@@ -101,6 +106,10 @@ struct ReadList {
   std::vector<py::array> arrays;
   std::vector<TensorData> data;
 };
+
+/// A copy of the newest values of a tensor, of its stored_dtype(): the one way
+/// in which they leave it for Python. Throws StateError when there are none.
+Array newest(const Tensor& tensor);
 
 /// What keeps memory alive for as long as a view of it.
 py::capsule holder_of(std::shared_ptr<const void> owner);

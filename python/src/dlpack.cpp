@@ -9,12 +9,14 @@
 #include <type_traits>
 #include <vector>
 
+#include "lifetime.h"
+
 namespace traingraph::python {
 namespace {
 
 constexpr std::int32_t kHost = 1;
-constexpr std::uint8_t kBFloat = 4;
-constexpr std::uint64_t kReadOnly = 1;
+constexpr std::uint8_t kInt = 0, kUInt = 1, kFloat = 2, kBFloat = 4, kBool = 6;
+constexpr std::uint64_t kReadOnly = 1, kIsCopied = 2;
 
 struct DlDevice {
   std::int32_t type, id;
@@ -49,7 +51,26 @@ struct DlVersioned {
   DlTensor tensor;
 };
 
-bool is_ours(const DlTensor& tensor) {
+std::uint8_t code_of(DataType type) {
+  switch (type) {
+    case DataType::Float32:
+    case DataType::Float16:
+      return kFloat;
+    case DataType::BFloat16:
+      return kBFloat;
+    case DataType::Boolean:
+      return kBool;
+    case DataType::UInt8:
+      return kUInt;
+    case DataType::Int8:
+    case DataType::Int32:
+    case DataType::Int64:
+      break;
+  }
+  return kInt;
+}
+
+bool is_bfloat16(const DlTensor& tensor) {
   return tensor.device.type == kHost && tensor.type.code == kBFloat &&
          tensor.type.bits == 16 && tensor.type.lanes == 1;
 }
@@ -75,7 +96,7 @@ std::optional<py::array> view_of(const py::object& capsule) {
     is_read_only = (managed->flags & kReadOnly) != 0;
   }
   const DlTensor& tensor = managed->tensor;
-  if (!is_ours(tensor)) return std::nullopt;
+  if (!is_bfloat16(tensor)) return std::nullopt;
   PyCapsule_SetName(capsule.ptr(), Managed::kUsed);
   const py::capsule owner(managed, [](void* p) {
     auto* held = static_cast<Managed*>(p);
@@ -102,31 +123,31 @@ template <class Managed>
 struct Exported {
   Managed managed{};
   std::vector<std::int64_t> shape;
-  std::shared_ptr<const void> owner;
+  std::shared_ptr<void> owner;  // readers let go on threads of theirs
 };
 
 template <class Managed>
-py::object exported(std::span<const std::byte> data, const Shape& shape,
-                    std::shared_ptr<const void> owner, bool is_copy) {
+py::object exported(py::array values, DataType type) {
   auto made = std::make_unique<Exported<Managed>>();
-  made->shape.assign(shape.begin(), shape.end());
-  made->owner = std::move(owner);
+  made->shape.assign(values.shape(), values.shape() + values.ndim());
+  void* const data = values.mutable_data();
+  made->owner = keep_alive(std::move(values));
   Managed& managed = made->managed;
   managed.context = made.get();
   managed.deleter = [](Managed* self) {
     delete static_cast<Exported<Managed>*>(self->context);
   };
-  managed.tensor = {.data = const_cast<std::byte*>(data.data()),
-                    .device = {kHost, 0},
-                    .rank = shape.rank(),
-                    .type = {kBFloat, 16, 1},
-                    .shape = made->shape.data(),
-                    .strides = nullptr,
-                    .byte_offset = 0};
+  managed.tensor = {
+      .data = data,
+      .device = {kHost, 0},
+      .rank = static_cast<std::int32_t>(made->shape.size()),
+      .type = {code_of(type), static_cast<std::uint8_t>(8 * size_of(type)), 1},
+      .shape = made->shape.data(),
+      .strides = nullptr,
+      .byte_offset = 0};
   if constexpr (std::is_same_v<Managed, DlVersioned>) {
     managed.major = 1;
-    constexpr std::uint64_t kIsCopied = 2;
-    managed.flags = is_copy ? kIsCopied : kReadOnly;
+    managed.flags = kIsCopied;
   }
   PyObject* capsule =
       PyCapsule_New(&managed, Managed::kName, [](PyObject* self) {
@@ -147,50 +168,57 @@ py::object exported(std::span<const std::byte> data, const Shape& shape,
 
 }  // namespace
 
+py::object numpy_from_dlpack(py::handle source, bool must_share) {
+  const py::object from_dlpack =
+      py::module_::import("numpy").attr("from_dlpack");
+  if (!must_share) return from_dlpack(source);
+  try {
+    return from_dlpack(source, py::arg("copy") = false);
+  } catch (py::error_already_set& error) {
+    // One of them is from before there was `copy`.
+    if (!error.matches(PyExc_TypeError)) throw;
+  }
+  return from_dlpack(source);
+}
+
 std::optional<py::array> bfloat16_from_dlpack(py::handle source) {
-  const py::tuple device = source.attr("__dlpack_device__")();
-  if (py::int_(device[0]).cast<int>() != kHost) return std::nullopt;
-  const py::object capsule = capsule_of(source);
-  if (auto view = view_of<DlVersioned>(capsule)) return view;
-  return view_of<DlPlain>(capsule);
+  try {
+    const py::tuple device = source.attr("__dlpack_device__")();
+    if (py::int_(device[0]).cast<int>() != kHost) return std::nullopt;
+    const py::object capsule = capsule_of(source);
+    if (auto view = view_of<DlVersioned>(capsule)) return view;
+    return view_of<DlPlain>(capsule);
+  } catch (py::error_already_set& error) {
+    if (!error.matches(PyExc_Exception)) throw;
+  } catch (const py::cast_error&) {
+  }
+  return std::nullopt;
 }
 
-DlpackOptions::DlpackOptions(const py::kwargs& options) {
-  const auto given = [&](const char* name) -> py::object {
-    return options.contains(name) ? py::object(options[name]) : py::none();
-  };
-  const py::object version = given("max_version");
-  if (!version.is_none()) {
-    is_versioned = py::tuple(version)[0].cast<int>() >= 1;
+void DlpackRequest::require_possible() const {
+  if (!stream.is_none()) {
+    raise_buffer_error("memory of the CPU has no streams: stream must be None");
   }
-  const py::object wanted = given("copy");
-  if (!wanted.is_none()) copy = wanted.cast<bool>();
-  const py::object device = given("dl_device");
-  if (device.is_none()) return;
-  if (py::int_(py::tuple(device)[0]).cast<int>() != kHost) {
-    raise_buffer_error("the tensor's host data is on the CPU");
-  }
-}
-
-py::object bfloat16_to_dlpack(std::span<const std::byte> data,
-                              const Shape& shape,
-                              std::shared_ptr<const void> owner,
-                              const DlpackOptions& options) {
-  const bool copies = options.copy.value_or(!options.is_versioned);
-  if (!copies && !options.is_versioned) {
+  if (!copy.is_none() && !copy.cast<bool>()) {
     raise_buffer_error(
-        "the data is read-only, which a reader before DLPack 1.0 cannot know: "
-        "it can have a copy");
+        "a tensor gives a copy of its newest value, since memory of its own "
+        "would not stay the newest; with copy=False there is none to share");
   }
-  if (copies) {
-    const auto copy =
-        std::make_shared<std::vector<std::byte>>(data.begin(), data.end());
-    data = *copy;
-    owner = copy;
+  if (device.is_none()) return;
+  const py::tuple wanted(device);
+  if (py::int_(wanted[0]).cast<int>() == kHost &&
+      py::int_(wanted[1]).cast<int>() == 0) {
+    return;
   }
-  return options.is_versioned
-             ? exported<DlVersioned>(data, shape, std::move(owner), copies)
-             : exported<DlPlain>(data, shape, std::move(owner), copies);
+  raise_buffer_error("a tensor's values are given on the CPU, device (1, 0)");
+}
+
+py::object to_dlpack(py::array copy, DataType type,
+                     const DlpackRequest& request) {
+  const bool is_versioned = !request.max_version.is_none() &&
+                            py::tuple(request.max_version)[0].cast<int>() >= 1;
+  return is_versioned ? exported<DlVersioned>(std::move(copy), type)
+                      : exported<DlPlain>(std::move(copy), type);
 }
 
 }  // namespace traingraph::python

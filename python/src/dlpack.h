@@ -1,32 +1,34 @@
 // SPDX-License-Identifier: MIT
-// bfloat16 by DLPack, which NumPy's own functions refuse; they do all else.
+// DLPack: copies of tensors as capsules, and views of bfloat16, which NumPy's
+// own functions refuse.
 #pragma once
 
 #include <optional>
-#include <span>
 
 #include "arrays.h"
 
 namespace traingraph::python {
 
+/// numpy.from_dlpack(). must_share: of memory that is written, so that a copy
+/// is an error, as far as NumPy and the array can be told.
+py::object numpy_from_dlpack(py::handle source, bool must_share);
+
 /// A view of the bits in host memory, of the type stored_dtype(BFloat16).
-/// Empty for what is not that.
+/// Empty for what is not that, and for what raises errors.
 std::optional<py::array> bfloat16_from_dlpack(py::handle source);
 
-/// Options of __dlpack__().
-struct DlpackOptions {
-  bool is_versioned = false;  // then a reader knows that it must not write
-  std::optional<bool> copy;
+/// What a reader asks __dlpack__() for; None is whatever there is.
+struct DlpackRequest {
+  py::object stream, max_version, device, copy;
 
-  /// Throws BufferError for another device than the host.
-  explicit DlpackOptions(const py::kwargs& options);
+  /// Throws BufferError unless a copy on the host will do.
+  void require_possible() const;
 };
 
-/// A capsule of `data`, which `owner` keeps alive, or of a copy: a reader that
-/// cannot be told not to write gets one. Throws BufferError when it must not.
-py::object bfloat16_to_dlpack(std::span<const std::byte> data,
-                              const Shape& shape,
-                              std::shared_ptr<const void> owner,
-                              const DlpackOptions& options);
+/// A capsule that keeps `copy`, one block of a stored_dtype(), which is the
+/// reader's from here on. Marked as a copy, unless the reader is of before
+/// DLPack 1.0, which has no such mark.
+py::object to_dlpack(py::array copy, DataType type,
+                     const DlpackRequest& request);
 
 }  // namespace traingraph::python

@@ -237,7 +237,7 @@ void bind_lora(py::module_& m) {
             return made_without_gil([&] { return self.merged(); });
           },
           "A FullyConnected layer with weights + alpha / rank * up down, of "
-          "what the host has: call synchronize_updates() first.");
+          "their newest values.");
 }
 
 void bind_matmul(py::module_& m) {

@@ -42,14 +42,17 @@ void bind_optimizer_data(Handle<Tensor>& tensor) {
   tensor
       .def_property_readonly(
           "optimizer_data", &optimizer_data,
-          "Read-only copies of the optimizer's host buffers by name, in its "
-          "order. bind_optimizer_data() writes.")
+          "Read-only copies of the optimizer's buffers by name, in its order, "
+          "as they are after the work enqueued so far. bind_optimizer_data() "
+          "writes. Raises UnsupportedError where processes share them out.")
       .def_property_readonly(
           "optimizer_device_data", &Tensor::optimizer_device_data,
           "The same buffers on the device, in the optimizer's order; empty "
           "before one was compiled.")
       .def("synchronize_optimizer_data", &Tensor::synchronize_optimizer_data,
-           "Device to host for the optimizer's buffers.")
+           "Device to host for the optimizer's buffers: an optimizer that is "
+           "compiled later goes on from them. optimizer_data needs no such "
+           "call.")
       .def(
           "bind_optimizer_data",
           [](const Tensor& self, const std::vector<DataLike>& data,

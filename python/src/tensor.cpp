@@ -231,7 +231,8 @@ void bind_tensor_class(py::module_& m) {
       .def_property_readonly("device", &Tensor::device,
                              "Device that holds a copy, or None.")
       .def_property_readonly("has_valid_numerics", &Tensor::has_valid_numerics,
-                             "No NaN and no infinity in the host data.");
+                             "No NaN and no infinity in the newest values; "
+                             "True without any.");
   tensor
       .def("synchronize_data", &Tensor::synchronize_data,
            "Device to host; waits for work in flight. Raises StateError when "
@@ -243,22 +244,14 @@ void bind_tensor_class(py::module_& m) {
                                   label_of(self)};
             const TensorData data =
                 writable_data(as_array(out, context), context);
-            if (*data.type() != self.data_type()) {
-              throw DTypeError(ErrorInfo{
-                  .op = context.op,
-                  .node = context.node,
-                  .what = "the array has another type",
-                  .expected = std::string(to_string(self.data_type())),
-                  .got = std::string(to_string(*data.type())),
-                  .hint = "numpy(dtype) converts."});
-            }
+            require_descriptor(data, self.descriptor(), context);
             without_gil([&] {
               self.copy_data_from_device_memory({data.bytes, data.length});
             });
           },
           py::arg("out"),
-          "Device to `out`, which has the tensor's type. Raises DTypeError, "
-          "ShapeError, StateError.")
+          "Device to `out`, which has the tensor's type and shape. Raises "
+          "DTypeError, ShapeError, StateError.")
       .def(
           "bind_and_write_data",
           [](const Tensor& self, const DataLike& data,

@@ -1,99 +1,32 @@
 // SPDX-License-Identifier: MIT
 // A tensor's values as arrays of NumPy and, by DLPack, of other libraries.
-#include <cstring>
-
 #include "arrays.h"
 #include "dlpack.h"
-#include "traingraph/device.h"
 
 namespace traingraph::python {
 namespace {
 
 using ArrayCopy = Named<"bool | None">;
 
-struct HostBytes {
-  std::span<const std::byte> bytes;
-  std::shared_ptr<const void> owner;
-};
-
-/// That stay valid when the tensor gets other host data later.
-HostBytes host_bytes(const Tensor& self) {
-  HostBytes host;
-  without_gil([&] {
-    do {  // of one moment: others may give the tensor new memory
-      host.owner = self.data_owner();
-      host.bytes = self.data();
-    } while (host.owner != self.data_owner());
-  });
-  return host;
-}
-
-std::optional<Array> data_view(const Tensor& self) {
-  HostBytes host = host_bytes(self);
-  if (host.bytes.empty()) return std::nullopt;
-  return view(host.bytes, self.descriptor(), holder_of(std::move(host.owner)),
-              /*is_writable=*/false);
-}
-
-/// Host data for another library: as it is when that can say "read-only", else
-/// a copy.
-py::object to_dlpack(const Tensor& self, const py::kwargs& options) {
-  HostBytes host = host_bytes(self);
-  if (host.bytes.empty()) {
-    throw StateError(ErrorInfo{.op = "dlpack",
-                               .node = label_of(self),
-                               .what = "tensor has no host data",
-                               .expected = {},
-                               .got = {},
-                               .hint = "Call synchronize_data()."});
-  }
-  if (self.data_type() == DataType::BFloat16) {
-    return bfloat16_to_dlpack(host.bytes, self.shape(), std::move(host.owner),
-                              DlpackOptions(options));
-  }
-  const Array data =
-      view(host.bytes, self.descriptor(), holder_of(std::move(host.owner)),
-           /*is_writable=*/false);
-  const bool must_not_copy = options.contains("copy") &&
-                             py::object(options["copy"]).is(py::bool_(false));
-  try {
-    return data.attr("__dlpack__")(**options);
-  } catch (py::error_already_set& error) {
-    if (must_not_copy || !error.matches(PyExc_BufferError)) throw;
-  }
-  return data.attr("copy")().attr("__dlpack__")(**options);
-}
-
-void require_data(const Tensor& self) {
-  if (self.device() || self.has_data()) return;
-  throw StateError(
-      ErrorInfo{.op = "numpy",
-                .node = self.label(),
-                .what = "tensor has no data on the host or on a device",
-                .expected = {},
-                .got = {},
-                .hint = "Declare a result with add_outputs and read it from "
-                        "the ExecutionResult."});
-}
-
-/// The newest values: the device's when it has a copy, else the host's.
-Array newest(const Tensor& self) {
-  // First, as a tensor without data may have any size.
-  without_gil([&] { require_data(self); });
-  Array array =
-      new_array(self.shape(), stored_dtype(self.descriptor().data_type));
-  const std::span<std::byte> out = bytes_of(array);
-  without_gil([&] {
-    if (self.device()) {
-      return self.copy_data_from_device_memory(out);
-    }
-    require_data(self);
-    std::memcpy(out.data(), self.data().data(), out.size());
-  });
-  return array;
+std::optional<Array> data_of(const Tensor& self) {
+  if (!without_gil([&] { return self.has_data(); })) return std::nullopt;
+  Array values = typed(newest(self), py::none());
+  values.attr("flags").attr("writeable") = false;
+  return values;
 }
 
 }  // namespace
+
+Array newest(const Tensor& self) {
+  without_gil([&] {
+    // First, as a tensor without data may have any size.
+    if (!self.has_data()) self.copy_data({});
+  });
+  Array array = new_array(self.shape(), stored_dtype(self.data_type()));
+  const std::span<std::byte> out = bytes_of(array);
+  without_gil([&] { self.copy_data(out); });
+  return array;
+}
 
 Array typed(const py::array& values, const DTypeOrNone& dtype,
             const py::object& copy) {
@@ -106,10 +39,12 @@ Array typed(const py::array& values, const DTypeOrNone& dtype,
 void bind_tensor_arrays(Handle<Tensor>& tensor) {
   tensor
       .def_property_readonly(
-          "data", &data_view,
-          "Read-only NumPy view of the host data, as it was set or last "
-          "synchronized; None when there is none. set_data() writes. Of "
-          "bfloat16 it takes ml_dtypes; else DTypeError.")
+          "data", &data_of,
+          "numpy(), read-only: a copy of the newest values, of one moment; "
+          "None when there are none. set_data() writes. Of bfloat16 it takes "
+          "ml_dtypes; else DTypeError.")
+      .def_property_readonly("has_data", &Tensor::has_data,
+                             "Is there a value, on the host or on a device?")
       .def(
           "numpy",
           [](const Tensor& self, const DTypeOrNone& dtype) {
@@ -128,7 +63,21 @@ void bind_tensor_arrays(Handle<Tensor>& tensor) {
           },
           py::arg("dtype") = py::none(), py::arg("copy") = py::none(),
           "numpy() for np.asarray(tensor); always a copy.")
-      .def("__dlpack__", &to_dlpack)
+      .def(
+          "__dlpack__",
+          [](const Tensor& self, const py::object& stream,
+             const py::object& max_version, const py::object& dl_device,
+             const py::object& copy) {
+            const DlpackRequest request{stream, max_version, dl_device, copy};
+            request.require_possible();
+            return to_dlpack(newest(self), self.data_type(), request);
+          },
+          py::kw_only(), py::arg("stream") = py::none(),
+          py::arg("max_version") = py::none(),
+          py::arg("dl_device") = py::none(), py::arg("copy") = py::none(),
+          "A copy of the newest values for another library, on the CPU, marked "
+          "as a copy. Raises BufferError for copy=False, another device or a "
+          "stream; StateError when there are no values.")
       .def("__dlpack_device__",
            [](const Tensor&) { return std::tuple<int, int>(1, 0); });
 }

@@ -220,13 +220,7 @@ void set_gradient_data(TrainingGraph& self, const Tensor& parameter,
   const Context context{"set_gradient_data", label_of(parameter)};
   const py::array array = converted(values, DataType::Float32, context);
   const TensorData data = read_only_data(array, context);
-  if (data.descriptor && data.descriptor->shape != parameter.shape()) {
-    throw ShapeError(ErrorInfo{.op = "set_gradient_data",
-                               .node = label_of(parameter),
-                               .what = "the data has the wrong shape",
-                               .expected = parameter.shape().to_string(),
-                               .got = data.descriptor->shape.to_string()});
-  }
+  require_descriptor(data, {parameter.shape(), DataType::Float32}, context);
   without_gil([&] {
     self.synchronize();
     self.set_gradient_data(parameter,

@@ -24,6 +24,8 @@ def _settle(future: asyncio.Future[ExecutionResult], execution: Execution) -> No
         future.set_result(execution.result())
     else:
         future.set_exception(error)
+        # A task that was cancelled meanwhile never asks; asyncio would print it.
+        future.exception()
 
 
 def wait_for(

@@ -134,7 +134,7 @@ def _tensor(self: Any) -> list[str]:
     except _core_error():  # forked: what needs no device is said all the same
         return [str(self.shape), self.data_type.name]
     where = f"on {device.name}" if device is not None else ""
-    if not where and self.data is not None:
+    if not where and self.has_data:
         where = "on the host"
     return [f'"{self.label}"', str(self.shape), self.data_type.name, where]
 

@@ -44,6 +44,18 @@ void require_readable(const Declaration& declaration, const char* call,
   }
 }
 
+/// Of a value that has a tensor: is it floats that a forward node computes, and
+/// is there a gradient of it? Losses have a seed of their own.
+bool takes_gradient(const GraphState& graph, ValueId value) {
+  const Value& result = graph.program.value(value);
+  const bool is_readable = result.role == Role::Result && !result.is_opaque;
+  if (!is_readable || !is_float(result.desc.data_type)) return false;
+  const Node& node = graph.program.node(result.producer);
+  if (node.layer >= 0) return !graph.records[node.layer].layer->is_loss();
+  return node.phase == Phase::Forward &&
+         node.op->no_gradient == NoGradient::Undeclared;
+}
+
 void require_unique_names(const Declaration& d,
                           const Declaration::Names& more) {
   for (const auto& [name, tensor] : more) {
@@ -274,17 +286,13 @@ void Declaration::allocate_boundary_gradients() {
     }
     std::unordered_set<std::uint64_t> known;
     for (const auto& user : user_gradients) known.insert(user.of.tensor_id());
-    for (const LayerRecord& record : graph->records) {
-      if (record.layer->is_loss()) continue;
-      for (const Tensor& tensor : record.results) {
-        const ValueId value = graph->value_of.at(tensor.tensor_id());
-        if (is_read[value] || !is_float(tensor.data_type())) continue;
-        if (!known.insert(tensor.tensor_id()).second) continue;
-        user_gradients.push_back(
-            {tensor,
-             Tensor(tensor.descriptor(), "gradient of " + tensor.label()),
-             /*is_boundary=*/true});
-      }
+    for (const Tensor& tensor : graph->tensors) {
+      const ValueId value = graph->value_of.at(tensor.tensor_id());
+      if (is_read[value] || !takes_gradient(*graph, value)) continue;
+      if (!known.insert(tensor.tensor_id()).second) continue;
+      user_gradients.push_back(
+          {tensor, Tensor(tensor.descriptor(), "gradient of " + tensor.label()),
+           /*is_boundary=*/true});
     }
   }
 }

@@ -49,11 +49,6 @@ bool visit_integers(DataType type, Action&& action) {
 /// The device's values, or else the host's.
 Bytes newest(const char* call, const Tensor& x) {
   Bytes bytes(x.descriptor().size_bytes());
-  if (x.device()) {
-    x.copy_data_from_device_memory(bytes);
-    return bytes;
-  }
-  const auto owner = x.data_owner();
   if (!x.has_data()) {
     throw StateError(
         ErrorInfo{.op = call,
@@ -64,7 +59,7 @@ Bytes newest(const char* call, const Tensor& x) {
                   .hint = "Give it data, or run the graph that computes "
                           "it as an output."});
   }
-  std::memcpy(bytes.data(), x.data().data(), bytes.size());
+  x.copy_data(bytes);
   return bytes;
 }
 

@@ -13,6 +13,7 @@
 #include "base/checked.h"
 #include "graph/initializers.h"
 #include "graph/op_def.h"
+#include "graph/require_fits.h"
 #include "graph/tensor_state.h"
 #include "traingraph/error.h"
 
@@ -74,34 +75,6 @@ std::optional<int> checked_axis(std::optional<int> axis,
                                   .got = std::to_string(*axis)});
 }
 
-// The leading bytes of `data` are those of a tensor `desc`; `state` has the
-// name.
-void check_data(const TensorData& data, const TensorDescriptor& desc,
-                const TensorState& state) {
-  if (data.type() && *data.type() != desc.data_type) {
-    throw DTypeError(
-        ErrorInfo{.op = "tensor",
-                  .node = name_of(state),
-                  .what = "data has another type",
-                  .expected = std::string(to_string(desc.data_type)),
-                  .got = std::string(to_string(*data.type())),
-                  .hint = "Convert the data first."});
-  }
-  if (data.descriptor && data.descriptor->shape != desc.shape) {
-    throw ShapeError(ErrorInfo{.op = "tensor",
-                               .node = name_of(state),
-                               .what = "data has another shape",
-                               .expected = desc.shape.to_string(),
-                               .got = data.descriptor->shape.to_string()});
-  }
-  if (data.bytes && data.length >= desc.size_bytes()) return;
-  throw ShapeError({.op = "tensor",
-                    .node = name_of(state),
-                    .what = "data is too short for " + desc.to_string(),
-                    .expected = std::to_string(desc.size_bytes()) + " bytes",
-                    .got = std::to_string(data.length)});
-}
-
 // Sign, exponent and fraction of the 16-bit types: all exponent bits set means
 // infinity or NaN.
 bool half_is_finite(std::uint16_t bits, std::uint16_t exponent_mask) {
@@ -138,9 +111,14 @@ HostData& ensure_host(TensorState& tensor) {
   return tensor.data;
 }
 
+bool has_host_data(const TensorState& tensor) {
+  const std::lock_guard lock(tensor.mutex);
+  return tensor.data.bytes != nullptr;
+}
+
 void set_host(TensorState& tensor, const TensorData& data) {
   const std::lock_guard lock(tensor.mutex);
-  check_data(data, tensor.desc, tensor);
+  require_fits("tensor", name_of(tensor), data, {tensor.desc});
   std::memmove(ensure_host(tensor).bytes, data.bytes, tensor.desc.size_bytes());
   ++tensor.version;
 }
@@ -253,12 +231,6 @@ void Tensor::set_label(std::string label) {
   state.is_label_provisional = false;
 }
 
-std::span<const std::byte> Tensor::data() const& {
-  TensorState& state = require_state(state_, "data");
-  const std::lock_guard lock(state.mutex);
-  return {state.data.bytes, state.data.size};
-}
-
 std::shared_ptr<const void> Tensor::data_owner() const {
   TensorState& state = require_state(state_, "data_owner");
   const std::lock_guard lock(state.mutex);
@@ -305,20 +277,6 @@ bool Tensor::has_valid_numerics() const {
   }
 }
 
-std::vector<OptimizerData> Tensor::optimizer_data() const {
-  TensorState& state = require_state(state_, "optimizer_data");
-  const std::lock_guard lock(state.mutex);
-  std::vector<OptimizerData> result;
-  result.reserve(state.slots.size());
-  const TensorDescriptor desc = slot_descriptor(state.desc);
-  for (const OptimizerSlot& slot : state.slots) {
-    if (slot.is_given) continue;
-    const HostData& host = slot.host;
-    result.push_back({slot.name, desc, {host.bytes, host.size}, host.owner});
-  }
-  return result;
-}
-
 struct TensorParameter::State {
   Tensor tensor;
   std::atomic<bool> is_updatable{true};
@@ -340,7 +298,8 @@ TensorParameter::TensorParameter(Tensor tensor,
   const std::size_t size = slot_desc.size_bytes();
   std::vector<OptimizerSlot> copies;
   for (const TensorData& data : slots) {
-    check_data(data, slot_desc, tensor_state);
+    require_fits("parameter", tensor.label(), data,
+                 {.desc = slot_desc, .name = "the optimizer's buffer"});
     // The optimizer that is compiled later knows the names.
     OptimizerSlot slot{.name = {},
                        .host = allocate_host(size),

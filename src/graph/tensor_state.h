@@ -73,6 +73,8 @@ struct TensorState {
   std::vector<OptimizerSlot> slots;
   /// An optimizer was compiled that trains it, be it without slots.
   bool has_optimizer = false;
+  /// A device keeps it as a parameter or statistic: the host data may be old.
+  std::atomic<bool> is_kept_on_device{false};
   /// How often the value was set; 0: never. Graphs that keep a copy of an input
   /// or a constant see by it that there is a new one.
   std::atomic<std::uint64_t> version{0};
@@ -83,6 +85,7 @@ struct TensorState {
 HostData allocate_host(std::size_t size);
 /// The tensor's host data, allocated when there is none. Under its mutex.
 HostData& ensure_host(TensorState& tensor);
+bool has_host_data(const TensorState& tensor);
 /// Checks `data` and copies it into the tensor's host data.
 void set_host(TensorState& tensor, const TensorData& data);
 /// The user gave it values.

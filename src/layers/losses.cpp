@@ -36,11 +36,10 @@ LossAttrs attrs_of(const LossDescriptor& descriptor) {
           .ignore_index = descriptor.ignore_index};
 }
 
-/// As far as they are on the host.
+/// As far as they have values.
 void require_class_weights(const Tensor& weights) {
   require_parameter(kLoss, "class_weights", weights, {weights.shape()});
   if (!weights.has_data()) return;
-  const auto owner = weights.data_owner();
   for (const float weight : weights.floats()) {
     require_option(std::isfinite(weight) && weight >= 0, kLoss, "class_weights",
                    "finite numbers, at least 0", format_value(weight));

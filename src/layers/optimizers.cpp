@@ -121,7 +121,8 @@ Optimizer::Optimizer(const OptimizerDescriptor& descriptor,
     : descriptor_(descriptor),
       learning_rate_(descriptor.learning_rate),
       clips_(descriptor.applies_gradient_clipping),
-      time_step_(time_step) {
+      time_step_(time_step),
+      num_dropped_(std::make_shared<std::atomic<std::uint64_t>>(0)) {
   validate(descriptor);
   require_step(time_step);
 }
@@ -130,7 +131,8 @@ Optimizer::Optimizer(const Optimizer& other)
     : descriptor_(other.descriptor_),
       learning_rate_(other.learning_rate_.load()),
       clips_(other.clips_.load()),
-      time_step_(other.time_step_.load()) {
+      time_step_(other.time_step_.load()),
+      num_dropped_(std::make_shared<std::atomic<std::uint64_t>>(0)) {
   set_schedule(other.schedule());
 }
 
@@ -169,8 +171,10 @@ float Optimizer::scheduled_rate(std::uint64_t time_step) const {
 
 void Optimizer::set_time_step(std::uint64_t step) {
   require_step(step);
+  auto anew = std::make_shared<std::atomic<std::uint64_t>>(0);
+  const std::scoped_lock lock(mutex_);
   time_step_ = step;
-  num_set_.fetch_add(1);
+  num_dropped_ = std::move(anew);
 }
 
 namespace optimizers {

@@ -65,7 +65,7 @@ class Forward : RnnOpLowering {
   std::vector<ValueId> inputs(ValueId x, int d) {
     using enum RnnInput;
     const ValueId weight = recurrent_weight(d);
-    const ValueId state = part_of(InitState, d), mask = part_of(Mask, d);
+    const ValueId state = part_of(InitState, d), mask = mask_of(d);
     switch (op_.kind) {
       case OpKind::LstmSteps:
         return {
@@ -168,10 +168,9 @@ void RnnOpLowering::fit(RnnInput input, const Shape& shape) {
   ValueId& value = inputs_[static_cast<std::size_t>(input)];
   const Shape given = b_.shape(value);
   if (given == shape) return;
-  if (input == RnnInput::Mask && broadcasts(given, shape)) {
-    value = b_.append(OpKind::BroadcastTo, ShapeAttrs{shape}, {value});
-  } else if (input == RnnInput::Peephole && op_.is_bidirectional &&
-             given == Shape{2, shape[0] / 2}) {
+  if (input == RnnInput::Mask && broadcasts(given, shape)) return;
+  if (input == RnnInput::Peephole && op_.is_bidirectional &&
+      given == Shape{2, shape[0] / 2}) {
     value = reshape(value, shape);
   } else {
     require(input, shape);
@@ -197,6 +196,19 @@ ValueId RnnOpLowering::part_of(RnnInput input, int direction) {
   const ValueId value = input_of(input);
   if (value == kNoValue) return kNoValue;
   return part_of(value, b_.shape(value).rank() - 1, direction);
+}
+
+/// Each direction repeats its own part, so that what is repeated has one reader
+/// and follows the batch.
+ValueId RnnOpLowering::mask_of(int direction) {
+  const ValueId mask = input_of(RnnInput::Mask);
+  if (mask == kNoValue) return kNoValue;
+  const Shape given = b_.shape(mask);
+  const bool is_whole = given[given.rank() - 1] == directions_ * hidden_;
+  const ValueId part = is_whole ? part_of(RnnInput::Mask, direction) : mask;
+  const Shape shape{samples_, hidden_};
+  if (b_.shape(part) == shape) return part;
+  return b_.append(OpKind::BroadcastTo, ShapeAttrs{shape}, {part});
 }
 
 ValueId RnnOpLowering::part_of(ValueId value, int axis, int direction) {

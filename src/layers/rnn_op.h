@@ -73,6 +73,7 @@ class RnnOpLowering {
     return inputs_[static_cast<std::size_t>(input)];
   }
   /// The part of an input that a direction has; kNoValue: it is absent.
+  ValueId mask_of(int direction);
   ValueId part_of(RnnInput input, int direction);
   /// One of two equal parts of an axis; the whole with one direction.
   ValueId part_of(ValueId value, int axis, int direction);

@@ -40,7 +40,7 @@ class Gradients : RnnOpLowering {
     using enum RnnInput;
     const ValueId none = kNoValue;
     const ValueId gates = part_of(ZState, d), weight = recurrent_weight(d);
-    const ValueId state = part_of(InitState, d), mask = part_of(Mask, d);
+    const ValueId state = part_of(InitState, d), mask = mask_of(d);
     const ValueId sequence = part_of(SourceGradient, d),
                   last = part_of(StateGradient, d);
     const auto append = [&](OpKind kind, std::vector<ValueId> inputs) {

@@ -99,3 +99,42 @@ def test_inference_graphs_have_no_gradients() -> None:
     inference.add_inputs({"x": x})
     with pytest.raises(tg.InvalidArgument, match="accumulates_gradients"):
         inference.compile("cpu", accumulates_gradients=True)
+
+
+@pytest.mark.parametrize("accumulates", [True, False])
+@pytest.mark.parametrize("samples", [SAMPLES, 5])
+@pytest.mark.parametrize("how", ["execute", "execute_forward"])
+def test_inference_between_passes_changes_nothing(
+    how: str, samples: int, accumulates: bool
+) -> None:
+    """Not before the next pass, nor before the update, in whatever batch size."""
+    plain, expected = make(accumulates_gradients=accumulates)
+    watched, got = make(accumulates_gradients=accumulates)
+    options = {"accumulate": True} if accumulates else {}
+    x, _ = data()
+
+    def infer() -> None:
+        call = getattr(watched, how)
+        call(
+            {"x": 3 * x[:samples]}, batch_size=samples, forward_for_inference=True
+        ).wait()
+
+    for training, between in ((plain, lambda: None), (watched, infer)):
+        for _ in range(2):
+            for rows in (slice(0, 8), slice(8, 12)):
+                forward(training, rows)
+                training.execute_gradient(**options)
+                between()
+            between()
+            training.execute_optimizer_update().wait()
+    for one, other in zip(got, expected, strict=True):
+        np.testing.assert_array_equal(one.numpy(), other.numpy())
+
+
+def test_inference_uses_up_a_forward_pass() -> None:
+    """A gradient pass reads its inputs, which inference has written over."""
+    training, _ = make()
+    forward(training, slice(0, 12))
+    training.execute({"x": data()[0]}, forward_for_inference=True)
+    with pytest.raises(tg.StateError, match="no forward pass"):
+        training.execute_gradient()

@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from busy_device import occupy
 
@@ -222,3 +223,119 @@ def test_an_exit_runs_what_was_enqueued(run_script: RunScript) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["ran"] * 20
+
+
+def settings(optimizer: tg.Optimizer, change: str) -> None:
+    """What a step that was enqueued before must not notice."""
+    if change == "schedule":
+        optimizer.schedule = tg.optimizers.Schedule.constant(0)
+    elif change == "no schedule":
+        optimizer.schedule = None
+    elif change == "learning rate":
+        optimizer.learning_rate = 0
+    elif change == "time step":
+        optimizer.time_step = 100
+    elif change == "time step and schedule":
+        optimizer.time_step = 100
+        optimizer.schedule = tg.optimizers.Schedule.constant(0)
+    elif change == "clipping":
+        optimizer.applies_gradient_clipping = True
+
+
+@pytest.mark.parametrize("schedule", [None, "linear"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        "schedule",
+        "no schedule",
+        "learning rate",
+        "time step",
+        "time step and schedule",
+        "clipping",
+    ],
+)
+def test_steps_keep_the_settings_that_they_were_enqueued_with(
+    change: str, schedule: str | None
+) -> None:
+    """Also when one before them was cancelled: then all is as if without it."""
+    if schedule and change == "learning rate":
+        pytest.skip("a schedule sets the rate")
+
+    def make() -> tuple[tg.TrainingGraph, tg.Tensor, tg.Optimizer]:
+        x, y = tg.Tensor((4, 5), name="x"), tg.Tensor((4, 3), name="y")
+        graph = tg.Graph()
+        dense = tg.layers.FullyConnected(weights=np.eye(3, 5, dtype=np.float32))
+        graph.node(dense, x)
+        optimizer = tg.optimizers.Adam(
+            0.01,
+            gradient_clipping_type="by_value",
+            gradient_clip_max=1e-3,
+            gradient_clip_min=-1e-3,
+        )
+        optimizer.applies_gradient_clipping = False
+        if schedule:
+            optimizer.schedule = tg.optimizers.Schedule.linear(0.01, 0.001, 30)
+        training = tg.TrainingGraph([graph], tg.losses.MeanSquaredError(), optimizer)
+        training.add_inputs({"x": x}, {"y": y})
+        training.compile("cpu")
+        return training, dense.weights, optimizer
+
+    def step(training: tg.TrainingGraph, scale: float) -> tg.Execution:
+        x = np.full((4, 5), scale, np.float32)
+        return training.execute({"x": x}, {"y": np.ones((4, 3), np.float32)})
+
+    def expected() -> Any:
+        training, weights, optimizer = make()
+        for scale in (1, 0.25, 0.5):
+            step(training, scale).wait()
+        settings(optimizer, change)
+        step(training, 2).wait()
+        return weights.numpy(), optimizer.time_step
+
+    for seconds in ATTEMPTS:
+        training, weights, optimizer = make()
+        step(training, 1).wait()
+        occupy(seconds)
+        dropped = step(training, 7)
+        is_dropped = dropped.cancel()
+        step(training, 0.25)
+        also_dropped = step(training, 9).cancel()
+        step(training, 0.5)
+        settings(optimizer, change)
+        step(training, 2).wait()
+        if is_dropped and also_dropped:
+            got, time_step = weights.numpy(), optimizer.time_step
+            np.testing.assert_array_equal(got, expected()[0])
+            assert time_step == expected()[1]
+            return
+    pytest.fail("nothing was cancelled in time")
+
+
+def test_cancelled_tasks_leave_nothing_to_print(run_script: RunScript) -> None:
+    """asyncio prints exceptions that nobody asked a future for."""
+    done = run_script(
+        CTRL_C
+        + """
+    import asyncio, gc
+
+    async def main(begins):
+        occupy(1)
+        task = asyncio.create_task(step())
+        if begins:
+            await asyncio.sleep(0.01)
+        task.cancel()
+        try:
+            await task
+        except asyncio.CancelledError:
+            print("cancelled")
+        training.synchronize()
+        await asyncio.sleep(0.1)  # the future is settled
+
+    for begins in (False, True):
+        asyncio.run(main(begins))
+        gc.collect()
+    """
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["cancelled"] * 2
+    assert "never retrieved" not in done.stderr, done.stderr

@@ -64,11 +64,9 @@ def test_optimizer_state_can_be_restored(
     for _ in range(3):
         first.step()
     weights = first.dense.weights
-    weights.synchronize_optimizer_data()
     saved = list(weights.optimizer_data.values())
     second = make_classifier(optimizer=tg.optimizers.Adam(0.01))
     second.training.bind_optimizer_data(saved, second.dense.weights)
-    second.dense.weights.synchronize_optimizer_data()
     for name, values in second.dense.weights.optimizer_data.items():
         np.testing.assert_array_equal(values, weights.optimizer_data[name])
 

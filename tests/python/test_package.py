@@ -190,10 +190,10 @@ def test_every_python_name_is_in_the_headers() -> None:
 # Public methods of C++ handles that Python spells by other means.
 CPP_ONLY = {
     "Tensor": {
-        "data_owner",  # Tensor.data keeps the memory alive by itself
+        "copy_data",  # numpy
+        "data_owner",  # Tensor.data is a copy
         "filled",  # Tensor(fill=)
         "floats",
-        "has_data",  # Tensor.data is None
         "random",  # Tensor(random_initializer=)
         "sequence_descriptor",  # Tensor.descriptor is one
         "state",

@@ -341,3 +341,60 @@ def test_errors_name_the_input() -> None:
     with pytest.raises(tg.InvalidArgument, match="hard_sigmoid"):
         tg.GRUDescriptor(reset_gate_activation="gelu")
     assert graph.layers == []
+
+
+@pytest.mark.parametrize("op", ["single_gate_rnn", "gru", "lstm"])
+@pytest.mark.parametrize("is_training", [False, True])
+@pytest.mark.parametrize("size", ["one", "a row", "both axes"])
+@pytest.mark.parametrize("is_bidirectional", [False, True])
+def test_masks_of_fewer_rows_serve_every_batch_size(
+    op: str, is_training: bool, size: str, is_bidirectional: bool
+) -> None:
+    hidden, directions = 3, 1 + is_bidirectional
+    gates = {"single_gate_rnn": 1, "gru": 3, "lstm": 4}[op]
+    rng = np.random.default_rng(2)
+    shape = {"one": (1, 1), "a row": (1, directions * hidden), "both axes": (1,)}[size]
+    values = rng.uniform(0.5, 1, shape).astype(np.float32)
+
+    def run(samples: int, batch: int, x: Any, mask: Any) -> list[Any]:
+        source = tg.Tensor((2, samples, 5), name="x", batch_axis=1)
+        given = tg.Tensor(mask.shape, name="mask", batch_axis=None)
+        weights = np.random.default_rng(3)
+        stack = (2,) if is_bidirectional else ()
+        recurrent = tg.Tensor(
+            (*stack, gates * hidden, hidden),
+            data=weights.normal(size=(*stack, gates * hidden, hidden)),
+            name="r",
+            batch_axis=None,
+        )
+        wide = (directions * gates * hidden, 5)
+        input_weight = tg.Tensor(wide, data=weights.normal(size=wide), name="w")
+        graph = tg.Graph()
+        descriptor = DESCRIPTORS[op](bidirectional=is_bidirectional)
+        h = getattr(graph, op)(
+            source, recurrent, input_weight, mask=given, descriptor=descriptor
+        )[0]
+        outputs = {"h": h}
+        if is_training:
+            y = tg.Tensor(h.shape, name="y", batch_axis=1)
+            graph.node(tg.losses.MeanSquaredError(), h, loss_labels=[y])
+            compiled: Any = tg.TrainingGraph([graph], optimizer=tg.optimizers.SGD(0.1))
+            compiled.set_training_tensor_parameters([tg.TensorParameter(recurrent)])
+            compiled.add_inputs({"x": source, "mask": given}, {"y": y})
+        else:
+            compiled = tg.InferenceGraph([graph])
+            compiled.add_inputs({"x": source, "mask": given})
+        compiled.add_outputs(outputs)
+        compiled.compile("cpu")
+        labels = np.zeros((2, batch, h.shape[2]), np.float32)
+        data: list[Any] = [{"x": x, "mask": mask}]
+        if is_training:
+            data.append({"y": labels})
+        result = compiled.execute(*data, batch_size=batch).result()
+        return [result.output("h"), recurrent.numpy()]
+
+    x = rng.normal(size=(2, 2, 5)).astype(np.float32)
+    smaller = run(4, 2, x, values)
+    alone = run(2, 2, x, np.broadcast_to(values, (2, directions * hidden)).copy())
+    for one, other in zip(smaller, alone, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-7)

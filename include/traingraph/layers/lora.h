@@ -33,8 +33,8 @@ class TRAINGRAPH_API LoRA : public Layer {
   const Tensor& up() const& { return up_.tensor(); }
   Tensor up() const&& { return up_.tensor(); }
 
-  /// A layer of its own that does the same by weights + alpha / rank * up down;
-  /// reads what the host has: synchronize_updates() first.
+  /// A layer of its own that does the same by weights + alpha / rank * up down,
+  /// of their newest values.
   std::shared_ptr<FullyConnected> merged() const;
 
   /// See Layer.

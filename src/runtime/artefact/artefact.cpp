@@ -16,6 +16,7 @@
 #include "runtime/checkpoint/gather_state.h"
 #include "runtime/checkpoint/json_text.h"
 #include "runtime/checkpoint/restore.h"
+#include "runtime/memory/transfer.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
@@ -260,6 +261,7 @@ void CompiledGraph::export_graph(const std::filesystem::path& path,
     };
     const auto end = [&] {
       for (const auto& [name, tensor] : graph.data) {
+        refresh_host(tensor, Waiting::Through);
         const std::scoped_lock values(tensor.state()->mutex);
         const HostData& data = ensure_host(*tensor.state());
         file->write({data.bytes, tensor.descriptor().size_bytes()});

@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "graph/require_fits.h"
 #include "runtime/checkpoint/gather_state.h"
 #include "runtime/checkpoint/json_text.h"
 #include "runtime/checkpoint/match.h"
@@ -134,32 +135,13 @@ const StateEntry& find_entry(const char* call, const NamedData& item,
 
 void require_room(const char* call, const NamedData& item,
                   const TensorDescriptor& own) {
-  const auto& given = item.data.descriptor;
-  const auto info = [&](std::string what, std::string expected,
-                        std::string got) {
-    return ErrorInfo{.op = call,
-                     .node = std::string(item.name),
-                     .what = std::move(what),
-                     .expected = std::move(expected),
-                     .got = std::move(got)};
-  };
   if (item.data.is_immutable) {
-    throw InvalidArgument(info("the memory must not be written", {}, {}));
+    throw InvalidArgument(ErrorInfo{.op = call,
+                                    .node = std::string(item.name),
+                                    .what = "the memory must not be written"});
   }
-  const auto type = item.data.type();
-  if (type && *type != own.data_type) {
-    throw DTypeError(info("the memory has another type", own.to_string(),
-                          std::string(to_string(*type))));
-  }
-  if (given && given->shape != own.shape) {
-    throw ShapeError(info("the memory has another shape", own.to_string(),
-                          given->to_string()));
-  }
-  const std::size_t room = item.data.bytes ? item.data.length : 0;
-  if (room >= own.size_bytes()) return;
-  throw ShapeError(info("the memory is too small",
-                        std::to_string(own.size_bytes()) + " bytes",
-                        std::to_string(room)));
+  require_fits(call, std::string(item.name), item.data,
+               {.desc = own, .name = "the memory"});
 }
 
 }  // namespace

@@ -35,4 +35,10 @@ void DeviceContext::download(Location from, std::span<std::byte> to) {
   std::memcpy(to.data(), staging->bytes().data(), to.size());
 }
 
+std::string name_beside(const DeviceContext& device,
+                        const DeviceContext& other) {
+  const std::string name = device.description();
+  return name == other.description() ? "another device, " + name : name;
+}
+
 }  // namespace traingraph

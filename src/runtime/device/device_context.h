@@ -142,4 +142,8 @@ class DeviceContext {
   virtual const DeviceContext& device() const { return *this; }
 };
 
+/// For messages that name two devices, which may have one description.
+std::string name_beside(const DeviceContext& device,
+                        const DeviceContext& other);
+
 }  // namespace traingraph

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "graph/batch_axis.h"
+#include "graph/require_fits.h"
 #include "runtime/execution/inputs.h"
 #include "traingraph/error.h"
 
@@ -190,54 +191,31 @@ Input& Inputs::check_bound(const NamedData& item, const TensorMap& named,
 
 void Inputs::check_data(const char* call, const NamedData& item,
                         const Tensor& tensor, std::int64_t batch) const {
-  const auto name = [&] { return std::string(item.name); };
-  const TensorDescriptor& want = tensor.descriptor();
+  if (!item.data.bytes) {
+    throw InvalidArgument(ErrorInfo{.op = call,
+                                    .node = std::string(item.name),
+                                    .what = "there is no data"});
+  }
   // Its leading bytes are the smaller batch.
   const bool may_be_longer = leads_with_batch(tensor);
-  if (!item.data.bytes) {
-    throw InvalidArgument(
-        ErrorInfo{.op = call, .node = name(), .what = "there is no data"});
+  const WantedData wanted{
+      .desc = at_batch(tensor, batch, batch_),
+      .whole = may_be_longer ? std::optional(tensor.shape()) : std::nullopt,
+      .may_be_longer = may_be_longer};
+  const Misfit misfit = misfit_of(item.data, wanted);
+  if (misfit == Misfit::None) return;
+  std::string hint;
+  if (misfit == Misfit::Type) {
+    hint = "Convert it first, or declare the tensor with this type.";
+  } else if (misfit == Misfit::Shape) {
+    const auto declared = declared_.find(item.name);
+    const bool is_label =
+        declared != declared_.end() && declared->second.is_label();
+    hint = shape_hint(tensor, is_label, *item.data.descriptor);
+  } else if (!item.data.descriptor) {
+    hint = "For fewer samples pass batch_size, or a descriptor with the data.";
   }
-  if (item.data.type() && *item.data.type() != want.data_type) {
-    throw DTypeError(
-        ErrorInfo{.op = call,
-                  .node = name(),
-                  .what = "the data has the wrong type",
-                  .expected = std::string(to_string(want.data_type)),
-                  .got = std::string(to_string(*item.data.type())),
-                  .hint = "Convert it first, or declare the tensor with this "
-                          "type."});
-  }
-  if (item.data.descriptor) {
-    const TensorDescriptor& got = *item.data.descriptor;
-    const Shape smaller = at_batch(tensor, batch, batch_).shape;
-    const bool has_rest = may_be_longer && got.shape == want.shape;
-    if (got.shape != smaller && !has_rest) {
-      const auto declared = declared_.find(item.name);
-      const bool is_label =
-          declared != declared_.end() && declared->second.is_label();
-      throw ShapeError(ErrorInfo{.op = call,
-                                 .node = name(),
-                                 .what = "the data has the wrong shape",
-                                 .expected = smaller.to_string(),
-                                 .got = got.shape.to_string(),
-                                 .hint = shape_hint(tensor, is_label, got)});
-    }
-  }
-  const std::size_t bytes = bytes_of(tensor, batch);
-  const bool is_longer = item.data.length > bytes;
-  if (item.data.length == bytes || (is_longer && may_be_longer)) return;
-  throw ShapeError(ErrorInfo{
-      .op = call,
-      .node = name(),
-      .what = is_longer ? "the data is too long, and its "
-                          "leading bytes are no smaller batch"
-                        : "the data is too short",
-      .expected = std::to_string(bytes) + " bytes",
-      .got = std::to_string(item.data.length),
-      .hint = item.data.descriptor ? ""
-                                   : "For fewer samples pass batch_size, "
-                                     "or a descriptor with the data."});
+  fail_misfit(call, std::string(item.name), item.data, wanted, misfit, hint);
 }
 
 }  // namespace traingraph

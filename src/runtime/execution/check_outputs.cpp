@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "graph/require_fits.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
@@ -39,41 +40,12 @@ const OutputPlan::Entry& require_computed(const char* call,
                                     : "Declare it with add_outputs."});
 }
 
-void require_descriptor(const char* call, const NamedData& item,
-                        const TensorDescriptor& want) {
-  if (item.data.type() && *item.data.type() != want.data_type) {
-    throw DTypeError(
-        ErrorInfo{.op = call,
-                  .node = std::string(item.name),
-                  .what = "the output buffer has the wrong type",
-                  .expected = std::string(to_string(want.data_type)),
-                  .got = std::string(to_string(*item.data.type()))});
-  }
-  if (!item.data.descriptor) return;
-  const TensorDescriptor& got = *item.data.descriptor;
-  if (got.shape == want.shape) return;
-  throw ShapeError(ErrorInfo{.op = call,
-                             .node = std::string(item.name),
-                             .what = "the output buffer has the wrong shape",
-                             .expected = want.shape.to_string(),
-                             .got = got.shape.to_string()});
-}
-
-void require_room(const char* call, const NamedData& item,
-                  const TensorDescriptor& want) {
-  if (item.data.is_immutable) {
-    throw InvalidArgument(ErrorInfo{.op = call,
-                                    .node = std::string(item.name),
-                                    .what = "the output buffer is read-only",
-                                    .expected = "writable memory"});
-  }
-  if (item.data.bytes && item.data.length >= want.size_bytes()) return;
-  throw ShapeError(ErrorInfo{.op = call,
-                             .node = std::string(item.name),
-                             .what = "the output buffer is too small",
-                             .expected = std::to_string(want.size_bytes()) +
-                                         " bytes, " + want.to_string(),
-                             .got = std::to_string(item.data.length)});
+void require_writable(const char* call, const NamedData& item) {
+  if (!item.data.is_immutable) return;
+  throw InvalidArgument(ErrorInfo{.op = call,
+                                  .node = std::string(item.name),
+                                  .what = "the output buffer is read-only",
+                                  .expected = "writable memory"});
 }
 
 }  // namespace
@@ -83,8 +55,9 @@ void check_outputs(const char* call, DataList outputs_data,
   for (const NamedData& item : outputs_data) {
     const TensorDescriptor& want =
         require_computed(call, item, plan, graph).desc;
-    require_descriptor(call, item, want);
-    require_room(call, item, want);
+    require_writable(call, item);
+    require_fits(call, std::string(item.name), item.data,
+                 {.desc = want, .name = "the output buffer"});
   }
 }
 

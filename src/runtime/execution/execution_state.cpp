@@ -44,7 +44,7 @@ void ExecutionState::reset() {
   user_copies_.clear();
   callbacks_.clear();
   depends_on_.clear();
-  rates = {};
+  rates.forget();
   drawn = {};
   blocked_ = nullptr;
   stage_.store(Stage::Waiting, std::memory_order_relaxed);
@@ -209,15 +209,15 @@ void ExecutionState::give_numbers_back() noexcept {
 /// Steps before this one may have been dropped.
 void ExecutionState::take_numbers() noexcept {
   if (drawn.at) {
-    const std::uint64_t now = drawn.steps->now(drawn.number);
+    const std::uint64_t now = drawn.number.now();
     if (now != drawn.number.value) std::memcpy(drawn.at, &now, sizeof(now));
   }
   if (!rates.at) return;
   const Optimizer& optimizer = *rates.optimizer;
-  const std::uint64_t now = TimeSteps::now(optimizer, rates.number);
+  const std::uint64_t now = rates.number.now();
   if (now == rates.number.value) return;
   float& rate = rates.values[0];
-  if (rates.is_scheduled) rate = optimizer.learning_rate_at(now);
+  rate = rates.rule.at(now);
   rates.values[1] = optimizer.corrected(rate, now);
   rates.values[3] = static_cast<float>(now);
   std::memcpy(rates.at, rates.values.data(), sizeof(rates.values));

@@ -63,9 +63,17 @@ class ExecutionState final : public Submission {
     StepNumber number = {};
     std::byte* at = nullptr;
     std::array<float, 4> values = {};
-    bool is_scheduled = false;
+    RateRule rule = {};
     /// A failure gives the number back.
     bool counts = false;
+
+    /// All but the memory of the rule.
+    void forget() noexcept {
+      optimizer = nullptr;
+      number = {};
+      at = nullptr;
+      counts = false;
+    }
   };
   /// Of a forward pass, and where its number was written, in 64 bits.
   struct Drawn {

@@ -199,7 +199,7 @@ void Executor::grow_arenas(const Compilation& compilation) {
   for (PlanKind kind : parts_.placement.outgrown(compilation)) {
     parts_.in_flight.wait_until_idle();
     parts_.batches->forget_bindings();
-    phase_ = PhaseState::Clean;
+    if (kind == PlanKind::Phases) phase_ = PhaseState::Clean;
     if (last_ && plan_of(last_->segment) == kind) last_.reset();
     if (kind == PlanKind::Phases && !has_accumulators) last_gradient_.reset();
   }
@@ -255,8 +255,13 @@ void Executor::advance(const Call& call, std::int64_t batch,
   if (updates(segment)) count_update(*slot);
   if (segment != Segment::Update) last_ = slot;
   parts_.link.advance(segment, slot);
-  phase_ = PhaseState::Clean;
-  last_phase_.reset();
+  // Inference has a plan of its own: it leaves gradients to the update, but
+  // writes over the inputs that a gradient pass reads.
+  const bool is_inference = plan_of(segment) == PlanKind::Inference;
+  if (!is_inference || phase_ != PhaseState::GradientDone) {
+    phase_ = PhaseState::Clean;
+    last_phase_.reset();
+  }
   if (is_step) last_gradient_.reset();
   if (updates(segment)) accumulation_.forget();
   if (segment != Segment::Forward && segment != Segment::Gradient) return;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "graph/batch_axis.h"
+#include "runtime/memory/transfer.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
@@ -204,6 +205,15 @@ void Inputs::require_bound_in_range(const char* call, Input& input) {
   input.is_in_range = true;
 }
 
+/// Another graph may train what is a constant or bound here.
+void Inputs::take_newest(Input& input) {
+  const bool is_hosts = !input.is_kept && !input.source && !input.is_fed;
+  if (!is_hosts || input.is_variable) return;
+  if (!input.tensor.state()->is_kept_on_device) return;
+  refresh_host(input.tensor, Waiting::Through);
+  input.is_on_device = false;
+}
+
 bool Inputs::is_given(const Input& input, bool skips_writing) const {
   return !skips_writing && input.last_call == calls_;
 }
@@ -216,6 +226,7 @@ void Inputs::require_data(const Call& call, bool skips_writing,
                           serves(input, batch);
     if (is_there) {
       if (!is_given(input, skips_writing)) {
+        take_newest(input);
         require_bound_in_range(call.name, input);
       }
       return;

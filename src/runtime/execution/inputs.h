@@ -113,6 +113,7 @@ class Inputs {
   Input& check_bound(const NamedData& item, const TensorMap& named,
                      std::int64_t batch);
   bool is_given(const Input& input, bool skips_writing) const;
+  static void take_newest(Input& input);
   void require_bound_in_range(const char* call, Input& input);
   void require_data(const Call& call, bool skips_writing, std::int64_t batch);
   void write_list(HostWriter& writer, DataList data, Input::Kind kind,

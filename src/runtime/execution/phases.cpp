@@ -179,15 +179,16 @@ void Executor::write_rates(HostWriter& writer, ExecutionState& slot) {
       writer.room_for(parts_.batches->graph().rates, 4 * sizeof(float));
   parts_.link.start_update(slot);  // nothing fails from here on
   const StepNumber number = TimeSteps::next(optimizer);
-  const float rate = optimizer.learning_rate_at(number.value);
-  slot.rates = {.optimizer = &optimizer,
-                .number = number,
-                .at = room,
-                .values = {rate, optimizer.corrected(rate, number.value),
-                           optimizer.applies_gradient_clipping() ? 1.0f : 0.0f,
-                           static_cast<float>(number.value)},
-                .is_scheduled = TimeSteps::has_schedule(optimizer)};
-  if (room) std::memcpy(room, slot.rates.values.data(), 4 * sizeof(float));
+  ExecutionState::Rates& rates = slot.rates;
+  TimeSteps::take_rule(optimizer, rates.rule);
+  const float rate = rates.rule.at(number.value);
+  rates.optimizer = &optimizer;
+  rates.number = number;
+  rates.at = room;
+  rates.values = {rate, optimizer.corrected(rate, number.value),
+                  optimizer.applies_gradient_clipping() ? 1.0f : 0.0f,
+                  static_cast<float>(number.value)};
+  if (room) std::memcpy(room, rates.values.data(), 4 * sizeof(float));
 }
 
 }  // namespace traingraph

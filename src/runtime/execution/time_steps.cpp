@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/execution/time_steps.h"
 
-#include <algorithm>
-
 namespace traingraph {
-namespace {
-
-/// Of all optimizers: an update holds it for a moment.
-std::mutex& mutex_of_optimizers() {
-  static auto* mutex = new std::mutex;  // the queue may outlive statics
-  return *mutex;
-}
-
-}  // namespace
 
 StepNumber RandomSteps::next() const {
   const std::scoped_lock lock(mutex_);
-  return {value_, dropped_.load(), set_};
+  return {value_, num_dropped_->load(), num_dropped_};
 }
 
 void RandomSteps::advance() noexcept {
@@ -25,51 +14,41 @@ void RandomSteps::advance() noexcept {
 }
 
 void RandomSteps::set(std::uint64_t value) {
+  auto anew = std::make_shared<std::atomic<std::uint64_t>>(0);
   const std::scoped_lock lock(mutex_);
   value_ = value;
-  ++set_;
+  num_dropped_ = std::move(anew);
 }
 
 void RandomSteps::drop(const StepNumber& number) noexcept {
   const std::scoped_lock lock(mutex_);
-  if (number.set != set_) return;
-  --value_;
-  dropped_.fetch_add(1);
-}
-
-std::uint64_t RandomSteps::now(const StepNumber& number) const noexcept {
-  if (dropped_.load() == number.dropped) return number.value;
-  const std::scoped_lock lock(mutex_);
-  if (number.set != set_) return number.value;
-  return number.value - (dropped_.load() - number.dropped);
+  number.num_dropped->fetch_add(1);
+  if (number.num_dropped == num_dropped_) --value_;
 }
 
 StepNumber TimeSteps::next(const Optimizer& optimizer) {
-  const std::scoped_lock lock(mutex_of_optimizers());
-  return {optimizer.time_step_.load(), optimizer.num_dropped_.load(),
-          optimizer.num_set_.load()};
+  const std::scoped_lock lock(optimizer.mutex_);
+  return {optimizer.time_step_.load(), optimizer.num_dropped_->load(),
+          optimizer.num_dropped_};
+}
+
+void TimeSteps::take_rule(const Optimizer& optimizer, RateRule& rule) {
+  const std::scoped_lock lock(optimizer.mutex_);
+  rule.schedule = optimizer.schedule_;
+  rule.rate = optimizer.learning_rate_.load();
 }
 
 void TimeSteps::advance(Optimizer& optimizer) noexcept {
-  const std::scoped_lock lock(mutex_of_optimizers());
+  const std::scoped_lock lock(optimizer.mutex_);
   optimizer.time_step_.fetch_add(1);
 }
 
 void TimeSteps::drop(Optimizer& optimizer, const StepNumber& number) noexcept {
-  const std::scoped_lock lock(mutex_of_optimizers());
-  if (number.set != optimizer.num_set_.load()) return;
-  if (optimizer.time_step_.load() <= 1) return;
-  optimizer.time_step_.fetch_sub(1);
-  optimizer.num_dropped_.fetch_add(1);
-}
-
-std::uint64_t TimeSteps::now(const Optimizer& optimizer,
-                             const StepNumber& number) noexcept {
-  if (optimizer.num_dropped_.load() == number.dropped) return number.value;
-  const std::scoped_lock lock(mutex_of_optimizers());
-  if (number.set != optimizer.num_set_.load()) return number.value;
-  const std::uint64_t dropped = optimizer.num_dropped_.load() - number.dropped;
-  return std::max<std::uint64_t>(1, number.value - dropped);
+  const std::scoped_lock lock(optimizer.mutex_);
+  number.num_dropped->fetch_add(1);
+  if (number.num_dropped == optimizer.num_dropped_) {
+    optimizer.time_step_.fetch_sub(1);
+  }
 }
 
 }  // namespace traingraph

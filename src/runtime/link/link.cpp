@@ -48,7 +48,7 @@ void require_linkable(const Session& session, const Session& first) {
       ErrorInfo{.op = "link",
                 .what = "the graphs are compiled for different devices",
                 .expected = expected->description(),
-                .got = context->description()});
+                .got = name_beside(*context, *expected)});
 }
 
 ParameterRule rule_of(const MergedGraph& graph, TensorIndex parameter) {
@@ -171,7 +171,8 @@ class LinkBuilder {
           .op = "link",
           .node = input.tensor.label(),
           .what = "the producing graph takes no gradient for this tensor",
-          .expected = "a floating-point result",
+          .expected = "floats that no node of the producing graph reads",
+          .got = input.tensor.descriptor().to_string(),
           .hint = "Call allocate_user_gradient() for it before compile()."});
     }
     const auto into = producer.placement.of(user->gradient);

@@ -82,6 +82,8 @@ struct DeviceStorage {
   virtual void visit(const std::function<void(const DeviceBytes&)>& action) = 0;
   /// Is there device memory that a new value of the tensor must reach?
   virtual bool holds_value() const = 0;
+  /// Has the device a value that the host may not have?
+  virtual bool has_value() const { return holds_value(); }
 
   std::shared_ptr<DeviceContext> context;
   std::size_t bytes;

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "graph/tensor_state.h"
+#include "runtime/memory/transfer.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
@@ -184,12 +185,11 @@ std::shared_ptr<ArenaStorage> Placement::place_variable(
   if (!is_users) return group(category).place(tensor);
   const auto current = persistent_storage(*tensor);
   if (current && current->context == context_) return current;
-  if (current && current->arena->is_allocated()) {
-    Tensor(tensor).synchronize_data();
-  }
+  refresh_host(Tensor(tensor));
   const auto placed = group(category).place(tensor);
   std::scoped_lock lock(tensor->mutex);
   tensor->device = placed;
+  tensor->is_kept_on_device = true;
   return placed;
 }
 
@@ -208,8 +208,8 @@ void Placement::require_movable(const Tensor& tensor) const {
       .op = "compile",
       .node = tensor.label(),
       .what = "a graph on another device still uses this parameter",
-      .expected = std::string(to_string(storage->context->type())),
-      .got = std::string(to_string(context_->type())),
+      .expected = storage->context->description(),
+      .got = name_beside(*context_, *storage->context),
       .hint = "Destroy that graph first, or compile both for one device."});
 }
 

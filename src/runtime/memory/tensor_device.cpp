@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "graph/require_fits.h"
 #include "graph/tensor_state.h"
 #include "runtime/memory/transfer.h"
 #include "traingraph/device.h"
@@ -63,26 +64,6 @@ void require_size(const char* call, const Tensor& tensor, std::size_t got) {
                              .got = std::to_string(got)});
 }
 
-void require_slot(const char* call, const Tensor& parameter,
-                  const TensorDescriptor& slot, const TensorData& data) {
-  if (data.type() && *data.type() != slot.data_type) {
-    throw DTypeError(
-        ErrorInfo{.op = call,
-                  .node = parameter.label(),
-                  .what = "the data has the wrong type",
-                  .expected = std::string(to_string(slot.data_type)),
-                  .got = std::string(to_string(*data.type()))});
-  }
-  const std::size_t got = data.bytes ? data.length : 0;
-  if (got >= slot.size_bytes()) return;
-  throw ShapeError(ErrorInfo{.op = call,
-                             .node = parameter.label(),
-                             .what = "the memory is too small",
-                             .expected = std::to_string(slot.size_bytes()) +
-                                         " bytes, " + slot.to_string(),
-                             .got = std::to_string(got)});
-}
-
 /// Buffers go to slots of their name, on their device; slots that are not there
 /// yet get the names.
 void require_buffers_fit(const Tensor& parameter,
@@ -104,12 +85,12 @@ void require_buffers_fit(const Tensor& parameter,
            slots[i].name, buffers[i].name(),
            "Give them in the order of optimizer_device_data().");
     }
-    const Device there(slots[i].device->context);
-    if (there == buffers[i].device()) continue;
+    const DeviceContext& there = *slots[i].device->context;
+    const DeviceContext& given = *buffers[i].storage()->context;
+    if (&there == &given) continue;
     fail("the buffer \"" + buffers[i].name() + "\" is on another device",
-         there.name(), buffers[i].device().name(),
-         "Go through the host: synchronize_optimizer_data(), then "
-         "optimizer_data() as data.");
+         there.description(), name_beside(given, there),
+         "Go through the host: optimizer_data() as data.");
   }
 }
 
@@ -172,6 +153,43 @@ std::optional<Device> Tensor::device() const {
   return Device(storage->context);
 }
 
+std::span<const std::byte> Tensor::data() const& {
+  descriptor();  // there is a tensor
+  refresh_host(*this);
+  std::scoped_lock lock(state_->mutex);
+  return {state_->data.bytes, state_->data.size};
+}
+
+bool Tensor::has_data() const {
+  descriptor();
+  if (has_host_data(*state_)) return true;
+  const auto storage = device_of(*state_);
+  return storage && storage->has_value();
+}
+
+void Tensor::copy_data(std::span<std::byte> out) const {
+  const char* call = "copy_data";
+  const auto storage = device_of(*state_);
+  if (!has_data()) {
+    if (storage) storage->visit([](const DeviceBytes&) {});  // it says why
+    throw StateError(
+        ErrorInfo{.op = call,
+                  .node = label(),
+                  .what = "tensor has no data on the host or on a device",
+                  .expected = {},
+                  .got = {},
+                  .hint = "Declare a result with add_outputs and read it from "
+                          "the ExecutionResult."});
+  }
+  require_size(call, *this, out.size());
+  const std::size_t bytes = descriptor().size_bytes();
+  if (storage && storage->has_value()) {
+    return read_device(*storage, descriptor(), out.first(bytes));
+  }
+  std::scoped_lock lock(state_->mutex);
+  std::memcpy(out.data(), state_->data.bytes, bytes);
+}
+
 void Tensor::synchronize_data() const {
   const auto storage = device_of(*state_);
   DeviceStorage& device = require_device(storage, "synchronize_data", *this);
@@ -227,6 +245,23 @@ void Tensor::synchronize_optimizer_data() const {
   }
 }
 
+std::vector<OptimizerData> Tensor::optimizer_data() const {
+  const TensorDescriptor desc = slot_descriptor(descriptor());
+  std::vector<OptimizerData> result;
+  for (const OptimizerSlot& slot : slots_of(*state_)) {
+    if (slot.is_given) continue;
+    HostData copy = allocate_host(desc.size_bytes());
+    const std::span<std::byte> bytes(copy.bytes, copy.size);
+    if (slot.device && slot.device->has_value()) {
+      read_device(*slot.device, desc, bytes);
+    } else if (slot.host.bytes) {
+      std::memcpy(copy.bytes, slot.host.bytes, copy.size);
+    }
+    result.push_back({slot.name, desc, bytes, std::move(copy.owner)});
+  }
+  return result;
+}
+
 std::vector<TensorOptimizerDeviceData> Tensor::optimizer_device_data() const {
   std::vector<TensorOptimizerDeviceData> result;
   for (OptimizerSlot& slot : slots_of(*state_)) {
@@ -251,7 +286,8 @@ void Tensor::bind_optimizer_data(
   }
   std::vector<OptimizerSlot> given;
   for (const TensorData& item : data) {
-    require_slot(call, *this, desc, item);
+    require_fits(call, label(), item,
+                 {.desc = desc, .name = "the optimizer's buffer"});
     given.push_back({.name = {},
                      .host = allocate_host(bytes),
                      .device = {},

@@ -104,7 +104,7 @@ void copy_corner(std::span<const std::byte> from, const Shape& part,
 }  // namespace
 
 void read_device(DeviceStorage& storage, const TensorDescriptor& whole,
-                 std::span<std::byte> out) {
+                 std::span<std::byte> out, Waiting waiting) {
   const auto transfer = std::make_shared<Transfer>(storage.context);
   std::optional<Shape> part;
   storage.visit([&](const DeviceBytes& from) {
@@ -112,7 +112,7 @@ void read_device(DeviceStorage& storage, const TensorDescriptor& whole,
     transfer->read(from);
     transfer->submit();
   });
-  transfer->wait();
+  waiting == Waiting::Through ? transfer->wait_through() : transfer->wait();
   const auto bytes = transfer->bytes(0);
   if (part) return copy_corner(bytes, *part, out, whole);
   std::memcpy(out.data(), bytes.data(), std::min(bytes.size(), out.size()));
@@ -130,7 +130,36 @@ void write_device(DeviceStorage& storage, std::span<const std::byte> data) {
 void store_host(TensorState& tensor, std::span<const std::byte> bytes) {
   std::scoped_lock lock(tensor.mutex);
   const HostData& data = ensure_host(tensor);
-  std::memcpy(data.bytes, bytes.data(), std::min(data.size, bytes.size()));
+  const std::size_t size = std::min(data.size, bytes.size());
+  if (std::memcmp(data.bytes, bytes.data(), size) == 0) return;
+  std::memcpy(data.bytes, bytes.data(), size);
+}
+
+void refresh_host(const Tensor& tensor, Waiting waiting) {
+  const std::shared_ptr<DeviceStorage> storage = [&] {
+    std::scoped_lock lock(tensor.state()->mutex);
+    return tensor.state()->device;
+  }();
+  if (!storage || !storage->has_value()) return;
+  std::vector<std::byte> bytes(storage->bytes);
+  read_device(*storage, tensor.descriptor(), bytes, waiting);
+  store_host(*tensor.state(), bytes);
+}
+
+void refresh_slots(const Tensor& parameter) {
+  TensorState& state = *parameter.state();
+  std::vector<OptimizerSlot> slots;
+  {
+    std::scoped_lock lock(state.mutex);
+    slots = state.slots;
+  }
+  const TensorDescriptor desc = slot_descriptor(state.desc);
+  for (const OptimizerSlot& slot : slots) {
+    const auto* device = dynamic_cast<ArenaStorage*>(slot.device.get());
+    if (!slot.host.bytes || !device || !device->has_value()) continue;
+    read_device(*slot.device, desc, {slot.host.bytes, slot.host.size},
+                Waiting::Through);
+  }
 }
 
 }  // namespace traingraph

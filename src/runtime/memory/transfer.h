@@ -50,13 +50,26 @@ class Transfer final : public Submission,
   std::exception_ptr error_;
 };
 
+/// Who holds a lock waits through: signal handlers may want it.
+enum class Waiting { CanBeInterrupted, Through };
+
 /// Copies the newest value into `out`, which has room for `whole`: of a smaller
 /// batch its samples, where `whole` has its first ones, and zeros elsewhere.
 void read_device(DeviceStorage& storage, const TensorDescriptor& whole,
-                 std::span<std::byte> out);
+                 std::span<std::byte> out,
+                 Waiting waiting = Waiting::CanBeInterrupted);
 void write_device(DeviceStorage& storage, std::span<const std::byte> data);
 
-/// Copies into a tensor's host data, which is allocated when there is none.
+/// Copies into a tensor's host data, which is allocated when there is none, and
+/// not written when it is the same: others may be reading it.
 void store_host(TensorState& tensor, std::span<const std::byte> bytes);
+
+/// The host data of a tensor becomes its newest value, if a device has it.
+/// Whoever reads host data of tensors that others may train calls this before.
+void refresh_host(const Tensor& tensor,
+                  Waiting waiting = Waiting::CanBeInterrupted);
+/// The same of an optimizer's buffers that the host has copies of, for who
+/// holds a lock.
+void refresh_slots(const Tensor& parameter);
 
 }  // namespace traingraph

@@ -122,7 +122,7 @@ void declare_constants(Declaration& declaration, const TensorMap& tensors,
     it->second.set_data(item.data);
   }
   for (const auto& [name, tensor] : tensors) {
-    if (tensor.has_data()) continue;
+    if (has_host_data(*tensor.state())) continue;
     throw InvalidArgument(ErrorInfo{
         .op = "compile", .node = name, .what = "the constant has no data"});
   }
@@ -253,6 +253,9 @@ void compile(Session& session, const Device& device,
   declare_constants(declaration, constants, constants_data);
   Freeze freeze(declaration.graphs);
   LayerNames::make_unique(declaration.graphs, declaration.trained_inputs);
+  for (const Tensor& parameter : trainable_parameters(declaration)) {
+    refresh_slots(parameter);
+  }
   forget_compilation(session);
   session.device = device;
   auto exchange = make_exchange(session, options);

@@ -20,6 +20,7 @@ struct PlanStorage final : DeviceStorage {
   void visit(const std::function<void(const DeviceBytes&)>& action) override;
   /// Its value is computed by executions, never set by the user.
   bool holds_value() const override { return false; }
+  bool has_value() const override;
 
   ValueId find(const Session& owner, const Assembled& assembled) const;
 
@@ -35,6 +36,13 @@ ValueId PlanStorage::find(const Session& owner, const Assembled& a) const {
   if (!gradient_of || value == kNoValue) return value;
   const auto it = a.gradient_of.find(value);
   return it == a.gradient_of.end() ? kNoValue : it->second;
+}
+
+bool PlanStorage::has_value() const {
+  const auto owner = session.lock();
+  if (!owner) return false;
+  std::scoped_lock lock(owner->mutex);
+  return owner->executor.last() != nullptr;
 }
 
 void PlanStorage::visit(const std::function<void(const DeviceBytes&)>& action) {

@@ -65,10 +65,7 @@ TEST(SharedOptimizer, RefusedBuffersAreNotKept) {
         static_cast<std::size_t>(parameter.shape().num_elements()), 7.0f);
     const std::vector<TensorData> given{view(sevens), view(sevens)};
     EXPECT_THROW(parameter.bind_optimizer_data(given), UnsupportedError);
-    for (const OptimizerData& slot : parameter.optimizer_data()) {
-      const auto bytes = std::as_bytes(std::span(sevens));
-      EXPECT_FALSE(std::ranges::equal(slot.data, bytes)) << slot.name;
-    }
+    EXPECT_THROW(parameter.optimizer_data(), UnsupportedError);
     net.step(0, 6).wait();
   });
 }
