@@ -156,7 +156,9 @@ def test_wrong_shapes(entrance: str, wrong: str) -> None:
         pytest.skip("takes arrays")
     network = Network()
     before = network.everything()
-    with pytest.raises(tg.ShapeError):
+    # Bytes of unknown type and of another size: a mapping says the type.
+    is_unknown = wrong == "short bytes" and entrance.startswith("load_state_dict")
+    with pytest.raises(tg.DTypeError if is_unknown else tg.ShapeError):
         give(network, data)
     for now, then in zip(network.everything(), before, strict=True):
         np.testing.assert_array_equal(now, then)

@@ -6,6 +6,7 @@
 #include "graph/platform.h"
 #include "layers/names.h"
 #include "runtime/device/backend.h"
+#include "runtime/memory/transfer.h"
 #include "runtime/session/session.h"
 #include "traingraph/error.h"
 
