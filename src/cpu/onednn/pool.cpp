@@ -97,22 +97,26 @@ void emit_max(NodeLowering& lowering, const Forward& primitive,
   const int in = lowering.read(0, to_layout(x)),
             out = lowering.write(0, to_layout(y));
   std::vector<PrimitiveArg> args{{DNNL_ARG_SRC, x, in}, {DNNL_ARG_DST, y, out}};
+  int taps = -1;
+  std::size_t tap_bytes = 1;
   if (has_state) {
     const memory::desc state = primitive.workspace_desc();
-    args.push_back({DNNL_ARG_WORKSPACE, state,
-                    lowering.write_opaque(1, state.get_size(), to_layout(x))});
+    taps = lowering.write_opaque(1, state.get_size(), to_layout(x));
+    args.push_back({DNNL_ARG_WORKSPACE, state, taps});
+    tap_bytes = state.get_data_type() == memory::data_type::u8 ? 1 : 4;
   }
   add_scratchpad(lowering, primitive, args);
-  lowering.emit(
-      [=,
-       correct = correct_max_pool(lowering, window, to_layout(x), to_layout(y)),
-       bind = bind_primitive(primitive, std::move(args))](
-          std::span<std::byte* const> at) -> BoundKernel {
-        return [correct, run = bind(at), x = at[in], y = at[out]] {
-          run();
-          correct(x, y);
-        };
-      });
+  lowering.emit([=,
+                 correct = correct_max_pool(lowering, window, to_layout(x),
+                                            to_layout(y), tap_bytes),
+                 bind = bind_primitive(primitive, std::move(args))](
+                    std::span<std::byte* const> at) -> BoundKernel {
+    return [correct, run = bind(at), x = at[in], y = at[out],
+            taps = taps < 0 ? nullptr : at[taps]] {
+      run();
+      correct(x, y, taps);
+    };
+  });
 }
 
 }  // namespace

@@ -155,13 +155,26 @@ struct Place {
   }
 };
 
-template <class T>
+/// Which tap of window (row, column) reads the sample at `position`?
+std::int64_t tap_at(const Geometry& g, std::int64_t row, std::int64_t column,
+                    std::int64_t position) {
+  const PoolWindow& w = g.window;
+  const std::int64_t top = row * w.strides[0] - w.padding[0],
+                     left = column * w.strides[1] - w.padding[2];
+  return (position / g.width - top) / w.dilation_rates[0] * w.kernel_sizes[1] +
+         (position % g.width - left) / w.dilation_rates[1];
+}
+
+/// Along with the taps that won, unless `taps` is null.
+template <class T, class Tap>
 void max_pool(const Geometry& g, const Place& x_at, const Place& y_at,
-              const T* x, T* y) {
+              const T* x, T* y, Tap* taps) {
   for_outputs(g, [&](auto image, auto to, auto row, auto column) {
     const auto sample_at = [&](auto at) { return x[x_at(image, at)]; };
-    y[y_at(image, to)] =
-        sample_at(winner_of(Window(g, row, column), sample_at));
+    const auto winner = winner_of(Window(g, row, column), sample_at);
+    const std::int64_t place = y_at(image, to);
+    y[place] = sample_at(winner);
+    if (taps) taps[place] = static_cast<Tap>(tap_at(g, row, column, winner));
   });
 }
 
@@ -218,7 +231,7 @@ void average_pool_gradient(const Geometry& g, bool counts_padding,
 
 MaxPoolCorrection correct_max_pool(const NodeLowering& lowering,
                                    const PoolWindow& window, const Layout& x,
-                                   const Layout& y) {
+                                   const Layout& y, std::size_t tap_bytes) {
   const Place x_at(x), y_at(y);
   const Geometry g{window,      x.sizes()[0] * x.sizes()[1],
                    x_at.height, x_at.width,
@@ -226,10 +239,15 @@ MaxPoolCorrection correct_max_pool(const NodeLowering& lowering,
   MaxPoolCorrection correct;
   const DataType type = lowering.result_desc().data_type;
   visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
-    correct = [=, n = num_elements(x)](const std::byte* from, std::byte* to) {
+    correct = [=, n = num_elements(x)](const std::byte* from, std::byte* to,
+                                       std::byte* taps) {
       const auto* image = reinterpret_cast<const T*>(from);
       if (is_finite(image, n)) return;
-      max_pool(g, x_at, y_at, image, typed<T>(to));
+      if (tap_bytes == 1) {
+        max_pool(g, x_at, y_at, image, typed<T>(to), typed<std::uint8_t>(taps));
+      } else {
+        max_pool(g, x_at, y_at, image, typed<T>(to), typed<std::int32_t>(taps));
+      }
     };
   });
   return correct;

@@ -23,11 +23,14 @@ PoolWindow window_of(const Attrs& attrs) {
 
 /// Max pooling of x into y, in any layout of pooling's, as it should be where x
 /// holds NaN or an infinity: oneDNN passes over NaN and -infinity. Returns what
-/// is to run behind it; nothing changes where x is finite.
-using MaxPoolCorrection = std::function<void(const std::byte*, std::byte*)>;
+/// is to run behind it, with x, y and the number of the tap that won each
+/// window (null, or laid out as y, in `tap_bytes` each: 1 or 4); nothing
+/// changes where x is finite.
+using MaxPoolCorrection =
+    std::function<void(const std::byte*, std::byte*, std::byte*)>;
 MaxPoolCorrection correct_max_pool(const NodeLowering& lowering,
                                    const PoolWindow& window, const Layout& x,
-                                   const Layout& y);
+                                   const Layout& y, std::size_t tap_bytes);
 
 /// inputs (x), results (y, state). The state holds, for each output, the
 /// position of the winner in its image.
