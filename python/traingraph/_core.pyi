@@ -785,7 +785,17 @@ class Tensor:
         """
         numpy() for np.asarray(tensor); always a copy.
         """
-    def __dlpack__(self, **kwargs: Any) -> Any: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: Any = None,
+        dl_device: Any = None,
+        copy: Any = None,
+    ) -> Any:
+        """
+        A copy of the newest values for another library, on the CPU, marked as a copy. Raises BufferError for copy=False, another device or a stream; StateError when there are no values.
+        """
     def __dlpack_device__(self) -> tuple[int, int]: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -850,7 +860,7 @@ class Tensor:
         self, out: NDArray[Any] | TensorData | SupportsDLPack
     ) -> None:
         """
-        Device to `out`, which has the tensor's type. Raises DTypeError, ShapeError, StateError.
+        Device to `out`, which has the tensor's type and shape. Raises DTypeError, ShapeError, StateError.
         """
     def dequantized(
         self,
@@ -886,7 +896,7 @@ class Tensor:
         """
     def synchronize_optimizer_data(self) -> None:
         """
-        Device to host for the optimizer's buffers.
+        Device to host for the optimizer's buffers: an optimizer that is compiled later goes on from them. optimizer_data needs no such call.
         """
     @property
     def batch_axis(self) -> int | None:
@@ -896,7 +906,7 @@ class Tensor:
     @property
     def data(self) -> NDArray[Any] | None:
         """
-        Read-only NumPy view of the host data, as it was set or last synchronized; None when there is none. set_data() writes. Of bfloat16 it takes ml_dtypes; else DTypeError.
+        numpy(), read-only: a copy of the newest values, of one moment; None when there are none. set_data() writes. Of bfloat16 it takes ml_dtypes; else DTypeError.
         """
     @property
     def data_type(self) -> DataType: ...
@@ -908,9 +918,14 @@ class Tensor:
         Device that holds a copy, or None.
         """
     @property
+    def has_data(self) -> bool:
+        """
+        Is there a value, on the host or on a device?
+        """
+    @property
     def has_valid_numerics(self) -> bool:
         """
-        No NaN and no infinity in the host data.
+        No NaN and no infinity in the newest values; True without any.
         """
     @property
     def label(self) -> str:
@@ -922,7 +937,7 @@ class Tensor:
     @property
     def optimizer_data(self) -> dict[str, NDArray[Any]]:
         """
-        Read-only copies of the optimizer's host buffers by name, in its order. bind_optimizer_data() writes.
+        Read-only copies of the optimizer's buffers by name, in its order, as they are after the work enqueued so far. bind_optimizer_data() writes. Raises UnsupportedError where processes share them out.
         """
     @property
     def optimizer_device_data(self) -> list[TensorOptimizerDeviceData]:
@@ -1969,7 +1984,7 @@ class LoRA(Layer):
     ) -> None: ...
     def merged(self) -> FullyConnected:
         """
-        A FullyConnected layer with weights + alpha / rank * up down, of what the host has: call synchronize_updates() first.
+        A FullyConnected layer with weights + alpha / rank * up down, of their newest values.
         """
     @property
     def alpha(self) -> float: ...
