@@ -4,6 +4,8 @@
 #include <pybind11/critical_section.h>
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
 
 #include "dlpack.h"
 #include "lifetime.h"
@@ -382,12 +384,15 @@ void NamedArrays::convert_floats_to(std::span<const StateTensor> tensors) {
     return type == DataType::Float32 || type == DataType::BFloat16 ||
            type == DataType::Float16;
   };
+  std::unordered_map<std::string_view, DataType> type_of;
+  for (const StateTensor& tensor : tensors) {
+    type_of.emplace(tensor.name, tensor.descriptor.data_type);
+  }
   for (std::size_t i = 0; i < data_.size(); ++i) {
-    const auto found =
-        std::ranges::find(tensors, data_[i].name, &StateTensor::name);
-    if (found == tensors.end() || !data_[i].data.descriptor) continue;
+    const auto found = type_of.find(data_[i].name);
+    if (found == type_of.end() || !data_[i].data.descriptor) continue;
     const DataType given = data_[i].data.descriptor->data_type;
-    const DataType wanted = found->descriptor.data_type;
+    const DataType wanted = found->second;
     if (given == wanted || !is_float(given) || !is_float(wanted)) continue;
     if (py::isinstance<TensorData>(alive_[2 * i + 1])) continue;
     convert(i, wanted);

@@ -6,7 +6,9 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <set>
 #include <system_error>
+#include <unordered_set>
 
 #include "cpu/cpu_target.h"
 #include "cpu/deferred_rows.h"
@@ -26,6 +28,22 @@
 namespace traingraph::cpu {
 namespace {
 
+void merge_overlapping(std::vector<Bytes>& pieces) {
+  std::ranges::sort(pieces, {}, &Bytes::begin);
+  std::size_t count = 0;
+  for (const Bytes& next : pieces) {
+    Bytes* const last = count == 0 ? nullptr : &pieces[count - 1];
+    if (!last || next.begin > last->begin + last->size) {
+      pieces[count++] = next;
+      continue;
+    }
+    last->size = std::max(
+        last->size,
+        static_cast<std::size_t>(next.begin - last->begin) + next.size);
+  }
+  pieces.resize(count);
+}
+
 class CpuUnits : public BoundUnits {
  public:
   explicit CpuUnits(std::shared_ptr<DeferredRowsList> list)
@@ -36,26 +54,34 @@ class CpuUnits : public BoundUnits {
   CpuUnits(const CpuUnits&) = delete;
   CpuUnits& operator=(const CpuUnits&) = delete;
 
-  void add_to_list(std::span<const Location> locations) {
+  /// When all kernels are bound.
+  void finish(std::span<const Location> locations) {
+    merge_overlapping(memory);
+    if (rows_.empty()) return;
+    std::set<HostBuffer*> buffers;  // a few, where locations are many
+    for (const Location& at : locations) {
+      if (at.buffer) buffers.insert(static_cast<HostBuffer*>(at.buffer));
+    }
     for (const auto& [storage, rows] : rows_) {
-      for (const Location& at : locations) {
-        if (!at.buffer) continue;
-        auto buffer = static_cast<HostBuffer*>(at.buffer)->shared_from_this();
+      for (HostBuffer* buffer : buffers) {
         const Bytes all{buffer->bytes().data(), buffer->bytes().size()};
-        const bool is_new =
-            std::ranges::find(rows->buffers, buffer) == rows->buffers.end();
-        if (is_new && rows->uses(all)) rows->buffers.push_back(buffer);
+        if (rows->uses(all))
+          rows->buffers.push_back(buffer->shared_from_this());
       }
+      own_.insert(rows.get());
       list_->add(rows);
     }
   }
   /// Do others find their memory changed?
   bool must_catch_up(const DeferredRows& rows) const {
-    const bool is_own = std::ranges::any_of(
-        rows_, [&](const auto& own) { return own.second.get() == &rows; });
-    return !is_own && std::ranges::any_of(memory, [&](const Bytes& bytes) {
-      return rows.uses(bytes);
-    });
+    return !own_.contains(&rows) &&
+           std::ranges::any_of(rows.memory, [&](const Bytes& bytes) {
+             // The last piece that begins before its end.
+             const auto after = std::ranges::lower_bound(
+                 memory, bytes.begin + bytes.size, {}, &Bytes::begin);
+             return after != memory.begin() &&
+                    std::prev(after)->overlaps(bytes);
+           });
   }
 
   BoundKernel bind(const CpuUnitCode& code,
@@ -68,12 +94,14 @@ class CpuUnits : public BoundUnits {
   std::vector<BoundKernel> kernels;
   GradientsOfRanks gradients;              // now
   std::vector<std::vector<Bytes>> poison;  // per kernel, or empty
-  std::vector<Bytes> memory;               // that the kernels touch
+  /// That the kernels touch; when they are bound, in order and apart.
+  std::vector<Bytes> memory;
 
  private:
   std::shared_ptr<DeferredRowsList> list_;
   /// What the units with a storage share; null before one has made it.
   std::map<StorageId, std::shared_ptr<DeferredRows>> rows_;
+  std::unordered_set<const DeferredRows*> own_;
 };
 
 /// Does a submission touch memory of rows that are behind?
@@ -189,7 +217,7 @@ class CpuContext final : public HostMemoryContext {
         bound->kernels.push_back(bound->bind(code, addresses));
       });
     }
-    bound->add_to_list(locations);
+    bound->finish(locations);
     for (const auto& ranges : poison) {
       auto& bytes = bound->poison.emplace_back();
       for (const PoisonRange& range : ranges) {

@@ -68,8 +68,9 @@ class NodeCompiler {
     const std::string base =
         filter.label.empty() ? default_label(filter.class_name) : filter.label;
     std::string label = base;
-    for (int number = 2; !taken_.insert(label).second; ++number) {
-      label = base + "_" + std::to_string(number);
+    int& last = last_number_.try_emplace(base, 1).first->second;
+    while (!taken_.insert(label).second) {
+      label = base + "_" + std::to_string(++last);
     }
     return label;
   }
@@ -285,6 +286,7 @@ class NodeCompiler {
   NodeProgram nodes_;
   std::unordered_map<const FilterState*, std::string> labels_;
   std::unordered_set<std::string> taken_;
+  std::unordered_map<std::string, int> last_number_;  // by label without it
   std::vector<WeightSource> sources_;
   std::unordered_map<const void*, std::size_t> source_at_;
   std::map<std::pair<const void*, std::string>, ValueId> gradients_;

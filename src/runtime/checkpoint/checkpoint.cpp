@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -86,8 +87,10 @@ void drop_frozen(const Session& session, std::vector<StateEntry>& entries) {
 
 /// What a file that holds a graph has besides the state.
 void drop_constants(Header& header, const TrainingState& state) {
+  const std::unordered_set<std::string_view> constants(state.constants.begin(),
+                                                       state.constants.end());
   std::erase_if(header.tensors, [&](const StoredTensor& tensor) {
-    return std::ranges::count(state.constants, tensor.name) > 0;
+    return constants.contains(tensor.name);
   });
 }
 
@@ -97,15 +100,23 @@ void forget_passes(Session& session) {
   session.link.forget_passes();
 }
 
-StoredTensor stored(const NamedData& item,
-                    const std::vector<StateEntry>& entries) {
+using EntriesByName = std::unordered_map<std::string_view, const StateEntry*>;
+
+EntriesByName by_name(const std::vector<StateEntry>& entries) {
+  EntriesByName table;
+  for (const StateEntry& entry : entries) table.emplace(entry.name, &entry);
+  return table;
+}
+
+StoredTensor stored(const NamedData& item, const EntriesByName& entries) {
   StoredTensor result;
   result.name = item.name;
   std::optional<TensorDescriptor> descriptor = item.data.descriptor;
   if (!descriptor) {
-    const auto it = std::ranges::find(entries, item.name, &StateEntry::name);
+    const auto it = entries.find(item.name);
     const bool is_known = it != entries.end() && item.data.bytes;
-    const auto own = is_known ? it->tensor.descriptor() : TensorDescriptor();
+    const auto own =
+        is_known ? it->second->tensor.descriptor() : TensorDescriptor();
     const DataType type = item.data.type().value_or(own.data_type);
     const bool fits = is_known && type == own.data_type &&
                       item.data.length == own.size_bytes();
@@ -123,9 +134,9 @@ StoredTensor stored(const NamedData& item,
 }
 
 const StateEntry& find_entry(const char* call, const NamedData& item,
-                             const std::vector<StateEntry>& entries) {
-  const auto it = std::ranges::find(entries, item.name, &StateEntry::name);
-  if (it != entries.end()) return *it;
+                             const EntriesByName& entries) {
+  const auto it = entries.find(item.name);
+  if (it != entries.end()) return *it->second;
   throw InvalidArgument(
       ErrorInfo{.op = call,
                 .node = std::string(item.name),
@@ -256,10 +267,11 @@ void CompiledGraph::read_state(DataList into) const {
   constexpr const char* kCall = "read_state";
   const GroupLock lock(kCall, *session_);
   const auto entries = state_of(kCall, *session_, /*with_optimizer=*/true);
+  const EntriesByName known = by_name(entries);
   std::vector<StateEntry> wanted;
   std::vector<std::byte*> to;
   for (const NamedData& item : into) {
-    wanted.push_back(find_entry(kCall, item, entries));
+    wanted.push_back(find_entry(kCall, item, known));
     to.push_back(item.data.bytes);
   }
   const auto begin = [&] {
@@ -282,6 +294,7 @@ RestoreReport CompiledGraph::load_state(DataList from, bool strict) {
   constexpr const char* kCall = "load_state";
   const GroupLock lock(kCall, *session_);
   auto entries = state_of(kCall, *session_, /*with_optimizer=*/true);
+  const EntriesByName known = by_name(entries);
   std::vector<StoredTensor> offered;
   std::unordered_set<std::string_view> names;
   for (const NamedData& item : from) {
@@ -290,7 +303,7 @@ RestoreReport CompiledGraph::load_state(DataList from, bool strict) {
                                       .node = std::string(item.name),
                                       .what = "the name is given twice"});
     }
-    offered.push_back(stored(item, entries));
+    offered.push_back(stored(item, known));
   }
   const bool has_slots = std::ranges::any_of(entries, [&](const auto& entry) {
     return entry.is_slot && names.contains(entry.name);

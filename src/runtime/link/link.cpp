@@ -15,8 +15,9 @@ using Group = std::vector<Session*>;
 
 Group group_of(const std::vector<std::shared_ptr<Session>>& handles) {
   Group group;
+  std::unordered_set<const Session*> known;
   for (const auto& handle : handles) {
-    if (std::ranges::find(group, handle.get()) != group.end()) {
+    if (!known.insert(handle.get()).second) {
       throw InvalidArgument(
           ErrorInfo{.op = "link", .what = "a graph is listed twice"});
     }
@@ -51,9 +52,13 @@ void require_linkable(const Session& session, const Session& first) {
                 .got = name_beside(*context, *expected)});
 }
 
-ParameterRule rule_of(const MergedGraph& graph, TensorIndex parameter) {
-  const auto place = std::ranges::find(graph.trainable, parameter);
-  return graph.rule(place - graph.trainable.begin());
+/// By tensor: its place among what is trained.
+std::vector<std::size_t> places_of(const MergedGraph& graph) {
+  std::vector<std::size_t> places(graph.tensors.size());
+  for (std::size_t i = 0; i < graph.trainable.size(); ++i) {
+    places[graph.trainable[i]] = i;
+  }
+  return places;
 }
 
 /// One graph updates a shared parameter, by its own groups.
@@ -141,6 +146,7 @@ class LinkBuilder {
   /// What another graph produces is read where that graph's separate phases
   /// leave it: inputs, labels and label weights.
   void share_results(Session* consumer) {
+    const auto accumulators = accumulators_of(*consumer);
     for (auto& [name, input] : consumer->inputs.declared()) {
       const auto producer = producer_of_.find(input.tensor.state().get());
       if (producer == producer_of_.end()) continue;
@@ -154,18 +160,19 @@ class LinkBuilder {
       from->link.lent_.push_back(input.source);
       link_->shares_results = true;
       const bool trains = consumer->batches->graph().trains;
-      if (trains && !input.is_label()) share_gradient(consumer, input, *from);
+      if (trains && !input.is_label()) {
+        share_gradient(consumer, input, accumulators[input.index], *from);
+      }
     }
   }
 
   /// The gradient of an input is added up where the producer reads it.
   void share_gradient(Session* consumer, const Input& input,
-                      Session& producer) {
+                      TensorIndex accumulator, Session& producer) {
     const MergedGraph& of = producer.batches->graph();
     const TensorIndex result = producer.objects.find(input.tensor);
     const auto user = std::ranges::find(of.user_gradients, result,
                                         &MergedGraph::UserGradient::of);
-    const TensorIndex accumulator = accumulators_of(*consumer)[input.index];
     if (user == of.user_gradients.end() || accumulator == kNoTensor) {
       throw StateError(ErrorInfo{
           .op = "link",
@@ -191,15 +198,27 @@ class LinkBuilder {
 
   /// One graph's live gradients may feed another's, whose then feed a third's.
   void find_fed_gradients() {
-    for (bool is_changed = true; is_changed;) {
-      is_changed = false;
-      for (Session* session : group_) session->link.find_live_gradients();
-      for (const Passed& passed : passed_) {
-        if (!passed.consumer->link.live_[passed.input]) continue;
-        auto& fed = passed.producer->link.fed_;
-        if (fed[passed.gradient]) continue;
-        fed[passed.gradient] = true;
-        is_changed = true;
+    std::unordered_map<Session*, std::vector<const Passed*>> passed_by;
+    for (const Passed& passed : passed_) {
+      passed_by[passed.consumer].push_back(&passed);
+    }
+    // Last ones first: gradients go backwards, and a graph is looked at again
+    // only when another one has fed it since.
+    std::vector<Session*> waiting = group_;
+    std::unordered_set<Session*> is_waiting(group_.begin(), group_.end());
+    while (!waiting.empty()) {
+      Session* const consumer = waiting.back();
+      waiting.pop_back();
+      is_waiting.erase(consumer);
+      consumer->link.find_live_gradients();
+      for (const Passed* passed : passed_by[consumer]) {
+        if (!consumer->link.live_[passed->input]) continue;
+        auto& fed = passed->producer->link.fed_;
+        if (fed[passed->gradient]) continue;
+        fed[passed->gradient] = true;
+        if (is_waiting.insert(passed->producer).second) {
+          waiting.push_back(passed->producer);
+        }
       }
     }
     for (Session* session : group_) {
@@ -228,6 +247,7 @@ class LinkBuilder {
       const Compilation& main = session->batches->main()->compilation;
       const MergedGraph& graph = *main.graph;
       const auto accumulators = accumulators_of(*session);
+      const std::vector<std::size_t> places = places_of(graph);
       for (const Trained& trained : main.training->assembled.trained) {
         const Tensor& tensor = session->objects.tensors[trained.tensor];
         const auto* state = tensor.state().get();
@@ -240,7 +260,7 @@ class LinkBuilder {
           link_->contributions[it->second.get()];
         }
         if (!session->objects.optimizer) continue;
-        const ParameterRule rule = rule_of(graph, trained.tensor);
+        const ParameterRule rule = graph.rule(places[trained.tensor]);
         const auto updater = updated.find(state);
         if (updater != updated.end()) {
           require_same_rule(tensor, updater->second, rule);
