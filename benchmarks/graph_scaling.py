@@ -2,10 +2,11 @@
 """How the time to build, compile, report and draw a graph grows with its layers.
 
 Chains of tiny fully connected layers and activations, where only bookkeeping
-counts. The exponent is the slope of log time over log layers between the
-largest sizes: 1 is linear. At the end one graph is saved as an ONNX model, where
-that package is. `--check` exits with 1 when an exponent or a total
-is above its limit.
+counts; then single calls on graphs with as many parts: what reads and writes
+state, filter nodes, tables, linked graphs. The exponent is the slope of log time
+over log layers between the largest sizes: 1 is linear. At the end one graph is saved
+as an ONNX model, where that package is. `--check` exits with 1 when an exponent or a
+total is above its limit.
 """
 
 from __future__ import annotations
@@ -69,6 +70,108 @@ def linked(layers: int) -> tuple[tg.Graph, tg.Tensor]:
 SHAPES = {"dense": dense, "chain": chain, "residual": residual, "linked": linked}
 
 
+def training_of(graph: tg.Graph, inputs: dict[str, tg.Tensor]) -> tg.TrainingGraph:
+    training = tg.TrainingGraph(
+        [graph], loss=tg.losses.MeanSquaredError(), optimizer=tg.optimizers.Adam(1e-3)
+    )
+    training.add_inputs(inputs, loss_labels={"y": tg.Tensor((BATCH, WIDTH))})
+    return training
+
+
+def compiled(layers: int) -> tg.TrainingGraph:
+    graph, source = dense(layers)
+    training = training_of(graph, {"x": source})
+    training.compile("cpu")
+    return training
+
+
+def state_dict(layers: int) -> Callable[[], object]:
+    training = compiled(layers)
+    return lambda: training.state_dict(with_optimizer=True)
+
+
+def load_state_dict(layers: int) -> Callable[[], object]:
+    training = compiled(layers)
+    state = training.state_dict(with_optimizer=True)
+    return lambda: training.load_state_dict(state)
+
+
+def tensors_by_name(layers: int) -> Callable[[], object]:
+    training = compiled(layers)
+    names = list(training.state_dict())
+    return lambda: [training.tensor(name) for name in names]
+
+
+def smaller_batch(layers: int) -> Callable[[], object]:
+    """The first run of a batch size."""
+    training = compiled(layers)
+    data = np.zeros((BATCH, WIDTH), np.float32)
+    training.execute({"x": data}, {"y": data}, synchronous=True)
+    few = data[: BATCH // 2]
+    return lambda: training.execute(
+        {"x": few}, {"y": few}, batch_size=BATCH // 2, synchronous=True
+    )
+
+
+def embeddings(layers: int) -> Callable[[], object]:
+    """The first run of a graph of tables that update the rows they look up."""
+    graph = tg.Graph()
+    rows = tg.Tensor((BATCH,), "int32")
+    found = [
+        graph.node(tg.layers.Embedding(16, WIDTH), rows) for _ in range(layers // 4)
+    ]
+    while len(found) > 1:
+        pairs = zip(found[::2], found[1::2], strict=False)
+        last = found[-1:] if len(found) % 2 else []
+        found = [graph.node(tg.layers.Arithmetic("add"), list(p)) for p in pairs] + last
+    training = training_of(graph, {"rows": rows})
+    training.compile("cpu")
+    data = {"rows": np.arange(BATCH, dtype=np.int32)}
+    label = {"y": np.zeros((BATCH, WIDTH), np.float32)}
+    return lambda: training.execute(data, label, synchronous=True)
+
+
+def filter_nodes(layers: int) -> Callable[[], object]:
+    """A nodes.Graph of filters of one class, each without a label."""
+    image = tg.nodes.ImageNode("image", (1, 4, 4))
+    for _ in range(layers):
+        image = tg.nodes.ReLUNode(image).result_image
+    return lambda: tg.nodes.Graph("cpu", [image], batch_size=1)
+
+
+def link(layers: int) -> Callable[[], object]:
+    """Graphs of one layer each, joined one behind the other."""
+    optimizer = tg.optimizers.SGD(0.1)
+    x = tg.Tensor((BATCH, WIDTH))
+    graphs = []
+    count = layers // 8
+    for place in range(count):
+        graph = tg.Graph()
+        y = graph.node(tg.layers.FullyConnected(WIDTH, WIDTH), x)
+        is_last = place + 1 == count
+        loss = tg.losses.MeanSquaredError() if is_last else None
+        training = tg.TrainingGraph([graph], loss, optimizer)
+        labels = {"y": tg.Tensor((BATCH, WIDTH))} if is_last else {}
+        training.add_inputs({"x": x}, labels)
+        if not is_last:
+            training.add_outputs({"h": y})
+        training.compile("cpu", link_graphs=True)
+        graphs.append(training)
+        x = y
+    return lambda: graphs[0].link(graphs[1:])
+
+
+CALLS: dict[str, Callable[[int], Callable[[], object]]] = {
+    "state_dict": state_dict,
+    "load_state_dict": load_state_dict,
+    "tensor": tensors_by_name,
+    "smaller batch": smaller_batch,
+    "embeddings": embeddings,
+    "filter nodes": filter_nodes,
+    "link": link,
+}
+
+
 class Stopwatch:
     def __init__(self) -> None:
         self.seconds: list[float] = []
@@ -86,14 +189,7 @@ def measure(shape: str, device: tg.Device, layers: int) -> list[float]:
 
     def build() -> tg.TrainingGraph:
         graph, source = SHAPES[shape](layers)
-        labels = tg.Tensor((BATCH, WIDTH))
-        training = tg.TrainingGraph(
-            [graph],
-            loss=tg.losses.MeanSquaredError(),
-            optimizer=tg.optimizers.Adam(1e-3),
-        )
-        training.add_inputs({"x": source}, loss_labels={"y": labels})
-        return training
+        return training_of(graph, {"x": source})
 
     training = watch.time(build)
     watch.time(lambda: training.compile(device, link_graphs=shape == "linked"))
@@ -130,6 +226,20 @@ def saves_are_fine(sizes: list[int]) -> bool:
     if slope > EXPONENT_LIMIT:
         print(f"above n^{EXPONENT_LIMIT}: onnx.save")
     return slope <= EXPONENT_LIMIT
+def measure_calls(calls: list[str], sizes: list[int]) -> bool:
+    """Prints the seconds of each call; are all exponents below the limit?"""
+    is_fine = True
+    print("\ncalls on cpu, seconds")
+    print(f"{'layers':>16}" + "".join(f"{n:>10}" for n in sizes) + f"{'exponent':>10}")
+    for name in calls:
+        watch = Stopwatch()
+        for layers in sizes:
+            watch.time(CALLS[name](layers))
+        slope = exponent(sizes, watch.seconds)
+        text = "".join(f"{s:>10.3f}" for s in watch.seconds)
+        print(f"{name:>16}{text}{slope:>10.2f}")
+        is_fine = is_fine and (slope <= EXPONENT_LIMIT or watch.seconds[-1] < 0.05)
+    return is_fine
 
 
 def exponent(sizes: list[int], seconds: list[float]) -> float:
@@ -142,12 +252,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--layers", type=int, default=2500, help="the smallest size")
     parser.add_argument("--doublings", type=int, default=2)
-    parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=list(SHAPES))
+    parser.add_argument("--shapes", nargs="*", choices=SHAPES, default=list(SHAPES))
     parser.add_argument("--devices", nargs="+", default=["null", "cpu"])
+    parser.add_argument("--calls", nargs="*", choices=CALLS, default=list(CALLS))
     parser.add_argument("--check", action="store_true", help="fail above the limits")
     arguments = parser.parse_args()
     sizes = [arguments.layers << i for i in range(arguments.doublings + 1)]
-    is_fine = True
+    is_fine = measure_calls(arguments.calls, sizes)
     for shape in arguments.shapes:
         for name in arguments.devices:
             device = getattr(tg.Device, name)()

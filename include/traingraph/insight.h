@@ -130,6 +130,16 @@ struct Scaling {
   double efficiency = 1;
 };
 
+/// Plans that are kept for smaller batches than the compiled one.
+struct BatchPlans {
+  int sizes = 0;                // of batches
+  std::size_t bytes = 0;        // of the host that they take, estimated
+  std::size_t limit_bytes = 0;  // CompileOptions::batch_plans_bytes
+  /// How many have made room for others, and are made anew when they are
+  /// needed: a number that grows is time lost.
+  std::int64_t evictions = 0;
+};
+
 /// The plan of execute(), at the compiled batch size.
 struct TRAINGRAPH_API Report {
   std::string device;
@@ -144,6 +154,7 @@ struct TRAINGRAPH_API Report {
   int casts = 0, cast_units = 0;
   /// What the device does otherwise than it was asked to; where ranks sum.
   std::vector<std::string> notes;
+  BatchPlans batch_plans;
   /// In the order of sending; empty unless it was compiled with a collective or
   /// a hook. Only then limits of units are known: measured once per process.
   std::vector<BucketSpan> buckets;

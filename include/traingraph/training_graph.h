@@ -91,6 +91,11 @@ struct CompileOptions {
   /// ends work that keeps the display waiting. A cut costs memory: what crosses
   /// it is stored. 0: each phase, or the whole step, is one piece.
   double max_gpu_ms = 500;
+  /// Memory of the host for plans of smaller batches than the compiled one.
+  /// Each is made when a batch of its size first runs, in less than the time of
+  /// a step; where they take more, as estimated, those that ran longest ago
+  /// make room (Report::batch_plans). The newest is always kept.
+  std::size_t batch_plans_bytes = std::size_t{1} << 30;
   /// Runs every op on this device as well, with the same operands, and fails
   /// an execution with a DeviceError that names the first tensor of floats that
   /// differs by more than `verify_tolerance` times the largest magnitude in
@@ -158,7 +163,8 @@ class TRAINGRAPH_API CompiledGraph : public Graph {
                const TensorMap& input_tensors = {},
                DataList input_tensors_data = {});
   bool is_compiled() const;
-  /// 1 per compile(), 1 per new batch size; the 8 sizes that ran last are kept.
+  /// 1 per compile(), 1 per batch size that is new, or has no plan any more
+  /// (CompileOptions::batch_plans_bytes).
   int compile_count() const;
   /// Samples of an execution that is not told otherwise: the smallest size on a
   /// batch axis of what was declared; 0: nothing varies with the batch. Throws

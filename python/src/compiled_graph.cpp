@@ -78,7 +78,8 @@ void compile(CompiledGraph& self, const DeviceLike& device, bool debug_layers,
              bool disable_layer_fusion, bool link_graphs,
              bool compute_all_gradients, bool accumulates_gradients,
              Precision precision, bool reuses_memory, bool poisons_memory,
-             double max_gpu_ms, const std::optional<DeviceLike>& verify,
+             double max_gpu_ms, std::size_t batch_plans_bytes,
+             const std::optional<DeviceLike>& verify,
              std::optional<double> verify_tolerance,
              const OptionalTensors& input_tensors,
              const OptionalArrays& input_tensors_data,
@@ -102,6 +103,7 @@ void compile(CompiledGraph& self, const DeviceLike& device, bool debug_layers,
       .reuses_memory = reuses_memory,
       .poisons_memory = poisons_memory,
       .max_gpu_ms = max_gpu_ms,
+      .batch_plans_bytes = batch_plans_bytes,
       .verify = std::move(reference),
       .verify_tolerance = verify_tolerance,
       .data_parallel = to_data_parallel({collective, gradients_of_ranks,
@@ -160,6 +162,7 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
           py::arg("precision") = Precision::Float32,
           py::arg("reuses_memory") = true, py::arg("poisons_memory") = false,
           py::arg("max_gpu_ms") = CompileOptions{}.max_gpu_ms,
+          whole("batch_plans_bytes") = CompileOptions{}.batch_plans_bytes,
           py::arg("verify") = py::none(),
           py::arg("verify_tolerance") = py::none(),
           py::arg("input_tensors") = py::none(),
@@ -187,7 +190,10 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
           "every buffer has its own bytes. poisons_memory: freed ranges are "
           "filled with NaN. max_gpu_ms: cuts GPU work into pieces of about "
           "that "
-          "length (0: does not). verify: a second device that repeats every "
+          "length (0: does not). batch_plans_bytes: memory of the host for "
+          "plans of smaller batches than the compiled one; those that ran "
+          "longest ago make room (report().batch_plans). verify: a second "
+          "device that repeats every "
           "execution; DeviceError names the first tensor that differs by more "
           "than verify_tolerance (None: 1e-3, more where 16 bits are mixed in) "
           "times its largest magnitude. "

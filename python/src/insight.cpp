@@ -191,6 +191,12 @@ py::cpp_function scaling_of(std::shared_ptr<const Tables> tables) {
       });
 }
 
+py::dict to_dict(const BatchPlans& plans) {
+  return py::dict("sizes"_a = plans.sizes, "bytes"_a = plans.bytes,
+                  "limit_bytes"_a = plans.limit_bytes,
+                  "evictions"_a = plans.evictions);
+}
+
 template <class Tables>
 py::cpp_function text_of(std::shared_ptr<const Tables> tables,
                          std::string (*write)(const Tables&)) {
@@ -205,8 +211,8 @@ ReportObject report(const CompiledGraph& self) {
   return ReportObject(python_class("Report")(
       tables_of(*report), to_list(report->memory),
       py::int_(report->arena_bytes), report->casts, report->cast_units,
-      report->notes, table_of(report), scaling_of(report),
-      text_of(report, &memory_svg)));
+      report->notes, to_dict(report->batch_plans), table_of(report),
+      scaling_of(report), text_of(report, &memory_svg)));
 }
 
 ProfileObject profile(const CompiledGraph& self, int runs) {

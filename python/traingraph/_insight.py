@@ -123,6 +123,10 @@ class Report(_Tables):
     ranks send them: before which unit, and before which the sum is needed.
     notes: sentences about what the device does otherwise than it was asked to,
     and, among ranks, a last one about where their gradients are summed.
+    batch_plans: plans of smaller batches than the compiled one: how many
+    ``sizes`` have some, the ``bytes`` of the host that these take, as estimated,
+    the ``limit_bytes`` (``compile(batch_plans_bytes=...)``), and ``evictions``,
+    how many made room for others and are made anew when they are needed.
     """
 
     measures = ("flops", "bytes")
@@ -135,6 +139,7 @@ class Report(_Tables):
         casts: int,
         cast_units: int,
         notes: list[str],
+        batch_plans: dict[str, int],
         table: Table,
         predict: Predict,
         svg: Callable[[], str],
@@ -145,6 +150,7 @@ class Report(_Tables):
         self.casts = casts
         self.cast_units = cast_units
         self.notes = notes
+        self.batch_plans = batch_plans
         self._svg = svg
         for unit in self.units:  # nothing was measured
             del unit["seconds"], unit["spread"], unit["share"], unit["start"]

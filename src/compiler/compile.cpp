@@ -78,22 +78,6 @@ LoweredProgram lower(const MergedGraph& graph, const Target& target,
   return target.lower(assembled.program, lowering);
 }
 
-CompiledProgram compile(const MergedGraph& graph, const Target& target,
-                        const CompilerOptions& options, PlanKind kind,
-                        std::int64_t batch) {
-  const Mode mode =
-      kind == PlanKind::Inference ? Mode::Inference : Mode::Training;
-  CompiledProgram compiled{.assembled = assemble(graph, mode, batch, target),
-                           .lowered = {}};
-  require_support(compiled.assembled.program, target);
-  if (options.shares_statistics && mode == Mode::Training) {
-    require_norms_to_share(graph, compiled.assembled, target);
-  }
-  compiled.lowered = lower(graph, target, options, kind, compiled.assembled,
-                           /*is_step=*/!drops_accumulators(graph));
-  return compiled;
-}
-
 /// Is a step other than forward, gradient and update in a row? Linked graphs
 /// leave out some updates, but need the gradients.
 bool steps_apart(const MergedGraph& graph, const Target& target,
@@ -120,13 +104,15 @@ std::size_t alignment_of(const CompiledProgram& compiled,
 }
 
 Plan plan(const MergedGraph& graph, const CompiledProgram& compiled,
-          const Target& target, const CompilerOptions& options, PlanKind kind) {
+          const Target& target, const CompilerOptions& options, PlanKind kind,
+          const Plan* larger) {
   const Assembled& assembled = compiled.assembled;
   PlanRequest request{.kind = kind,
                       .readable = readable_values(graph, assembled),
                       .gradients = {},
                       .alignment = alignment_of(compiled, target),
-                      .reuses = options.reuses_memory};
+                      .reuses = options.reuses_memory,
+                      .larger = larger};
   for (const Trained& trained : assembled.trained) {
     request.gradients.push_back(trained.gradient);
   }
@@ -142,6 +128,90 @@ Plan plan(const MergedGraph& graph, const CompiledProgram& compiled,
   return make_plan(assembled.program, compiled.lowered, request);
 }
 
+/// Makes the parts of one compilation.
+class BatchCompiler {
+ public:
+  BatchCompiler(std::shared_ptr<const MergedGraph> graph, const Target& target,
+                const CompilerOptions& options, std::int64_t batch,
+                const Compilation* larger)
+      : graph_(*graph), target_(target), options_(options), larger_(larger) {
+    made_.graph = std::move(graph);
+    made_.batch = batch;
+    if (graph_.trains && options_.exchanges() &&
+        options_.exchange_order.empty()) {
+      options_.exchange_order = find_exchange_order(graph_, target, batch);
+    }
+  }
+
+  Compilation all() {
+    if (graph_.trains) {
+      compile_phases();
+      compile_step();
+    }
+    compile_inference();
+    return std::move(made_);
+  }
+
+  Compilation only(PlanKind kind) {
+    if (kind == PlanKind::Step) compile_step();
+    if (kind == PlanKind::Phases) compile_phases();
+    if (kind == PlanKind::Inference) compile_inference();
+    return std::move(made_);
+  }
+
+ private:
+  Assembled assembled(Mode mode, bool accumulates = true) const {
+    Assembled a = assemble(graph_, mode, made_.batch, target_, accumulates);
+    require_support(a.program, target_);
+    if (options_.shares_statistics && mode == Mode::Training) {
+      require_norms_to_share(graph_, a, target_);
+    }
+    return a;
+  }
+
+  CompiledProgram lowered(Assembled a, PlanKind kind, bool is_step) const {
+    LoweredProgram program = lower(graph_, target_, options_, kind, a, is_step);
+    return {.assembled = std::move(a), .lowered = std::move(program)};
+  }
+
+  void compile_phases() {
+    made_.training = lowered(assembled(Mode::Training), PlanKind::Phases,
+                             /*is_step=*/!drops_accumulators(graph_));
+    made_.phases = planned(PlanKind::Phases);
+  }
+
+  /// After compile_phases(), whose program may do, or without it.
+  void compile_step() {
+    const bool drops = drops_accumulators(graph_);
+    std::optional<Assembled> own;
+    if (drops || !made_.training) own = assembled(Mode::Training, !drops);
+    const Assembled& a = own ? *own : made_.training->assembled;
+    const bool is_apart = steps_apart(graph_, target_, options_, a);
+    if (is_apart || own) {
+      const PlanKind kind = is_apart ? PlanKind::Step : PlanKind::Phases;
+      made_.joined = lowered(own ? std::move(*own) : a, kind, /*is_step=*/true);
+    }
+    made_.step = planned(PlanKind::Step);
+  }
+
+  void compile_inference() {
+    made_.inference = lowered(assembled(Mode::Inference), PlanKind::Inference,
+                              /*is_step=*/false);
+    made_.inference_plan = planned(PlanKind::Inference);
+  }
+
+  Plan planned(PlanKind kind) const {
+    return plan(graph_, made_.program(kind), target_, options_, kind,
+                larger_ ? &larger_->plan(kind) : nullptr);
+  }
+
+  const MergedGraph& graph_;
+  const Target& target_;
+  CompilerOptions options_;
+  const Compilation* larger_;
+  Compilation made_;
+};
+
 }  // namespace
 
 std::vector<TensorIndex> find_exchange_order(const MergedGraph& graph,
@@ -151,44 +221,18 @@ std::vector<TensorIndex> find_exchange_order(const MergedGraph& graph,
       assemble(graph, Mode::Training, batch, target, /*accumulates=*/false));
 }
 
-Compilation compile_graph(std::shared_ptr<const MergedGraph> merged,
+Compilation compile_graph(std::shared_ptr<const MergedGraph> graph,
                           const Target& target, const CompilerOptions& options,
                           std::int64_t batch) {
-  const MergedGraph& graph = *merged;
-  CompilerOptions ordered = options;
-  if (graph.trains && options.exchanges() && options.exchange_order.empty()) {
-    ordered.exchange_order = find_exchange_order(graph, target, batch);
-  }
-  const auto compiled = [&](PlanKind kind) {
-    return compile(graph, target, ordered, kind, batch);
-  };
-  const auto planned = [&](const CompiledProgram& program, PlanKind kind) {
-    return plan(graph, program, target, ordered, kind);
-  };
-  Compilation c;
-  c.graph = std::move(merged);
-  c.batch = batch;
-  if (graph.trains) {
-    c.training = compiled(PlanKind::Phases);
-    std::optional<Assembled> own;
-    if (drops_accumulators(graph)) {
-      own = assemble(graph, Mode::Training, batch, target,
-                     /*accumulates=*/false);
-    }
-    const Assembled& assembled = own ? *own : c.training->assembled;
-    const bool is_apart = steps_apart(graph, target, options, assembled);
-    if (is_apart || own) {
-      const PlanKind kind = is_apart ? PlanKind::Step : PlanKind::Phases;
-      c.joined = {.assembled = assembled,
-                  .lowered = lower(graph, target, ordered, kind, assembled,
-                                   /*is_step=*/true)};
-    }
-    c.step = planned(c.program(PlanKind::Step), PlanKind::Step);
-    c.phases = planned(*c.training, PlanKind::Phases);
-  }
-  c.inference = compiled(PlanKind::Inference);
-  c.inference_plan = planned(c.inference, PlanKind::Inference);
-  return c;
+  return BatchCompiler(std::move(graph), target, options, batch, nullptr).all();
+}
+
+Compilation compile_batch(std::shared_ptr<const MergedGraph> graph,
+                          const Target& target, const CompilerOptions& options,
+                          std::int64_t batch, PlanKind kind,
+                          const Compilation* larger) {
+  return BatchCompiler(std::move(graph), target, options, batch, larger)
+      .only(kind);
 }
 
 }  // namespace traingraph

@@ -17,6 +17,8 @@ struct CompilerOptions {
   bool fuses = true;
   bool reuses_memory = true;
   double max_gpu_ms = 0;  // see LowerOptions
+  /// See CompileOptions.
+  std::size_t batch_plans_bytes = std::size_t{1} << 30;
   /// See PlanRequest.
   std::size_t bucket_bytes = 0;
   /// Trained tensors in the order of their gradients' bytes; processes must
@@ -34,7 +36,8 @@ struct CompiledProgram {
   LoweredProgram lowered;
 };
 
-/// Never changes. It refers to no memory, no thread and no object of the user.
+/// Of all plans that a graph may run, or of one kind. Never changes. It refers
+/// to no memory, no thread and no object of the user.
 struct Compilation {
   std::shared_ptr<const MergedGraph> graph;
   std::int64_t batch = 0;
@@ -65,5 +68,13 @@ std::vector<TensorIndex> find_exchange_order(const MergedGraph& graph,
 Compilation compile_graph(std::shared_ptr<const MergedGraph> graph,
                           const Target& target, const CompilerOptions& options,
                           std::int64_t batch);
+
+/// One kind of plan, for another batch size. `larger` is the compilation of the
+/// most samples, whose arenas it may use up: a plan that fits into them is
+/// found in a fraction of the time. Null: its arena shall be small.
+Compilation compile_batch(std::shared_ptr<const MergedGraph> graph,
+                          const Target& target, const CompilerOptions& options,
+                          std::int64_t batch, PlanKind kind,
+                          const Compilation* larger = nullptr);
 
 }  // namespace traingraph

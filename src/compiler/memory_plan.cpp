@@ -185,13 +185,13 @@ std::vector<Order> candidate_orders(const std::vector<RoundedBuffer>& buffers,
 }
 
 Placement placed_in_time(const std::vector<RoundedBuffer>& buffers,
-                         std::size_t lower_bound) {
+                         std::size_t enough) {
   std::vector<Lifetime> lifetimes;
   for (const RoundedBuffer& b : buffers) {
     lifetimes.push_back({b.bytes, b.first, b.last});
   }
   Placement result;
-  result.arena_bytes = place_in_time(lifetimes, lower_bound, result.offsets);
+  result.arena_bytes = place_in_time(lifetimes, enough, result.offsets);
   return result;
 }
 
@@ -200,10 +200,10 @@ Placement placed_in_time(const std::vector<RoundedBuffer>& buffers,
 /// orders with ascending offsets are tried.
 class ExactSearch {
  public:
-  ExactSearch(const std::vector<RoundedBuffer>& buffers,
-              std::size_t lower_bound, Placement& best)
+  ExactSearch(const std::vector<RoundedBuffer>& buffers, std::size_t enough,
+              Placement& best)
       : buffers_(buffers),
-        lower_bound_(lower_bound),
+        enough_(enough),
         best_(best),
         arena_(buffers.size()),
         is_placed_(buffers.size()),
@@ -213,7 +213,7 @@ class ExactSearch {
 
  private:
   bool is_over() const {
-    return best_.arena_bytes == lower_bound_ || arena_.work() > kSearchWork;
+    return best_.arena_bytes <= enough_ || arena_.work() > kSearchWork;
   }
 
   void extend(std::size_t num_placed, std::size_t offset, std::size_t size) {
@@ -236,7 +236,7 @@ class ExactSearch {
   }
 
   const std::vector<RoundedBuffer>& buffers_;
-  const std::size_t lower_bound_;
+  const std::size_t enough_;
   Placement& best_;
   Arena arena_;
   std::vector<bool> is_placed_;
@@ -246,13 +246,13 @@ class ExactSearch {
 /// Moves one of the buffers that reach the end of the arena to an earlier
 /// place in the order, and keeps the change unless the arena grows.
 void improve(const std::vector<RoundedBuffer>& buffers, Order order,
-             std::size_t lower_bound, Placement& best) {
+             std::size_t enough, Placement& best) {
   Arena arena(buffers.size());
   Placement current, trial;
   place(buffers, order, Fit::Lowest, kNoLimit, arena, current);
   for (std::uint32_t step = 0; arena.work() < kSearchWork; ++step) {
     if (current.arena_bytes < best.arena_bytes) best = current;
-    if (best.arena_bytes == lower_bound) return;
+    if (best.arena_bytes <= enough) return;
     std::vector<std::size_t> at_end;  // positions in the order, never 0
     for (std::size_t i = 1; i < order.size(); ++i) {
       const std::size_t end =
@@ -274,15 +274,16 @@ void improve(const std::vector<RoundedBuffer>& buffers, Order order,
   }
 }
 
+/// An arena of `room` bytes is small enough.
 Placement place_with_reuse(const std::vector<RoundedBuffer>& buffers,
-                           const LiveBytes& live) {
-  const std::size_t lower_bound = live.peak();
+                           const LiveBytes& live, std::size_t room) {
+  const std::size_t enough = std::max(live.peak(), room);
   Arena arena(buffers.size());
   Placement best, trial;
   Order best_order;
   const auto count = static_cast<std::int64_t>(buffers.size());
   const std::int64_t work = count * count / 2;  // of one order, at most
-  if (work > kOrdersWork) return placed_in_time(buffers, lower_bound);
+  if (work > kOrdersWork) return placed_in_time(buffers, enough);
   for (const Order& order : candidate_orders(buffers, live)) {
     for (Fit fit : {Fit::Tightest, Fit::Lowest}) {
       if (arena.work() + work > kOrdersWork) break;
@@ -291,17 +292,41 @@ Placement place_with_reuse(const std::vector<RoundedBuffer>& buffers,
       if (trial.arena_bytes >= best.arena_bytes) continue;
       std::swap(best, trial);
       best_order = order;
-      if (best.arena_bytes == lower_bound) return best;
+      if (best.arena_bytes <= enough) return best;
     }
   }
   if (buffers.size() <= kMaxExactBuffers) {
-    ExactSearch(buffers, lower_bound, best).run();
+    ExactSearch(buffers, enough, best).run();
     return best;
   }
-  trial = placed_in_time(buffers, lower_bound);
+  trial = placed_in_time(buffers, enough);
   if (trial.arena_bytes < best.arena_bytes) std::swap(best, trial);
-  if (work < kSearchWork) improve(buffers, best_order, lower_bound, best);
+  if (work < kSearchWork) improve(buffers, best_order, enough, best);
   return best;
+}
+
+/// Do the model's offsets serve?
+bool is_like(const std::vector<RoundedBuffer>& buffers,
+             std::size_t num_lifetimes, std::size_t alignment,
+             const ArenaModel& model) {
+  if (model.lifetimes.size() != num_lifetimes) return false;
+  return std::ranges::all_of(buffers, [&](const RoundedBuffer& b) {
+    const Lifetime& other = model.lifetimes[b.index];
+    return b.first == other.first && b.last == other.last &&
+           b.bytes <= checked_align(other.bytes, alignment, kArena) &&
+           model.offsets[b.index] % alignment == 0;
+  });
+}
+
+Placement placed_like(const std::vector<RoundedBuffer>& buffers,
+                      const ArenaModel& model) {
+  Placement result{.offsets = {}, .arena_bytes = 0};
+  for (const RoundedBuffer& b : buffers) {
+    result.offsets.push_back(model.offsets[b.index]);
+    result.arena_bytes =
+        std::max(result.arena_bytes, result.offsets.back() + b.bytes);
+  }
+  return result;
 }
 
 Placement place_without_reuse(const std::vector<RoundedBuffer>& buffers) {
@@ -316,7 +341,8 @@ Placement place_without_reuse(const std::vector<RoundedBuffer>& buffers) {
 }  // namespace
 
 MemoryPlan plan_memory(std::span<const Lifetime> lifetimes,
-                       std::size_t alignment, bool reuses) {
+                       std::size_t alignment, bool reuses,
+                       const ArenaModel& model) {
   assert(alignment != 0 && (alignment & (alignment - 1)) == 0);
   std::vector<RoundedBuffer> buffers;
   std::size_t total = 0;  // fits, and so do all offsets and sums below
@@ -333,7 +359,10 @@ MemoryPlan plan_memory(std::span<const Lifetime> lifetimes,
   if (buffers.empty()) return plan;
   const LiveBytes live(buffers);
   const Placement placement =
-      reuses ? place_with_reuse(buffers, live) : place_without_reuse(buffers);
+      is_like(buffers, lifetimes.size(), alignment, model)
+          ? placed_like(buffers, model)
+      : reuses ? place_with_reuse(buffers, live, model.arena_bytes)
+               : place_without_reuse(buffers);
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     plan.offsets[buffers[i].index] = placement.offsets[i];
   }

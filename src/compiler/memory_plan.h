@@ -30,9 +30,20 @@ struct MemoryPlan {
   std::size_t live_peak_bytes = 0;
 };
 
+/// An arena that is there anyway, made for a larger batch: what fits into it
+/// need not be small.
+struct ArenaModel {
+  std::span<const Lifetime> lifetimes;
+  std::span<const std::size_t> offsets;  // one per lifetime
+  std::size_t arena_bytes = 0;
+};
+
 /// Offsets are multiples of `alignment` (a power of two); sizes are rounded up
-/// to it. Deterministic. `reuses` off gives every buffer its own bytes.
+/// to it. Deterministic. `reuses` off gives every buffer its own bytes. With a
+/// model, its offsets serve where the buffers live as the model's do and are
+/// no larger; else the first plan that fits into its arena.
 MemoryPlan plan_memory(std::span<const Lifetime> lifetimes,
-                       std::size_t alignment, bool reuses = true);
+                       std::size_t alignment, bool reuses = true,
+                       const ArenaModel& model = {});
 
 }  // namespace traingraph

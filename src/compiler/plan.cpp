@@ -164,8 +164,13 @@ class Planner {
       lifetime_of[i] = static_cast<int>(plan_.lifetimes.size());
       plan_.lifetimes.push_back(lifetime);
     }
-    const MemoryPlan memory =
-        plan_memory(plan_.lifetimes, request_.alignment, request_.reuses);
+    ArenaModel model;
+    if (const Plan* larger = request_.larger) {
+      model = {larger->lifetimes, larger->offsets, larger->memory.arena_bytes};
+    }
+    const MemoryPlan memory = plan_memory(plan_.lifetimes, request_.alignment,
+                                          request_.reuses, model);
+    plan_.offsets = memory.offsets;
     plan_.memory.arena_bytes = memory.arena_bytes;
     plan_.memory.live_peak_bytes = memory.live_peak_bytes;
 

@@ -16,6 +16,8 @@ namespace traingraph {
 
 enum class PlanKind { Step, Phases, Inference };
 
+struct Plan;
+
 struct PlanRequest {
   PlanKind kind = PlanKind::Step;
   /// Values readable after the run: they live over the whole timeline.
@@ -28,6 +30,9 @@ struct PlanRequest {
   std::size_t bucket_bytes = 0;
   std::size_t alignment = 64;
   bool reuses = true;
+  /// Of the same program with more samples, whose arena this plan may use up;
+  /// null: the arena shall be small.
+  const Plan* larger = nullptr;
 
   bool exchanges() const { return bucket_bytes > 0; }
   bool goes_by_phases() const { return kind != PlanKind::Step || exchanges(); }
@@ -54,7 +59,8 @@ struct Plan {
   std::vector<Bucket> buckets;  // where they are exchanged
   /// Bytes that are dead after each position of `order`.
   std::vector<std::vector<ByteRange>> freed_after;
-  std::vector<Lifetime> lifetimes;  // what was planned, for pictures and tests
+  std::vector<Lifetime> lifetimes;   // what was planned
+  std::vector<std::size_t> offsets;  // where it is; by lifetime
   PlanMemory memory;
 };
 

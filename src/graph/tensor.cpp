@@ -12,6 +12,7 @@
 
 #include "base/checked.h"
 #include "graph/initializers.h"
+#include "graph/label_changes.h"
 #include "graph/op_def.h"
 #include "graph/require_fits.h"
 #include "graph/tensor_state.h"
@@ -227,6 +228,7 @@ void Tensor::set_label(std::string label) {
   TensorState& state = require_state(state_, "set_label");
   const std::lock_guard lock(state.mutex);
   state.label = std::move(label);
+  ++g_label_changes;
   state.label_owner = 0;
   state.is_label_provisional = false;
 }

@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "graph/label_changes.h"
 #include "graph/tensor_state.h"
 #include "layers/graph_state.h"
 #include "traingraph/error.h"
@@ -113,6 +114,7 @@ void LayerNames::name_tensor(const Layer& layer, const Tensor& tensor,
   const std::lock_guard lock(state.mutex);
   if (!follows(state, layer, is_in_graph)) return;
   state.label = layer.label_ + "." + word;
+  ++g_label_changes;
   state.label_owner = owner_id(layer);
   state.is_label_provisional = !is_in_graph && !layer.has_own_label_;
 }

@@ -42,7 +42,6 @@ std::string nearest(std::vector<std::string> names, std::string_view to) {
   return text;
 }
 
-/// Own tensors, which the user does not know, are behind these.
 std::vector<std::string> labels_of(const Session& session) {
   std::vector<std::string> labels;
   const TensorIndex count = session.batches->graph().rates;
@@ -58,16 +57,14 @@ Tensor CompiledGraph::tensor(std::string_view name) const {
   const std::scoped_lock lock(session_->mutex);
   session_->require_compiled("tensor");
   const MergedGraph& graph = session_->batches->graph();
-  const std::vector<std::string> labels = labels_of(*session_);
-  std::vector<TensorIndex> found;
+  // Own tensors, which the user does not know, are behind these.
+  const auto& found = session_->names.find(session_->objects.tensors,
+                                           graph.rates, std::string(name));
   const auto is_variable = [&](TensorIndex tensor) {
     const ValueId value = graph.find(tensor);
     return value != kNoValue &&
            graph.program.value(value).role == Role::Variable;
   };
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    if (labels[i] == name) found.push_back(static_cast<TensorIndex>(i));
-  }
   // Names of the state are unique; others need not be.
   const auto variable = std::ranges::find_if(found, is_variable);
   if (variable != found.end()) return session_->objects.tensors[*variable];
@@ -82,8 +79,9 @@ Tensor CompiledGraph::tensor(std::string_view name) const {
       .node = std::string(name),
       .what = found.empty() ? "the graph has no tensor of this name"
                             : "several tensors have this name",
-      .expected = found.empty() ? "a name such as " + nearest(labels, name)
-                                : "a name that one tensor has",
+      .expected = found.empty()
+                      ? "a name such as " + nearest(labels_of(*session_), name)
+                      : "a name that one tensor has",
       .hint = found.empty() ? "" : "Give tensors labels of their own."});
 }
 

@@ -3,14 +3,10 @@
 
 #include <algorithm>
 
+#include "compiler/host_bytes.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
-namespace {
-
-constexpr std::size_t kMaxSpecializations = 8;
-
-}  // namespace
 
 void require_compiled(const Batches* batches, const char* call) {
   if (batches) return;
@@ -24,47 +20,69 @@ Batches::Batches(std::shared_ptr<const MergedGraph> graph,
                  const CompilerOptions& options)
     : graph_(std::move(graph)),
       context_(std::move(context)),
-      options_(options) {
+      options_(options),
+      main_(std::make_shared<Specialization>()) {
   if (options_.exchanges() && graph_->trains) {
     options_.exchange_order =
         find_exchange_order(*graph_, context_->target(), graph_->batch);
   }
-  all_.push_back(compile(graph_->batch));
+  main_->compilation =
+      compile_graph(graph_, context_->target(), options_, graph_->batch);
+  counts_.limit_bytes = options_.batch_plans_bytes;
 }
 
-std::shared_ptr<Specialization> Batches::compile(std::int64_t batch) const {
-  auto specialization = std::make_shared<Specialization>();
-  specialization->compilation =
-      compile_graph(graph_, context_->target(), options_, batch);
-  return specialization;
+std::shared_ptr<Specialization> Batches::find(std::int64_t batch,
+                                              PlanKind kind) {
+  if (batch == graph_->batch) return main_;
+  const auto it = smaller_.find({batch, kind});
+  if (it == smaller_.end()) return nullptr;
+  it->second->last_use = ++uses_;
+  return it->second;
 }
 
-std::shared_ptr<Specialization> Batches::find(std::int64_t batch) {
-  for (const auto& specialization : all_) {
-    if (specialization->compilation.batch != batch) continue;
-    specialization->last_use = ++uses_;
-    return specialization;
+std::shared_ptr<Specialization> Batches::add(std::int64_t batch,
+                                             PlanKind kind) {
+  auto made = std::make_shared<Specialization>();
+  made->compilation = compile_batch(graph_, context_->target(), options_, batch,
+                                    kind, &main_->compilation);
+  made->bytes = host_bytes(made->compilation);
+  made->last_use = ++uses_;
+  make_room(made->bytes);
+  counts_.sizes += has(batch) ? 0 : 1;
+  counts_.bytes += made->bytes;
+  smaller_[{batch, kind}] = made;
+  return made;
+}
+
+/// What is larger than all the room there is has it alone.
+void Batches::make_room(std::size_t bytes) {
+  while (!smaller_.empty() && counts_.bytes + bytes > counts_.limit_bytes) {
+    const auto oldest = std::ranges::min_element(
+        smaller_, {}, [](const auto& entry) { return entry.second->last_use; });
+    const Key key = oldest->first;
+    counts_.bytes -= oldest->second->bytes;
+    smaller_.erase(oldest);
+    evicted_.insert(key);
+    ++counts_.evictions;
+    counts_.sizes -= has(key.first) ? 0 : 1;
   }
-  return nullptr;
 }
 
-std::shared_ptr<Specialization> Batches::add(std::int64_t batch) {
-  auto specialization = compile(batch);
-  specialization->last_use = ++uses_;
-  if (all_.size() >= kMaxSpecializations) {
-    all_.erase(std::min_element(all_.begin() + 1, all_.end(),
-                                [](const auto& a, const auto& b) {
-                                  return a->last_use < b->last_use;
-                                }));
-  }
-  all_.push_back(specialization);
-  return specialization;
+bool Batches::counts_as_compile(std::int64_t batch, PlanKind kind) const {
+  return !has(batch) || evicted_.contains({batch, kind});
+}
+
+bool Batches::has(std::int64_t batch) const {
+  const auto it = smaller_.lower_bound({batch, PlanKind{}});
+  return it != smaller_.end() && it->first.first == batch;
 }
 
 void Batches::forget_bindings() {
-  for (const auto& specialization : all_) {
-    for (auto& segment : specialization->segments) segment.reset();
-  }
+  const auto forget = [](Specialization& specialization) {
+    for (auto& segment : specialization.segments) segment.reset();
+  };
+  forget(*main_);
+  for (const auto& entry : smaller_) forget(*entry.second);
 }
 
 }  // namespace traingraph

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Batches: the compilations of one graph, for the compiled batch size and for
-// the smaller ones that ran last, each bound to addresses piece by piece as its
-// segments are first run.
+// the smaller ones that ran last, as many as there is memory for, each bound to
+// addresses piece by piece as its segments are first run.
 #pragma once
 
 #include <array>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "runtime/execution/segment.h"
 #include "runtime/memory/placement.h"
 #include "traingraph/execution.h"
+#include "traingraph/insight.h"
 
 namespace traingraph {
 
@@ -43,10 +46,11 @@ struct BoundSegment {
   ExchangePlan exchange;
 };
 
-/// One batch size.
+/// The compiled batch size, or one kind of plan for a smaller one.
 struct Specialization {
   Compilation compilation;
   std::array<std::shared_ptr<BoundSegment>, kNumSegments> segments;
+  std::size_t bytes = 0;  // of the host, as estimated
   std::uint64_t last_use = 0;
 };
 
@@ -63,21 +67,30 @@ class Batches {
 
   const MergedGraph& graph() const { return *graph_; }
   const CompilerOptions& options() const { return options_; }
-  /// Of the compiled batch size.
-  const std::shared_ptr<Specialization>& main() const { return all_.front(); }
+  /// Of the compiled batch size; it is always there.
+  const std::shared_ptr<Specialization>& main() const { return main_; }
   /// Null when it is not there (any more).
-  std::shared_ptr<Specialization> find(std::int64_t batch);
-  /// The one used longest ago makes room.
-  std::shared_ptr<Specialization> add(std::int64_t batch);
+  std::shared_ptr<Specialization> find(std::int64_t batch, PlanKind kind);
+  /// Those used longest ago make room.
+  std::shared_ptr<Specialization> add(std::int64_t batch, PlanKind kind);
+  /// For compile_count: a size without any plan, or a plan that was there once.
+  bool counts_as_compile(std::int64_t batch, PlanKind kind) const;
   void forget_bindings();
+  /// Of smaller batches than the compiled one.
+  const BatchPlans& counts() const { return counts_; }
 
  private:
-  std::shared_ptr<Specialization> compile(std::int64_t batch) const;
+  using Key = std::pair<std::int64_t, PlanKind>;
+  void make_room(std::size_t bytes);
+  bool has(std::int64_t batch) const;
 
   std::shared_ptr<const MergedGraph> graph_;
   std::shared_ptr<DeviceContext> context_;
   CompilerOptions options_;
-  std::vector<std::shared_ptr<Specialization>> all_;  // the main one first
+  std::shared_ptr<Specialization> main_;
+  std::map<Key, std::shared_ptr<Specialization>> smaller_;
+  std::set<Key> evicted_;  // at any time
+  BatchPlans counts_;
   std::uint64_t uses_ = 0;
 };
 

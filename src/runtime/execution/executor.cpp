@@ -155,7 +155,7 @@ std::int64_t Executor::check(const Call& call, const ExecuteOptions& options) {
 std::shared_ptr<ExecutionState> Executor::prepare(const Call& call,
                                                   const ExecuteOptions& options,
                                                   std::int64_t batch) {
-  const auto specialization = specialization_for(batch);
+  const auto specialization = specialization_for(batch, plan_of(call.segment));
   const auto segment = bound(*specialization, call.segment);
   check_outputs(call.name, options.outputs_data, segment->outputs,
                 parts_.batches->graph());
@@ -181,14 +181,14 @@ std::shared_ptr<ExecutionState> Executor::prepare(const Call& call,
   return slot;
 }
 
-std::shared_ptr<Specialization> Executor::specialization_for(
-    std::int64_t batch) {
+std::shared_ptr<Specialization> Executor::specialization_for(std::int64_t batch,
+                                                             PlanKind kind) {
   Batches& batches = *parts_.batches;
-  if (batch == batches.graph().batch) return batches.main();
-  if (auto known = batches.find(batch)) return known;
-  const auto added = batches.add(batch);
+  if (auto known = batches.find(batch, kind)) return known;
+  const bool counts = batches.counts_as_compile(batch, kind);
+  const auto added = batches.add(batch, kind);
+  if (counts) ++num_specialized_;
   grow_arenas(added->compilation);
-  ++num_specialized_;
   return added;
 }
 

@@ -112,7 +112,8 @@ class Executor {
   std::shared_ptr<ExecutionState> prepare(const Call& call,
                                           const ExecuteOptions& options,
                                           std::int64_t batch);
-  std::shared_ptr<Specialization> specialization_for(std::int64_t batch);
+  std::shared_ptr<Specialization> specialization_for(std::int64_t batch,
+                                                     PlanKind kind);
   std::shared_ptr<const BoundSegment> bound(Specialization& specialization,
                                             Segment segment);
   void grow_arenas(const Compilation& compilation);

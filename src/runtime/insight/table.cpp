@@ -176,6 +176,19 @@ Column fused_column(const Rows& rows) {
   return column;
 }
 
+std::string line_of(const BatchPlans& plans) {
+  if (plans.sizes == 0) return {};
+  std::string line = std::to_string(plans.sizes) +
+                     " smaller batch sizes: plans of about " +
+                     with_commas(plans.bytes) + " of at most " +
+                     with_commas(plans.limit_bytes) + " bytes";
+  if (plans.evictions > 0) {
+    line += ", " + with_commas(static_cast<std::size_t>(plans.evictions)) +
+            " more have made room (batch_plans_bytes)";
+  }
+  return line + '\n';
+}
+
 }  // namespace
 
 std::string table(const Report& report, const TableOptions& options) {
@@ -195,6 +208,7 @@ std::string table(const Report& report, const TableOptions& options) {
              std::to_string(report.cast_units) + " units of their own";
   }
   title += '\n';
+  title += line_of(report.batch_plans);
   for (const std::string& note : report.notes) title += note + '\n';
   return title +
          with_total(

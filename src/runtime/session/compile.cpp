@@ -168,6 +168,7 @@ CompilerOptions compiler_options(const CompileOptions& options) {
           // What is compared after a run must not be overwritten before.
           .reuses_memory = options.reuses_memory && !options.verify,
           .max_gpu_ms = options.max_gpu_ms,
+          .batch_plans_bytes = options.batch_plans_bytes,
           .bucket_bytes = is_exchanged(options.data_parallel)
                               ? options.data_parallel.bucket_bytes
                               : 0,
@@ -204,6 +205,7 @@ void begin_exchange(Session& session, std::shared_ptr<Exchange> exchange) {
 void finish_compile(Session& session, Merged merged,
                     const CompilerOptions& options) {
   session.objects = std::move(merged.objects);
+  session.names.forget();
   auto batches = std::make_unique<Batches>(
       std::make_shared<const MergedGraph>(std::move(merged.graph)),
       session.placement.context(), options);

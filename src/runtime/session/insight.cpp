@@ -61,6 +61,7 @@ Report CompiledGraph::report() const {
   report.arena_bytes = plan.memory.arena_bytes;
   count_casts(compiled, plan.order, report);
   report.notes = compiled.lowered.notes;
+  report.batch_plans = session_->batches->counts();
   if (session_->exchange && session_->exchange->size() > 1) {
     if (main.graph->shares) {
       report.notes.push_back(session_->exchange->near_ranks().description());

@@ -21,6 +21,7 @@
 #include "compiler/declaration.h"
 #include "compiler/merge.h"
 #include "runtime/execution/executor.h"
+#include "runtime/session/name_index.h"
 #include "traingraph/training_graph.h"
 
 namespace traingraph {
@@ -59,6 +60,7 @@ struct Session : std::enable_shared_from_this<Session> {
       *this,
       {mutex, batches, objects, placement, inputs, link, in_flight, exchange}};
 
+  NameIndex names;
   /// Tensors that read gradients on the device, by what they are gradients of.
   std::unordered_map<const TensorState*, Tensor> gradient_tensors;
 };

@@ -2,55 +2,12 @@
 // Batch sizes below the compiled one.
 #include <gtest/gtest.h>
 
-#include "support/training.h"
+#include "api/batch_net.h"
 
 namespace traingraph {
 namespace {
 
 using namespace testing;
-
-/// A small CNN with all that mentions the batch: reshape, pooling, batch norm.
-struct Cnn {
-  explicit Cnn(std::int64_t batch) {
-    x = Tensor({{batch, 1, 6, 6}}, "x");
-    label = Tensor({{batch, 3}}, "label");
-    conv = std::make_shared<layers::Convolution>(1, 4, 3, PaddingPolicy::Same,
-                                                 weights({4, 1, 3, 3}, 1));
-    fc = std::make_shared<layers::FullyConnected>(36, 3, weights({3, 36}, 2));
-    Tensor h = graph.node(conv, x);
-    h = graph.node(std::make_shared<layers::BatchNormalization>(4), h);
-    h = graph.node(std::make_shared<layers::ReLU>(), h);
-    h = graph.node(std::make_shared<layers::MaxPooling>(2), h);
-    h = graph.reshape({batch, -1}, h);
-    y = graph.node(fc, h);
-  }
-  static WeightOptions weights(Shape shape, unsigned seed) {
-    const Floats values = random_floats(shape.num_elements(), seed);
-    const Floats zeros(shape[0], 0.0f);
-    return {.weights = Tensor({shape}, view(values)),
-            .biases = Tensor({{shape[0]}}, view(zeros))};
-  }
-  TrainingGraph train(const CompileOptions& options = {}) {
-    TrainingGraph t({graph}, std::make_shared<losses::SoftmaxCrossEntropy>(),
-                    sgd(0.1f, 0.9f));
-    t.add_inputs({{"x", x}}, {{"label", label}});
-    t.add_outputs({{"y", y}});
-    t.compile(test_device(), options);
-    return t;
-  }
-  Tensor x, label, y;
-  Graph graph;
-  std::shared_ptr<layers::Convolution> conv;
-  std::shared_ptr<layers::FullyConnected> fc;
-};
-
-struct Data {
-  explicit Data(std::int64_t batch, unsigned seed = 3)
-      : x(random_floats(batch * 36, seed)), label(one_hot(batch, 3)) {}
-  Floats x, label;
-  std::vector<NamedData> inputs{{"x", view(std::as_const(x))}};
-  std::vector<NamedData> labels{{"label", view(std::as_const(label))}};
-};
 
 TEST(Batch, SmallerBatchesEqualAGraphCompiledForThem) {
   Cnn large(8), small(5);
@@ -124,29 +81,6 @@ TEST(Batch, RotationCompilesEachSizeOnceInOneArena) {
   EXPECT_EQ(memory.allocated_bytes, alone.memory().allocated_bytes);
   EXPECT_EQ(memory.allocated_bytes, memory.predicted_bytes);
   EXPECT_EQ(t.device_memory_size(), alone.device_memory_size());
-}
-
-TEST(Batch, TheCacheIsBounded) {
-  constexpr std::int64_t kSizes = 100;
-  Cnn net(kSizes);
-  TrainingGraph t = net.train();
-  const Data data(kSizes);
-  const auto run = [&](std::int64_t batch) {
-    t.execute(data.inputs, data.labels, {}, {.batch_size = batch}).wait();
-  };
-  for (std::int64_t batch = 1; batch <= kSizes; ++batch) run(batch);
-  EXPECT_EQ(t.compile_count(), kSizes);
-  const std::size_t bytes = t.memory().allocated_bytes;
-  run(kSizes);  // the compiled size and recent ones are still there
-  for (int i = 1; i <= 7; ++i) run(kSizes - i);
-  EXPECT_EQ(t.compile_count(), kSizes);
-  run(1);  // others are not
-  run(kSizes - 8);
-  EXPECT_EQ(t.compile_count(), kSizes + 2);
-  run(kSizes);
-  EXPECT_EQ(t.compile_count(), kSizes + 2);
-  EXPECT_EQ(t.memory().allocated_bytes, bytes);
-  EXPECT_EQ(t.memory().predicted_bytes, bytes);
 }
 
 TEST(Batch, LayersThatFixTheBatchSayWhichOne) {

@@ -141,5 +141,21 @@ TEST(Names, OfPlansAreTheSameInEveryRun) {
   EXPECT_EQ(describe(), first);  // tensor and layer ids have moved on
 }
 
+TEST(Names, TensorsAreFoundByTheLabelsThatTheyHaveNow) {
+  TwoObjects two("front", "back");
+  TrainingGraph g = two.declared();
+  g.compile(test_device());
+  EXPECT_EQ(g.tensor("front.weights"), two.first->weights());
+  EXPECT_EQ(g.tensor("back.weights"), two.second->weights());
+  Tensor(two.first->weights()).set_label("other");
+  EXPECT_EQ(g.tensor("other"), two.first->weights());
+  EXPECT_THROW(g.tensor("front.weights"), InvalidArgument);
+  Tensor(two.second->weights()).set_label("front.weights");
+  EXPECT_EQ(g.tensor("front.weights"), two.second->weights());
+  EXPECT_EQ(g.tensor("x"), two.x);  // as it was declared
+  g.compile_optimizer(sgd(0.1f, 0.5f));
+  EXPECT_EQ(g.tensor("other"), two.first->weights());
+}
+
 }  // namespace
 }  // namespace traingraph

@@ -244,6 +244,47 @@ TEST(MemoryPlan, LargePlanIsDeterministicTightAndQuick) {
   EXPECT_LT(seconds.count(), 2.0);
 }
 
+TEST(MemoryPlan, ASmallerBatchLiesWhereTheLargerOneDoes) {
+  std::mt19937 random(2);
+  const Lifetimes large = training_step(20, random);
+  const MemoryPlan model = plan_memory(large, kAlignment);
+  Lifetimes small = large;
+  for (Lifetime& l : small) l.bytes /= 2;
+  const MemoryPlan plan =
+      plan_memory(small, kAlignment, /*reuses=*/true,
+                  {large, model.offsets, model.arena_bytes});
+  expect_sound(small, plan, kAlignment);
+  EXPECT_EQ(plan.offsets, model.offsets);
+  EXPECT_LE(plan.arena_bytes, model.arena_bytes);
+}
+
+TEST(MemoryPlan, OtherBuffersFitIntoTheModelsArena) {
+  std::mt19937 random(3);
+  const Lifetimes large = training_step(20, random);
+  const MemoryPlan model = plan_memory(large, kAlignment);
+  for (const int change : {0, 1, 2}) {
+    SCOPED_TRACE(change);
+    Lifetimes small = large;
+    for (Lifetime& l : small) l.bytes /= 2;
+    if (change == 0) small.push_back({kAlignment, 3, 4});      // one more
+    if (change == 1) small[5].last = 39;                       // lives longer
+    if (change == 2) small[5].bytes = large[5].bytes + 10000;  // is larger
+    const MemoryPlan plan =
+        plan_memory(small, kAlignment, /*reuses=*/true,
+                    {large, model.offsets, model.arena_bytes});
+    expect_sound(small, plan, kAlignment);
+    EXPECT_LE(plan.arena_bytes, model.arena_bytes);
+  }
+  // What is larger altogether has an arena of its own.
+  Lifetimes more = large;
+  for (Lifetime& l : more) l.bytes *= 2;
+  const MemoryPlan plan =
+      plan_memory(more, kAlignment, /*reuses=*/true,
+                  {large, model.offsets, model.arena_bytes});
+  expect_sound(more, plan, kAlignment);
+  EXPECT_LE(plan.arena_bytes, plan.live_peak_bytes * 1.05);
+}
+
 TEST(MemoryPlan, ThousandsOfBuffersArePlannedTightAndQuick) {
   std::mt19937 random(1);
   const Lifetimes lifetimes = training_step(50000, random);  // 200,000 buffers

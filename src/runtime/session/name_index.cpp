@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/session/name_index.h"
+
+#include "graph/label_changes.h"
+
+namespace traingraph {
+
+const std::vector<TensorIndex>& NameIndex::find(
+    const std::vector<Tensor>& tensors, TensorIndex count,
+    const std::string& name) {
+  static const std::vector<TensorIndex> none;
+  const std::uint64_t changes = g_label_changes;
+  if (label_changes_ != changes) {
+    tensors_of_.clear();
+    for (TensorIndex i = 0; i < count; ++i) {
+      tensors_of_[tensors[i].label()].push_back(i);
+    }
+    label_changes_ = changes;
+  }
+  const auto found = tensors_of_.find(name);
+  return found == tensors_of_.end() ? none : found->second;
+}
+
+}  // namespace traingraph
