@@ -24,28 +24,29 @@ struct NoAttrs {
   static constexpr std::tuple<> fields() { return {}; }
 };
 
-/// f(x) of mlcompute's activation family; a, b, c as its descriptor.
+/// f(x) of mlcompute's activation family; a and b as its descriptor, 0 where
+/// the type does not use them. No type uses c.
 struct ActivationAttrs {
   ActivationType type = ActivationType::ReLU;
-  float a = 0, b = 0, c = 0;
-  TRAINGRAPH_FIELDS(ActivationAttrs, TRAINGRAPH_FIELD(type),
+  float a = kOfType, b = kOfType, c = 0;
+  TRAINGRAPH_FIELDS(ActivationAttrs, TRAINGRAPH_REQUIRED(type),
                     TRAINGRAPH_FIELD(a), TRAINGRAPH_FIELD(b),
                     TRAINGRAPH_FIELD(c))
 };
 
 struct ArithmeticAttrs {
   ArithmeticOperation operation = ArithmeticOperation::Add;
-  TRAINGRAPH_FIELDS(ArithmeticAttrs, TRAINGRAPH_FIELD(operation))
+  TRAINGRAPH_FIELDS(ArithmeticAttrs, TRAINGRAPH_REQUIRED(operation))
 };
 
 struct CompareAttrs {
   ComparisonOperation operation = ComparisonOperation::Equal;
-  TRAINGRAPH_FIELDS(CompareAttrs, TRAINGRAPH_FIELD(operation))
+  TRAINGRAPH_FIELDS(CompareAttrs, TRAINGRAPH_REQUIRED(operation))
 };
 
 struct CastAttrs {
   DataType data_type = DataType::Float32;
-  TRAINGRAPH_FIELDS(CastAttrs, TRAINGRAPH_FIELD(data_type))
+  TRAINGRAPH_FIELDS(CastAttrs, TRAINGRAPH_REQUIRED(data_type))
 };
 
 /// A tensor with one value everywhere.
@@ -53,8 +54,8 @@ struct FillAttrs {
   Shape shape;
   float value = 0;
   DataType data_type = DataType::Float32;
-  TRAINGRAPH_FIELDS(FillAttrs, TRAINGRAPH_FIELD(shape), TRAINGRAPH_FIELD(value),
-                    TRAINGRAPH_FIELD(data_type))
+  TRAINGRAPH_FIELDS(FillAttrs, TRAINGRAPH_REQUIRED(shape),
+                    TRAINGRAPH_REQUIRED(value), TRAINGRAPH_FIELD(data_type))
 };
 
 /// Drops with probability `rate`, scales the rest by 1 / (1 - rate). The mask
@@ -63,7 +64,7 @@ struct DropoutAttrs {
   float rate = 0.5f;
   std::int64_t seed = 0;    // 0: the platform's
   std::int64_t stream = 0;  // distinct per dropout of a graph
-  TRAINGRAPH_FIELDS(DropoutAttrs, TRAINGRAPH_FIELD(rate),
+  TRAINGRAPH_FIELDS(DropoutAttrs, TRAINGRAPH_REQUIRED(rate),
                     TRAINGRAPH_FIELD(seed), TRAINGRAPH_FIELD(stream))
 };
 
@@ -97,7 +98,7 @@ struct Convolution2dGradientAttrs {
   Shape shape;
   TRAINGRAPH_FIELDS(Convolution2dGradientAttrs, TRAINGRAPH_FIELD(strides),
                     TRAINGRAPH_FIELD(dilation_rates), TRAINGRAPH_FIELD(padding),
-                    TRAINGRAPH_FIELD(groups), TRAINGRAPH_FIELD(shape))
+                    TRAINGRAPH_FIELD(groups), TRAINGRAPH_REQUIRED(shape))
 };
 
 struct Pool2dAttrs {
@@ -105,7 +106,7 @@ struct Pool2dAttrs {
   Pair strides{1, 1};
   Pair dilation_rates{1, 1};
   Padding padding{};
-  TRAINGRAPH_FIELDS(Pool2dAttrs, TRAINGRAPH_FIELD(kernel_sizes),
+  TRAINGRAPH_FIELDS(Pool2dAttrs, TRAINGRAPH_REQUIRED(kernel_sizes),
                     TRAINGRAPH_FIELD(strides), TRAINGRAPH_FIELD(dilation_rates),
                     TRAINGRAPH_FIELD(padding))
 };
@@ -116,7 +117,7 @@ struct AveragePool2dAttrs {
   Pair dilation_rates{1, 1};
   Padding padding{};
   bool count_includes_padding = false;
-  TRAINGRAPH_FIELDS(AveragePool2dAttrs, TRAINGRAPH_FIELD(kernel_sizes),
+  TRAINGRAPH_FIELDS(AveragePool2dAttrs, TRAINGRAPH_REQUIRED(kernel_sizes),
                     TRAINGRAPH_FIELD(strides), TRAINGRAPH_FIELD(dilation_rates),
                     TRAINGRAPH_FIELD(padding),
                     TRAINGRAPH_FIELD(count_includes_padding))
@@ -130,11 +131,12 @@ struct AveragePool2dGradientAttrs {
   Padding padding{};
   bool count_includes_padding = false;
   Shape shape;
-  TRAINGRAPH_FIELDS(AveragePool2dGradientAttrs, TRAINGRAPH_FIELD(kernel_sizes),
+  TRAINGRAPH_FIELDS(AveragePool2dGradientAttrs,
+                    TRAINGRAPH_REQUIRED(kernel_sizes),
                     TRAINGRAPH_FIELD(strides), TRAINGRAPH_FIELD(dilation_rates),
                     TRAINGRAPH_FIELD(padding),
                     TRAINGRAPH_FIELD(count_includes_padding),
-                    TRAINGRAPH_FIELD(shape))
+                    TRAINGRAPH_REQUIRED(shape))
 };
 // Attributes of the remaining families follow in op_attrs_more.h only to keep
 // each header readable; include this one.

@@ -37,7 +37,7 @@ struct EmbeddingGradientAttrs {
   Shape shape;
   TRAINGRAPH_FIELDS(EmbeddingGradientAttrs, TRAINGRAPH_FIELD(padding_index),
                     TRAINGRAPH_FIELD(scales_gradient_by_frequency),
-                    TRAINGRAPH_FIELD(shape))
+                    TRAINGRAPH_REQUIRED(shape))
 };
 
 }  // namespace traingraph

@@ -20,7 +20,7 @@ struct LossAttrs {
   float epsilon = 1e-7f;
   float delta = 1;
   std::int64_t ignore_index = -100;
-  TRAINGRAPH_FIELDS(LossAttrs, TRAINGRAPH_FIELD(type),
+  TRAINGRAPH_FIELDS(LossAttrs, TRAINGRAPH_REQUIRED(type),
                     TRAINGRAPH_FIELD(reduction), TRAINGRAPH_FIELD(weight),
                     TRAINGRAPH_FIELD(label_smoothing),
                     TRAINGRAPH_FIELD(class_count), TRAINGRAPH_FIELD(epsilon),

@@ -52,18 +52,19 @@ struct SoftmaxAttrs {
 struct ReduceAttrs {
   ReductionType type = ReductionType::Sum;
   Shape axes;
-  TRAINGRAPH_FIELDS(ReduceAttrs, TRAINGRAPH_FIELD(type), TRAINGRAPH_FIELD(axes))
+  TRAINGRAPH_FIELDS(ReduceAttrs, TRAINGRAPH_REQUIRED(type),
+                    TRAINGRAPH_FIELD(axes))
 };
 
 struct ShapeAttrs {
   Shape shape;
-  TRAINGRAPH_FIELDS(ShapeAttrs, TRAINGRAPH_FIELD(shape))
+  TRAINGRAPH_FIELDS(ShapeAttrs, TRAINGRAPH_REQUIRED(shape))
 };
 
 /// Result axis k is source axis dimensions[k].
 struct TransposeAttrs {
   Shape dimensions;
-  TRAINGRAPH_FIELDS(TransposeAttrs, TRAINGRAPH_FIELD(dimensions))
+  TRAINGRAPH_FIELDS(TransposeAttrs, TRAINGRAPH_REQUIRED(dimensions))
 };
 
 struct AxisAttrs {
@@ -74,23 +75,23 @@ struct AxisAttrs {
 struct SplitAttrs {
   Shape lengths;
   std::int64_t axis = 1;
-  TRAINGRAPH_FIELDS(SplitAttrs, TRAINGRAPH_FIELD(lengths),
+  TRAINGRAPH_FIELDS(SplitAttrs, TRAINGRAPH_REQUIRED(lengths),
                     TRAINGRAPH_FIELD(axis))
 };
 
-/// Half-open ranges, one entry per axis, positive strides.
+/// Half-open ranges, one entry per axis; an empty stride is all ones.
 struct SliceAttrs {
   Shape start, end, stride;
-  TRAINGRAPH_FIELDS(SliceAttrs, TRAINGRAPH_FIELD(start), TRAINGRAPH_FIELD(end),
-                    TRAINGRAPH_FIELD(stride))
+  TRAINGRAPH_FIELDS(SliceAttrs, TRAINGRAPH_REQUIRED(start),
+                    TRAINGRAPH_REQUIRED(end), TRAINGRAPH_FIELD(stride))
 };
 
 /// Writes into zeros of `shape`.
 struct SliceGradientAttrs {
   Shape start, end, stride, shape;
-  TRAINGRAPH_FIELDS(SliceGradientAttrs, TRAINGRAPH_FIELD(start),
-                    TRAINGRAPH_FIELD(end), TRAINGRAPH_FIELD(stride),
-                    TRAINGRAPH_FIELD(shape))
+  TRAINGRAPH_FIELDS(SliceGradientAttrs, TRAINGRAPH_REQUIRED(start),
+                    TRAINGRAPH_REQUIRED(end), TRAINGRAPH_FIELD(stride),
+                    TRAINGRAPH_REQUIRED(shape))
 };
 
 /// before/after: one entry per axis.
@@ -98,8 +99,9 @@ struct PadAttrs {
   PaddingType type = PaddingType::Zero;
   Shape before, after;
   float value = 0;
-  TRAINGRAPH_FIELDS(PadAttrs, TRAINGRAPH_FIELD(type), TRAINGRAPH_FIELD(before),
-                    TRAINGRAPH_FIELD(after), TRAINGRAPH_FIELD(value))
+  TRAINGRAPH_FIELDS(PadAttrs, TRAINGRAPH_FIELD(type),
+                    TRAINGRAPH_REQUIRED(before), TRAINGRAPH_REQUIRED(after),
+                    TRAINGRAPH_FIELD(value))
 };
 
 /// What every update does to the raw gradient first: clip by value (when the

@@ -19,15 +19,15 @@ struct LstmAttrs {
   /// The output gate's peephole reads the step's own cell, else the last one.
   bool output_peephole_reads_new_cell = false;
   ActivationType input_gate_activation = ActivationType::Sigmoid;
-  float input_gate_a = 1, input_gate_b = 1;
+  float input_gate_a = kOfType, input_gate_b = kOfType;
   ActivationType forget_gate_activation = ActivationType::Sigmoid;
-  float forget_gate_a = 1, forget_gate_b = 1;
+  float forget_gate_a = kOfType, forget_gate_b = kOfType;
   ActivationType cell_gate_activation = ActivationType::Tanh;
-  float cell_gate_a = 1, cell_gate_b = 1;
+  float cell_gate_a = kOfType, cell_gate_b = kOfType;
   ActivationType output_gate_activation = ActivationType::Sigmoid;
-  float output_gate_a = 1, output_gate_b = 1;
+  float output_gate_a = kOfType, output_gate_b = kOfType;
   ActivationType activation = ActivationType::Tanh;
-  float activation_a = 1, activation_b = 1;
+  float activation_a = kOfType, activation_b = kOfType;
   TRAINGRAPH_FIELDS(
       LstmAttrs, TRAINGRAPH_FIELD(reverse), TRAINGRAPH_FIELD(forget_gate_last),
       TRAINGRAPH_FIELD(output_peephole_reads_new_cell),
@@ -41,22 +41,23 @@ struct LstmAttrs {
       TRAINGRAPH_FIELD(activation_b))
 };
 
-/// Blocks in the order update, reset, output, or, with `reset_gate_first`,
-/// reset, update, output. The output gate's value is the candidate.
+/// Blocks in the order reset, update, output, as the layer has them, or,
+/// without `reset_gate_first`, update, reset, output. The output gate's value
+/// is the candidate.
 struct GruAttrs {
   bool reverse = false;
-  bool reset_gate_first = false;
+  bool reset_gate_first = true;
   /// The reset gate multiplies what the recurrent product gives, else what it
   /// reads.
-  bool reset_after = false;
+  bool reset_after = true;
   /// The update gate is the share of the candidate, else of the state before.
   bool flip_z = false;
   ActivationType update_gate_activation = ActivationType::Sigmoid;
-  float update_gate_a = 1, update_gate_b = 1;
+  float update_gate_a = kOfType, update_gate_b = kOfType;
   ActivationType reset_gate_activation = ActivationType::Sigmoid;
-  float reset_gate_a = 1, reset_gate_b = 1;
+  float reset_gate_a = kOfType, reset_gate_b = kOfType;
   ActivationType output_gate_activation = ActivationType::Tanh;
-  float output_gate_a = 1, output_gate_b = 1;
+  float output_gate_a = kOfType, output_gate_b = kOfType;
   TRAINGRAPH_FIELDS(
       GruAttrs, TRAINGRAPH_FIELD(reverse), TRAINGRAPH_FIELD(reset_gate_first),
       TRAINGRAPH_FIELD(reset_after), TRAINGRAPH_FIELD(flip_z),
@@ -70,8 +71,8 @@ struct GruAttrs {
 /// A plain recurrent network.
 struct SingleGateAttrs {
   bool reverse = false;
-  ActivationType activation = ActivationType::ReLU;
-  float activation_a = 0, activation_b = 0;
+  ActivationType activation = ActivationType::Tanh;
+  float activation_a = kOfType, activation_b = kOfType;
   TRAINGRAPH_FIELDS(SingleGateAttrs, TRAINGRAPH_FIELD(reverse),
                     TRAINGRAPH_FIELD(activation),
                     TRAINGRAPH_FIELD(activation_a),

@@ -13,7 +13,7 @@ struct UpsampleAttrs {
   Shape shape;
   SampleMode sample_mode = SampleMode::Nearest;
   bool aligns_corners = false;
-  TRAINGRAPH_FIELDS(UpsampleAttrs, TRAINGRAPH_FIELD(shape),
+  TRAINGRAPH_FIELDS(UpsampleAttrs, TRAINGRAPH_REQUIRED(shape),
                     TRAINGRAPH_FIELD(sample_mode),
                     TRAINGRAPH_FIELD(aligns_corners))
 };

@@ -67,6 +67,9 @@ void assign(Value& field, py::handle source, const std::string& op,
             const char* name) {
   // numpy.float32(2.7) is not the integer 2.
   constexpr bool kConverts = !std::is_same_v<Value, std::int64_t>;
+  if constexpr (std::is_same_v<Value, float>) {
+    if (is_of_type(field) && source.is_none()) return;
+  }
   py::detail::make_caster<Value> caster;
   if (!caster.load(source, kConverts)) {
     throw InvalidArgument(
@@ -84,7 +87,7 @@ template <class Struct, class Visitor>
 void for_each_field(Struct& attrs, const Visitor& visitor) {
   std::apply(
       [&](const auto&... field) {
-        (visitor(field.name, attrs.*field.member), ...);
+        (visitor(field.name, attrs.*field.member, field.kIsRequired), ...);
       },
       std::remove_const_t<Struct>::fields());
 }
@@ -94,18 +97,32 @@ void for_each_field(Struct& attrs, const Visitor& visitor) {
 void set_attributes(Attributes& attributes, const py::dict& keywords,
                     const std::string& op) {
   std::vector<std::string> known;
+  std::string missing;
   std::size_t num_used = 0;
   std::visit(
       [&](auto& attrs) {
-        for_each_field(attrs, [&](const char* name, auto& field) {
-          known.emplace_back(name);
-          if (!keywords.contains(name)) return;
-          assign(field, keywords[name], op, name);
-          ++num_used;
-        });
+        for_each_field(attrs,
+                       [&](const char* name, auto& field, bool is_required) {
+                         known.emplace_back(name);
+                         if (!keywords.contains(name)) {
+                           if (is_required && missing.empty()) missing = name;
+                           return;
+                         }
+                         assign(field, keywords[name], op, name);
+                         ++num_used;
+                       });
       },
       attributes);
-  if (num_used == keywords.size()) return;
+  if (num_used == keywords.size() && missing.empty()) return;
+  if (num_used == keywords.size()) {
+    throw InvalidArgument(
+        ErrorInfo{.op = op,
+                  .node = {},
+                  .what = "the argument \"" + missing + "\" is missing",
+                  .expected = missing + "=...",
+                  .got = "none",
+                  .hint = "It has no default; help() shows the signature."});
+  }
   std::string names;
   for (const std::string& name : known) {
     names += (names.empty() ? "" : ", ") + name;
@@ -127,7 +144,7 @@ py::dict attribute_values(const Attributes& attributes) {
   py::dict values;
   std::visit(
       [&](const auto& attrs) {
-        for_each_field(attrs, [&](const char* name, const auto& field) {
+        for_each_field(attrs, [&](const char* name, const auto& field, bool) {
           using Value = std::remove_cvref_t<decltype(field)>;
           if constexpr (std::is_enum_v<Value>) {
             values[name] = py::str(std::string(to_string(field)));
@@ -144,11 +161,19 @@ std::string signature_of(const Attributes& attributes) {
   std::string text;
   std::visit(
       [&](const auto& attrs) {
-        for_each_field(attrs, [&](const char* name, const auto& field) {
-          using Value = std::remove_cvref_t<decltype(field)>;
-          text += std::string(", ") + name + ": " + type_text<Value>() + " = " +
-                  literal(field);
-        });
+        for_each_field(
+            attrs, [&](const char* name, const auto& field, bool is_required) {
+              using Value = std::remove_cvref_t<decltype(field)>;
+              text += std::string(", ") + name + ": " + type_text<Value>();
+              if (is_required) return;
+              if constexpr (std::is_same_v<Value, float>) {
+                if (is_of_type(field)) {
+                  text += " | None = None";
+                  return;
+                }
+              }
+              text += " = " + literal(field);
+            });
       },
       attributes);
   return text;

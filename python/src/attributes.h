@@ -9,14 +9,15 @@
 namespace traingraph::python {
 
 /// Sets the fields that `keywords` names. Throws InvalidArgument naming the op
-/// for an unknown keyword or a value of the wrong kind.
+/// for an unknown keyword, one that is required and missing, or a value of the
+/// wrong kind.
 void set_attributes(Attributes& attributes, const py::dict& keywords,
                     const std::string& op);
 
 /// Field -> value; cases of enums by their names.
 py::dict attribute_values(const Attributes& attributes);
 
-/// ", type: ActivationType | str = 'relu', a: float = 0.0", for signatures.
+/// ", type: ActivationType | str, a: float | None = None", for signatures.
 std::string signature_of(const Attributes& attributes);
 
 }  // namespace traingraph::python

@@ -177,6 +177,9 @@ struct OpDef {
   OpKind kind{};
   const char* name = "";
   Attributes default_attrs{};
+
+  /// Fills in parameters that are kOfType. Null: there are none.
+  void (*fill_defaults)(Attributes&) = nullptr;
 };
 
 /// The schema slot of input `i`; a variadic last slot serves all that follow.

@@ -252,6 +252,7 @@ std::vector<ValueId> Program::append(OpKind kind, Attributes attrs,
   if (name.empty()) name = position.name;
   const SchemaCheck check(*this, op, attrs, name);
   check.attributes();
+  if (op.fill_defaults) op.fill_defaults(attrs);
   check.inputs(inputs);
   ShapeContext context(*this, op, attrs, inputs, name);
   with_subject(op.name, name, [&] { op.shape_rule(context); });

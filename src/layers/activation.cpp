@@ -12,31 +12,6 @@ namespace {
 
 constexpr const char* kActivation = "Activation";
 
-float default_a(ActivationType type) {
-  switch (type) {
-    case ActivationType::ReLU:
-      return 0;
-    case ActivationType::HardSigmoid:
-      return 0.2f;
-    case ActivationType::HardShrink:
-    case ActivationType::SoftShrink:
-      return 0.5f;
-    default:
-      return 1;
-  }
-}
-
-float default_b(ActivationType type) {
-  switch (type) {
-    case ActivationType::Linear:
-      return 0;
-    case ActivationType::HardSigmoid:
-      return 0.5f;
-    default:
-      return 1;
-  }
-}
-
 }  // namespace
 
 ActivationDescriptor::ActivationDescriptor(ActivationType type)

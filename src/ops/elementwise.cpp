@@ -16,6 +16,14 @@ constexpr DataTypes kComparable = kFloat | kIndex | kBoolean;
 
 // Activations.
 
+void fill_activation_defaults(Attributes& any) {
+  auto& attrs = std::get<ActivationAttrs>(any);
+  const ActivationAttrs defaults =
+      without_unused(with_defaults({.type = attrs.type}));
+  if (is_of_type(attrs.a)) attrs.a = defaults.a;
+  if (is_of_type(attrs.b)) attrs.b = defaults.b;
+}
+
 void activation_shape(ShapeContext& ctx) {
   const auto& attrs = ctx.attrs<ActivationAttrs>();
   ctx.require_attribute(to_string(attrs.type) != "?", "type is no activation",
@@ -214,7 +222,8 @@ OpDef define_activation() {
           .is_identity = [](const Attributes& attrs) {
             return std::get<ActivationAttrs>(attrs).type ==
                    ActivationType::None;
-          }};
+          },
+          .fill_defaults = fill_activation_defaults};
 }
 
 OpDef define_activation_gradient() {
@@ -222,7 +231,8 @@ OpDef define_activation_gradient() {
           .results = {"dx"},
           .shape_rule = activation_gradient_shape,
           .batch_rule = batch::broadcast,
-          .no_gradient = NoGradient::Missing};
+          .no_gradient = NoGradient::Missing,
+          .fill_defaults = fill_activation_defaults};
 }
 
 OpDef define_unary() {

@@ -58,6 +58,37 @@ bool uses_a(ActivationType type) {
   }
 }
 
+float default_a(ActivationType type) {
+  switch (type) {
+    case ActivationType::ReLU:
+      return 0;
+    case ActivationType::HardSigmoid:
+      return 0.2f;
+    case ActivationType::HardShrink:
+    case ActivationType::SoftShrink:
+      return 0.5f;
+    default:
+      return 1;
+  }
+}
+
+float default_b(ActivationType type) {
+  switch (type) {
+    case ActivationType::Linear:
+      return 0;
+    case ActivationType::HardSigmoid:
+      return 0.5f;
+    default:
+      return 1;
+  }
+}
+
+ActivationAttrs with_defaults(ActivationAttrs attrs) {
+  if (is_of_type(attrs.a)) attrs.a = default_a(attrs.type);
+  if (is_of_type(attrs.b)) attrs.b = default_b(attrs.type);
+  return attrs;
+}
+
 ActivationAttrs without_unused(ActivationAttrs attrs) {
   if (!uses_a(attrs.type)) attrs.a = 0;
   if (!uses_b(attrs.type)) attrs.b = 0;

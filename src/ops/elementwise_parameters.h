@@ -13,6 +13,12 @@ namespace traingraph {
 bool uses_a(ActivationType type);
 bool uses_b(ActivationType type);
 
+/// Those of ActivationDescriptor, 1 where the type does not use one.
+float default_a(ActivationType type);
+float default_b(ActivationType type);
+/// With these for what is kOfType.
+ActivationAttrs with_defaults(ActivationAttrs attrs);
+
 /// `attrs` with the op's default, 0, for what its type does not use.
 ActivationAttrs without_unused(ActivationAttrs attrs);
 

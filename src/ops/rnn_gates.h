@@ -12,6 +12,9 @@ namespace traingraph {
 /// Steps of a recurrent layer, forward or their gradient?
 bool is_recurrent(OpKind kind);
 
+/// Parameters of activations that are kOfType become those of the type.
+void fill_gate_defaults(Attributes& attrs);
+
 // In the order of the formulas, which is not always that of the blocks.
 
 enum LstmGate { kInputGate, kForgetGate, kCellGate, kOutputGate };

@@ -131,7 +131,8 @@ OpDef define_gru_steps() {
           .shape_rule = gru_shape,
           .batch_rule = gru_batch,
           .gradient_rule = gru_rule,
-          .mixed_form = MixedForm::Narrows};
+          .mixed_form = MixedForm::Narrows,
+          .fill_defaults = fill_gate_defaults};
 }
 
 // Gradients of inputs that are absent are those of zeros, and of ones for the
@@ -151,7 +152,8 @@ OpDef define_gru_steps_gradient() {
                       "dsecondary_bias"},
           .shape_rule = gru_gradient_shape,
           .batch_rule = gru_gradient_batch,
-          .no_gradient = NoGradient::Missing};
+          .no_gradient = NoGradient::Missing,
+          .fill_defaults = fill_gate_defaults};
 }
 
 }  // namespace traingraph

@@ -153,7 +153,8 @@ OpDef define_lstm_steps() {
           .shape_rule = lstm_shape,
           .batch_rule = lstm_batch,
           .gradient_rule = lstm_rule,
-          .mixed_form = MixedForm::Narrows};
+          .mixed_form = MixedForm::Narrows,
+          .fill_defaults = fill_gate_defaults};
 }
 
 // Gradients of inputs that are absent are those of zeros, and of ones for the
@@ -177,7 +178,8 @@ OpDef define_lstm_steps_gradient() {
                       "dinitial_cell", "dmask"},
           .shape_rule = lstm_gradient_shape,
           .batch_rule = lstm_gradient_batch,
-          .no_gradient = NoGradient::Missing};
+          .no_gradient = NoGradient::Missing,
+          .fill_defaults = fill_gate_defaults};
 }
 
 }  // namespace traingraph

@@ -21,7 +21,7 @@ void require_activations(const ShapeContext& ctx,
         "parameters of an activation are out of range", "finite numbers",
         std::string(to_string(activation.type)) + " with a " +
             format_value(activation.a) + ", b " + format_value(activation.b));
-    // As LstmAttrs and ActivationAttrs have them by default.
+    // As the layer and ActivationAttrs have them where they are not used.
     const auto is_unset = [](float value) { return value == 0 || value == 1; };
     ctx.require_attribute(
         (uses_a(activation.type) || is_unset(activation.a)) &&

@@ -104,7 +104,8 @@ OpDef define_single_gate_steps() {
           .shape_rule = single_gate_shape,
           .batch_rule = single_gate_batch,
           .gradient_rule = single_gate_rule,
-          .mixed_form = MixedForm::Narrows};
+          .mixed_form = MixedForm::Narrows,
+          .fill_defaults = fill_gate_defaults};
 }
 
 // Gradients of inputs that are absent are those of zeros, and of ones for the
@@ -121,7 +122,8 @@ OpDef define_single_gate_steps_gradient() {
           .results = {"dx", "drecurrent_weights", "dinitial_state", "dmask"},
           .shape_rule = single_gate_gradient_shape,
           .batch_rule = single_gate_gradient_batch,
-          .no_gradient = NoGradient::Missing};
+          .no_gradient = NoGradient::Missing,
+          .fill_defaults = fill_gate_defaults};
 }
 
 }  // namespace traingraph

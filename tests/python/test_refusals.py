@@ -58,7 +58,7 @@ CASES: dict[str, tuple[Callable[[], Any], list[str]]] = {
         ["[activation", "b is out of range", "0: silu does not use it", "got 2"],
     ),
     "c of tanh": (op("activation", (2,), type="tanh", a=1, b=1, c=3), ["c is", "tanh"]),
-    "a of CELU": (op("activation", (2,), type="celu"), ["a is", "not 0"]),
+    "a of CELU": (op("activation", (2,), type="celu", a=0), ["a is", "not 0"]),
     "a of a gradient": (
         op("activation_gradient", (2,), (2,), type="mish", a=1),
         ["[activation_gradient", "mish"],
@@ -69,7 +69,7 @@ CASES: dict[str, tuple[Callable[[], Any], list[str]]] = {
     ),
     "value of zero": (op("pad", (4,), before=1, after=1, value=3), ["value", "zero"]),
     "delta of squares": (
-        op("loss", (2, 3), (2, 3), delta=2),
+        op("loss", (2, 3), (2, 3), type="mean_squared_error", delta=2),
         ["[loss", "delta", "mean_squared_error does not use it"],
     ),
     "smoothing of Huber": (
@@ -110,7 +110,10 @@ CASES: dict[str, tuple[Callable[[], Any], list[str]]] = {
         lambda: L.Convolution(1, 1, kernel_size=3, stride=0),
         ["strides", "(0, 0)"],
     ),
-    "stride of an op": (op("max_pool_2d", IMAGE, strides=0), ["[max_pool_2d", "0"]),
+    "stride of an op": (
+        op("max_pool_2d", IMAGE, kernel_sizes=2, strides=0),
+        ["[max_pool_2d", "0"],
+    ),
     "padding without sizes": (
         lambda: L.MaxPooling(2, padding=tg.PaddingPolicy.use_padding_size),
         ["use_padding_size needs sizes", "padding_sizes", "valid"],

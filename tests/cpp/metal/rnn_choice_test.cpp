@@ -24,7 +24,7 @@ TEST(RnnChoice, ComposesTheRest) {
   EXPECT_FALSE(has_mps_lstm(new_cell, /*has_peephole=*/true, false));
   EXPECT_FALSE(has_mps_lstm({}, false, /*has_lengths=*/true));
   for (const LstmAttrs& attrs :
-       {LstmAttrs{.input_gate_activation = HardSigmoid, .input_gate_a = 0.2f},
+       {LstmAttrs{.input_gate_activation = HardSigmoid, .input_gate_a = 0.3f},
         LstmAttrs{.forget_gate_activation = GELU},
         LstmAttrs{.cell_gate_activation = ReLU, .cell_gate_a = 0.1f},
         LstmAttrs{.output_gate_activation = Tanh, .output_gate_a = 2},

@@ -298,7 +298,7 @@ std::vector<ErrorCase> attribute_errors() {
        LstmAttrs{.forget_gate_a = kInfinity},
        {gates, {{2, 3, 5}}, kAbsent, recurrent}},
       {GruSteps,
-       GruAttrs{},  // the reset gate is before the product
+       GruAttrs{.reset_after = false},
        {{{2, 3, 15}}, {{15, 5}}, kAbsent, kAbsent, {{5}}}},
       {GruSteps,
        GruAttrs{.update_gate_activation = static_cast<ActivationType>(99)},

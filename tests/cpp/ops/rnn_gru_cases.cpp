@@ -13,11 +13,11 @@ struct Options {
 };
 
 struct GruCase {
-  GruAttrs attrs = {};
+  GruAttrs attrs = {.reset_gate_first = false, .reset_after = false};
   Options options = {};
 };
 struct SingleGateCase {
-  SingleGateAttrs attrs = {};
+  SingleGateAttrs attrs = {.activation = ActivationType::ReLU};
   Options options = {};
 };
 

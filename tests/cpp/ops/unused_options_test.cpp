@@ -50,7 +50,7 @@ TEST_F(UnusedOptions, OfActivations) {
   for (const auto& [type, name, doc, num_operands] :
        EnumTable<ActivationType>::kCases) {
     // Ranges that are not empty, with and without what is changed.
-    ActivationAttrs attrs{.type = type};
+    ActivationAttrs attrs{.type = type, .a = 0, .b = 0};
     if (type == ActivationType::CELU) attrs.a = 1;
     if (type == ActivationType::Tanh || type == ActivationType::SoftPlus) {
       attrs.a = attrs.b = 1;

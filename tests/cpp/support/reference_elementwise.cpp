@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "base/random.h"
+#include "ops/elementwise_parameters.h"
 #include "support/reference_families.h"
 
 namespace traingraph::testing {
@@ -220,12 +221,14 @@ std::uint64_t words(const RefTensor& state, std::size_t low) {
 
 }  // namespace
 
-RefTensors reference_activation(const ActivationAttrs& attrs, RefTensors& in) {
+RefTensors reference_activation(const ActivationAttrs& given, RefTensors& in) {
+  const ActivationAttrs attrs = with_defaults(given);
   return {map(in[0], [&](double x) { return activate(attrs, x); })};
 }
 
-RefTensors reference_activation_gradient(const ActivationAttrs& attrs,
+RefTensors reference_activation_gradient(const ActivationAttrs& given,
                                          RefTensors& in) {
+  const ActivationAttrs attrs = with_defaults(given);
   return {map(in[0], in[1], [&](double gradient, double x) {
     const double step = difference_step(x);
     return gradient * (activate(attrs, x + step) - activate(attrs, x - step)) /

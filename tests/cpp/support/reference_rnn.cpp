@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "ops/elementwise_parameters.h"
 #include "support/reference_families.h"
 #include "support/reference_recurrent.h"
 
@@ -24,6 +25,8 @@ struct Gates {
            {a.cell_gate_activation, a.cell_gate_a, a.cell_gate_b},
            {a.output_gate_activation, a.output_gate_a, a.output_gate_b}}},
         cell{a.activation, a.activation_a, a.activation_b} {
+    for (ActivationAttrs& gate : f) gate = with_defaults(gate);
+    cell = with_defaults(cell);
     if (a.forget_gate_last) block = {0, 2, 1, 3};
   }
 };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/elementwise_parameters.h"
 #include "support/reference_families.h"
 #include "support/reference_recurrent.h"
 
@@ -19,9 +20,12 @@ struct GruGates {
   std::int64_t z_block, r_block;
 
   explicit GruGates(const GruAttrs& a)
-      : z{a.update_gate_activation, a.update_gate_a, a.update_gate_b},
-        r{a.reset_gate_activation, a.reset_gate_a, a.reset_gate_b},
-        o{a.output_gate_activation, a.output_gate_a, a.output_gate_b},
+      : z(with_defaults(
+            {a.update_gate_activation, a.update_gate_a, a.update_gate_b})),
+        r(with_defaults(
+            {a.reset_gate_activation, a.reset_gate_a, a.reset_gate_b})),
+        o(with_defaults(
+            {a.output_gate_activation, a.output_gate_a, a.output_gate_b})),
         z_block(a.reset_gate_first ? 1 : 0),
         r_block(a.reset_gate_first ? 0 : 1) {}
 };
@@ -243,8 +247,8 @@ RefTensors reference_single_gate_steps(const SingleGateAttrs& attrs,
                                        RefTensors& in) {
   const RefTensor &x = in[0], &weights = in[1], &h0 = in[2], &mask = in[3],
                   &lengths = in[4];
-  const ActivationAttrs f{attrs.activation, attrs.activation_a,
-                          attrs.activation_b};
+  const ActivationAttrs f =
+      with_defaults({attrs.activation, attrs.activation_a, attrs.activation_b});
   const std::int64_t steps = x.shape[0], samples = x.shape[1],
                      hidden = weights.shape[1];
   RefTensors out{zeros(x.shape), zeros(x.shape), zeros({samples, hidden})};
@@ -268,8 +272,8 @@ RefTensors reference_single_gate_steps_gradient(const SingleGateAttrs& attrs,
   const RefTensor &saved = in[0], &weights = in[1], &h0 = in[2], &mask = in[3],
                   &lengths = in[4], &dhidden = in[5], &dgates = in[6],
                   &dlast = in[7];
-  const ActivationAttrs f{attrs.activation, attrs.activation_a,
-                          attrs.activation_b};
+  const ActivationAttrs f =
+      with_defaults({attrs.activation, attrs.activation_a, attrs.activation_b});
   const std::int64_t steps = saved.shape[0], samples = saved.shape[1],
                      hidden = weights.shape[1];
   const Shape state{samples, hidden};

@@ -141,10 +141,10 @@ def test_outputs_of_gradient_ops_come_with_the_gradient_pass() -> None:
     np.testing.assert_array_equal(run.result().output("dx"), out)
     graph = tg.Graph()
     with pytest.raises(tg.InvalidArgument, match="no such phase"):
-        graph.activation(x, phase="backward")
-    late = graph.activation(x, phase="gradient")
+        graph.activation(x, type="relu", phase="backward")
+    late = graph.activation(x, type="relu", phase="gradient")
     with pytest.raises(tg.InvalidArgument, match="later phase"):
-        graph.activation(late)
+        graph.activation(late, type="relu")
 
 
 def test_phases_of_some_samples() -> None:
