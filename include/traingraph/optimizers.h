@@ -20,11 +20,12 @@ namespace traingraph {
 /// What all optimizers share. A raw gradient G (summed over the batch) becomes
 /// clip(G) when clipping is on, times gradient_rescale, plus the derivative of
 /// the regularization (L1: scale * sign(p), L2: scale * p). InvalidArgument for
-/// fields that the chosen types do not use; whether clipping is on may change.
+/// fields that the chosen types do not use.
 struct OptimizerDescriptor {
   float learning_rate = 1e-3f;
   float gradient_rescale = 1;
-  bool applies_gradient_clipping = false;
+  /// May change. Not given: on just where a field of clipping is not as here.
+  std::optional<bool> applies_gradient_clipping = std::nullopt;
   GradientClippingType gradient_clipping_type = GradientClippingType::ByValue;
   float gradient_clip_max = 1;
   float gradient_clip_min = -1;
@@ -33,11 +34,13 @@ struct OptimizerDescriptor {
   float custom_global_norm = 0;
   RegularizationType regularization_type = RegularizationType::None;
   float regularization_scale = 0;
+  bool operator==(const OptimizerDescriptor&) const = default;
 };
 
 class TRAINGRAPH_API Optimizer {
  public:
   virtual ~Optimizer() = default;
+  /// As given; applies_gradient_clipping is never empty.
   OptimizerDescriptor descriptor() const { return descriptor_; }
 
   /// All take effect at the next update that is enqueued.
@@ -73,6 +76,8 @@ class TRAINGRAPH_API Optimizer {
   }
   /// A copy that shares nothing.
   virtual std::unique_ptr<Optimizer> clone() const = 0;
+  /// The same rule with the same hyper-parameters, at the same time step.
+  bool operator==(const Optimizer& other) const;
 
  protected:
   Optimizer(const OptimizerDescriptor& descriptor, std::uint64_t time_step);

@@ -80,7 +80,11 @@ void bind_value(BoundClass<Type, Options...>& type) {
              return py::isinstance<Type>(other) &&
                     self == other.template cast<const Type&>();
            })
-      .def("__copy__", [](const Type& self) { return Type(self); });
+      .def("__copy__", [](const Type& self) { return Type(self); })
+      .def(
+          "__deepcopy__",
+          [](const Type& self, const py::dict&) { return Type(self); },
+          py::arg("memo"));
   type.attr("__hash__") = py::none();
 }
 

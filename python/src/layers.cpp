@@ -58,17 +58,18 @@ ActivationDescriptor make_activation(ActivationType type,
 
 void bind_activation_base(py::module_& m) {
   using Descriptor = ActivationDescriptor;
-  BoundClass<Descriptor>(m, "ActivationDescriptor",
-                         "A function and its parameters; those that are not "
-                         "given have the function's own defaults.")
-      .def(py::init(&make_activation), py::arg("type"),
+  BoundClass<Descriptor> type(
+      m, "ActivationDescriptor",
+      "A function and its parameters; those that are not "
+      "given have the function's own defaults.");
+  bind_value(type);
+  type.def(py::init(&make_activation), py::arg("type"),
            py::arg("a") = py::none(), py::arg("b") = py::none(),
            py::arg("c") = py::none())
       .def_readonly("activation_type", &Descriptor::activation_type)
       .def_readonly("a", &Descriptor::a)
       .def_readonly("b", &Descriptor::b)
-      .def_readonly("c", &Descriptor::c)
-      .def("__copy__", [](const Descriptor& self) { return Descriptor(self); });
+      .def_readonly("c", &Descriptor::c);
   using Class = layers::Activation;
   BoundClass<Class, Layer, std::shared_ptr<Class>>(
       m, "Activation", "y = f(x) for every element.")

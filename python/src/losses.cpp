@@ -13,8 +13,8 @@ using Given = std::optional<TensorOrArray>;
 using losses::Loss;
 
 void bind_loss_descriptor(py::module_& m) {
-  BoundClass<LossDescriptor>(m, "LossDescriptor")
-      .def(py::init([](LossType type, ReductionType reduction, float weight,
+  BoundClass<LossDescriptor> type(m, "LossDescriptor");
+  type.def(py::init([](LossType type, ReductionType reduction, float weight,
                        float label_smoothing, std::int64_t class_count,
                        float epsilon, float delta, std::int64_t ignore_index) {
              const LossDescriptor descriptor{.loss_type = type,
@@ -39,9 +39,8 @@ void bind_loss_descriptor(py::module_& m) {
       .def_readonly("class_count", &LossDescriptor::class_count)
       .def_readonly("epsilon", &LossDescriptor::epsilon)
       .def_readonly("delta", &LossDescriptor::delta)
-      .def_readonly("ignore_index", &LossDescriptor::ignore_index)
-      .def("__copy__",
-           [](const LossDescriptor& self) { return LossDescriptor(self); });
+      .def_readonly("ignore_index", &LossDescriptor::ignore_index);
+  bind_value(type);
 }
 
 /// A loss of one type, of a descriptor that names the same.

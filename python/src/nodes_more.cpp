@@ -106,12 +106,12 @@ void bind_dropout(py::module_& m) {
 }
 
 void bind_node_loss_descriptor(py::module_& m) {
-  BoundClass<nodes::LossDescriptor>(
+  BoundClass<nodes::LossDescriptor> type(
       m, "NodeLossDescriptor",
       "Formulas are those of traingraph.losses; classes are "
       "channels. reduction: \"none\", \"sum\" or \"mean\" of the "
-      "loss of each image.")
-      .def(py::init([](LossType type, ReductionType reduction, float weight,
+      "loss of each image.");
+  type.def(py::init([](LossType type, ReductionType reduction, float weight,
                        float label_smoothing, float epsilon, float delta,
                        std::int64_t number_of_classes, bool reduce_across_batch,
                        bool divides_by_non_zero_weights) {
@@ -147,10 +147,8 @@ void bind_node_loss_descriptor(py::module_& m) {
       .def_readonly("divides_by_non_zero_weights",
                     &nodes::LossDescriptor::divides_by_non_zero_weights,
                     "With sum: divided by the number of losses whose weight is "
-                    "not 0; 0 when there is none.")
-      .def("__copy__", [](const nodes::LossDescriptor& self) {
-        return nodes::LossDescriptor(self);
-      });
+                    "not 0; 0 when there is none.");
+  bind_value(type);
 }
 
 template <class Node>

@@ -26,21 +26,19 @@ nodes::NeuronDescriptor descriptor(NeuronType type, float a, float b, float c,
 }
 
 void bind_neuron_descriptor(py::module_& m) {
-  BoundClass<nodes::NeuronDescriptor>(
+  BoundClass<nodes::NeuronDescriptor> type(
       m, "NeuronDescriptor",
       "A function of one element; its formula is "
-      "NeuronType's. prelu_data: one number per channel.")
-      .def(py::init(&descriptor), py::arg("type"), py::arg("a") = 0.0,
+      "NeuronType's. prelu_data: one number per channel.");
+  bind_value(type);
+  type.def(py::init(&descriptor), py::arg("type"), py::arg("a") = 0.0,
            py::arg("b") = 0.0, py::arg("c") = 0.0,
            py::arg("prelu_data") = py::none())
       .def_readonly("type", &nodes::NeuronDescriptor::type)
       .def_readonly("a", &nodes::NeuronDescriptor::a)
       .def_readonly("b", &nodes::NeuronDescriptor::b)
       .def_readonly("c", &nodes::NeuronDescriptor::c)
-      .def_readonly("prelu_data", &nodes::NeuronDescriptor::prelu_data)
-      .def("__copy__", [](const nodes::NeuronDescriptor& self) {
-        return nodes::NeuronDescriptor(self);
-      });
+      .def_readonly("prelu_data", &nodes::NeuronDescriptor::prelu_data);
 }
 
 template <class Node, class... Extra>

@@ -22,34 +22,72 @@ void set_time_step(Optimizer& self, std::int64_t step) {
   self.set_time_step(static_cast<std::uint64_t>(step));
 }
 
+/// What is given of clipping, by any value, switches it on.
+struct Clipping {
+  std::optional<bool> applies;
+  std::optional<GradientClippingType> type;
+  std::optional<float> max, min, maximum_norm, custom_norm;
+
+  void set(OptimizerDescriptor& descriptor) const {
+    const bool is_given = type || max || min || maximum_norm || custom_norm;
+    descriptor.applies_gradient_clipping = applies.value_or(is_given);
+    const auto take = [](auto& field, const auto& value) {
+      if (value) field = *value;
+    };
+    take(descriptor.gradient_clipping_type, type);
+    take(descriptor.gradient_clip_max, max);
+    take(descriptor.gradient_clip_min, min);
+    take(descriptor.maximum_clipping_norm, maximum_norm);
+    take(descriptor.custom_global_norm, custom_norm);
+  }
+};
+
+OptimizerDescriptor descriptor_of(float learning_rate, float gradient_rescale,
+                                  const Clipping& clipping,
+                                  RegularizationType regularization_type,
+                                  float regularization_scale) {
+  OptimizerDescriptor descriptor{.learning_rate = learning_rate,
+                                 .gradient_rescale = gradient_rescale,
+                                 .regularization_type = regularization_type,
+                                 .regularization_scale = regularization_scale};
+  clipping.set(descriptor);
+  return descriptor;
+}
+
 // Parameters and arguments of a descriptor but for the learning rate.
-#define TRAINGRAPH_DESCRIPTOR_PARAMETERS                                  \
-  float gradient_rescale, bool applies_gradient_clipping,                 \
-      GradientClippingType clipping_type, float clip_max, float clip_min, \
-      float maximum_norm, float custom_norm,                              \
+#define TRAINGRAPH_DESCRIPTOR_PARAMETERS                                   \
+  float gradient_rescale, std::optional<bool> applies_gradient_clipping,   \
+      std::optional<GradientClippingType> clipping_type,                   \
+      std::optional<float> clip_max, std::optional<float> clip_min,        \
+      std::optional<float> maximum_norm, std::optional<float> custom_norm, \
       RegularizationType regularization_type, float regularization_scale
-#define TRAINGRAPH_DESCRIPTOR_ARGUMENTS                                        \
-  py::arg("gradient_rescale") = 1.0,                                           \
-  py::arg("applies_gradient_clipping") = false,                                \
-  py::arg("gradient_clipping_type") = "by_value",                              \
-  py::arg("gradient_clip_max") = 1.0, py::arg("gradient_clip_min") = -1.0,     \
-  py::arg("maximum_clipping_norm") = 1.0, py::arg("custom_global_norm") = 0.0, \
-  py::arg("regularization_type") = "none",                                     \
+#define TRAINGRAPH_DESCRIPTOR_ARGUMENTS              \
+  py::arg("gradient_rescale") = 1.0,                 \
+  py::arg("applies_gradient_clipping") = py::none(), \
+  py::arg("gradient_clipping_type") = py::none(),    \
+  py::arg("gradient_clip_max") = py::none(),         \
+  py::arg("gradient_clip_min") = py::none(),         \
+  py::arg("maximum_clipping_norm") = py::none(),     \
+  py::arg("custom_global_norm") = py::none(),        \
+  py::arg("regularization_type") = "none",           \
   py::arg("regularization_scale") = 0.0
 #define TRAINGRAPH_DESCRIPTOR                                                  \
-  OptimizerDescriptor {                                                        \
-    learning_rate, gradient_rescale, applies_gradient_clipping, clipping_type, \
-        clip_max, clip_min, maximum_norm, custom_norm, regularization_type,    \
-        regularization_scale                                                   \
-  }
+  descriptor_of(learning_rate, gradient_rescale,                               \
+                {applies_gradient_clipping, clipping_type, clip_max, clip_min, \
+                 maximum_norm, custom_norm},                                   \
+                regularization_type, regularization_scale)
 
 void bind_optimizer_descriptor(py::module_& m) {
-  BoundClass<OptimizerDescriptor>(
+  BoundClass<OptimizerDescriptor> type(
       m, "OptimizerDescriptor",
       "A raw gradient, summed over the batch, is clipped when that is on, "
       "multiplied by gradient_rescale, and gets the derivative of the "
-      "regularization added.")
-      .def(py::init([](float learning_rate, TRAINGRAPH_DESCRIPTOR_PARAMETERS) {
+      "regularization added. Giving an option of clipping switches it on, "
+      "unless applies_gradient_clipping=False. Without others it is by_value, "
+      "between -1 and 1; norms are at most 1, and a custom_global_norm that is "
+      "not 0 replaces the computed one.");
+  bind_value(type);
+  type.def(py::init([](float learning_rate, TRAINGRAPH_DESCRIPTOR_PARAMETERS) {
              return TRAINGRAPH_DESCRIPTOR;
            }),
            py::arg("learning_rate") = 1e-3, TRAINGRAPH_DESCRIPTOR_ARGUMENTS)
@@ -70,10 +108,7 @@ void bind_optimizer_descriptor(py::module_& m) {
       .def_readonly("regularization_type",
                     &OptimizerDescriptor::regularization_type)
       .def_readonly("regularization_scale",
-                    &OptimizerDescriptor::regularization_scale)
-      .def("__copy__", [](const OptimizerDescriptor& self) {
-        return OptimizerDescriptor(self);
-      });
+                    &OptimizerDescriptor::regularization_scale);
 }
 
 void bind_optimizer(py::module_& m) {
@@ -113,9 +148,15 @@ void bind_optimizer(py::module_& m) {
                                   TRAINGRAPH_DELEGATE(regularization_type)
                                       TRAINGRAPH_DELEGATE(regularization_scale)
 #undef TRAINGRAPH_DELEGATE
+      .def("__eq__",
+           [](const Optimizer& self, const py::object& other) {
+             return py::isinstance<Optimizer>(other) &&
+                    self == other.cast<const Optimizer&>();
+           })
       .def("__copy__", [](const Optimizer& self) {
         return std::shared_ptr<Optimizer>(self.clone());
       });
+  optimizer.attr("__hash__") = py::none();
 }
 
 /// `arguments` are those of the constructor after the descriptor or the rate.

@@ -6,6 +6,32 @@
 #include "traingraph/schedule.h"
 
 namespace traingraph::python {
+namespace {
+
+const char* name_of(ScheduleType type) {
+  switch (type) {
+    case ScheduleType::Constant:
+      return "constant";
+    case ScheduleType::Linear:
+      return "linear";
+    case ScheduleType::Cosine:
+      return "cosine";
+    case ScheduleType::Exponential:
+      return "exponential";
+  }
+  return "?";
+}
+
+py::typing::Tuple<py::tuple, py::ellipsis> pieces_of(const Schedule& self) {
+  py::list pieces;
+  for (const Schedule::Piece& piece : self.pieces()) {
+    pieces.append(py::make_tuple(name_of(piece.type), piece.begin, piece.steps,
+                                 piece.from, piece.to, piece.is_staircase));
+  }
+  return py::tuple(pieces);
+}
+
+}  // namespace
 
 void bind_schedules(py::module_& m) {
   BoundClass<Schedule>(
@@ -37,6 +63,10 @@ void bind_schedules(py::module_& m) {
                   "a boundary says came before. Boundaries increase, one less "
                   "than schedules.")
       .def("rate", &Schedule::rate, whole("updates"), "After so many updates.")
+      .def_property_readonly(
+          "pieces", &pieces_of,
+          "(kind, first update, steps, start, end or factor, staircase) of "
+          "each; it holds until the next.")
       .def("__eq__",
            [](const Schedule& self, const py::object& other) {
              return py::isinstance<Schedule>(other) &&

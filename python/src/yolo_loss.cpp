@@ -51,11 +51,11 @@ Array array_of(const std::vector<YOLOLossDescriptor::AnchorBox>& boxes) {
 void bind_yolo_descriptor(py::module_& m) {
   using D = YOLOLossDescriptor;
   const D unset;
-  BoundClass<D>(
+  BoundClass<D> type(
       m, "YOLOLossDescriptor",
       "anchor_boxes: (A, 2), the width and height of each anchor, in cells; "
-      "2 A numbers with anchor_box_count, which is A. Raises InvalidArgument.")
-      .def(
+      "2 A numbers with anchor_box_count, which is A. Raises InvalidArgument.");
+  type.def(
           py::init([](const ArrayLike& boxes, std::optional<std::int64_t> count,
                       bool should_rescore, float position, float size,
                       float no_object, float object, float classes,
@@ -97,8 +97,8 @@ void bind_yolo_descriptor(py::module_& m) {
       .def_readwrite("minimum_iou_for_object_presence",
                      &D::minimum_iou_for_object_presence)
       .def_readwrite("maximum_iou_for_object_absence",
-                     &D::maximum_iou_for_object_absence)
-      .def("__copy__", [](const D& self) { return D(self); });
+                     &D::maximum_iou_for_object_absence);
+  bind_value(type);
 }
 
 }  // namespace

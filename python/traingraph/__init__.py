@@ -23,7 +23,7 @@ and optimizer update: in one call, or phase by phase, asynchronously::
 
 from __future__ import annotations
 
-from . import _repr, errors, layers, losses, nodes, onnx, optimizers
+from . import _repr, _values, errors, layers, losses, nodes, onnx, optimizers
 from ._collective import mpi_collective
 from ._core import (
     ActivationType,
@@ -182,3 +182,4 @@ __all__ = [
 ]
 
 _repr.install()
+_values.install()

@@ -16,7 +16,7 @@ from typing import Any
 from . import _core
 from ._signatures import signatures_of
 
-__all__ = ["install"]
+__all__ = ["defaults_of", "install", "is_default"]
 
 LONGEST_VALUE = 60
 
@@ -42,7 +42,7 @@ def _literal(value: object) -> str:
     return repr(value)
 
 
-def _defaults(cls: type) -> dict[str, str | None]:
+def defaults_of(cls: type) -> dict[str, str | None]:
     """Names of a constructor's arguments, with the text of their defaults."""
     defaults: dict[str, str | None] = {}
     doc = vars(cls).get("__init__").__doc__ if "__init__" in vars(cls) else None
@@ -53,7 +53,7 @@ def _defaults(cls: type) -> dict[str, str | None]:
     return defaults
 
 
-def _is_default(value: object, text: str | None) -> bool:
+def is_default(value: object, text: str | None) -> bool:
     if value is None or value in ((), (0, 0)):
         return True
     if text is None:
@@ -68,15 +68,23 @@ def _is_default(value: object, text: str | None) -> bool:
     return _literal(value) == text or repr(value) == text
 
 
+def _is_usual(of: object, name: str, value: object) -> bool:
+    """Is it what an optimizer has of an option that is None by default?"""
+    if not isinstance(of, (_core.Optimizer, _core.OptimizerDescriptor)):
+        return False
+    return bool(getattr(_core.OptimizerDescriptor(), name, ...) == value)
+
+
 def _options(of: object, skipped: set[str]) -> dict[str, str]:
     """What the constructor was given and properties give back."""
     options: dict[str, str] = {}
-    for name, default in _defaults(type(of)).items():
+    for name, default in defaults_of(type(of)).items():
         if name in skipped or not isinstance(getattr(type(of), name, None), property):
             continue
         value = getattr(of, name)
         is_plain = isinstance(value, (bool, int, float, str, tuple))
-        if is_plain and not _is_default(value, default):
+        is_unset = default == "None" and _is_usual(of, name, value)
+        if is_plain and not is_unset and not is_default(value, default):
             options[name] = _literal(value)
     return options
 
@@ -240,7 +248,7 @@ def _fields(self: Any) -> list[str]:
 
 
 def _any(self: Any) -> list[str]:
-    return _configured(self) if _defaults(type(self)) else _fields(self)
+    return _configured(self) if defaults_of(type(self)) else _fields(self)
 
 
 BY_CLASS: dict[str, Describe] = {

@@ -73,6 +73,22 @@ void validate(const OptimizerDescriptor& descriptor) {
   require_clipping_fields(descriptor);
 }
 
+/// With the switch on where clipping is not as in a descriptor of nothing.
+OptimizerDescriptor with_switch(OptimizerDescriptor descriptor) {
+  if (descriptor.applies_gradient_clipping) return descriptor;
+  const OptimizerDescriptor unset;
+  const auto is_given = [&](auto field) {
+    return descriptor.*field != unset.*field;
+  };
+  descriptor.applies_gradient_clipping =
+      is_given(&OptimizerDescriptor::gradient_clipping_type) ||
+      is_given(&OptimizerDescriptor::gradient_clip_max) ||
+      is_given(&OptimizerDescriptor::gradient_clip_min) ||
+      is_given(&OptimizerDescriptor::maximum_clipping_norm) ||
+      is_given(&OptimizerDescriptor::custom_global_norm);
+  return descriptor;
+}
+
 /// Of kinds whose decay is part of the gradient.
 OptimizerDescriptor with_regularization(const OptimizerDescriptor& descriptor) {
   if (descriptor.regularization_type == RegularizationType::None) {
@@ -118,9 +134,9 @@ Attrs update_attributes(const OptimizerDescriptor& descriptor) {
 
 Optimizer::Optimizer(const OptimizerDescriptor& descriptor,
                      std::uint64_t time_step)
-    : descriptor_(descriptor),
+    : descriptor_(with_switch(descriptor)),
       learning_rate_(descriptor.learning_rate),
-      clips_(descriptor.applies_gradient_clipping),
+      clips_(*descriptor_.applies_gradient_clipping),
       time_step_(time_step),
       num_dropped_(std::make_shared<std::atomic<std::uint64_t>>(0)) {
   validate(descriptor);
@@ -134,6 +150,14 @@ Optimizer::Optimizer(const Optimizer& other)
       time_step_(other.time_step_.load()),
       num_dropped_(std::make_shared<std::atomic<std::uint64_t>>(0)) {
   set_schedule(other.schedule());
+}
+
+bool Optimizer::operator==(const Optimizer& other) const {
+  return name() == other.name() && descriptor_ == other.descriptor_ &&
+         attributes() == other.attributes() &&
+         learning_rate() == other.learning_rate() &&
+         clips_ == other.clips_ && time_step_ == other.time_step_ &&
+         schedule() == other.schedule();
 }
 
 void Optimizer::set_learning_rate(float rate) {

@@ -92,6 +92,8 @@ struct NeuronDescriptor {
   float a = 0, b = 0, c = 0;
   /// PReLU: one per channel.
   std::vector<float> prelu_data = {};
+
+  bool operator==(const NeuronDescriptor&) const = default;
 };
 
 /// Formulas: NeuronType. Throws InvalidArgument for parameters that the

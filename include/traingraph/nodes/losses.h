@@ -21,6 +21,8 @@ struct LossDescriptor {
   /// With Sum: divided by the number of losses whose weight is not 0; 0 when
   /// there is none.
   bool divides_by_non_zero_weights = false;
+
+  bool operator==(const LossDescriptor&) const = default;
 };
 
 /// The result is the gradient of the loss by `source`, element by element; the

@@ -30,7 +30,7 @@ void begin_anew(TrainingState& state, const Optimizer* optimizer) {
   state.optimizer->time_step = 1;
   state.optimizer->learning_rate = descriptor.learning_rate;
   state.optimizer->applies_gradient_clipping =
-      descriptor.applies_gradient_clipping;
+      descriptor.applies_gradient_clipping.value();
 }
 
 std::size_t host_bytes() {

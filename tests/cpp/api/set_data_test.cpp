@@ -228,6 +228,7 @@ TEST(Settings, OfOptimizersTakeEffectAtTheNextUpdate) {
   Linear net;
   const auto optimizer = std::make_shared<optimizers::SGD>(OptimizerDescriptor{
       .learning_rate = 0.5f,
+      .applies_gradient_clipping = false,
       .gradient_clipping_type = GradientClippingType::ByValue,
       .gradient_clip_max = 0.0f,
       .gradient_clip_min = 0.0f});

@@ -69,6 +69,43 @@ TEST(Optimizers, AttributesComeFromTheDescriptor) {
       std::get<SgdUpdateAttrs>(SGD(by_norm).attributes()).clips_by_value);
 }
 
+TEST(Optimizers, OptionsOfClippingSwitchItOn) {
+  using D = OptimizerDescriptor;
+  using enum GradientClippingType;
+  EXPECT_FALSE(SGD(0.1f).applies_gradient_clipping());
+  EXPECT_FALSE(SGD(D{.gradient_rescale = 2}).applies_gradient_clipping());
+  for (const D& descriptor :
+       {D{.gradient_clipping_type = ByNorm},
+        D{.gradient_clipping_type = ByGlobalNorm, .maximum_clipping_norm = 2},
+        D{.gradient_clip_max = 2}, D{.gradient_clip_min = -2},
+        D{.gradient_clipping_type = ByGlobalNorm, .custom_global_norm = 2}}) {
+    EXPECT_TRUE(SGD(descriptor).applies_gradient_clipping());
+    EXPECT_EQ(SGD(descriptor).descriptor().applies_gradient_clipping, true);
+    D off = descriptor;  // for now
+    off.applies_gradient_clipping = false;
+    EXPECT_FALSE(SGD(off).applies_gradient_clipping());
+  }
+}
+
+TEST(Optimizers, CompareAsValues) {
+  const Adam adam(0.1f);
+  EXPECT_EQ(adam, Adam(0.1f));
+  EXPECT_EQ(adam, *adam.clone());
+  EXPECT_FALSE(adam == Adam(0.2f));
+  EXPECT_FALSE(adam == Adam(0.1f, 0.8f));
+  EXPECT_FALSE(adam == AdamW(0.1f));
+  EXPECT_FALSE(adam == Adam(OptimizerDescriptor{.learning_rate = 0.1f,
+                                                .gradient_rescale = 2}));
+  Adam later(0.1f), scheduled(0.1f), clipped(0.1f);
+  later.set_time_step(2);
+  scheduled.set_schedule(Schedule::constant(0.1f));
+  clipped.set_applies_gradient_clipping(true);
+  for (const Adam* other : {&later, &scheduled, &clipped}) {
+    EXPECT_FALSE(adam == *other);
+    EXPECT_EQ(*other, *other->clone());
+  }
+}
+
 TEST(Optimizers, AdamCorrectsTheRate) {
   Adam adam(0.01f);
   EXPECT_EQ(adam.time_step(), 1u);
