@@ -97,7 +97,7 @@ class TRAINGRAPH_API Execution {
   /// has begun finishes. True when it was dropped, by this call or before.
   bool cancel() const;
   bool cancelled() const;
-  /// Null while running and after success; never throws, never blocks.
+  /// Null while running and after success; never blocks.
   std::exception_ptr exception() const;
   /// wait(), then the result.
   ExecutionResult result() const;
@@ -106,10 +106,17 @@ class TRAINGRAPH_API Execution {
   /// when the work is over. What it throws is reported on stderr and dropped.
   void add_done_callback(std::function<void(const Execution&)> callback) const;
 
+  /// Of nothing: a place for one to come, as one that was moved from. All calls
+  /// but valid() throw StateError.
+  Execution() = default;
+  bool valid() const noexcept { return state_ != nullptr; }
+
   explicit Execution(std::shared_ptr<ExecutionState> state)
       : state_(std::move(state)) {}
 
  private:
+  const std::shared_ptr<ExecutionState>& state() const;
+
   std::shared_ptr<ExecutionState> state_;
 };
 

@@ -199,7 +199,11 @@ CPP_ONLY = {
         "state",
         "values",  # numpy
     },
-    "Execution": {"get", "wait_for"},  # result(), wait(timeout)
+    "Execution": {
+        "get",  # result()
+        "valid",  # always
+        "wait_for",  # wait(timeout)
+    },
     "ExecutionResult": set(),
     "Graph": {"op", "state"},  # one method per op
     "CompiledGraph": {

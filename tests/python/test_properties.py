@@ -84,7 +84,7 @@ def build(
         assert result.shape == case.shape, step
         if np.prod(result.shape[1:]) <= MAXIMUM_SIZE:
             pool.append(result)
-    y = graph.node(Layers.Linear(1.0), pool[-1])
+    y = graph.node(Layers.PReLU(1, 1.0), pool[-1])  # something to train
     training = tg.TrainingGraph(
         [graph], tg.losses.MeanSquaredError(), getattr(tg.optimizers, optimizer)(0.01)
     )

@@ -50,22 +50,32 @@ std::vector<OutputView> owned(std::vector<OutputView> views,
 
 }  // namespace
 
-void Execution::wait() const { state_->wait(); }
-
-bool Execution::wait_for(std::chrono::duration<double> timeout) const {
-  return state_->wait_for(timeout.count());
+const std::shared_ptr<ExecutionState>& Execution::state() const {
+  if (state_) return state_;
+  throw StateError(ErrorInfo{.op = "Execution",
+                             .node = {},
+                             .what = "nothing was enqueued",
+                             .expected = "what an execute call returned",
+                             .got = "an empty Execution",
+                             .hint = "valid() tells."});
 }
 
-bool Execution::done() const { return state_->is_done(); }
+void Execution::wait() const { state()->wait(); }
 
-bool Execution::cancel() const { return state_->cancel(); }
+bool Execution::wait_for(std::chrono::duration<double> timeout) const {
+  return state()->wait_for(timeout.count());
+}
 
-bool Execution::cancelled() const { return state_->is_dropped(); }
+bool Execution::done() const { return state()->is_done(); }
 
-std::exception_ptr Execution::exception() const { return state_->error(); }
+bool Execution::cancel() const { return state()->cancel(); }
+
+bool Execution::cancelled() const { return state()->is_dropped(); }
+
+std::exception_ptr Execution::exception() const { return state()->error(); }
 
 ExecutionResult Execution::result() const {
-  state_->wait();
+  state()->wait();
   return ExecutionResult(state_);
 }
 
@@ -75,7 +85,7 @@ void Execution::add_done_callback(
   add_callback(callbacks, [callback = std::move(callback), execution = *this] {
     callback(execution);
   });
-  state_->add_callbacks(std::move(callbacks));
+  state()->add_callbacks(std::move(callbacks));
 }
 
 std::optional<OutputView> ExecutionResult::result() const {

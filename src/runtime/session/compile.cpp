@@ -87,6 +87,21 @@ void require_compilable(const Declaration& declaration,
         .expected = "float32, fast or mixed_bfloat16, which need none",
         .got = "mixed_float16 and link_graphs"});
   }
+  if (options.verify_tolerance && !options.verify) {
+    throw InvalidArgument(
+        ErrorInfo{.op = "compile",
+                  .node = "verify_tolerance",
+                  .what = "nothing is verified, so there is no tolerance",
+                  .expected = "a device to verify with, `verify`",
+                  .got = std::to_string(*options.verify_tolerance)});
+  }
+  if (options.compute_all_gradients && !declaration.trains) {
+    throw InvalidArgument(ErrorInfo{.op = "compile",
+                                    .node = "compute_all_gradients",
+                                    .what = "an inference graph has no "
+                                            "gradients",
+                                    .expected = "a TrainingGraph"});
+  }
   require_not_negative("max_gpu_ms", options.max_gpu_ms);
   require_not_negative("verify_tolerance", tolerance_of(options));
 }
@@ -152,6 +167,32 @@ void require_inputs_are_used(const Compilation& compilation) {
   }
 }
 
+/// Linked graphs agree on who updates what they share, and who gives gradients
+/// may take some elsewhere.
+void require_something_trains(const Compilation& compilation) {
+  const MergedGraph& graph = *compilation.graph;
+  if (!graph.update || !compilation.training || graph.is_linkable) return;
+  if (!graph.user_gradients.empty()) return;
+  if (!compilation.training->assembled.trained.empty()) return;
+  const bool has_trainable = !graph.trainable.empty();
+  const bool has_parameters = std::ranges::any_of(
+      graph.layers,
+      [](const LayerInfo& layer) { return !layer.parameters.empty(); });
+  throw InvalidArgument(ErrorInfo{
+      .op = "compile",
+      .node = "optimizer",
+      .what = "there is nothing that the optimizer could train",
+      .expected = "a parameter that is updated and that the loss depends on",
+      .got = has_trainable    ? "parameters that no gradient reaches"
+             : has_parameters ? "parameters whose updates are all disabled"
+                              : "layers without parameters",
+      .hint = has_trainable ? "Which gradients are stopped?"
+              : has_parameters
+                  ? "See disable_update, TensorParameter.is_updatable."
+                  : "Leave out the optimizer, or "
+                    "set_training_tensor_parameters()."});
+}
+
 std::shared_ptr<DeviceContext> context_of(const Device& device,
                                           const CompileOptions& options) {
   if (!options.verify) return device.context();
@@ -211,6 +252,7 @@ void finish_compile(Session& session, Merged merged,
       session.placement.context(), options);
   const Compilation& main = batches->main()->compilation;
   require_inputs_are_used(main);
+  if (!session.is_loaded) require_something_trains(main);
   session.placement.place(main, session.objects);
   session.placement.size_arenas(main);
   session.inputs.collect(main, session.objects);
