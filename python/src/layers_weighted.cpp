@@ -70,6 +70,16 @@ void bind_convolution_descriptor(py::module_& m) {
         }),
         kernel, in, out, py::kw_only(), py::arg("type") = "standard",
         whole("group_count") = 1, window...);
+    type.def(py::init([](std::int64_t in, std::int64_t out) {
+               ConvolutionDescriptor descriptor{
+                   .kernel_sizes = kOnes,
+                   .input_feature_channel_count = in,
+                   .output_feature_channel_count = out};
+               descriptor.validate();
+               descriptor.kernel_sizes = {};
+               return descriptor;
+             }),
+             py::kw_only(), in, out, "Of a FullyConnected layer.");
     type.def_static(
         "transposed",
         [](Pair kernel_sizes, std::int64_t in, std::int64_t out,
@@ -180,10 +190,12 @@ void bind_fully_connected(py::module_& m) {
   BoundClass<Class, layers::WeightedLayer, std::shared_ptr<Class>>(
       m, "FullyConnected",
       "y = x W^T + b: (*, in) -> (*, out), and (N, in, 1, 1) -> (N, out, 1, "
-      "1).\n\nWeights are (out, in), (1, out * in, 1, 1) or (out, in, 1, 1); "
-      "biases (out) or (1, out, 1, 1). Those not given are created, with "
-      "`initializer` (Glorot uniform) and zeros. A descriptor is that of a 1 x "
-      "1 convolution.")
+      "1).\n\nWeights are (out, in), or with the same bytes (out * in), biases "
+      "(out), each with axes of size 1 wherever: (1, out * in, 1, 1), (1, "
+      "out). Those not given are created, with `initializer` (Glorot uniform) "
+      "and zeros. A descriptor is that of a 1 x 1 convolution; its "
+      "kernel_sizes may be left out, or be (in, out), as programs for ML "
+      "Compute have it.")
       .def(py::init([](const ConvolutionDescriptor& descriptor,
                        TRAINGRAPH_WEIGHT_PARAMETERS) {
              return make_layer<Class>(label, descriptor,
@@ -241,17 +253,16 @@ void bind_lora(py::module_& m) {
 }
 
 void bind_matmul(py::module_& m) {
-  BoundClass<MatMulDescriptor>(m, "MatMulDescriptor")
-      .def(py::init([](float alpha, bool transposes_x, bool transposes_y) {
+  BoundClass<MatMulDescriptor> type(m, "MatMulDescriptor");
+  bind_value(type);
+  type.def(py::init([](float alpha, bool transposes_x, bool transposes_y) {
              return MatMulDescriptor{alpha, transposes_x, transposes_y};
            }),
            py::arg("alpha") = 1.0, py::arg("transposes_x") = false,
            py::arg("transposes_y") = false)
       .def_readonly("alpha", &MatMulDescriptor::alpha)
       .def_readonly("transposes_x", &MatMulDescriptor::transposes_x)
-      .def_readonly("transposes_y", &MatMulDescriptor::transposes_y)
-      .def("__copy__",
-           [](const MatMulDescriptor& self) { return MatMulDescriptor(self); });
+      .def_readonly("transposes_y", &MatMulDescriptor::transposes_y);
   using Class = layers::MatMul;
   BoundClass<Class, Layer, std::shared_ptr<Class>>(
       m, "MatMul",

@@ -48,10 +48,13 @@ ConvolutionDescriptor checked(const ConvolutionDescriptor& descriptor) {
                  std::string(to_string(expected.convolution_type)),
                  std::string(to_string(descriptor.convolution_type)),
                  "Use a convolution.");
-  if (descriptor.kernel_sizes != Pair{}) {  // not given
-    require_same("kernel_sizes", descriptor.kernel_sizes,
-                 expected.kernel_sizes);
-  }
+  const bool is_kernel = descriptor.kernel_sizes == Pair{} ||  // not given
+                         descriptor.kernel_sizes == expected.kernel_sizes ||
+                         descriptor.kernel_sizes == Pair{inputs, outputs};
+  require_option(is_kernel, kFullyConnected, "kernel_sizes",
+                 format_value(expected.kernel_sizes) + " or (in, out), " +
+                     format_value(Pair{inputs, outputs}),
+                 format_value(descriptor.kernel_sizes), "Use a convolution.");
   require_same("group_count", descriptor.group_count, expected.group_count);
   require_same("strides", descriptor.strides, expected.strides);
   require_same("dilation_rates", descriptor.dilation_rates,
@@ -75,14 +78,12 @@ FullyConnected::FullyConnected(const ConvolutionDescriptor& descriptor,
     : WeightedLayer(kFullyConnected), descriptor_(checked(descriptor)) {
   const std::int64_t inputs = descriptor_.input_feature_channel_count;
   const std::int64_t outputs = descriptor_.output_feature_channel_count;
-  // (out, in, 1, 1) is the same to the layer, and what a 1 x 1 convolution has.
-  const bool is_convolution =
-      options.weights &&
-      options.weights.shape() == Shape{outputs, inputs, 1, 1};
-  const std::int64_t count = Shape{outputs, inputs}.num_elements();
-  set_weights(
-      kFullyConnected, options, {outputs, inputs},
-      is_convolution ? Shape{outputs, inputs, 1, 1} : Shape{1, count, 1, 1});
+  const Shape matrix{outputs, inputs};
+  const Shape flat{1, matrix.num_elements(), 1, 1};
+  const Shape given = options.weights ? options.weights.shape() : matrix;
+  const bool is_same =
+      squeezed(given) == squeezed(matrix) || squeezed(given) == squeezed(flat);
+  set_weights(kFullyConnected, options, matrix, is_same ? given : flat);
 }
 
 FullyConnected::FullyConnected(const Tensor& weights, Tensor biases,

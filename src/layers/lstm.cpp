@@ -41,7 +41,11 @@ void require_tensor(const Kind& kind, const Tensor& tensor, const Shape& shape,
                     DataType type) {
   require_option(static_cast<bool>(tensor), kLSTM, kind.name, "tensors",
                  "none");
-  if (tensor.shape().num_elements() == shape.num_elements()) {
+  const Shape given = squeezed(tensor.shape()), wanted = squeezed(shape);
+  const bool is_turned = given.rank() == 2 && wanted.rank() == 2 &&
+                         given == Shape{wanted[1], wanted[0]} &&
+                         given != wanted;
+  if (given.num_elements() == shape.num_elements() && !is_turned) {
     return require_parameter(kLSTM, kind.name, tensor, {tensor.shape()}, type);
   }
   require_parameter(kLSTM, kind.name, tensor, {shape}, type);  // throws

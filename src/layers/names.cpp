@@ -180,15 +180,31 @@ void LayerNames::add_fixed_tensors(NameTable& names, const Layer& layer,
   }
 }
 
+bool LayerNames::is_movable(const GraphState& graph, const std::string& name) {
+  return std::ranges::any_of(graph.records, [&](const LayerRecord& record) {
+    if (record.layer->has_own_label_) return false;
+    const auto tensors = tensors_of(*record.layer, record.layer->label_);
+    return std::ranges::any_of(tensors, [&](const Tensors& tensor) {
+      return tensor.follows && tensor.name == name;
+    });
+  });
+}
+
 void LayerNames::require_free(const NameTable& names, const char* call,
                               const Layer& layer, const std::string& label,
-                              const std::string& place) {
+                              const std::string& place,
+                              const GraphState* open_graph) {
   names.require_free(call, label, 0, place);
   NameTable own;
   own.add(label, 0, place);
   for (const Tensors& tensor : tensors_of(layer, label)) {
     const std::string what = what_of(tensor.word, place);
-    names.require_free(call, tensor.name, tensor.tensor, what);
+    const bool is_given_up = open_graph &&
+                             !names.is_free(tensor.name, tensor.tensor) &&
+                             is_movable(*open_graph, tensor.name);
+    if (!is_given_up) {
+      names.require_free(call, tensor.name, tensor.tensor, what);
+    }
     own.require_free(call, tensor.name, tensor.tensor, what);
     own.add(tensor.name, tensor.tensor, what);
   }
@@ -206,7 +222,7 @@ std::string LayerNames::choose(const GraphState& graph, const Layer& layer) {
              !is_free(graph.names, layer, label));
   }
   require_free(graph.names, "node", layer, label,
-               place_of("", graph.records.size(), layer.class_name_));
+               place_of("", graph.records.size(), layer.class_name_), &graph);
   return label;
 }
 

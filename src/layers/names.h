@@ -91,9 +91,14 @@ struct LayerNames {
   static void rename(GraphState& graph, const Renames& renames);
   static bool is_free(const NameTable& names, const Layer& layer,
                       const std::string& label);
+  /// Is it the name of a tensor of a layer without a label? Then compile()
+  /// finds that layer another one.
+  static bool is_movable(const GraphState& graph, const std::string& name);
+  /// What is movable in an open graph is as good as free.
   static void require_free(const NameTable& names, const char* call,
                            const Layer& layer, const std::string& label,
-                           const std::string& place);
+                           const std::string& place,
+                           const GraphState* open_graph = nullptr);
   static void add(NameTable& names, const Layer& layer,
                   const std::string& label, const std::string& place);
   static void add_fixed_tensors(NameTable& names, const Layer& layer,

@@ -92,6 +92,14 @@ DataType type_of_weights(std::initializer_list<std::span<const Tensor>> given) {
   return DataType::Float32;
 }
 
+Shape squeezed(const Shape& shape) {
+  Shape result;
+  for (const std::int64_t size : shape) {
+    if (size != 1) result.push_back(size);
+  }
+  return result;
+}
+
 void require_parameter(const char* op, const char* what, const Tensor& tensor,
                        std::initializer_list<Shape> shapes, DataType type) {
   require_option(static_cast<bool>(tensor), op, what, "a tensor", "none");

@@ -65,6 +65,10 @@ Tensor created(const char* op, const char* what, Make make) {
 /// in a layer, that of the first tensor that is given; else float32.
 DataType type_of_weights(std::initializer_list<std::span<const Tensor>> given);
 
+/// (1, C, 1, 1) -> (C): shapes without axes of size 1, which name the same
+/// elements in the same order.
+Shape squeezed(const Shape& shape);
+
 /// Throws unless `tensor` has the type and one of the shapes.
 void require_parameter(const char* op, const char* what, const Tensor& tensor,
                        std::initializer_list<Shape> shapes,

@@ -38,8 +38,11 @@ void WeightedLayer::set_weights(const char* op, const WeightOptions& options,
     });
   }
   if (biases) {
+    const Shape vector{outputs}, given = biases.shape();
+    const bool is_same = squeezed(given) == squeezed(vector);
     require_parameter(op, "biases", biases,
-                      {Shape{outputs}, Shape{1, outputs, 1, 1}}, type);
+                      {vector, is_same ? given : Shape{1, outputs, 1, 1}},
+                      type);
   } else if (options.uses_biases) {
     biases = created(op, "biases", [&] {
       return Tensor::filled(TensorDescriptor{{outputs}, type}, 0);

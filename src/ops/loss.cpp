@@ -71,11 +71,8 @@ void require_weights_fit(const ShapeContext& ctx, int weights, LossType type,
                  losses.to_string(), shape.to_string(), hint);
 }
 
-std::string labels_hint(LossType type, const Shape& prediction,
-                        const Shape& labels, bool are_indices) {
-  const bool fits_indices =
-      sums_over_classes(type) &&
-      loss_labels_shape(type, prediction, labels, /*are_indices=*/true);
+std::string class_labels_hint(LossType type, const Shape& prediction,
+                              const Shape& labels, bool are_indices) {
   if (are_indices && labels == prediction) {
     return "Whole numbers are class indices; cast one-hot labels to float32.";
   }
@@ -83,26 +80,39 @@ std::string labels_hint(LossType type, const Shape& prediction,
     return "Class indices are one number per sample, without the axis of "
            "classes.";
   }
-  if (fits_indices) {
+  if (loss_labels_shape(type, prediction, labels, /*are_indices=*/true)) {
     return "One-hot labels have the prediction's shape; class indices are "
            "int32 or int64.";
   }
-  if (broadcasts_to(labels, prediction)) {
-    return "The labels fit both the samples and another axis. For one label "
-           "per sample use shape " +
-           per_sample(prediction).to_string() + ".";
+  return "Give one-hot labels, or class indices of type int32 or int64 and "
+         "shape " +
+         element_loss_shape(type, prediction).to_string() + ".";
+}
+
+std::string labels_hint(LossType type, const Shape& prediction,
+                        const Shape& labels, bool are_indices) {
+  if (sums_over_classes(type)) {
+    return class_labels_hint(type, prediction, labels, are_indices);
   }
-  const bool may_broadcast =
-      !sums_over_classes(type) && type != LossType::CosineDistance;
-  if (may_broadcast && labels.rank() < prediction.rank()) {
+  if (type == LossType::CosineDistance) {
+    return "Each sample has one vector of labels, as long as its prediction.";
+  }
+  const std::string per_sample_hint = "For one label per sample use shape " +
+                                      per_sample(prediction).to_string() + ".";
+  if (broadcasts_to(labels, prediction)) {
+    return "The labels fit both the samples and another axis. " +
+           per_sample_hint;
+  }
+  if (is_column(labels, prediction[0])) {
+    return per_sample_hint +
+           " Class indices are for softmax and categorical cross-entropy.";
+  }
+  if (labels.rank() < prediction.rank()) {
     return "Labels of fewer axes lack some of size 1 or broadcast from the "
            "last axis, not both: reshape them to " +
            std::to_string(prediction.rank()) + " axes.";
   }
-  if (sums_over_classes(type)) {
-    return "Give one-hot labels, or class indices of type int32 or int64.";
-  }
-  return {};
+  return "Labels broadcast to the prediction, not the prediction to them.";
 }
 
 /// Labels are at input `first` + 1.

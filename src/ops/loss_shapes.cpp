@@ -8,11 +8,6 @@
 namespace traingraph {
 namespace {
 
-/// (N), (N, 1), ...: one number per sample.
-bool is_column(const Shape& shape, std::int64_t count) {
-  return shape.rank() > 0 && shape[0] == count && shape.num_elements() == count;
-}
-
 /// (N, 1, H, W) -> (N, H, W); (N, 1, 1, 1) -> (N) for the cosine distance.
 std::optional<Shape> without_reduced_axes(const Shape& weights, int losses) {
   const int num_reduced = weights.rank() - losses;
@@ -41,6 +36,10 @@ Shape with_leading_ones(const Shape& shape, int rank) {
 }
 
 }  // namespace
+
+bool is_column(const Shape& shape, std::int64_t count) {
+  return shape.rank() > 0 && shape[0] == count && shape.num_elements() == count;
+}
 
 bool broadcasts_to(const Shape& shape, const Shape& target) {
   return broadcast_shapes(shape, target) == target;

@@ -18,6 +18,8 @@ bool sums_over_classes(LossType type);
 /// Do labels of this type name one class each?
 bool are_class_indices(LossType type, DataType labels);
 
+/// (count) or with axes of size 1 behind.
+bool is_column(const Shape& shape, std::int64_t count);
 bool broadcasts_to(const Shape& shape, const Shape& target);
 /// (N, 1, ...) for losses of N samples.
 Shape per_sample(const Shape& losses);

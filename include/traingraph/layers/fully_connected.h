@@ -12,15 +12,16 @@ namespace traingraph::layers {
 /// y = x W^T + b: (*, in) -> (*, out) with one or more leading axes, and
 /// (N, in, 1, 1) -> (N, out, 1, 1).
 ///
-/// Weights are (out, in), (1, out * in, 1, 1) or (out, in, 1, 1); biases (out)
-/// or (1, out, 1, 1).
+/// Weights are (out, in), or with the same bytes (out * in), biases (out), each
+/// with axes of size 1 wherever: (1, out * in, 1, 1), (1, out).
 class TRAINGRAPH_API FullyConnected : public WeightedLayer {
  public:
   FullyConnected(std::int64_t input_feature_channel_count,
                  std::int64_t output_feature_channel_count,
                  const WeightOptions& options = {});
   /// ML Compute's form. InvalidArgument for a descriptor of anything but a 1 x
-  /// 1 convolution of type Standard; its kernel may be left out.
+  /// 1 convolution of type Standard; its kernel may be left out, or be (in,
+  /// out), as programs for ML Compute have it.
   explicit FullyConnected(const ConvolutionDescriptor& descriptor,
                           const WeightOptions& options = {});
   /// Channel counts from weights of shape (out, in).

@@ -5,6 +5,7 @@
 
 #include "graph/batch_axis.h"
 #include "graph/require_fits.h"
+#include "ops/loss_shapes.h"
 #include "runtime/execution/inputs.h"
 #include "traingraph/error.h"
 
@@ -53,15 +54,33 @@ bool differs_on_axis_alone(int axis, Shape got, const Shape& want) {
   return got == want;
 }
 
+/// Does a loss over classes read these labels, or what is made of them?
+bool name_classes(const MergedGraph& graph, std::string_view name) {
+  const auto label = graph.labels.find(std::string(name));
+  if (label == graph.labels.end()) return false;
+  std::vector<bool> follows(graph.program.values().size(), false);
+  const ValueId value = graph.find(label->second);
+  if (value != kNoValue) follows[value] = true;
+  for (const Node& node : graph.program.nodes()) {
+    const bool reads = std::ranges::any_of(
+        node.inputs, [&](ValueId v) { return v != kNoValue && follows[v]; });
+    if (!reads) continue;
+    const auto* loss = std::get_if<LossAttrs>(&node.attrs);
+    if (loss && sums_over_classes(loss->type)) return true;
+    for (const ValueId v : node.outputs) follows[v] = true;
+  }
+  return false;
+}
+
 /// What to do about data of another shape than its tensor was declared with.
-std::string shape_hint(const Tensor& tensor, bool is_label,
+std::string shape_hint(const Tensor& tensor, bool are_classes,
                        const TensorDescriptor& got) {
   const TensorDescriptor& want = tensor.descriptor();
-  if (is_label && got.shape.rank() + 1 == want.shape.rank()) {
+  if (are_classes && got.shape.rank() + 1 == want.shape.rank()) {
     return "The labels were declared one-hot: declare class indices as a "
            "tensor of type int32 or int64 without the axis of classes.";
   }
-  if (is_label && got.shape.rank() == want.shape.rank() + 1) {
+  if (are_classes && got.shape.rank() == want.shape.rank() + 1) {
     return "The labels were declared as class indices: declare one-hot labels "
            "as a float32 tensor with an axis of classes.";
   }
@@ -71,7 +90,7 @@ std::string shape_hint(const Tensor& tensor, bool is_label,
     return "Leave batch_size out: the data says it.";
   }
   const int last = got.shape.rank() - 1;
-  if (is_label && got.shape[last] == 1 &&
+  if (are_classes && got.shape[last] == 1 &&
       differs_on_axis_alone(last, got.shape, want.shape)) {
     return "If these are class indices, declare them as a tensor of type int32 "
            "or int64 without the axis of classes; else pass them one-hot.";
@@ -208,10 +227,8 @@ void Inputs::check_data(const char* call, const NamedData& item,
   if (misfit == Misfit::Type) {
     hint = "Convert it first, or declare the tensor with this type.";
   } else if (misfit == Misfit::Shape) {
-    const auto declared = declared_.find(item.name);
-    const bool is_label =
-        declared != declared_.end() && declared->second.is_label();
-    hint = shape_hint(tensor, is_label, *item.data.descriptor);
+    hint = shape_hint(tensor, name_classes(*graph_, item.name),
+                      *item.data.descriptor);
   } else if (!item.data.descriptor) {
     hint = "For fewer samples pass batch_size, or a descriptor with the data.";
   }

@@ -156,6 +156,30 @@ TEST(Names, OfSharedTensors) {
   EXPECT_EQ(fc->weights().label(), "fc.weights");
 }
 
+TEST(Names, OfTensorsOfAnotherGraphPushAsideThoseOfThis) {
+  const auto shared = dense();
+  Graph first;
+  first.node(shared, input({2, 4}));
+  Graph second;
+  const auto own = dense();
+  const auto same =
+      std::make_shared<FullyConnected>(shared->weights(), shared->biases());
+  second.node(same, second.node(own, input({2, 4})));
+  const std::vector graphs{second.state()};
+  LayerNames::make_unique(graphs, {});
+  EXPECT_EQ(shared->weights().label(), "fully_connected.weights");
+  EXPECT_EQ(own->weights().label(), "fully_connected_2.weights");
+  EXPECT_EQ(same->label(), "fully_connected_3");
+
+  // A name that the user gave is not pushed aside.
+  Graph third;
+  third.node(dense("fully_connected"), input({2, 4}));
+  EXPECT_THROW(third.node(std::make_shared<FullyConnected>(shared->weights(),
+                                                           shared->biases()),
+                          input({2, 4})),
+               InvalidArgument);
+}
+
 TEST(Names, TwiceAreRefusedWithBothPlaces) {
   Graph graph;
   graph.node(std::make_shared<ReLU>(), input({2}));
