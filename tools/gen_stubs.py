@@ -35,11 +35,25 @@ HEADER = """\
 NOQA = "# ruff: noqa: ICN001, PYI011, PYI021, PYI029, PYI044, PYI054, RUF022\n"
 
 
+# The signatures of the extension's functions that inspect reads have no types;
+# those in the docstrings have.
+BY_DOCSTRING = """
+import inspect, runpy
+with_names = inspect.getfullargspec
+def getfullargspec(function):
+    if not inspect.isfunction(function):
+        raise TypeError("a function of the extension")
+    return with_names(function)
+inspect.getfullargspec = getfullargspec
+runpy.run_module("pybind11_stubgen", run_name="__main__", alter_sys=True)
+"""
+
+
 def raw_stub() -> str:
     """What pybind11-stubgen makes of the module that is imported here."""
     with tempfile.TemporaryDirectory() as folder:
         command = [
-            *(sys.executable, "-m", "pybind11_stubgen", "traingraph._core"),
+            *(sys.executable, "-c", BY_DOCSTRING, "traingraph._core"),
             *("--output-dir", folder, "--exit-code"),
             *("--enum-class-locations", ".*:traingraph._core"),
         ]

@@ -12,6 +12,7 @@
 
 #include "arrays.h"
 #include "errors.h"
+#include "text_signature.h"
 
 namespace traingraph::python {
 namespace {
@@ -91,6 +92,7 @@ PyObject* dispatch(PyObject* self, PyObject* const* args, Py_ssize_t num_args,
 py::object with_clear_errors(py::handle function) {
   // Functions refer to their definition, so it lives as long as the process.
   static auto* const definitions = new std::deque<PyMethodDef>;
+  static auto* const documentations = new std::deque<std::string>;
   const bool is_method = PyInstanceMethod_Check(function.ptr());
   PyObject* const inner = is_method
                               ? PyInstanceMethod_GET_FUNCTION(function.ptr())
@@ -98,6 +100,12 @@ py::object with_clear_errors(py::handle function) {
   if (!g_dispatch || dispatch_of(inner) != g_dispatch) return {};
   PyMethodDef& definition = definitions->emplace_back(
       *reinterpret_cast<PyCFunctionObject*>(inner)->m_ml);
+  if (definition.ml_doc) {
+    const auto signature =
+        text_signature(definition.ml_name, definition.ml_doc);
+    definition.ml_doc =
+        documentations->emplace_back(signature + definition.ml_doc).c_str();
+  }
   definition.ml_meth =
       reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&dispatch));
   const py::object module = py::getattr(inner, "__module__", py::none());

@@ -2,6 +2,7 @@
 // TrainingGraph and InferenceGraph.
 #include "device.h"
 #include "execute.h"
+#include "signature.h"
 #include "traingraph/training_graph.h"
 #include "training_state.h"
 
@@ -280,6 +281,10 @@ void link(Type& self, const std::vector<Type>& graphs) {
   });
 }
 
+/// As typeshed has what is None in few programs: checkers know the properties,
+/// and ask nobody to rule None out.
+using OptimizerOrNone = Named<"traingraph._core.Optimizer | typing.Any">;
+
 void bind_optimizer_methods(Training& graph) {
   graph
       .def_property_readonly(
@@ -287,8 +292,10 @@ void bind_optimizer_methods(Training& graph) {
           [](const TrainingGraph& self) {
             const OptimizerPtr optimizer =
                 without_gil([&] { return self.optimizer(); });
-            return optimizer ? std::optional(optimizer) : std::nullopt;
-          })
+            return OptimizerOrNone(optimizer ? py::cast(optimizer)
+                                             : py::object(py::none()));
+          },
+          "None where none was given.")
       .def("stop_gradient", &TrainingGraph::stop_gradient, py::arg("tensors"))
       .def("set_training_tensor_parameters",
            &TrainingGraph::set_training_tensor_parameters,

@@ -549,6 +549,7 @@ class TensorDescriptor:
         shape: collections.abc.Sequence[int] | int,
         data_type: DataType | DTypeLike = DataType.float32,
     ) -> None: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
     def batch_size_per_sequence_step(self) -> list[int] | None:
@@ -598,6 +599,7 @@ class SequenceDescriptor(TensorDescriptor):
         sorted_sequences: bool = True,
         data_type: DataType | DTypeLike = DataType.float32,
     ) -> None: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     @property
     def batch_size_per_sequence_step(self) -> list[int]:
         """
@@ -1053,7 +1055,11 @@ class ActivationDescriptor:
     """
     A function and its parameters; those that are not given have the function's own defaults.
     """
+
+    __hash__: typing.ClassVar[None]  # type: ignore[assignment]
     def __copy__(self) -> ActivationDescriptor: ...
+    def __deepcopy__(self, memo: dict) -> ActivationDescriptor: ...
+    def __eq__(self, other: object, /) -> bool: ...
     def __init__(
         self,
         type: ActivationType | str,
@@ -1061,6 +1067,7 @@ class ActivationDescriptor:
         b: float | None = None,
         c: float | None = None,
     ) -> None: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
     def a(self) -> float: ...
@@ -1645,6 +1652,7 @@ class PoolingDescriptor:
         *,
         ceil_mode: bool = False,
     ) -> None: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
     def ceil_mode(self) -> bool:
@@ -1808,7 +1816,9 @@ class ConvolutionDescriptor:
         padding_sizes: collections.abc.Sequence[int] | int | None = None,
     ) -> ConvolutionDescriptor: ...
     def __copy__(self) -> ConvolutionDescriptor: ...
+    def __deepcopy__(self, memo: dict) -> ConvolutionDescriptor: ...
     def __eq__(self, other: object, /) -> bool: ...
+    @typing.overload
     def __init__(
         self,
         kernel_sizes: collections.abc.Sequence[int] | int,
@@ -1822,6 +1832,14 @@ class ConvolutionDescriptor:
         padding_policy: PaddingPolicy | str = "same",
         padding_sizes: collections.abc.Sequence[int] | int | None = None,
     ) -> None: ...
+    @typing.overload
+    def __init__(
+        self, *, input_feature_channel_count: int, output_feature_channel_count: int
+    ) -> None:
+        """
+        Of a FullyConnected layer.
+        """
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
     def convolution_type(self) -> ConvolutionType: ...
@@ -1929,7 +1947,7 @@ class FullyConnected(WeightedLayer):
     """
     y = x W^T + b: (*, in) -> (*, out), and (N, in, 1, 1) -> (N, out, 1, 1).
 
-    Weights are (out, in), (1, out * in, 1, 1) or (out, in, 1, 1); biases (out) or (1, out, 1, 1). Those not given are created, with `initializer` (Glorot uniform) and zeros. A descriptor is that of a 1 x 1 convolution.
+    Weights are (out, in), or with the same bytes (out * in), biases (out), each with axes of size 1 wherever: (1, out * in, 1, 1), (1, out). Those not given are created, with `initializer` (Glorot uniform) and zeros. A descriptor is that of a 1 x 1 convolution; its kernel_sizes may be left out, or be (in, out), as programs for ML Compute have it.
     """
     @staticmethod
     def supports_data_type(
@@ -1998,10 +2016,14 @@ class LoRA(Layer):
     def up(self) -> Tensor: ...
 
 class MatMulDescriptor:
+    __hash__: typing.ClassVar[None]  # type: ignore[assignment]
     def __copy__(self) -> MatMulDescriptor: ...
+    def __deepcopy__(self, memo: dict) -> MatMulDescriptor: ...
+    def __eq__(self, other: object, /) -> bool: ...
     def __init__(
         self, alpha: float = 1.0, transposes_x: bool = False, transposes_y: bool = False
     ) -> None: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
     def alpha(self) -> float: ...
@@ -2101,6 +2123,7 @@ class EmbeddingDescriptor:
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
     def __copy__(self) -> EmbeddingDescriptor: ...
+    def __deepcopy__(self, memo: dict) -> EmbeddingDescriptor: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __init__(
         self,
@@ -2111,6 +2134,7 @@ class EmbeddingDescriptor:
         p_norm: float = 2.0,
         scales_gradient_by_frequency: bool = False,
     ) -> None: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
     def embedding_count(self) -> int: ...
@@ -2175,6 +2199,7 @@ class LSTMDescriptor:
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
     def __copy__(self) -> LSTMDescriptor: ...
+    def __deepcopy__(self, memo: dict) -> LSTMDescriptor: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __init__(
         self,
@@ -2188,6 +2213,7 @@ class LSTMDescriptor:
         dropout: float = 0.0,
         result_mode: LSTMResultMode | str = "output",
     ) -> None: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
     def batch_first(self) -> bool:
@@ -2406,6 +2432,7 @@ class MultiheadAttentionDescriptor:
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
     def __copy__(self) -> MultiheadAttentionDescriptor: ...
+    def __deepcopy__(self, memo: dict) -> MultiheadAttentionDescriptor: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __init__(
         self,
@@ -2418,6 +2445,7 @@ class MultiheadAttentionDescriptor:
         has_attention_biases: bool = False,
         adds_zero_attention: bool = False,
     ) -> None: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
     def adds_zero_attention(self) -> bool: ...
@@ -2660,7 +2688,10 @@ class LayerNormalization(NormalizationLayer):
     def normalized_shape(self) -> tuple[int, ...]: ...
 
 class LossDescriptor:
+    __hash__: typing.ClassVar[None]  # type: ignore[assignment]
     def __copy__(self) -> LossDescriptor: ...
+    def __deepcopy__(self, memo: dict) -> LossDescriptor: ...
+    def __eq__(self, other: object, /) -> bool: ...
     def __init__(
         self,
         loss_type: LossType | str,
@@ -2672,6 +2703,7 @@ class LossDescriptor:
         delta: float = 1.0,
         ignore_index: int = -100,
     ) -> None: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
     def class_count(self) -> int: ...
@@ -2954,8 +2986,11 @@ class YOLOLossDescriptor:
     anchor_boxes: (A, 2), the width and height of each anchor, in cells; 2 A numbers with anchor_box_count, which is A. Raises InvalidArgument.
     """
 
+    __hash__: typing.ClassVar[None]  # type: ignore[assignment]
     should_rescore: bool
     def __copy__(self) -> YOLOLossDescriptor: ...
+    def __deepcopy__(self, memo: dict) -> YOLOLossDescriptor: ...
+    def __eq__(self, other: object, /) -> bool: ...
     def __init__(
         self,
         anchor_boxes: ArrayLike,
@@ -2970,6 +3005,7 @@ class YOLOLossDescriptor:
         minimum_iou_for_object_presence: float = 0.7,
         maximum_iou_for_object_absence: float = 0.3,
     ) -> None: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
     def anchor_box_count(self) -> int: ...
@@ -3052,33 +3088,44 @@ class Schedule:
         """
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     def rate(self, updates: int) -> float:
         """
         After so many updates.
         """
+    @property
+    def pieces(self) -> tuple[tuple, ...]:
+        """
+        (kind, first update, steps, start, end or factor, staircase) of each; it holds until the next.
+        """
 
 class OptimizerDescriptor:
     """
-    A raw gradient, summed over the batch, is clipped when that is on, multiplied by gradient_rescale, and gets the derivative of the regularization added.
+    A raw gradient, summed over the batch, is clipped when that is on, multiplied by gradient_rescale, and gets the derivative of the regularization added. Giving an option of clipping switches it on, unless applies_gradient_clipping=False. Without others it is by_value, between -1 and 1; norms are at most 1, and a custom_global_norm that is not 0 replaces the computed one.
     """
+
+    __hash__: typing.ClassVar[None]  # type: ignore[assignment]
     def __copy__(self) -> OptimizerDescriptor: ...
+    def __deepcopy__(self, memo: dict) -> OptimizerDescriptor: ...
+    def __eq__(self, other: object, /) -> bool: ...
     def __init__(
         self,
         learning_rate: float = 0.001,
         gradient_rescale: float = 1.0,
-        applies_gradient_clipping: bool = False,
-        gradient_clipping_type: GradientClippingType | str = "by_value",
-        gradient_clip_max: float = 1.0,
-        gradient_clip_min: float = -1.0,
-        maximum_clipping_norm: float = 1.0,
-        custom_global_norm: float = 0.0,
+        applies_gradient_clipping: bool | None = None,
+        gradient_clipping_type: GradientClippingType | str | None = None,
+        gradient_clip_max: float | None = None,
+        gradient_clip_min: float | None = None,
+        maximum_clipping_norm: float | None = None,
+        custom_global_norm: float | None = None,
         regularization_type: RegularizationType | str = "none",
         regularization_scale: float = 0.0,
     ) -> None: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
-    def applies_gradient_clipping(self) -> bool: ...
+    def applies_gradient_clipping(self) -> bool | None: ...
     @property
     def custom_global_norm(self) -> float: ...
     @property
@@ -3102,7 +3149,11 @@ class Optimizer:
     """
     Hyper-parameters and the update rule they become.
     """
+
+    __hash__: typing.ClassVar[None]  # type: ignore[assignment]
     def __copy__(self) -> Optimizer: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
     def applies_gradient_clipping(self) -> bool:
@@ -3182,12 +3233,12 @@ class SGD(Optimizer):
         uses_nesterov_momentum: bool = False,
         *,
         gradient_rescale: float = 1.0,
-        applies_gradient_clipping: bool = False,
-        gradient_clipping_type: GradientClippingType | str = "by_value",
-        gradient_clip_max: float = 1.0,
-        gradient_clip_min: float = -1.0,
-        maximum_clipping_norm: float = 1.0,
-        custom_global_norm: float = 0.0,
+        applies_gradient_clipping: bool | None = None,
+        gradient_clipping_type: GradientClippingType | str | None = None,
+        gradient_clip_max: float | None = None,
+        gradient_clip_min: float | None = None,
+        maximum_clipping_norm: float | None = None,
+        custom_global_norm: float | None = None,
         regularization_type: RegularizationType | str = "none",
         regularization_scale: float = 0.0,
     ) -> None: ...
@@ -3221,12 +3272,12 @@ class Adam(Optimizer):
         time_step: int = 1,
         *,
         gradient_rescale: float = 1.0,
-        applies_gradient_clipping: bool = False,
-        gradient_clipping_type: GradientClippingType | str = "by_value",
-        gradient_clip_max: float = 1.0,
-        gradient_clip_min: float = -1.0,
-        maximum_clipping_norm: float = 1.0,
-        custom_global_norm: float = 0.0,
+        applies_gradient_clipping: bool | None = None,
+        gradient_clipping_type: GradientClippingType | str | None = None,
+        gradient_clip_max: float | None = None,
+        gradient_clip_min: float | None = None,
+        maximum_clipping_norm: float | None = None,
+        custom_global_norm: float | None = None,
         regularization_type: RegularizationType | str = "none",
         regularization_scale: float = 0.0,
     ) -> None: ...
@@ -3264,12 +3315,12 @@ class AdamW(Adam):
         time_step: int = 1,
         *,
         gradient_rescale: float = 1.0,
-        applies_gradient_clipping: bool = False,
-        gradient_clipping_type: GradientClippingType | str = "by_value",
-        gradient_clip_max: float = 1.0,
-        gradient_clip_min: float = -1.0,
-        maximum_clipping_norm: float = 1.0,
-        custom_global_norm: float = 0.0,
+        applies_gradient_clipping: bool | None = None,
+        gradient_clipping_type: GradientClippingType | str | None = None,
+        gradient_clip_max: float | None = None,
+        gradient_clip_min: float | None = None,
+        maximum_clipping_norm: float | None = None,
+        custom_global_norm: float | None = None,
         regularization_type: RegularizationType | str = "none",
         regularization_scale: float = 0.0,
     ) -> None: ...
@@ -3297,12 +3348,12 @@ class RMSProp(Optimizer):
         is_centered: bool = False,
         *,
         gradient_rescale: float = 1.0,
-        applies_gradient_clipping: bool = False,
-        gradient_clipping_type: GradientClippingType | str = "by_value",
-        gradient_clip_max: float = 1.0,
-        gradient_clip_min: float = -1.0,
-        maximum_clipping_norm: float = 1.0,
-        custom_global_norm: float = 0.0,
+        applies_gradient_clipping: bool | None = None,
+        gradient_clipping_type: GradientClippingType | str | None = None,
+        gradient_clip_max: float | None = None,
+        gradient_clip_min: float | None = None,
+        maximum_clipping_norm: float | None = None,
+        custom_global_norm: float | None = None,
         regularization_type: RegularizationType | str = "none",
         regularization_scale: float = 0.0,
     ) -> None: ...
@@ -3478,6 +3529,7 @@ class GRUDescriptor:
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
     def __copy__(self) -> GRUDescriptor: ...
+    def __deepcopy__(self, memo: dict) -> GRUDescriptor: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __init__(
         self,
@@ -3492,6 +3544,7 @@ class GRUDescriptor:
         reset_gate_activation: ActivationType | str = "sigmoid",
         output_gate_activation: ActivationType | str = "tanh",
     ) -> None: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
     def bidirectional(self) -> bool: ...
@@ -3525,6 +3578,7 @@ class LSTMOpDescriptor:
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
     def __copy__(self) -> LSTMOpDescriptor: ...
+    def __deepcopy__(self, memo: dict) -> LSTMOpDescriptor: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __init__(
         self,
@@ -3540,6 +3594,7 @@ class LSTMOpDescriptor:
         output_gate_activation: ActivationType | str = "sigmoid",
         activation: ActivationType | str = "tanh",
     ) -> None: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
     def activation(self) -> ActivationType:
@@ -3578,6 +3633,7 @@ class SingleGateRNNDescriptor:
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
     def __copy__(self) -> SingleGateRNNDescriptor: ...
+    def __deepcopy__(self, memo: dict) -> SingleGateRNNDescriptor: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __init__(
         self,
@@ -3587,6 +3643,7 @@ class SingleGateRNNDescriptor:
         training: bool = False,
         activation: ActivationType | str = "relu",
     ) -> None: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
     def activation(self) -> ActivationType: ...
@@ -3625,9 +3682,9 @@ class Graph:
         self,
         x: Tensor,
         *,
-        type: ActivationType | str = "relu",
-        a: float = 0.0,
-        b: float = 0.0,
+        type: ActivationType | str,
+        a: float | None = None,
+        b: float | None = None,
         c: float = 0.0,
         name: str = "",
         phase: str = "forward",
@@ -3640,9 +3697,9 @@ class Graph:
         gradient: Tensor,
         x: Tensor,
         *,
-        type: ActivationType | str = "relu",
-        a: float = 0.0,
-        b: float = 0.0,
+        type: ActivationType | str,
+        a: float | None = None,
+        b: float | None = None,
         c: float = 0.0,
         name: str = "",
         phase: str = "forward",
@@ -3727,7 +3784,7 @@ class Graph:
         self,
         x: Tensor,
         *,
-        kernel_sizes: collections.abc.Sequence[int] | int = (1, 1),
+        kernel_sizes: collections.abc.Sequence[int] | int,
         strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         padding: collections.abc.Sequence[int] | int = (0, 0, 0, 0),
@@ -3742,12 +3799,12 @@ class Graph:
         self,
         gradient: Tensor,
         *,
-        kernel_sizes: collections.abc.Sequence[int] | int = (1, 1),
+        kernel_sizes: collections.abc.Sequence[int] | int,
         strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         padding: collections.abc.Sequence[int] | int = (0, 0, 0, 0),
         count_includes_padding: bool = False,
-        shape: collections.abc.Sequence[int] | int = (),
+        shape: collections.abc.Sequence[int] | int,
         name: str = "",
         phase: str = "forward",
     ) -> Tensor:
@@ -3793,7 +3850,7 @@ class Graph:
         x: Tensor,
         y: Tensor,
         *,
-        operation: ArithmeticOperation | str = "add",
+        operation: ArithmeticOperation | str,
         name: str = "",
         phase: str = "forward",
     ) -> Tensor:
@@ -3804,7 +3861,7 @@ class Graph:
         self,
         x: Tensor,
         *,
-        shape: collections.abc.Sequence[int] | int = (),
+        shape: collections.abc.Sequence[int] | int,
         name: str = "",
         phase: str = "forward",
     ) -> Tensor:
@@ -3815,7 +3872,7 @@ class Graph:
         self,
         x: Tensor,
         *,
-        data_type: DataType | str = "float32",
+        data_type: DataType | str,
         name: str = "",
         phase: str = "forward",
     ) -> Tensor:
@@ -3839,7 +3896,7 @@ class Graph:
         x: Tensor,
         y: Tensor,
         *,
-        operation: ComparisonOperation | str = "equal",
+        operation: ComparisonOperation | str,
         name: str = "",
         phase: str = "forward",
     ) -> Tensor:
@@ -3874,7 +3931,7 @@ class Graph:
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         padding: collections.abc.Sequence[int] | int = (0, 0, 0, 0),
         groups: int = 1,
-        shape: collections.abc.Sequence[int] | int = (),
+        shape: collections.abc.Sequence[int] | int,
         name: str = "",
         phase: str = "forward",
     ) -> Tensor:
@@ -3890,7 +3947,7 @@ class Graph:
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         padding: collections.abc.Sequence[int] | int = (0, 0, 0, 0),
         groups: int = 1,
-        shape: collections.abc.Sequence[int] | int = (),
+        shape: collections.abc.Sequence[int] | int,
         name: str = "",
         phase: str = "forward",
     ) -> Tensor:
@@ -3902,7 +3959,7 @@ class Graph:
         x: Tensor,
         random_state: Tensor,
         *,
-        rate: float = 0.5,
+        rate: float,
         seed: int = 0,
         stream: int = 0,
         name: str = "",
@@ -3934,7 +3991,7 @@ class Graph:
         *,
         padding_index: int = -1,
         scales_gradient_by_frequency: bool = False,
-        shape: collections.abc.Sequence[int] | int = (),
+        shape: collections.abc.Sequence[int] | int,
         name: str = "",
         phase: str = "forward",
     ) -> Tensor:
@@ -3944,8 +4001,8 @@ class Graph:
     def fill(
         self,
         *,
-        shape: collections.abc.Sequence[int] | int = (),
-        value: float = 0.0,
+        shape: collections.abc.Sequence[int] | int,
+        value: float,
         data_type: DataType | str = "float32",
         name: str = "",
         phase: str = "forward",
@@ -4007,18 +4064,18 @@ class Graph:
         lengths: Tensor | None = None,
         *,
         reverse: bool = False,
-        reset_gate_first: bool = False,
-        reset_after: bool = False,
+        reset_gate_first: bool = True,
+        reset_after: bool = True,
         flip_z: bool = False,
         update_gate_activation: ActivationType | str = "sigmoid",
-        update_gate_a: float = 1.0,
-        update_gate_b: float = 1.0,
+        update_gate_a: float | None = None,
+        update_gate_b: float | None = None,
         reset_gate_activation: ActivationType | str = "sigmoid",
-        reset_gate_a: float = 1.0,
-        reset_gate_b: float = 1.0,
+        reset_gate_a: float | None = None,
+        reset_gate_b: float | None = None,
         output_gate_activation: ActivationType | str = "tanh",
-        output_gate_a: float = 1.0,
-        output_gate_b: float = 1.0,
+        output_gate_a: float | None = None,
+        output_gate_b: float | None = None,
         name: str = "",
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor]:
@@ -4039,18 +4096,18 @@ class Graph:
         last_hidden_gradient: Tensor | None = None,
         *,
         reverse: bool = False,
-        reset_gate_first: bool = False,
-        reset_after: bool = False,
+        reset_gate_first: bool = True,
+        reset_after: bool = True,
         flip_z: bool = False,
         update_gate_activation: ActivationType | str = "sigmoid",
-        update_gate_a: float = 1.0,
-        update_gate_b: float = 1.0,
+        update_gate_a: float | None = None,
+        update_gate_b: float | None = None,
         reset_gate_activation: ActivationType | str = "sigmoid",
-        reset_gate_a: float = 1.0,
-        reset_gate_b: float = 1.0,
+        reset_gate_a: float | None = None,
+        reset_gate_b: float | None = None,
         output_gate_activation: ActivationType | str = "tanh",
-        output_gate_a: float = 1.0,
-        output_gate_b: float = 1.0,
+        output_gate_a: float | None = None,
+        output_gate_b: float | None = None,
         name: str = "",
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
@@ -4070,7 +4127,7 @@ class Graph:
         weights: Tensor | None = None,
         class_weights: Tensor | None = None,
         *,
-        type: LossType | str = "mean_squared_error",
+        type: LossType | str,
         reduction: ReductionType | str = "mean",
         weight: float = 1.0,
         label_smoothing: float = 0.0,
@@ -4092,7 +4149,7 @@ class Graph:
         weights: Tensor | None = None,
         class_weights: Tensor | None = None,
         *,
-        type: LossType | str = "mean_squared_error",
+        type: LossType | str,
         reduction: ReductionType | str = "mean",
         weight: float = 1.0,
         label_smoothing: float = 0.0,
@@ -4163,20 +4220,20 @@ class Graph:
         forget_gate_last: bool = False,
         output_peephole_reads_new_cell: bool = False,
         input_gate_activation: ActivationType | str = "sigmoid",
-        input_gate_a: float = 1.0,
-        input_gate_b: float = 1.0,
+        input_gate_a: float | None = None,
+        input_gate_b: float | None = None,
         forget_gate_activation: ActivationType | str = "sigmoid",
-        forget_gate_a: float = 1.0,
-        forget_gate_b: float = 1.0,
+        forget_gate_a: float | None = None,
+        forget_gate_b: float | None = None,
         cell_gate_activation: ActivationType | str = "tanh",
-        cell_gate_a: float = 1.0,
-        cell_gate_b: float = 1.0,
+        cell_gate_a: float | None = None,
+        cell_gate_b: float | None = None,
         output_gate_activation: ActivationType | str = "sigmoid",
-        output_gate_a: float = 1.0,
-        output_gate_b: float = 1.0,
+        output_gate_a: float | None = None,
+        output_gate_b: float | None = None,
         activation: ActivationType | str = "tanh",
-        activation_a: float = 1.0,
-        activation_b: float = 1.0,
+        activation_a: float | None = None,
+        activation_b: float | None = None,
         name: str = "",
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
@@ -4204,20 +4261,20 @@ class Graph:
         forget_gate_last: bool = False,
         output_peephole_reads_new_cell: bool = False,
         input_gate_activation: ActivationType | str = "sigmoid",
-        input_gate_a: float = 1.0,
-        input_gate_b: float = 1.0,
+        input_gate_a: float | None = None,
+        input_gate_b: float | None = None,
         forget_gate_activation: ActivationType | str = "sigmoid",
-        forget_gate_a: float = 1.0,
-        forget_gate_b: float = 1.0,
+        forget_gate_a: float | None = None,
+        forget_gate_b: float | None = None,
         cell_gate_activation: ActivationType | str = "tanh",
-        cell_gate_a: float = 1.0,
-        cell_gate_b: float = 1.0,
+        cell_gate_a: float | None = None,
+        cell_gate_b: float | None = None,
         output_gate_activation: ActivationType | str = "sigmoid",
-        output_gate_a: float = 1.0,
-        output_gate_b: float = 1.0,
+        output_gate_a: float | None = None,
+        output_gate_b: float | None = None,
         activation: ActivationType | str = "tanh",
-        activation_a: float = 1.0,
-        activation_b: float = 1.0,
+        activation_a: float | None = None,
+        activation_b: float | None = None,
         name: str = "",
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
@@ -4243,7 +4300,7 @@ class Graph:
         self,
         x: Tensor,
         *,
-        kernel_sizes: collections.abc.Sequence[int] | int = (1, 1),
+        kernel_sizes: collections.abc.Sequence[int] | int,
         strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         padding: collections.abc.Sequence[int] | int = (0, 0, 0, 0),
@@ -4259,7 +4316,7 @@ class Graph:
         x: Tensor,
         state: Tensor,
         *,
-        kernel_sizes: collections.abc.Sequence[int] | int = (1, 1),
+        kernel_sizes: collections.abc.Sequence[int] | int,
         strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         padding: collections.abc.Sequence[int] | int = (0, 0, 0, 0),
@@ -4299,9 +4356,9 @@ class Graph:
         self,
         x: Tensor,
         *,
-        type: PaddingType | str = "zero",
-        before: collections.abc.Sequence[int] | int = (),
-        after: collections.abc.Sequence[int] | int = (),
+        type: PaddingType | str,
+        before: collections.abc.Sequence[int] | int,
+        after: collections.abc.Sequence[int] | int,
         value: float = 0.0,
         name: str = "",
         phase: str = "forward",
@@ -4313,9 +4370,9 @@ class Graph:
         self,
         gradient: Tensor,
         *,
-        type: PaddingType | str = "zero",
-        before: collections.abc.Sequence[int] | int = (),
-        after: collections.abc.Sequence[int] | int = (),
+        type: PaddingType | str,
+        before: collections.abc.Sequence[int] | int,
+        after: collections.abc.Sequence[int] | int,
         value: float = 0.0,
         name: str = "",
         phase: str = "forward",
@@ -4327,7 +4384,7 @@ class Graph:
         self,
         x: Tensor,
         *,
-        type: ReductionType | str = "sum",
+        type: ReductionType | str,
         axes: collections.abc.Sequence[int] | int = (),
         name: str = "",
         phase: str = "forward",
@@ -4508,9 +4565,9 @@ class Graph:
         lengths: Tensor | None = None,
         *,
         reverse: bool = False,
-        activation: ActivationType | str = "relu",
-        activation_a: float = 0.0,
-        activation_b: float = 0.0,
+        activation: ActivationType | str = "tanh",
+        activation_a: float | None = None,
+        activation_b: float | None = None,
         name: str = "",
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor]:
@@ -4529,9 +4586,9 @@ class Graph:
         last_hidden_gradient: Tensor | None = None,
         *,
         reverse: bool = False,
-        activation: ActivationType | str = "relu",
-        activation_a: float = 0.0,
-        activation_b: float = 0.0,
+        activation: ActivationType | str = "tanh",
+        activation_a: float | None = None,
+        activation_b: float | None = None,
         name: str = "",
         phase: str = "forward",
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -4542,8 +4599,8 @@ class Graph:
         self,
         x: Tensor,
         *,
-        start: collections.abc.Sequence[int] | int = (),
-        end: collections.abc.Sequence[int] | int = (),
+        start: collections.abc.Sequence[int] | int,
+        end: collections.abc.Sequence[int] | int,
         stride: collections.abc.Sequence[int] | int = (),
         name: str = "",
         phase: str = "forward",
@@ -4555,10 +4612,10 @@ class Graph:
         self,
         gradient: Tensor,
         *,
-        start: collections.abc.Sequence[int] | int = (),
-        end: collections.abc.Sequence[int] | int = (),
+        start: collections.abc.Sequence[int] | int,
+        end: collections.abc.Sequence[int] | int,
         stride: collections.abc.Sequence[int] | int = (),
-        shape: collections.abc.Sequence[int] | int = (),
+        shape: collections.abc.Sequence[int] | int,
         name: str = "",
         phase: str = "forward",
     ) -> Tensor:
@@ -4625,7 +4682,7 @@ class Graph:
         self,
         x: Tensor,
         *,
-        operation: ArithmeticOperation | str = "add",
+        operation: ArithmeticOperation | str,
         name: str = "",
         phase: str = "forward",
     ) -> Tensor:
@@ -4650,7 +4707,7 @@ class Graph:
         self,
         x: Tensor,
         *,
-        shape: collections.abc.Sequence[int] | int = (),
+        shape: collections.abc.Sequence[int] | int,
         sample_mode: SampleMode | str = "nearest",
         aligns_corners: bool = False,
         name: str = "",
@@ -4663,7 +4720,7 @@ class Graph:
         self,
         gradient: Tensor,
         *,
-        shape: collections.abc.Sequence[int] | int = (),
+        shape: collections.abc.Sequence[int] | int,
         sample_mode: SampleMode | str = "nearest",
         aligns_corners: bool = False,
         name: str = "",
@@ -5281,7 +5338,10 @@ class TrainingGraph(CompiledGraph):
     @loss_scale.setter
     def loss_scale(self, value: float) -> None: ...
     @property
-    def optimizer(self) -> Optimizer | None: ...
+    def optimizer(self) -> Optimizer | Any:
+        """
+        None where none was given.
+        """
     @property
     def parameters(self) -> list[Tensor]:
         """
@@ -5356,6 +5416,7 @@ class NodePaddingPolicy:
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
     def __copy__(self) -> NodePaddingPolicy: ...
+    def __deepcopy__(self, memo: dict) -> NodePaddingPolicy: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __init__(
         self,
@@ -5538,6 +5599,7 @@ class NodeConvolutionDescriptor:
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
     def __copy__(self) -> NodeConvolutionDescriptor: ...
+    def __deepcopy__(self, memo: dict) -> NodeConvolutionDescriptor: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __init__(
         self,
@@ -5550,6 +5612,7 @@ class NodeConvolutionDescriptor:
         groups: int = 1,
         is_depthwise: bool = False,
     ) -> None: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
     def dilation_rates(self) -> tuple[int, int]: ...
@@ -5714,7 +5777,11 @@ class NeuronDescriptor:
     """
     A function of one element; its formula is NeuronType's. prelu_data: one number per channel.
     """
+
+    __hash__: typing.ClassVar[None]  # type: ignore[assignment]
     def __copy__(self) -> NeuronDescriptor: ...
+    def __deepcopy__(self, memo: dict) -> NeuronDescriptor: ...
+    def __eq__(self, other: object, /) -> bool: ...
     def __init__(
         self,
         type: NeuronType | str,
@@ -5723,6 +5790,7 @@ class NeuronDescriptor:
         c: float = 0.0,
         prelu_data: ArrayLike | None = None,
     ) -> None: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
     def a(self) -> float: ...
@@ -6126,7 +6194,11 @@ class NodeLossDescriptor:
     """
     Formulas are those of traingraph.losses; classes are channels. reduction: "none", "sum" or "mean" of the loss of each image.
     """
+
+    __hash__: typing.ClassVar[None]  # type: ignore[assignment]
     def __copy__(self) -> NodeLossDescriptor: ...
+    def __deepcopy__(self, memo: dict) -> NodeLossDescriptor: ...
+    def __eq__(self, other: object, /) -> bool: ...
     def __init__(
         self,
         type: LossType | str,
@@ -6139,6 +6211,7 @@ class NodeLossDescriptor:
         reduce_across_batch: bool = False,
         divides_by_non_zero_weights: bool = False,
     ) -> None: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
     @property
     def delta(self) -> float: ...
