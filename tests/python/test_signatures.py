@@ -30,7 +30,8 @@ def callables() -> Iterator[tuple[str, Any]]:
                 yield f"{module.__name__}.{name}", member
                 continue
             ours = [c for c in member.__mro__ if c.__module__.startswith("traingraph")]
-            if any("__init__" in vars(cls) for cls in ours):
+            inits = [vars(cls)["__init__"] for cls in ours if "__init__" in vars(cls)]
+            if inits and "__init__(" in (inits[0].__doc__ or ""):  # it can be made
                 yield f"{module.__name__}.{name}", member
             for part in {part for cls in ours for part in vars(cls)}:
                 attribute = getattr(member, part)
@@ -42,14 +43,17 @@ def callables() -> Iterator[tuple[str, Any]]:
 ALL = dict(callables())
 
 
+def has_signature(member: Any) -> bool:
+    try:
+        inspect.signature(member)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def test_every_public_callable_has_a_signature() -> None:
     assert len(ALL) > 500
-    missing = []
-    for name, member in ALL.items():
-        try:
-            inspect.signature(member)
-        except (TypeError, ValueError) as error:
-            missing.append(f"{name}: {error}")
+    missing = [name for name, member in ALL.items() if not has_signature(member)]
     assert missing == []
 
 
