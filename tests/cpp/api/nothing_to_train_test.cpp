@@ -13,8 +13,7 @@ using namespace testing;
 class NothingToTrain : public ::testing::Test {
  protected:
   NothingToTrain()
-      : fc(std::make_shared<layers::FullyConnected>(3, 2)),
-        x({.shape = {4, 3}}, "x"),
+      : x({.shape = {4, 3}}, "x"),
         wide({.shape = {4, 2}}, "wide"),
         label({.shape = {4, 2}}, "label") {}
 
@@ -28,6 +27,9 @@ class NothingToTrain : public ::testing::Test {
     t.add_inputs({{source.label(), source}}, {{"label", label}});
     return t;
   }
+  static std::shared_ptr<layers::FullyConnected> dense() {
+    return std::make_shared<layers::FullyConnected>(3, 2);
+  }
   static OptimizerPtr sgd() { return std::make_shared<optimizers::SGD>(0.1f); }
   static ErrorInfo refusal(TrainingGraph& graph) {
     try {
@@ -39,7 +41,6 @@ class NothingToTrain : public ::testing::Test {
     return {};
   }
 
-  std::shared_ptr<layers::FullyConnected> fc;
   Tensor x, wide, label, result;
 };
 
@@ -57,26 +58,27 @@ TEST_F(NothingToTrain, WithoutParameters) {
 }
 
 TEST_F(NothingToTrain, WithFrozenParameters) {
-  TrainingGraph disabled = graph_of(fc, x, {.disable_update = true});
+  TrainingGraph disabled = graph_of(dense(), x, {.disable_update = true});
   EXPECT_EQ(refusal(disabled).got, "parameters whose updates are all disabled");
-  fc->weights_parameter().set_updatable(false);
-  fc->biases_parameter().set_updatable(false);
-  TrainingGraph frozen = graph_of(fc, x);
-  EXPECT_EQ(refusal(frozen).got, "parameters whose updates are all disabled");
-  fc->biases_parameter().set_updatable(true);
-  EXPECT_NO_THROW(graph_of(fc, x).compile(test_device()));
+  const auto frozen = dense(), half_frozen = dense();
+  frozen->weights_parameter().set_updatable(false);
+  frozen->biases_parameter().set_updatable(false);
+  half_frozen->weights_parameter().set_updatable(false);
+  TrainingGraph without = graph_of(frozen, x);
+  EXPECT_EQ(refusal(without).got, "parameters whose updates are all disabled");
+  EXPECT_NO_THROW(graph_of(half_frozen, x).compile(test_device()));
 }
 
 TEST_F(NothingToTrain, WhereGradientsAreStopped) {
-  TrainingGraph t = graph_of(fc, x);
+  TrainingGraph t = graph_of(dense(), x);
   t.stop_gradient({result});
   EXPECT_EQ(refusal(t).got, "parameters that no gradient reaches");
 }
 
 TEST_F(NothingToTrain, IsNoErrorOfGraphsWithGradientsOfOthers) {
-  TrainingGraph linked = graph_of(fc, x, {.disable_update = true});
+  TrainingGraph linked = graph_of(dense(), x, {.disable_update = true});
   EXPECT_NO_THROW(linked.compile(test_device(), {.link_graphs = true}));
-  TrainingGraph given = graph_of(fc, x, {.disable_update = true});
+  TrainingGraph given = graph_of(dense(), x, {.disable_update = true});
   given.allocate_user_gradient(result);
   EXPECT_NO_THROW(given.compile(test_device()));
 }
