@@ -40,7 +40,7 @@ struct RoundedBuffer {
   std::int64_t length() const { return std::int64_t{last} - first + 1; }
 };
 
-struct Placement {
+struct PlacedBuffers {
   std::vector<std::size_t> offsets;  // one per buffer
   std::size_t arena_bytes = kNoLimit;
 };
@@ -90,9 +90,11 @@ class LiveBytes {
 };
 
 /// The buffers placed so far, by offset.
-class Arena {
+class OccupiedSpace {
  public:
-  explicit Arena(std::size_t num_buffers) { placed_.reserve(num_buffers); }
+  explicit OccupiedSpace(std::size_t num_buffers) {
+    placed_.reserve(num_buffers);
+  }
 
   void clear() { placed_.clear(); }
   std::int64_t work() const { return work_; }
@@ -134,7 +136,8 @@ class Arena {
 /// Places all buffers in `order`; gives up (arena kNoLimit) when the arena
 /// would be larger than `limit`.
 void place(const std::vector<RoundedBuffer>& buffers, const Order& order,
-           Fit fit, std::size_t limit, Arena& arena, Placement& result) {
+           Fit fit, std::size_t limit, OccupiedSpace& arena,
+           PlacedBuffers& result) {
   arena.clear();
   result.offsets.resize(buffers.size());
   result.arena_bytes = kNoLimit;
@@ -184,13 +187,13 @@ std::vector<Order> candidate_orders(const std::vector<RoundedBuffer>& buffers,
   };
 }
 
-Placement placed_in_time(const std::vector<RoundedBuffer>& buffers,
-                         std::size_t enough) {
+PlacedBuffers placed_in_time(const std::vector<RoundedBuffer>& buffers,
+                             std::size_t enough) {
   std::vector<Lifetime> lifetimes;
   for (const RoundedBuffer& b : buffers) {
     lifetimes.push_back({b.bytes, b.first, b.last});
   }
-  Placement result;
+  PlacedBuffers result;
   result.arena_bytes = place_in_time(lifetimes, enough, result.offsets);
   return result;
 }
@@ -201,7 +204,7 @@ Placement placed_in_time(const std::vector<RoundedBuffer>& buffers,
 class ExactSearch {
  public:
   ExactSearch(const std::vector<RoundedBuffer>& buffers, std::size_t enough,
-              Placement& best)
+              PlacedBuffers& best)
       : buffers_(buffers),
         enough_(enough),
         best_(best),
@@ -237,8 +240,8 @@ class ExactSearch {
 
   const std::vector<RoundedBuffer>& buffers_;
   const std::size_t enough_;
-  Placement& best_;
-  Arena arena_;
+  PlacedBuffers& best_;
+  OccupiedSpace arena_;
   std::vector<bool> is_placed_;
   std::vector<std::size_t> offsets_;
 };
@@ -246,9 +249,9 @@ class ExactSearch {
 /// Moves one of the buffers that reach the end of the arena to an earlier
 /// place in the order, and keeps the change unless the arena grows.
 void improve(const std::vector<RoundedBuffer>& buffers, Order order,
-             std::size_t enough, Placement& best) {
-  Arena arena(buffers.size());
-  Placement current, trial;
+             std::size_t enough, PlacedBuffers& best) {
+  OccupiedSpace arena(buffers.size());
+  PlacedBuffers current, trial;
   place(buffers, order, Fit::Lowest, kNoLimit, arena, current);
   for (std::uint32_t step = 0; arena.work() < kSearchWork; ++step) {
     if (current.arena_bytes < best.arena_bytes) best = current;
@@ -275,11 +278,11 @@ void improve(const std::vector<RoundedBuffer>& buffers, Order order,
 }
 
 /// An arena of `room` bytes is small enough.
-Placement place_with_reuse(const std::vector<RoundedBuffer>& buffers,
-                           const LiveBytes& live, std::size_t room) {
+PlacedBuffers place_with_reuse(const std::vector<RoundedBuffer>& buffers,
+                               const LiveBytes& live, std::size_t room) {
   const std::size_t enough = std::max(live.peak(), room);
-  Arena arena(buffers.size());
-  Placement best, trial;
+  OccupiedSpace arena(buffers.size());
+  PlacedBuffers best, trial;
   Order best_order;
   const auto count = static_cast<std::int64_t>(buffers.size());
   const std::int64_t work = count * count / 2;  // of one order, at most
@@ -318,9 +321,9 @@ bool is_like(const std::vector<RoundedBuffer>& buffers,
   });
 }
 
-Placement placed_like(const std::vector<RoundedBuffer>& buffers,
-                      const ArenaModel& model) {
-  Placement result{.offsets = {}, .arena_bytes = 0};
+PlacedBuffers placed_like(const std::vector<RoundedBuffer>& buffers,
+                          const ArenaModel& model) {
+  PlacedBuffers result{.offsets = {}, .arena_bytes = 0};
   for (const RoundedBuffer& b : buffers) {
     result.offsets.push_back(model.offsets[b.index]);
     result.arena_bytes =
@@ -329,8 +332,8 @@ Placement placed_like(const std::vector<RoundedBuffer>& buffers,
   return result;
 }
 
-Placement place_without_reuse(const std::vector<RoundedBuffer>& buffers) {
-  Placement result{.offsets = {}, .arena_bytes = 0};
+PlacedBuffers place_without_reuse(const std::vector<RoundedBuffer>& buffers) {
+  PlacedBuffers result{.offsets = {}, .arena_bytes = 0};
   for (const RoundedBuffer& b : buffers) {
     result.offsets.push_back(result.arena_bytes);
     result.arena_bytes += b.bytes;
@@ -358,7 +361,7 @@ MemoryPlan plan_memory(std::span<const Lifetime> lifetimes,
   MemoryPlan plan{.offsets = std::vector<std::size_t>(lifetimes.size())};
   if (buffers.empty()) return plan;
   const LiveBytes live(buffers);
-  const Placement placement =
+  const PlacedBuffers placement =
       is_like(buffers, lifetimes.size(), alignment, model)
           ? placed_like(buffers, model)
       : reuses ? place_with_reuse(buffers, live, model.arena_bytes)

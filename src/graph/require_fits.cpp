@@ -65,11 +65,11 @@ void fail_misfit(const char* call, std::string node, const TensorData& data,
   throw ShapeError(std::move(info));
 }
 
-void require_fits(const char* call, const std::string& node,
+void require_fits(const char* call, std::string_view node,
                   const TensorData& data, const WantedData& wanted) {
   const Misfit misfit = misfit_of(data, wanted);
   if (misfit == Misfit::None) return;
-  fail_misfit(call, node, data, wanted, misfit,
+  fail_misfit(call, std::string(node), data, wanted, misfit,
               misfit == Misfit::Type ? "Convert it first." : "");
 }
 

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "traingraph/tensor_data.h"
 
@@ -27,7 +28,7 @@ Misfit misfit_of(const TensorData& data, const WantedData& wanted);
 [[noreturn]] void fail_misfit(const char* call, std::string node,
                               const TensorData& data, const WantedData& wanted,
                               Misfit misfit, std::string hint);
-void require_fits(const char* call, const std::string& node,
+void require_fits(const char* call, std::string_view node,
                   const TensorData& data, const WantedData& wanted);
 
 }  // namespace traingraph

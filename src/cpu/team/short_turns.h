@@ -12,9 +12,11 @@
 
 #include <cstdint>
 
+#include "cpu/team/team_api.h"
+
 namespace traingraph::cpu {
 
-class ShortTurns {
+class TRAINGRAPH_TEAM_API ShortTurns {
  public:
   /// Does the system know of such turns?
   static bool are_granted();

@@ -27,11 +27,7 @@
 #include <thread>
 #include <vector>
 
-#if defined(__GNUC__)
-#define TRAINGRAPH_TEAM_API __attribute__((visibility("default")))
-#else
-#define TRAINGRAPH_TEAM_API
-#endif
+#include "cpu/team/team_api.h"
 
 namespace traingraph::cpu {
 

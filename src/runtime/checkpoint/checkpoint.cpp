@@ -151,8 +151,7 @@ void require_room(const char* call, const NamedData& item,
                                     .node = std::string(item.name),
                                     .what = "the memory must not be written"});
   }
-  require_fits(call, std::string(item.name), item.data,
-               {.desc = own, .name = "the memory"});
+  require_fits(call, item.name, item.data, {.desc = own, .name = "the memory"});
 }
 
 }  // namespace

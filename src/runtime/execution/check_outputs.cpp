@@ -56,7 +56,7 @@ void check_outputs(const char* call, DataList outputs_data,
     const TensorDescriptor& want =
         require_computed(call, item, plan, graph).desc;
     require_writable(call, item);
-    require_fits(call, std::string(item.name), item.data,
+    require_fits(call, item.name, item.data,
                  {.desc = want, .name = "the output buffer"});
   }
 }

@@ -72,6 +72,7 @@ class ExecutionState final : public Submission {
       optimizer = nullptr;
       number = {};
       at = nullptr;
+      values = {};
       counts = false;
     }
   };

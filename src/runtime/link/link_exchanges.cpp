@@ -12,7 +12,7 @@
 namespace traingraph {
 namespace {
 
-constexpr const char* kCall = "link";
+constexpr const char* kLinkCall = "link";
 
 using Group = std::vector<Session*>;
 
@@ -73,7 +73,7 @@ void require_one_collective(const Group& group) {
     const Collective* const got = collective_of(*group[place]);
     if (got == expected) continue;
     throw InvalidArgument(ErrorInfo{
-        .op = kCall,
+        .op = kLinkCall,
         .node = name_of(group, place),
         .what = "linked graphs are trained over one collective, or all without",
         .expected = (expected ? "the collective of " : "none, as of ") +
@@ -98,7 +98,7 @@ void link_exchanges(const Group& group) {
   for (std::size_t place = 0; place < group.size(); ++place) {
     if (!group[place]->exchange) continue;
     Exchange& own = *group[place]->exchange;
-    own.ranks().require_whole(kCall);
+    own.ranks().require_whole(kLinkCall);
     own.link(exchange, calls, static_cast<int>(place));
   }
   if (exchange.size() == 1) return;
@@ -106,7 +106,7 @@ void link_exchanges(const Group& group) {
   (*first)->placement.context()->drain();
   const std::vector<Fact> facts{{"linked graphs", layers_of(group)},
                                 {"parts of linked graphs", parts_of(group)}};
-  Agreement(exchange.ranks(), kCall).agree(facts);
+  Agreement(exchange.ranks(), kLinkCall).agree(facts);
 }
 
 }  // namespace traingraph

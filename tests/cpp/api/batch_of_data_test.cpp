@@ -64,7 +64,7 @@ TEST(BatchOfData, MemoryWithoutAShapeSaysNothing) {
   const Samples five(5), eight(8);
   const auto error =
       error_of<ShapeError>([&] { t.execute(five.plain_x, five.plain_label); });
-  EXPECT_EQ(error.expected, "96 bytes");
+  EXPECT_EQ(error.expected, "96 bytes, float32 (8, 3)");
   EXPECT_NE(error.hint.find("pass batch_size"), std::string::npos);
   t.execute(five.shaped_x, five.plain_label).wait();
   EXPECT_EQ(error_of<ShapeError>([&] {

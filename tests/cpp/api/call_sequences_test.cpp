@@ -268,8 +268,7 @@ class Sequence {
     EXPECT_EQ(floats_of(result.output("x")),
               Floats(x.begin(), x.begin() + given.size));
     EXPECT_EQ(result.has_loss(), uses_labels);
-    forward_.reset();
-    gradient_.reset();
+    forward_.reset();  // gradients stay for the update
   }
 
   /// A tensor gets a value: that of x is bound in both graphs.
@@ -280,7 +279,7 @@ class Sequence {
       if (forward_) return;
       const Floats value = rows(0, 1);
       net_.p.set_data(view(value));
-      p_ = set_p_ = value[0];
+      p_ = value[0];
       return;
     }
     const Floats data = rows(i, kBatch);
@@ -310,7 +309,7 @@ class Sequence {
     EXPECT_EQ(floats_of(result.output("x")), x);
     if (!computes()) return;
     const Floats y = floats_of(*result.result());
-    for (int i = 0; i < kBatch; ++i) EXPECT_NEAR(y[i], x[i] + set_p_, 1e-4);
+    for (int i = 0; i < kBatch; ++i) EXPECT_NEAR(y[i], x[i] + p_, 1e-4);
   }
 
   // 1e-4: p is summed up in float32 over hundreds of updates.
@@ -321,7 +320,6 @@ class Sequence {
   std::array<Bound, 3> bound_;
   Bound shared_;
   double p_ = 0, at_forward_ = 0;
-  double set_p_ = 0;  // a constant of the graph that does not train it
   std::optional<Seen> forward_;
   std::optional<double> gradient_;
 };

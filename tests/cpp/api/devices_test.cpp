@@ -162,9 +162,8 @@ TEST(Devices, ADeviceThatIsInUseIsNotLeft) {
       error_of<StateError>([&] { other.compile(other_device()); });
   EXPECT_EQ(error.op, "compile");
   EXPECT_EQ(error.node, "w");
-  EXPECT_EQ(error.expected, to_string(test_device().type()));
-  EXPECT_NE(error.got.find(to_string(other_device().type())),
-            std::string::npos);
+  EXPECT_EQ(error.expected, test_device().name());
+  EXPECT_NE(error.got.find(other_device().name()), std::string::npos);
   EXPECT_FALSE(error.hint.empty());
   EXPECT_FALSE(other.is_compiled());
   // The first graph goes on as if nothing had happened.

@@ -261,7 +261,10 @@ TEST(GraphErrors, NothingToCompileOrToDifferentiate) {
   EXPECT_THROW(empty.compile(test_device()), StateError);
   Linear net;
   EXPECT_THROW(TrainingGraph({net.graph, net.graph}), InvalidArgument);
-  TrainingGraph t({net.graph}, nullptr, sgd(0.1f));
+  TrainingGraph without_loss({net.graph}, nullptr, sgd(0.1f));
+  without_loss.add_inputs({{"x", net.x}});
+  EXPECT_THROW(without_loss.compile(test_device()), InvalidArgument);
+  TrainingGraph t({net.graph});
   t.add_inputs({{"x", net.x}});
   t.compile(test_device());
   EXPECT_THROW(t.execute(net.inputs), StateError);

@@ -185,6 +185,7 @@ TEST(Gradients, DebuggedLayersAreReadable) {
   TrainingGraph t = net.declared(), r = plain.declared();
   t.compile(test_device(), {.debug_layers = true});
   r.compile(test_device());
+  const Floats before = host(plain.a->biases());
   t.execute(net.inputs, net.labels);
   r.execute(plain.inputs, plain.labels);
   EXPECT_EQ(read(net.a->weights()), read(plain.a->weights()));
@@ -195,8 +196,7 @@ TEST(Gradients, DebuggedLayersAreReadable) {
   ASSERT_EQ(gradients.size(), 1u);
   const Floats g = read(gradients[0]);
   // d bias is the sum of the incoming gradient over the batch.
-  const Floats before = host(plain.a->biases());
-  const Floats after = read(plain.a->biases());
+  const Floats after = host(plain.a->biases());
   for (int o = 0; o < 5; ++o) {
     double sum = 0;
     for (int n = 0; n < 4; ++n) sum += g[n * 5 + o];
@@ -273,8 +273,6 @@ TEST(Gradients, SynchronizeUpdatesBringsParametersAndStatisticsToTheHost) {
   t.compile(test_device());
   const Floats data = random_floats(24, 1), labels = random_floats(24, 2);
   t.execute({{"x", view(data)}}, {{"label", view(labels)}});
-  const Floats host_mean = host(norm->mean());
-  EXPECT_EQ(host_mean, Floats(3, 0.0f));  // the host has old copies
   t.synchronize_updates();
   Doubles mean(3);
   for (int i = 0; i < 24; ++i) mean[i % 3] += 0.5 * data[i] / 8;

@@ -82,9 +82,10 @@ TEST_F(Threads, SynchronizedUpdatesAreOfOneStep) {
   int num_torn = 0;
   train_during([&] {
     net.t->synchronize_updates();
-    const float value = host(net.layer->weights())[0];
-    num_torn += !is_uniform(host(net.layer->weights()), value);
-    num_torn += !is_uniform(host(net.layer->biases()), value);
+    for (const Tensor& each : {net.layer->weights(), net.layer->biases()}) {
+      const Floats values = host(each);
+      num_torn += !is_uniform(values, values[0]);
+    }
   });
   EXPECT_EQ(num_torn, 0);
 }

@@ -271,11 +271,12 @@ TEST_F(AssembleTest, ClippingByNormAddsItsOps) {
   };
   const OpKind norm = OpKind::SquaredNorm, scale = OpKind::ClipScale,
                update = OpKind::SgdUpdate;
+  const OpKind rows = OpKind::Reshape;  // of what is clipped
   EXPECT_EQ(with(GradientClippingType::ByValue), (Kinds{update, update}));
   EXPECT_EQ(with(GradientClippingType::ByNorm),
-            (Kinds{norm, scale, update, norm, scale, update}));
+            (Kinds{rows, norm, scale, update, rows, norm, scale, update}));
   EXPECT_EQ(with(GradientClippingType::ByGlobalNorm),
-            (Kinds{norm, norm, scale, update, update}));
+            (Kinds{norm, norm, rows, rows, scale, update, update}));
 }
 
 TEST_F(AssembleTest, FrozenAndUnreachedParametersAreNotTrained) {

@@ -86,7 +86,7 @@ TEST(Tensor, RefusesBadShapesAndData) {
     FAIL();
   } catch (const ShapeError& e) {
     EXPECT_EQ(e.node(), "x");
-    EXPECT_EQ(e.expected(), "12 bytes");
+    EXPECT_EQ(e.expected(), "12 bytes, float32 (3)");
     EXPECT_EQ(e.got(), "8");
   }
   TensorData described{std::span(two)};

@@ -79,14 +79,19 @@ TEST_F(DeviceMemory, AnArenaHasTheHostsDataOrIsNotThere) {
   EXPECT_EQ(read(net.b()), b);
 }
 
-TEST_F(DeviceMemory, GradientsEndWithTheArenaTheyWereIn) {
+TEST_F(DeviceMemory, GradientsStayWhereOtherArenasGrow) {
   context->make_greedy(2);
   TrainingGraph t = train(context);
   t.execute_forward(net.inputs, net.labels);
   t.execute_gradient();
-  EXPECT_EQ(t.gradient(net.w()).size(), 15u);
-  t.execute_forward(net.inputs, {}, {},
-                    {.batch_size = 2, .forward_for_inference = true});
+  const auto gradient = t.gradient(net.w());
+  EXPECT_EQ(gradient.size(), 15u);
+  const ExecuteOptions inference{.batch_size = 2,
+                                 .forward_for_inference = true};
+  t.execute_forward(net.inputs, {}, {}, inference).wait();
+  EXPECT_EQ(t.gradient(net.w()).data(), gradient.data());
+  t.execute_optimizer_update().wait();
+  t.execute_forward(net.inputs, net.labels, {}, {.batch_size = 2});
   EXPECT_THROW(t.gradient(net.w()), StateError);
   EXPECT_THROW(t.gradients(), StateError);
 }
