@@ -92,8 +92,7 @@ class TRAINGRAPH_API Optimizer {
   std::atomic<float> learning_rate_;
   std::atomic<bool> clips_;
   std::atomic<std::uint64_t> time_step_;
-  /// Updates that gave their number back since time_step_ was set; those that
-  /// were enqueued before go on with a count of their own.
+  /// Updates that gave their number back since time_step_ was set.
   std::shared_ptr<std::atomic<std::uint64_t>> num_dropped_;
   std::atomic<bool> is_scheduled_ = false;
   mutable std::mutex mutex_;  // of schedule_, and of counting

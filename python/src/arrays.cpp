@@ -125,6 +125,23 @@ TensorData data_of(const py::array& array, const TensorDescriptor& descriptor) {
   return data;
 }
 
+py::array array_or_view(py::handle source, bool is_written,
+                        const Context& context) {
+  if (py::isinstance<py::array>(source)) {
+    if (is_masked(source)) {
+      fail(context, "the array is masked, and its mask would be lost",
+           "an array without a mask", type_name(source), "Pass x.filled(0).");
+    }
+    return py::reinterpret_borrow<py::array>(source);
+  }
+  if (py::hasattr(source, "__dlpack__")) {
+    return from_dlpack(source, is_written, context);
+  }
+  fail(context, "this is not an array", "numpy.ndarray or DLPack",
+       type_name(source),
+       "It is written in place: pass numpy.empty(shape, dtype).");
+}
+
 }  // namespace
 
 std::string_view to_utf8(py::handle text, const char* op) {
@@ -144,27 +161,6 @@ py::dict to_dict(py::handle mapping, const char* op, const char* argument) {
   }
   return conversion("dict_of")(mapping, op, argument);
 }
-
-namespace {
-
-py::array array_or_view(py::handle source, bool is_written,
-                        const Context& context) {
-  if (py::isinstance<py::array>(source)) {
-    if (is_masked(source)) {
-      fail(context, "the array is masked, and its mask would be lost",
-           "an array without a mask", type_name(source), "Pass x.filled(0).");
-    }
-    return py::reinterpret_borrow<py::array>(source);
-  }
-  if (py::hasattr(source, "__dlpack__")) {
-    return from_dlpack(source, is_written, context);
-  }
-  fail(context, "this is not an array", "numpy.ndarray or DLPack",
-       type_name(source),
-       "It is written in place: pass numpy.empty(shape, dtype).");
-}
-
-}  // namespace
 
 py::array as_array(py::handle source, const Context& context) {
   if (py::isinstance<Tensor>(source)) {
@@ -207,18 +203,19 @@ TensorData writable_data(const py::array& array, const Context& context) {
 void require_descriptor(const TensorData& data, const TensorDescriptor& wanted,
                         const Context& context) {
   const TensorDescriptor& got = *data.descriptor;
-  ErrorInfo info{.op = context.op, .node = context.node};
   if (got.data_type != wanted.data_type) {
-    info.what = "the array has the wrong type";
-    info.expected = to_string(wanted.data_type);
-    info.got = to_string(got.data_type);
-    throw DTypeError(std::move(info));
+    throw DTypeError({.op = context.op,
+                      .node = context.node,
+                      .what = "the array has the wrong type",
+                      .expected = std::string(to_string(wanted.data_type)),
+                      .got = std::string(to_string(got.data_type))});
   }
   if (got.shape == wanted.shape) return;
-  info.what = "the array has the wrong shape";
-  info.expected = wanted.shape.to_string();
-  info.got = got.shape.to_string();
-  throw ShapeError(std::move(info));
+  throw ShapeError({.op = context.op,
+                    .node = context.node,
+                    .what = "the array has the wrong shape",
+                    .expected = wanted.shape.to_string(),
+                    .got = got.shape.to_string()});
 }
 
 py::array converted(py::handle source, DataType data_type,
