@@ -83,7 +83,9 @@ void bind_value(BoundClass<Type, Options...>& type) {
       .def("__copy__", [](const Type& self) { return Type(self); })
       .def(
           "__deepcopy__",
-          [](const Type& self, const py::dict&) { return Type(self); },
+          [](const Type& self, const py::typing::Dict<py::int_, py::object>&) {
+            return Type(self);
+          },
           py::arg("memo"));
   type.attr("__hash__") = py::none();
 }

@@ -22,7 +22,10 @@ const char* name_of(ScheduleType type) {
   return "?";
 }
 
-py::typing::Tuple<py::tuple, py::ellipsis> pieces_of(const Schedule& self) {
+using Piece = py::typing::Tuple<py::str, py::int_, py::int_, py::float_,
+                                py::float_, py::bool_>;
+
+py::typing::Tuple<Piece, py::ellipsis> pieces_of(const Schedule& self) {
   py::list pieces;
   for (const Schedule::Piece& piece : self.pieces()) {
     pieces.append(py::make_tuple(name_of(piece.type), piece.begin, piece.steps,

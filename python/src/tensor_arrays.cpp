@@ -8,7 +8,7 @@ namespace {
 
 using ArrayCopy = Named<"bool | None">;
 
-std::optional<Array> data_of(const Tensor& self) {
+std::optional<Array> newest_data(const Tensor& self) {
   if (!without_gil([&] { return self.has_data(); })) return std::nullopt;
   Array values = typed(newest(self), py::none());
   values.attr("flags").attr("writeable") = false;
@@ -39,7 +39,7 @@ Array typed(const py::array& values, const DTypeOrNone& dtype,
 void bind_tensor_arrays(Handle<Tensor>& tensor) {
   tensor
       .def_property_readonly(
-          "data", &data_of,
+          "data", &newest_data,
           "numpy(), read-only: a copy of the newest values, of one moment; "
           "None when there are none. set_data() writes. Of bfloat16 it takes "
           "ml_dtypes; else DTypeError.")

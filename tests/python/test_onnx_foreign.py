@@ -101,6 +101,12 @@ def test_numbers_in_constant_nodes_do_not() -> None:
     scale = constant(np.float32(0.5), "w")
     loaded = agrees(model([scale, node("Mul", "x", "w")], {"x": x}), {"x": x})
     assert not loaded.parameters
+    # As PyTorch's exporters write the scale of an attention; a bias of one is a weight.
+    single = constant(np.float32([0.5]), "w")
+    loaded = agrees(model([single, node("Div", "x", "w")], {"x": x}), {"x": x})
+    assert not loaded.parameters
+    loaded = agrees(model([single, node("Add", "x", "w")], {"x": x}), {"x": x})
+    assert list(loaded.parameters) == ["w"]
     weights = constant(floats(4, 3), "w")
     proto = model([weights, node("MatMul", "x", "w")], {"x": x})
     assert not agrees(proto, {"x": x}, trainable=False).parameters

@@ -232,7 +232,7 @@ def swish(node: Node) -> Tensor:
 @maps("PRelu")
 def prelu(node: Node) -> Tensor:
     x, slope = node.tensors()
-    negative = node.binary("min", x, node.graph.fill(shape=(1,)))
+    negative = node.binary("min", x, node.graph.fill(shape=(1,), value=0.0))
     positive = node.activation(x, "relu")
     return node.binary("add", positive, node.binary("multiply", negative, slope))
 

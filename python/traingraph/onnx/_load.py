@@ -46,6 +46,7 @@ from ._read import (
 )
 from ._sized import follows
 from ._ties import untie
+from ._trainable import numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -111,6 +112,7 @@ class Importer(KnownValues):
         self.sized: set[str] = set()
         """Known values that follow from the sizes of a tensor."""
         self.broken: set[str] = set()
+        self.trainable.numbers = numbers_of(nodes, self.values)
         self.nodes, copies = untie(nodes, self.values, self.is_trained, tied)
         self.trainable.copies = copies
         self.values.update((new, self.values[old]) for new, old in copies.items())

@@ -28,6 +28,8 @@ class Trainable:
         self.wish = wish
         self.copies: Mapping[str, str] = {}
         """Untied initializers: wished for by the name in the file."""
+        self.numbers: Collection[str] = ()
+        """What is no weight unless it is wished for."""
         if self.names is not None or callable(wish) or wish in (None, True, False):
             return
         raise invalid(
@@ -46,7 +48,8 @@ class Trainable:
         if callable(self.wish):
             return self._asked(self.wish, name)
         if self.wish is None:
-            return array.ndim > 0 and bool(np.isfinite(array).all())
+            is_weight = array.ndim > 0 and name not in self.numbers
+            return is_weight and bool(np.isfinite(array).all())
         return bool(self.wish)
 
     def _asked(self, wish: Callable[[str], bool], name: str) -> bool:
@@ -73,3 +76,17 @@ class Trainable:
                 got=", ".join(map(str, missing)),
                 hint="What an op reads as an attribute cannot be trained.",
             )
+
+
+SCALES = frozenset(["Div", "Mul", "Pow", "Sub"])
+"""A number that these alone read is the scale of an attention, say."""
+
+
+def numbers_of(nodes: Iterable[Any], values: Mapping[str, Array]) -> set[str]:
+    """Known values of one element that are no weights."""
+    readers: dict[str, set[str]] = {}
+    for node in nodes:
+        for name in node.input:
+            if name in values and values[name].size == 1:
+                readers.setdefault(name, set()).add(node.op_type)
+    return {name for name, ops in readers.items() if ops <= SCALES}
