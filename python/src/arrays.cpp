@@ -172,7 +172,12 @@ py::array as_array(py::handle source, const Context& context) {
 }
 
 py::array as_data(py::handle source, const Context& context) {
-  if (py::isinstance<Tensor>(source)) return newest(source.cast<Tensor>());
+  if (py::isinstance<Tensor>(source)) {
+    const auto tensor = source.cast<Tensor>();
+    if (tensor.has_data()) return newest(tensor);
+    fail(context, "the tensor has no values", "data", "a Tensor",
+         "Pass an array; results come from the ExecutionResult.");
+  }
   if (py::isinstance<py::array>(source) || py::hasattr(source, "__dlpack__")) {
     return array_or_view(source, /*is_written=*/false, context);
   }
@@ -204,18 +209,14 @@ void require_descriptor(const TensorData& data, const TensorDescriptor& wanted,
                         const Context& context) {
   const TensorDescriptor& got = *data.descriptor;
   if (got.data_type != wanted.data_type) {
-    throw DTypeError({.op = context.op,
-                      .node = context.node,
-                      .what = "the array has the wrong type",
-                      .expected = std::string(to_string(wanted.data_type)),
-                      .got = std::string(to_string(got.data_type))});
+    throw DTypeError({context.op, context.node, "the array has the wrong type",
+                      std::string(to_string(wanted.data_type)),
+                      std::string(to_string(got.data_type)),
+                      "Convert it; numpy(dtype) gives converted values."});
   }
   if (got.shape == wanted.shape) return;
-  throw ShapeError({.op = context.op,
-                    .node = context.node,
-                    .what = "the array has the wrong shape",
-                    .expected = wanted.shape.to_string(),
-                    .got = got.shape.to_string()});
+  throw ShapeError({context.op, context.node, "the array has the wrong shape",
+                    wanted.shape.to_string(), got.shape.to_string(), ""});
 }
 
 py::array converted(py::handle source, DataType data_type,

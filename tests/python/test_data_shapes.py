@@ -26,7 +26,7 @@ class Network:
         self.constant = tg.Tensor((6, 5), name="constant", fill=1, batch_axis=None)
         self.graph = tg.Graph()
         self.dense = tg.layers.FullyConnected(5, 3, label="fc")
-        shifted = self.graph.binary(self.x, self.constant)
+        shifted = self.graph.binary(self.x, self.constant, operation="add")
         self.output = self.graph.node(self.dense, shifted)
         self.training = tg.TrainingGraph(
             [self.graph], tg.losses.MeanSquaredError(), tg.optimizers.Adam(0.1)
@@ -154,6 +154,8 @@ def test_wrong_shapes(entrance: str, wrong: str) -> None:
     data = WRONG[wrong](shape)
     if isinstance(data, tg.TensorData) and entrance in TAKE_NO_BYTES:
         pytest.skip("takes arrays")
+    if entrance == "weights" and wrong in ("flat", "with one more axis"):
+        pytest.skip("programs for ML Compute give these forms, and axes of size 1")
     network = Network()
     before = network.everything()
     # Bytes of unknown type and of another size: a mapping says the type.

@@ -119,7 +119,7 @@ BUILD_CASES: dict[str, tuple[Callable[[], Any], type[Exception], list[str]]] = {
     "no data to share": (
         lambda: np.from_dlpack(tg.Tensor((1,))),
         tg.StateError,
-        ["synchronize_data"],
+        ["no data", "add_outputs"],
     ),
     "unavailable device": (lambda: tg.Device.ane(), tg.DeviceError, ["ane"]),
     "unknown device": (lambda: tg.Device("tpu"), tg.InvalidArgument, ["tpu", "cpu"]),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .conftest import RunScript
 
 FORKED = """
+    import inspect
     # Immutable, or of Python alone.
     NEVER_WAITS = {
         "Collective": {"rank", "size", "description"},
@@ -120,6 +121,25 @@ FORKED = """
         "largest_batch": (1 << 20,),
         "add_done_callback": (print,),
     }
+    sizes = {"kernel_sizes": (1, 1), "shape": (1,), "start": (0,), "end": (1,)}
+    sizes |= {"before": (0,), "after": (0,), "value": 0, "rate": 0.5}
+    sizes |= {"data_type": "float32"}
+    types = {"activation": "relu", "loss": "mean_squared_error", "reduce": "sum"}
+    operations = {"binary": "add", "compare": "equal", "unary": "exp"}
+    required = {}
+    for member in dir(tg.Graph):
+        if member.startswith("_") or not callable(getattr(tg.Graph, member)):
+            continue
+        known = {
+            "type": types.get(member.removesuffix("_gradient")),
+            "operation": operations.get(member),
+            **sizes,
+        }
+        required[member] = {
+            p.name: known[p.name]
+            for p in inspect.signature(getattr(tg.Graph, member)).parameters.values()
+            if p.kind == p.KEYWORD_ONLY and p.default is p.empty
+        }
     new_values = {
         "random_step": 3, "loss_scale": 2, "label": "new", "is_updatable": True
     }
@@ -144,7 +164,9 @@ FORKED = """
                         ok = ok and call(lambda: setattr(target, member, value))
                 else:
                     given = arguments.get((name, member), arguments.get(member, ()))
-                    ok = call(lambda: getattr(target, member)(*given))
+                    is_graph = isinstance(target, tg.Graph)
+                    options = required.get(member, {}) if is_graph else {}
+                    ok = call(lambda: getattr(target, member)(*given, **options))
                 print(name, member, "released" if ok else "HELD", flush=True)
 
     sys.stdout.flush()

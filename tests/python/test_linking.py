@@ -19,7 +19,9 @@ FRONTS: dict[str, Front] = {
     "binary": lambda g, x: g.binary(x, x, operation="multiply"),
     "unary": lambda g, x: g.unary(x, operation="exp"),
     "reduce": lambda g, x: g.reduce(x, type="sum", axes=[1]),
-    "cast there and back": lambda g, x: g.cast(g.cast(x, data_type="bfloat16")),
+    "cast there and back": lambda g, x: g.cast(
+        g.cast(x, data_type="bfloat16"), data_type="float32"
+    ),
     "reshape": lambda g, x: g.reshape((-1, 3), x),
 }
 

@@ -181,7 +181,7 @@ def test_fills_of_every_type() -> None:
     outputs = {
         "y": graph.binary(x, two, operation="multiply"),
         "z": graph.compare(i, one, operation="equal"),
-        "w": graph.select([x, graph.fill(shape=(1,))], true),
+        "w": graph.select([x, graph.fill(shape=(1,), value=0)], true),
     }
     check(graph, {"x": x, "i": i}, outputs)
 

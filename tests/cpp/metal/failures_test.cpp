@@ -91,7 +91,7 @@ TEST_F(Failures, NoMemoryAnywhere) {
 TEST_F(Failures, TheCompilerFailsAnywhere) {
   const int places = do_all_despite_each<DeviceError>(
       [](int n) { emulator::fail_compile(n); }, expect_names_layers);
-  EXPECT_GE(places, 8);
+  EXPECT_GE(places, 6);  // of the plans that run
 }
 
 TEST_F(Failures, MPSGraphRefusesANode) {

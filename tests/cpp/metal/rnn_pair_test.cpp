@@ -63,7 +63,7 @@ TEST_F(RnnPairs, MayHaveInputsThatAreNoHalves) {
 
 TEST_F(RnnPairs, DifferInNothingButTheDirection) {
   const ValueId state = input({3, 2}), own = input({6, 2});
-  steps({.reset_after = true}, half(x, 2, 0), weights(0));
+  steps({.reset_after = false}, half(x, 2, 0), weights(0));
   steps({}, half(x, 2, 0), weights(0), state);
   steps({}, half(x, 2, 0), own);
   steps({}, half(x, 2, 0), weights(1));

@@ -41,8 +41,10 @@ def test_random_graph(seed: int) -> None:
     net = RandomGraph(seed)
     loss, labels = backward(net)
     label = tg.Tensor(labels.shape, name="label")
+    trains = any(there.grad is not None for _, there in net.parameters)
+    optimizer = tg.optimizers.SGD(1.0) if trains else None
     training = tg.TrainingGraph(
-        [net.graph], loss=tg.losses.MeanSquaredError(), optimizer=tg.optimizers.SGD(1.0)
+        [net.graph], loss=tg.losses.MeanSquaredError(), optimizer=optimizer
     )
     inputs = [x for x, _ in (*net.sources, *net.constants)]
     training.add_inputs({x.label: x for x in inputs}, loss_labels={"label": label})
@@ -55,7 +57,8 @@ def test_random_graph(seed: int) -> None:
     assert run.result().loss == pytest.approx(loss, rel=2e-4, abs=1e-5)
 
     check_gradients(seed, net, training)
-    check_step(training, net, data, {"label": labels})
+    if trains:
+        check_step(training, net, data, {"label": labels})
 
 
 def backward(net: RandomGraph) -> tuple[float, Array]:

@@ -213,8 +213,6 @@ def test_data_comes_back_from_the_device() -> None:
     before = weights.numpy().copy()
     assert weights.device is None or weights.device == tg.Device.cpu()
     r.step()
-    np.testing.assert_array_equal(weights.data, before)
-    weights.synchronize_data()
     expected = before - 0.1 * r.gradients(before)
     np.testing.assert_allclose(weights.data, expected, **CLOSE)
     assert weights.device == tg.Device.cpu()
