@@ -213,6 +213,7 @@ def test_data_comes_back_from_the_device() -> None:
     before = weights.numpy().copy()
     assert weights.device is None or weights.device == tg.Device.cpu()
     r.step()
+    weights.synchronize_data()
     expected = before - 0.1 * r.gradients(before)
     np.testing.assert_allclose(weights.data, expected, **CLOSE)
     assert weights.device == tg.Device.cpu()
