@@ -226,6 +226,8 @@ def saves_are_fine(sizes: list[int]) -> bool:
     if slope > EXPONENT_LIMIT:
         print(f"above n^{EXPONENT_LIMIT}: onnx.save")
     return slope <= EXPONENT_LIMIT
+
+
 def measure_calls(calls: list[str], sizes: list[int]) -> bool:
     """Prints the seconds of each call; are all exponents below the limit?"""
     is_fine = True

@@ -13,7 +13,8 @@ namespace traingraph::python {
 /// `name`. Of several forms it takes every call that fits one: what not all of
 /// them have may be left out, and what only shorter ones have is passed by its
 /// name.
-/// A "$self" Python would take for bound, since these functions have a __self__.
+/// A "$self" Python would take for bound, since these functions have a
+/// __self__.
 std::string text_signature(std::string_view name, std::string_view doc);
 
 }  // namespace traingraph::python

@@ -155,9 +155,8 @@ Optimizer::Optimizer(const Optimizer& other)
 bool Optimizer::operator==(const Optimizer& other) const {
   return name() == other.name() && descriptor_ == other.descriptor_ &&
          attributes() == other.attributes() &&
-         learning_rate() == other.learning_rate() &&
-         clips_ == other.clips_ && time_step_ == other.time_step_ &&
-         schedule() == other.schedule();
+         learning_rate() == other.learning_rate() && clips_ == other.clips_ &&
+         time_step_ == other.time_step_ && schedule() == other.schedule();
 }
 
 void Optimizer::set_learning_rate(float rate) {

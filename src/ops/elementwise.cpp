@@ -219,10 +219,11 @@ OpDef define_activation() {
           .shape_rule = activation_shape,
           .batch_rule = batch::follow,
           .gradient_rule = activation_rule,
-          .is_identity = [](const Attributes& attrs) {
-            return std::get<ActivationAttrs>(attrs).type ==
-                   ActivationType::None;
-          },
+          .is_identity =
+              [](const Attributes& attrs) {
+                return std::get<ActivationAttrs>(attrs).type ==
+                       ActivationType::None;
+              },
           .fill_defaults = fill_activation_defaults};
 }
 

@@ -6,8 +6,8 @@
 //   before: y16 = op(x16)
 //   after:  x32 = cast(x16), y32 = op(x32), y16 = cast(y32)
 //
-// Casts to float32 that were there before, of gradients of parameters, read what
-// was computed: y16 may be infinite where y32 is not.
+// Casts to float32 that were there before, of gradients of parameters, read
+// what was computed: y16 may be infinite where y32 is not.
 //
 // Throws UnsupportedError where such a node changes a variable of 16 bits.
 #pragma once
