@@ -249,7 +249,11 @@ def test_branches_within_branches_read_what_is_outside() -> None:
         ["z"],
         name="inner",
         then_branch=helper.make_graph(
-            [helper.make_node("Mul", ["h", "w"], ["q"])],
+            [
+                constant(floats(5), "v"),
+                helper.make_node("Mul", ["h", "w"], ["p"]),
+                helper.make_node("Add", ["p", "v"], ["q"]),
+            ],
             "then",
             [],
             [helper.make_tensor_value_info("q", FLOAT, ["any"])],
@@ -267,7 +271,7 @@ def test_branches_within_branches_read_what_is_outside() -> None:
     loaded = agrees(
         model(nodes, {"x": x}, c=np.array(True), d=np.array(True)), {"x": x}
     )
-    assert list(loaded.parameters) == ["w"]
+    assert set(loaded.parameters) == {"v", "w"}
 
 
 # --- Elements that move ---

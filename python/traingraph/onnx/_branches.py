@@ -9,7 +9,8 @@ import numpy as np
 from onnx import helper
 
 from ._problems import Unmappable
-from ._read import initializers
+from ._read import constants_of, initializers
+from ._trainable import numbers_of
 
 if TYPE_CHECKING:
     from ._load import Importer
@@ -25,7 +26,8 @@ def taken(model: Importer, proto: Any) -> list[Any]:
     condition = model.host_value(proto.input[0])
     name = "then_branch" if bool(np.all(condition)) else "else_branch"
     branch = next(a.g for a in proto.attribute if a.name == name)
-    values = initializers(branch)
+    values = initializers(branch) | constants_of(branch.node)
+    model.trainable.numbers |= numbers_of(branch.node, values)
     model.values.update(values)
     model.initializers.update(values)
     results = [value.name for value in branch.output]

@@ -28,7 +28,7 @@ class Trainable:
         self.wish = wish
         self.copies: Mapping[str, str] = {}
         """Untied initializers: wished for by the name in the file."""
-        self.numbers: Collection[str] = ()
+        self.numbers: set[str] = set()
         """What is no weight unless it is wished for."""
         if self.names is not None or callable(wish) or wish in (None, True, False):
             return
