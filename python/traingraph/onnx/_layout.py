@@ -240,11 +240,7 @@ def gather_known(node: Node, axis: int) -> Tensor:
     result = (*shape[:axis], *given.shape, *shape[axis + 1 :])
     first = int(given.reshape(-1)[0])
     if (given.reshape(-1) == first + np.arange(given.size)).all():
-        start, end = [0] * len(shape), list(shape)
-        start[axis], end[axis] = first, first + given.size
-        ones = [1] * len(shape)
-        y = node.graph.slice(x, start=start, end=end, stride=ones, name=node.name)
-        return node.reshaped(y, result)
+        return node.reshaped(part_of(node, x, axis, first, first + given.size), result)
     return node.reshaped(taken(node, x, axis, given.reshape(-1)), result)
 
 

@@ -71,16 +71,20 @@ def untie(
             if is_parameter(node.op_type, values[name]):
                 readers.setdefault(name, []).append((node, index))
     shared = {name: users for name, users in readers.items() if len(users) > 1}
+    fills = {name for name in shared if is_fill(values[name])}
     copies: dict[str, str] = {}
     renamed: dict[int, Any] = {}
     for name, users in shared.items():
-        apart = tied is False or (tied is None and is_fill(values[name]))
+        apart = tied is False or (tied is None and name in fills)
         for node, index in users[1:] if apart else filter(is_statistic, users):
             copy = f"{name}:{node.name or node.output[0]}"
-            copies[copy if copy not in copies else f"{copy}:{index}"] = name
-            changed = renamed.setdefault(id(node), _copy(node))
-            changed.input[index] = list(copies)[-1]
-    _tell(shared, {name for name in shared if is_fill(values[name])}, tied)
+            if copy in copies:
+                copy = f"{copy}:{index}"
+            copies[copy] = name
+            if id(node) not in renamed:
+                renamed[id(node)] = _copy(node)
+            renamed[id(node)].input[index] = copy
+    _tell(shared, fills, tied)
     return [renamed.get(id(node), node) for node in nodes], copies
 
 
