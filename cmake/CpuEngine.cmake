@@ -28,3 +28,11 @@ if(TRAINGRAPH_TEST_CBLAS AND NOT TRAINGRAPH_CPU_ENGINE STREQUAL "cblas")
   include(FindCblas)
   list(APPEND TRAINGRAPH_CPU_ENGINES cblas)
 endif()
+
+# What loops of src/cpu are compiled with, in tests as well. They say where they are
+# vectors; no OpenMP is linked for that. GCC 13 and newer contract or not by the
+# place in a loop otherwise, and a row's bits would depend on its neighbours.
+set(TRAINGRAPH_LOOP_OPTIONS -fopenmp-simd)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND TRAINGRAPH_LOOP_OPTIONS --param=avoid-fma-max-bits=0)
+endif()

@@ -30,7 +30,7 @@ std::chrono::microseconds spin_time() {
 
 /// Behind a job whose threads came late, drivers of so many submissions ask for
 /// short turns: other work seldom ends at once.
-constexpr int kDelayedSubmissions = 100;
+constexpr int kDelayedSubmissions = 10'000;
 
 /// Of a thread that brings jobs. They stay from one submission to the next:
 /// asking for them takes longer than a small network's step.
