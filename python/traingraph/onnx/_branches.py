@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import helper
 
+from ._fills import fills_of
 from ._problems import Unmappable
 from ._read import constants_of, initializers
 from ._trainable import numbers_of
@@ -27,6 +28,7 @@ def taken(model: Importer, proto: Any) -> list[Any]:
     name = "then_branch" if bool(np.all(condition)) else "else_branch"
     branch = next(a.g for a in proto.attribute if a.name == name)
     values = initializers(branch) | constants_of(branch.node)
+    values |= fills_of(branch.node, values)
     model.trainable.numbers |= numbers_of(branch.node, values)
     model.values.update(values)
     model.initializers.update(values)

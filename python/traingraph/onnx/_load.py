@@ -28,10 +28,12 @@ from . import (
     _resize,
 )
 from ._branches import reads, taken
+from ._fills import fills_of
 from ._fusion import fused
 from ._host import HOST_OPS
 from ._known import KnownValues
 from ._model import Model
+from ._names import Names
 from ._node import MAPPERS, Node
 from ._problems import Unmappable, bad_file, invalid, unsupported
 from ._read import (
@@ -68,6 +70,9 @@ FAMILIES = (
 )
 """Importing one registers its ops."""
 
+SOURCES = frozenset(["Constant", "ConstantOfShape"])
+"""Of which weights are read before there are nodes."""
+
 
 def load_model(
     path_or_model: Any,
@@ -99,8 +104,9 @@ class Importer(KnownValues):
         self.opset = opset_of(proto)
         self.graph = Graph()
         nodes = fused(self.proto)
+        held = initializers(self.proto) | constants_of(nodes)
         super().__init__(
-            initializers(self.proto) | constants_of(nodes),
+            held | fills_of(nodes, held),
             {o.domain: o.version for o in proto.opset_import},
             trainable,
         )
@@ -113,13 +119,16 @@ class Importer(KnownValues):
         """Known values that follow from the sizes of a tensor."""
         self.broken: set[str] = set()
         self.trainable.numbers = numbers_of(nodes, self.values)
-        self.nodes, copies = untie(nodes, self.values, self.is_trained, tied)
+        results = {name for node in nodes for name in node.output}
+        self.names = Names(reads(nodes) | results | set(self.values))
+        self.nodes, copies = untie(
+            nodes, self.values, self.is_trained, tied, self.names.tensor
+        )
         self.trainable.copies = copies
         self.values.update((new, self.values[old]) for new, old in copies.items())
         self.initializers.update(copies)
         self.read = reads(self.nodes)
         self.read |= {value.name for value in self.proto.output}
-        self.labels: set[str] = set()
         self.problems: list[tuple[str, str, str]] = []
         self.parameters: dict[str, TensorParameter] = {}
         self.statistics: dict[str, Tensor] = {}
@@ -182,7 +191,7 @@ class Importer(KnownValues):
         tensor = self.tensor(name)
         if not is_given:
             return tensor
-        layer = layers.Reshape(tensor.shape, label=self.free_label(name))
+        layer = layers.Reshape(tensor.shape, label=self.names.label(name))
         return self.graph.node(layer, tensor)
 
     # --- Nodes ---
@@ -202,7 +211,7 @@ class Importer(KnownValues):
         if proto.op_type == "If":
             self._take_branch(proto, name)
             return
-        if proto.op_type == "Constant" and proto.output[0] in self.values:
+        if proto.op_type in SOURCES and proto.output[0] in self.values:
             return
         if proto.op_type in HOST_OPS and all(
             map(self.is_known, filter(None, proto.input))
@@ -383,12 +392,3 @@ class Importer(KnownValues):
                 self.parameters[name] = parameter
         for tensor in layer.statistics:
             self.statistics[tensor.label] = tensor
-
-    def free_label(self, name: str) -> str:
-        """Labels of layers are unique; names of nodes need not be."""
-        label, number = name, 1
-        while label in self.labels:
-            number += 1
-            label = f"{name}:{number}"
-        self.labels.add(label)
-        return label

@@ -52,6 +52,14 @@ def gemm(node: Node) -> Tensor:
     return node.binary("add", node.graph.matmul(x, y, **options), node.scaled(c, beta))
 
 
+def numbers(node: Node, name: str, default: Sequence[int]) -> list[int]:
+    """An attribute with as many entries as its default."""
+    values = list(node.attribute(name, default))
+    if len(values) != len(default):
+        raise Unmappable(f"{name} has {len(values)} entries, not {len(default)}")
+    return values
+
+
 class Window:
     """Sizes of a convolution or pooling window over the trailing axes."""
 
@@ -63,10 +71,10 @@ class Window:
                 f"windows have one or two spatial axes; this has {len(kernel)}"
             )
         ones = [1] * len(kernel)
-        self.kernel = list(node.attribute("kernel_shape", kernel))
-        self.strides = list(node.attribute("strides", ones))
-        self.dilations = list(node.attribute("dilations", ones))
-        self.pads = list(node.attribute("pads", [0] * (2 * len(ones))))
+        self.kernel = numbers(node, "kernel_shape", kernel)
+        self.strides = numbers(node, "strides", ones)
+        self.dilations = numbers(node, "dilations", ones)
+        self.pads = numbers(node, "pads", [0] * (2 * len(ones)))
         if min(self.pads) < 0:
             raise Unmappable("it pads by less than nothing")
         self.extents = [
@@ -170,25 +178,47 @@ def conv_transpose(node: Node) -> Tensor:
 
 def transposed_sizes(node: Node, window: Window, x: Tensor) -> list[int]:
     mode = node.attribute("auto_pad", "NOTSET")
+    extras = numbers(node, "output_padding", [0] * len(window.kernel))
+    for extra, stride in zip(extras, window.strides, strict=True):
+        if not 0 <= extra < stride:
+            raise Unmappable(
+                f"output_padding is 0 or more and less than the stride, {stride} "
+                f"on this axis; this is {extra}"
+            )
     full = [
         stride * (size - 1) + extent + extra
         for stride, size, extent, extra in zip(
-            window.strides,
-            x.shape[2:],
-            window.extents,
-            node.attribute("output_padding", [0] * len(window.kernel)),
-            strict=True,
+            window.strides, x.shape[2:], window.extents, extras, strict=True
         )
     ]
-    sizes = node.attribute("output_shape")
-    if sizes is None and mode.startswith("SAME"):
-        sizes = [n * s for n, s in zip(x.shape[2:], window.strides, strict=True)]
-    if sizes is not None:
-        totals = [f - size for f, size in zip(full, sizes, strict=True)]
-        window.halve(totals, is_lower=mode != "SAME_UPPER")
-        return list(sizes)
     half = len(full)
-    return [f - window.pads[i] - window.pads[i + half] for i, f in enumerate(full)]
+    if "output_shape" in node.attributes:
+        sizes = numbers(node, "output_shape", full)
+    elif mode.startswith("SAME"):
+        sizes = [n * s for n, s in zip(x.shape[2:], window.strides, strict=True)]
+    else:
+        pads = zip(window.pads[:half], window.pads[half:], strict=True)
+        sizes = [f - sum(pair) for f, pair in zip(full, pads, strict=True)]
+        return result_sizes(sizes, full, window, extras)
+    totals = [f - size for f, size in zip(full, sizes, strict=True)]
+    window.halve(totals, is_lower=mode != "SAME_UPPER")
+    return result_sizes(sizes, full, window, extras)
+
+
+def result_sizes(
+    sizes: list[int], full: list[int], window: Window, extras: list[int]
+) -> list[int]:
+    """Those of an unpadded result, and up to a stride less one more."""
+    for size, most, stride, extra in zip(
+        sizes, full, window.strides, extras, strict=True
+    ):
+        largest = most - extra + stride - 1
+        if not 1 <= size <= largest:
+            raise Unmappable(
+                f"the size of a result is 1 to {largest} with this window, stride "
+                f"and source; this is {size}"
+            )
+    return sizes
 
 
 @maps(

@@ -140,7 +140,7 @@ class Node:
         array = self.constant(index)  # raises where it is computed
         if self.names[index] not in self.model.sized:
             return self.tensor(index)
-        label = self.model.free_label(self.names[index])
+        label = self.model.names.label(self.names[index])
         return self.model.parameter_tensor(label, array, is_trained=False)
 
     def _source(self, name: str) -> Tensor:
@@ -179,7 +179,7 @@ class Node:
     # --- Steps ---
 
     def layer(self, layer: layers.Layer, *sources: Tensor) -> Tensor:
-        layer.label = self.model.free_label(self.name)
+        layer.label = self.model.names.label(self.name)
         result = self.graph.node(layer, list(sources))
         self.model.adopt(layer)
         return result

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from .. import layers
 from ._node import Node, maps
@@ -38,7 +41,7 @@ def statistic(node: Node, index: int) -> Tensor:
     """A tensor of its own: several layers that begin alike move apart."""
     name = node.names[index]
     array = node.constant(index)
-    own = node.model.free_label(f"{name} of {node.name}")
+    own = node.model.names.tensor(f"{name} of {node.name}")
     label = name if name not in node.model.statistics else own
     return node.model.parameter_tensor(label, array, is_trained=False)
 
@@ -124,3 +127,33 @@ def layer_normalization(node: Node) -> Sequence[Tensor | None]:
     _, mean, variance = node.graph.sample_norm(x, axis=axis)
     shifted = node.scaled(variance, 1.0, epsilon)
     return [y, mean, node.unary("rsqrt", shifted)]
+
+
+@maps("LRN", attributes="alpha beta bias size")
+def local_response_normalization(node: Node) -> Tensor:
+    """By means over windows of channels, which are rows of an image for it."""
+    x = node.tensor()
+    if len(x.shape) < 3:
+        raise Unmappable(f"its source has spatial axes; this is {x.shape}")
+    samples, channels, *sizes = x.shape
+    size = node.required("size")
+    rows = node.reshaped(
+        node.binary("multiply", x, x), (samples, 1, channels, math.prod(sizes))
+    )
+    means = node.graph.average_pool_2d(
+        rows,
+        kernel_sizes=(size, 1),
+        padding=((size - 1) // 2, size // 2, 0, 0),
+        count_includes_padding=True,
+    )
+    base = node.scaled(
+        node.reshaped(means, x.shape),
+        node.attribute("alpha", 1e-4),
+        node.attribute("bias", 1.0),
+    )
+    power = node.model.parameter_tensor(
+        node.model.names.label(f"{node.name}.beta"),
+        np.full(1, -node.attribute("beta", 0.75), np.float32),
+        is_trained=False,
+    )
+    return node.binary("multiply", x, node.binary("pow", base, power))

@@ -124,13 +124,13 @@ def opset_of(model: Any) -> int:
 
 def initializers(graph: Any) -> dict[str, Array]:
     """Name -> values; tensors that do not hold what they say are refused."""
-    return {proto.name: _array(proto, proto.name) for proto in graph.initializer}
+    return {proto.name: array_of(proto, proto.name) for proto in graph.initializer}
 
 
 def constants_of(nodes: Sequence[Any]) -> dict[str, Array]:
     """The same of nodes that hold a tensor, in which whole exporters store weights."""
     return {
-        node.output[0]: _array(attribute.t, node.output[0])
+        node.output[0]: array_of(attribute.t, node.output[0])
         for node in nodes
         if node.op_type == "Constant" and node.domain in ("", "ai.onnx")
         for attribute in node.attribute
@@ -138,7 +138,7 @@ def constants_of(nodes: Sequence[Any]) -> dict[str, Array]:
     }
 
 
-def _array(proto: Any, name: str) -> Array:
+def array_of(proto: Any, name: str) -> Array:
     try:
         array = np.asarray(numpy_helper.to_array(proto))
     except Exception as error:  # of NumPy, protobuf or onnx

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
+from ._trainable import is_fill
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -58,10 +60,12 @@ def untie(
     values: Mapping[str, Array],
     is_trained: Callable[[str], bool],
     tied: bool | None,
+    free_name: Callable[[str], str],
 ) -> tuple[list[Any], dict[str, str]]:
     """The nodes, and for each new name the initializer it has the value of.
 
     tied: True: as in the file, False: every node has its own, None: see above.
+    free_name: the name itself, or one like it where a tensor has it already.
     """
     readers: dict[str, list[tuple[Any, int]]] = {}
     for node in nodes:
@@ -77,9 +81,7 @@ def untie(
     for name, users in shared.items():
         apart = tied is False or (tied is None and name in fills)
         for node, index in users[1:] if apart else filter(is_statistic, users):
-            copy = f"{name}:{node.name or node.output[0]}"
-            if copy in copies:
-                copy = f"{copy}:{index}"
+            copy = free_name(f"{name}:{node.name or node.output[0]}")
             copies[copy] = name
             if id(node) not in renamed:
                 renamed[id(node)] = _copy(node)
@@ -90,11 +92,6 @@ def untie(
 
 def is_parameter(op_type: str, array: Array) -> bool:
     return op_type in LAYERS or (op_type in SUMS and array.size > 1)
-
-
-def is_fill(array: Array) -> bool:
-    """Is it one number, again and again?"""
-    return bool((array == array.reshape(-1)[0]).all())
 
 
 def is_statistic(use: tuple[Any, int]) -> bool:

@@ -81,12 +81,25 @@ class Trainable:
 SCALES = frozenset(["Div", "Mul", "Pow", "Sub"])
 """A number that these alone read is the scale of an attention, say."""
 
+CHOICES = frozenset(["Where"])
+"""What these alone read, one number again and again, is what a mask adds, say."""
+
 
 def numbers_of(nodes: Iterable[Any], values: Mapping[str, Array]) -> set[str]:
-    """Known values of one element that are no weights."""
+    """Known values of one number that are no weights."""
     readers: dict[str, set[str]] = {}
     for node in nodes:
         for name in node.input:
-            if name in values and values[name].size == 1:
+            if name in values:
                 readers.setdefault(name, set()).add(node.op_type)
-    return {name for name, ops in readers.items() if ops <= SCALES}
+    return {
+        name
+        for name, ops in readers.items()
+        if (values[name].size == 1 and ops <= SCALES)
+        or (ops <= CHOICES and is_fill(values[name]))
+    }
+
+
+def is_fill(array: Array) -> bool:
+    """Is it one number, again and again?"""
+    return bool((array == array.reshape(-1)[:1]).all())
