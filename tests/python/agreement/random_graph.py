@@ -56,9 +56,14 @@ BINARY = {
 
 
 class RandomGraph:
-    """A graph that grows node by node on both sides."""
+    """A graph that grows node by node on both sides; of `row` alone if given."""
 
-    def __init__(self, seed: int, data_type: torch.dtype = torch.float64) -> None:
+    def __init__(
+        self,
+        seed: int,
+        data_type: torch.dtype = torch.float64,
+        row: Callable[[RandomGraph], Any] | None = None,
+    ) -> None:
         self.data_type = data_type
         self.choose = random.Random(seed)
         self.rng = np.random.default_rng(seed)
@@ -76,6 +81,9 @@ class RandomGraph:
         self.changes_rows = False
         # Integers and masks, which have no gradient.
         self.constants: list[tuple[tg.Tensor, Array]] = []
+        if row is not None:
+            self.results = row(self)
+            return
         for _ in range(self.choose.randint(1, 3)):
             self.add_source()
         for _ in range(self.choose.randint(4, 14)):
