@@ -76,7 +76,8 @@ def convolution(net: RandomGraph) -> Results:
         uses_biases=(biased := net.choose.random() < 0.7),
         biases=net.random(outputs) if biased else None,
     )
-    w, b = net.twin(layer.weights), net.twin(layer.biases) if biased else None
+    w = net.twin(layer.weights)
+    b = None if layer.biases is None else net.twin(layer.biases)
     if kind == "transposed":
         w = w.unflatten(0, (groups, -1)).transpose(1, 2).flatten(0, 1)
         result = F.conv_transpose2d(there, w, b, stride, padding, 0, groups, dilation)
@@ -91,6 +92,7 @@ def pooling(kind: str) -> Any:
         padding = tuple(net.choose.randint(0, k // 2) for k in kernel)
         includes = net.choose.random() < 0.5
         x, there = image(net, least=3)
+        layer: Any
         if kind == "max":
             layer = Layers.MaxPooling(kernel, stride, padding)
             result = F.max_pool2d(there, kernel, stride, padding)

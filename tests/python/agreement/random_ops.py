@@ -41,7 +41,7 @@ FLOORS = {
 # Of PyTorch's error.
 FACTORS = {"float32": 2.0, "mixed_bfloat16": 1.5, "mixed_float16": 1.5}
 
-COMPILE_OPTIONS: tuple[dict[str, bool], ...] = (
+COMPILE_OPTIONS: tuple[dict[str, Any], ...] = (
     {"poisons_memory": True},
     {"poisons_memory": True, "reuses_memory": False},
     {"poisons_memory": True, "disable_layer_fusion": True},
