@@ -35,6 +35,9 @@ WEIGHTS: dict[str, tuple[int, ...]] = {
 }
 """Inputs that are a layer's, whatever they hold; a state or a mask is none."""
 
+VIEWS = {"Reshape", "Squeeze", "Unsqueeze"}
+"""Behind which a layer may read its weights."""
+
 MOST_BYTES = 1 << 31
 """Of all of them: what a file that holds its weights itself may have."""
 
@@ -47,6 +50,9 @@ def fills_of(nodes: Sequence[Any], values: Mapping[str, Array]) -> dict[str, Arr
         for index in WEIGHTS.get(node.op_type, ())
         if index < len(node.input)
     }
+    for node in reversed(nodes):
+        if node.op_type in VIEWS and node.output[0] in read:
+            read.add(node.input[0])
     found: dict[str, Array] = {}
     left = MOST_BYTES
     for node in nodes:

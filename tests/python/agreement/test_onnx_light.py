@@ -89,9 +89,16 @@ def test_weights_of_the_file_are_parameters(name: str) -> None:
     fills = {
         node.output[0] for node in proto.graph.node if node.op_type == "ConstantOfShape"
     }
-    # Inception 1 has its last weights behind a Reshape, where they are a constant.
+    # Inception 1 has its last weights behind a Reshape.
+    views = {
+        node.output[0]: node.input[0]
+        for node in proto.graph.node
+        if node.op_type == "Reshape"
+    }
     weights = fills & {
-        node.input[1] for node in proto.graph.node if node.op_type in ("Conv", "Gemm")
+        views.get(node.input[1], node.input[1])
+        for node in proto.graph.node
+        if node.op_type in ("Conv", "Gemm", "MatMul")
     }
     model = tg.onnx.load(proto)
     assert weights <= set(model.parameters)
