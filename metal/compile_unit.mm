@@ -37,6 +37,8 @@ class UnitCompiler {
         code_->updates_variables = !unit_.updates.empty();
         add(compile_image_graph(device_, program_, unit_, args_));
         break;
+      case Engine::Host:
+        break;
     }
     add_write_backs();
     return std::move(code_);

@@ -11,7 +11,7 @@ LateChanges::LateChanges(const Program& program, const LowerOptions& options,
                          const std::vector<GpuUnit>& units)
     : program_(program),
       units_(units),
-      is_one_run_(options.joins_phases || !options.exchanged.empty()) {
+      is_one_run_(options.joins_phases || options.is_one_run) {
   for (Last& last : lasts_) {
     last.touched.assign(program.values().size(), -1);
     last.written.assign(program.values().size(), -1);
@@ -25,6 +25,8 @@ LateChanges::LateChanges(const Program& program, const LowerOptions& options,
 
 /// `unit` may be an update of unit `number`.
 void LateChanges::note(const GpuUnit& unit, int number) {
+  // What the host changes behind all updates.
+  if (unit.engine == Engine::Host && !unit.updated.empty()) return;
   Last& last = lasts_[run_of(number)];
   for (ValueId value : unit.feeds) last.touched[value] = number;
   for (const Mask& mask : unit.masks) {

@@ -32,11 +32,8 @@ class MetalContext final : public DeviceContext {
     return make_heap(bytes, label);
   }
   std::byte* host_view(Location at) const override {
-    host_wrote(at);  // it may
+    heap_of(at).note_write(at.offset, 1);  // it may
     return heap_of(at).bytes().data() + at.offset;
-  }
-  void host_wrote(Location at) const override {
-    heap_of(at).note_write(at.offset, 1);
   }
 
   std::unique_ptr<BoundUnits> bind(

@@ -146,6 +146,7 @@ class Lowering {
 
  private:
   void add(const GpuUnit& gpu_unit, const AreLate& are_late) {
+    if (gpu_unit.engine == Engine::Host) return add_host(gpu_unit);
     Unit unit;
     unit.phase = gpu_unit.phase;
     unit.nodes = gpu_unit.nodes;
@@ -157,6 +158,23 @@ class Lowering {
     }
     unit.image_copies = num_image_copies(program_, gpu_unit);
     unit.code = compile_unit(device_, program_, gpu_unit, args);
+    lowered_.units.push_back(std::move(unit));
+  }
+
+  /// Results have the bytes of the operands.
+  void add_host(const GpuUnit& gpu_unit) {
+    const Node& node = program_.node(gpu_unit.nodes.front());
+    Unit unit{
+        .phase = gpu_unit.phase, .nodes = gpu_unit.nodes, .is_host = true};
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const StorageId storage = storage_of(node.inputs[i]);
+      for (auto* list : {&unit.args, &unit.reads, &unit.writes}) {
+        list->push_back(storage);
+      }
+      if (i < node.outputs.size()) {
+        lowered_.storage_of[node.outputs[i]] = storage;
+      }
+    }
     lowered_.units.push_back(std::move(unit));
   }
 

@@ -36,29 +36,6 @@ std::vector<bool> find_waiting(const Program& program,
   return is_waiting;
 }
 
-/// Nodes after which gradients are complete that go to other processes.
-std::vector<bool> find_borders_of_buckets(const Program& program,
-                                          const LowerOptions& options) {
-  const auto num_nodes = static_cast<NodeId>(program.nodes().size());
-  std::vector<NodeId> last(program.values().size(), -1);
-  for (NodeId id = 0; id < num_nodes; ++id) {
-    const Node& node = program.node(id);
-    if (node.phase == Phase::Update) continue;
-    for (const auto* touched : {&node.inputs, &node.outputs}) {
-      for (ValueId value : *touched) {
-        if (value != kNoValue) last[value] = id;
-      }
-    }
-  }
-  std::vector<bool> is_border(num_nodes, false);
-  for (const std::vector<ValueId>& bucket : options.exchanged) {
-    NodeId end = -1;
-    for (ValueId gradient : bucket) end = std::max(end, last[gradient]);
-    if (end >= 0) is_border[end] = true;
-  }
-  return is_border;
-}
-
 /// Appends nodes to units; decides where a new one begins.
 class Cutter {
  public:
@@ -71,14 +48,12 @@ class Cutter {
 
   std::vector<GpuUnit> run() {
     const auto is_waiting = find_waiting(program_, options_.may_be_absent);
-    const auto is_border = find_borders_of_buckets(program_, options_);
     for (bool waiting : {false, true}) {
       begin_unit_ = true;
       for (NodeId id = 0; id < static_cast<NodeId>(is_waiting.size()); ++id) {
         const bool is_next = is_waiting[id] == waiting;
         if (!is_next) continue;
         if (!filters_.is_inner(id)) append(id);
-        begin_unit_ = begin_unit_ || is_border[id];
       }
     }
     return std::move(units_);
@@ -102,8 +77,9 @@ class Cutter {
   }
 
   bool begins_unit(const Node& node, Engine engine, double ms) const {
-    const bool is_other_engine =
-        engine == Engine::Kernel || units_.back().engine != engine;
+    const bool is_other_engine = engine == Engine::Kernel ||
+                                 engine == Engine::Host ||
+                                 units_.back().engine != engine;
     const double all_ms = units_.back().estimated_ms + ms;
     const bool is_too_long =
         options_.max_gpu_ms > 0 && all_ms > options_.max_gpu_ms;
@@ -153,6 +129,7 @@ std::vector<GpuUnit> partition(const Program& program,
 
 Engine engine_of(const Program& program, const Node& node,
                  const GpuLimits& limits) {
+  if (node.op->is_host) return Engine::Host;
   if (!drops(node)) return Engine::Graph;
   const TensorDescriptor& desc = program.desc(node.outputs[0]);
   const TensorDescriptor mask{desc.shape, DataType::Boolean};

@@ -16,6 +16,7 @@ enum class Engine {
   Graph,       // MPSGraph: all that follow each other are one executable
   Kernel,      // a kernel of our own: one node is one unit
   ImageGraph,  // MPSNN: filters that follow each other are one MPSNNGraph
+  Host,        // not the GPU: one node is one unit
 };
 
 /// Of nodes that MPSNN does not take. Dropout is the only one that a kernel
@@ -69,9 +70,8 @@ struct GpuUnit {
 
 /// One unit per phase, or one for all when `options.joins_phases`. What may be
 /// left out of a run has units of its own (LowerOptions::may_be_absent,
-/// separates_updates). A unit is cut where the engine changes, where its
-/// estimated time exceeds `options.max_gpu_ms` (0: never), and where gradients
-/// are complete that `options.exchanged` has.
+/// separates_updates). A unit is cut where the engine changes, and where its
+/// estimated time exceeds `options.max_gpu_ms` (0: never).
 ///
 /// Filters run on MPSNN with their gradient filters and the updates of their
 /// parameters (mpsnn/filter_family.h), or not at all: where MPSNN has a class

@@ -42,32 +42,12 @@ class TRAINGRAPH_API Collective {
 
   /// Sums over all ranks, in place: the same bits on each of them.
   virtual void all_reduce(std::span<float> values, Done done) = 0;
-  /// Rank r gets the sum over all ranks of the r-th of size() equal parts of
-  /// `values`, which may be used as working memory. `part` may be its place in
-  /// `values`.
-  virtual void reduce_scatter(std::span<float> values, std::span<float> part,
-                              Done done) = 0;
   /// `all` gets the parts of all ranks in order; all parts are of one length.
   /// `part` may be its place in `all`.
   virtual void all_gather(std::span<const std::byte> part,
                           std::span<std::byte> all, Done done) = 0;
   /// All ranks get the bytes of `root`.
   virtual void broadcast(std::span<std::byte> bytes, int root, Done done) = 0;
-  /// Over when every rank has begun it.
-  virtual void barrier(Done done) = 0;
-  /// Sets `memory` to bytes of this rank that all ranks see, which makes sums
-  /// of what lies there faster; to null where there is no such memory, as here.
-  /// It may be dropped at any time, on each rank, and after this object; others
-  /// may read what was there until they have dropped theirs.
-  virtual void allocate_shared(std::size_t bytes,
-                               std::shared_ptr<std::byte>& memory, Done done);
-  /// Where this process sees the memory of `rank` that belongs to that of this
-  /// rank in which `own` is: of the same allocate_shared(), as far from its
-  /// begin. Ranks read and write there as threads of one process do, atomics
-  /// included. Null when there is none, as here, then on all ranks. From any
-  /// thread.
-  virtual std::byte* find_shared(const std::byte* own, int rank) const;
-
   /// This rank gives up: operations that have begun, and all that follow, end
   /// with an error, soon and as well as the transport can. From any thread.
   virtual void abort() noexcept {}
@@ -81,27 +61,18 @@ class TRAINGRAPH_API BlockingCollective : public Collective {
   ~BlockingCollective() override;
 
   void all_reduce(std::span<float> values, Done done) final;
-  void reduce_scatter(std::span<float> values, std::span<float> part,
-                      Done done) final;
   void all_gather(std::span<const std::byte> part, std::span<std::byte> all,
                   Done done) final;
   void broadcast(std::span<std::byte> bytes, int root, Done done) final;
-  void barrier(Done done) final;
-  void allocate_shared(std::size_t bytes, std::shared_ptr<std::byte>& memory,
-                       Done done) final;
   /// A derived class that can end what runs overrides this, and calls it.
   void abort() noexcept override;
 
  protected:
   BlockingCollective();
   virtual void all_reduce_now(std::span<float> values) = 0;
-  virtual void reduce_scatter_now(std::span<float> values,
-                                  std::span<float> part) = 0;
   virtual void all_gather_now(std::span<const std::byte> part,
                               std::span<std::byte> all) = 0;
   virtual void broadcast_now(std::span<std::byte> bytes, int root) = 0;
-  virtual void barrier_now() = 0;
-  virtual std::shared_ptr<std::byte> allocate_shared_now(std::size_t bytes);
 
   /// For operations that poll: has this rank given up?
   bool is_aborted() const noexcept;

@@ -184,11 +184,15 @@ using Attributes = std::variant<
     YoloLossAttrs, AttentionAttrs, UpsampleAttrs, SgdUpdateAttrs,
     AdamUpdateAttrs, RmspropUpdateAttrs, ClipScaleAttrs, LossScaleAttrs>;
 
-/// One entry per row of ops.inc.
+/// One entry per row of ops.inc. Behind them host ops, which compile() inserts
+/// for several processes: the runtime runs them between a device's units.
 enum class OpKind : std::int32_t {
 #define OP(Kind, name, Attrs) Kind,
 #include "traingraph/ops.inc"
 #undef OP
+  AllReduceStart,
+  AllReduceDone,
+  AllGather,
 };
 
 inline constexpr int kNumOps = 0

@@ -23,8 +23,7 @@ using AnyArray = Named<"numpy.typing.NDArray[typing.Any]">;
 
 constexpr auto kSignalInterval = std::chrono::milliseconds(50);
 
-constexpr std::array kMethods{"all_reduce", "reduce_scatter", "all_gather",
-                              "broadcast", "barrier"};
+constexpr std::array kMethods{"all_reduce", "all_gather", "broadcast"};
 
 /// What Python holds: its copy of the pointer goes without the GIL.
 struct Transport {
@@ -141,16 +140,6 @@ void all_reduce(const Transport& self, const FloatArray& array) {
   });
 }
 
-void reduce_scatter(const Transport& self, const FloatArray& array,
-                    const FloatArray& part) {
-  const auto values = floats_of(array, "reduce_scatter", "array");
-  const auto result = floats_of(part, "reduce_scatter", "part");
-  wait_for(*self.collective, py::make_tuple(array, part),
-           [&](Collective::Done done) {
-             self.collective->reduce_scatter(values, result, std::move(done));
-           });
-}
-
 void all_gather(const Transport& self, const AnyArray& part,
                 const AnyArray& all) {
   const py::array from =
@@ -179,12 +168,6 @@ void broadcast(const Transport& self, const AnyArray& array, int root) {
   });
 }
 
-void barrier(const Transport& self) {
-  wait_for(*self.collective, py::none(), [&](Collective::Done done) {
-    self.collective->barrier(std::move(done));
-  });
-}
-
 /// Is it a communicator of mpi4py?
 bool is_communicator(const py::object& object) {
   return py::hasattr(object, "Get_rank") && py::hasattr(object, "Allreduce");
@@ -197,9 +180,8 @@ void require_methods(const py::object& object) {
         .op = "collective",
         .node = {},
         .what = describe(object) + " has no " + what + " " + name,
-        .expected = "rank, size, all_reduce(array), reduce_scatter(array, "
-                    "part), all_gather(part, all), broadcast(array, root) and "
-                    "barrier()",
+        .expected = "rank, size, all_reduce(array), all_gather(part, all) and "
+                    "broadcast(array, root)",
         .got = {},
         .hint = "Or pass a communicator of mpi4py, or mpi_collective()."});
   };
@@ -254,14 +236,10 @@ void bind_collective(py::module_& m) {
           "What reports and errors call it.")
       .def("all_reduce", &all_reduce, py::arg("array"),
            "Sums over all ranks, in place: the same bits on each of them.")
-      .def("reduce_scatter", &reduce_scatter, py::arg("array"), py::arg("part"),
-           "`part` gets the sum over all ranks of this rank's part of `array`, "
-           "of which there are as many as ranks. The rest of `array` is lost.")
       .def("all_gather", &all_gather, py::arg("part"), py::arg("all"),
            "`all` gets the parts of all ranks, in order.")
       .def("broadcast", &broadcast, py::arg("array"), whole("root") = 0,
            "All ranks get the array of `root`.")
-      .def("barrier", &barrier, "Returns when every rank has called it.")
       .def(
           "abort",
           [](const Transport& self) {

@@ -52,12 +52,6 @@ class PythonCollective : public BlockingCollective {
     call("all_reduce",
          [&](const py::object& method) { method(view_of(values)); });
   }
-  void reduce_scatter_now(std::span<float> values,
-                          std::span<float> part) override {
-    call("reduce_scatter", [&](const py::object& method) {
-      method(view_of(values), view_of(part));
-    });
-  }
   void all_gather_now(std::span<const std::byte> part,
                       std::span<std::byte> all) override {
     call("all_gather", [&](const py::object& method) {
@@ -67,9 +61,6 @@ class PythonCollective : public BlockingCollective {
   void broadcast_now(std::span<std::byte> bytes, int root) override {
     call("broadcast",
          [&](const py::object& method) { method(view_of(bytes), root); });
-  }
-  void barrier_now() override {
-    call("barrier", [](const py::object& method) { method(); });
   }
 
  private:

@@ -104,17 +104,6 @@ class _OfMpi4py:
         buffer = [array, self._float]
         self._wait(self._communicator.Iallreduce(self._in_place, buffer, op=self._sum))
 
-    def reduce_scatter(
-        self, array: NDArray[np.float32], part: NDArray[np.float32]
-    ) -> None:
-        buffer = [array, part.size, self._float]
-        self._wait(
-            self._communicator.Ireduce_scatter_block(
-                self._in_place, buffer, op=self._sum
-            )
-        )
-        part[:] = array[: part.size]
-
     def all_gather(self, part: NDArray[Any], all_: NDArray[Any]) -> None:
         all_[part.size * self.rank :][: part.size] = part
         buffer = [all_, part.nbytes, self._byte]
@@ -122,9 +111,6 @@ class _OfMpi4py:
 
     def broadcast(self, array: NDArray[Any], root: int) -> None:
         self._wait(self._communicator.Ibcast([array, self._byte], root))
-
-    def barrier(self) -> None:
-        self._wait(self._communicator.Ibarrier())
 
     def abort(self) -> None:
         self._has_given_up = True

@@ -41,22 +41,12 @@ class Transport(Protocol):
         """Sums over all ranks, in place."""
         ...
 
-    def reduce_scatter(
-        self, array: NDArray[np.float32], part: NDArray[np.float32], /
-    ) -> object:
-        """`part` gets the sum of this rank's part of `array`, whose rest is free."""
-        ...
-
     def all_gather(self, part: NDArray[Any], all_: NDArray[Any], /) -> object:
         """`all_` gets the parts of all ranks, in order."""
         ...
 
     def broadcast(self, array: NDArray[Any], root: int, /) -> object:
         """All ranks get the array of `root`."""
-        ...
-
-    def barrier(self) -> object:
-        """Returns when every rank has called it."""
         ...
 
 

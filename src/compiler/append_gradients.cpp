@@ -188,14 +188,9 @@ class GradientAssembler {
     const Program& program = a_.program;
     if (program.value(value).producer < 0) return kNoValue;
     const Node& node = program.node(program.value(value).producer);
-    // A target may implement these ops as views of what they read.
-    const bool may_be_view = node.op->kind == OpKind::Reshape ||
-                             node.op->kind == OpKind::Transpose ||
-                             node.op->kind == OpKind::Reduce ||
-                             node.op->kind == OpKind::Cast;
     const bool has_all =
-        may_be_view && program.shape(node.inputs[0]).num_elements() ==
-                           program.shape(value).num_elements();
+        node.op->may_alias && program.shape(node.inputs[0]).num_elements() ==
+                                  program.shape(value).num_elements();
     return has_all ? node.inputs[0] : kNoValue;
   }
 

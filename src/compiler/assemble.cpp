@@ -59,10 +59,11 @@ std::vector<TensorIndex> debugged_results(const MergedGraph& graph) {
 }
 
 Assembled assemble(const MergedGraph& graph, Mode mode, std::int64_t batch,
-                   const Target& target, bool accumulates) {
+                   const Target& target, bool accumulates,
+                   const CollectiveOptions& collectives) {
   Assembled a = copy_of(graph);
   require_outputs(graph, a);
-  run_passes({graph, mode, batch, target, accumulates}, a);
+  run_passes({graph, mode, batch, target, accumulates, collectives}, a);
   return a;
 }
 

@@ -49,12 +49,26 @@ struct Assembled {
   }
 };
 
+/// What a program exchanges with other processes.
+struct CollectiveOptions {
+  /// Of gradients that are summed as one; 0: there is nothing to exchange.
+  std::size_t bucket_bytes = 0;
+  /// Trained tensors in the order of their gradients' bytes; processes must
+  /// have the same, whatever their batch sizes.
+  std::vector<TensorIndex> order = {};
+  /// Batch normalization has the statistics of all processes' samples.
+  bool synchronizes_batch_norm = false;
+  /// The program runs as one step, not by phases.
+  bool is_step = false;
+};
+
 /// Runs the passes of passes.h. Throws ShapeError, InvalidArgument, StateError;
 /// UnsupportedError when `batch` differs from the declared one and a node
 /// cannot follow. `accumulates`: gradients go to accumulators where there are
 /// some.
 Assembled assemble(const MergedGraph& graph, Mode mode, std::int64_t batch,
-                   const Target& target, bool accumulates = true);
+                   const Target& target, bool accumulates = true,
+                   const CollectiveOptions& collectives = {});
 
 /// What the host reads after a run.
 std::vector<ValueId> readable_values(const MergedGraph& graph,

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/check_norms.h"
+#include "compiler/passes/collectives.h"
 #include "compiler/row_updates.h"
 #include "graph/op_def.h"
 #include "traingraph/error.h"
@@ -13,6 +14,7 @@ namespace {
 
 void require_support(const Program& program, const Target& target) {
   for (const Node& node : program.nodes()) {
+    if (node.op->is_host) continue;
     const std::string reason = target.reason_unsupported(program, node);
     if (reason.empty()) continue;
     const bool is_cpu = target.name() == "cpu";
@@ -42,7 +44,6 @@ bool drops_accumulators(const MergedGraph& graph) {
   return !graph.accumulators.empty() && !graph.accumulates_in_steps();
 }
 
-/// `is_step`: it runs in steps, too.
 LoweredProgram lower(const MergedGraph& graph, const Target& target,
                      const CompilerOptions& options, PlanKind kind,
                      const Assembled& assembled, bool is_step) {
@@ -50,25 +51,14 @@ LoweredProgram lower(const MergedGraph& graph, const Target& target,
                         .fuses = options.fuses,
                         .rounds_operands = graph.precision == Precision::Fast,
                         .joins_phases = kind == PlanKind::Step,
+                        .is_one_run = is_step,
                         .may_be_absent = {},
                         .separates_updates = graph.is_linkable,
                         .max_gpu_ms = options.max_gpu_ms};
-  lowering.shares_statistics =
-      options.shares_statistics && kind != PlanKind::Inference;
+  lowering.shares_statistics = options.collectives.synchronizes_batch_norm &&
+                               kind != PlanKind::Inference;
   if (kind == PlanKind::Inference) {
     lowering.may_be_absent = optional_values(assembled);
-  }
-  if (options.exchanges() && kind != PlanKind::Inference && is_step) {
-    lowering.exchanged =
-        group_gradients(gradients_of(assembled, options.exchange_order),
-                        options.bucket_bytes, [&](ValueId gradient) {
-                          return assembled.program.desc(gradient).size_bytes();
-                        });
-  }
-  if (graph.shares) {
-    for (const Trained& trained : assembled.trained) {
-      lowering.changed.push_back(trained.value);
-    }
   }
   if (!lowering.joins_phases) {
     for (const Trained& trained : assembled.trained) {
@@ -82,7 +72,6 @@ LoweredProgram lower(const MergedGraph& graph, const Target& target,
 /// leave out some updates, but need the gradients.
 bool steps_apart(const MergedGraph& graph, const Target& target,
                  const CompilerOptions& options, const Assembled& assembled) {
-  if (options.exchanges()) return false;
   if (target.joins_phases()) return true;
   if (!options.fuses || graph.is_linkable) return false;
   const auto readable = readable_values(graph, assembled);
@@ -116,14 +105,9 @@ Plan plan(const MergedGraph& graph, const CompiledProgram& compiled,
   for (const Trained& trained : assembled.trained) {
     request.gradients.push_back(trained.gradient);
   }
-  if (kind != PlanKind::Inference && options.exchanges()) {
-    request.bucket_bytes = options.bucket_bytes;
-    // Accumulators lie in the order of what is trained.
-    const bool adds_up =
-        kind == PlanKind::Phases && !graph.accumulators.empty();
-    if (!adds_up) {
-      request.gradients = gradients_of(assembled, options.exchange_order);
-    }
+  if (kind != PlanKind::Inference && options.has_collectives()) {
+    request.has_collectives = true;
+    std::ranges::sort(request.gradients);  // as the sums were appended
   }
   return make_plan(assembled.program, compiled.lowered, request);
 }
@@ -137,9 +121,9 @@ class BatchCompiler {
       : graph_(*graph), target_(target), options_(options), larger_(larger) {
     made_.graph = std::move(graph);
     made_.batch = batch;
-    if (graph_.trains && options_.exchanges() &&
-        options_.exchange_order.empty()) {
-      options_.exchange_order = find_exchange_order(graph_, target, batch);
+    std::vector<TensorIndex>& order = options_.collectives.order;
+    if (graph_.trains && options_.has_collectives() && order.empty()) {
+      order = find_exchange_order(graph_, target, batch);
     }
   }
 
@@ -160,33 +144,43 @@ class BatchCompiler {
   }
 
  private:
-  Assembled assembled(Mode mode, bool accumulates = true) const {
-    Assembled a = assemble(graph_, mode, made_.batch, target_, accumulates);
+  Assembled assembled(Mode mode, bool accumulates = true,
+                      bool is_step = false) const {
+    CollectiveOptions collectives = options_.collectives;
+    collectives.is_step = is_step;
+    Assembled a =
+        assemble(graph_, mode, made_.batch, target_, accumulates, collectives);
     require_support(a.program, target_);
-    if (options_.shares_statistics && mode == Mode::Training) {
+    if (options_.collectives.synchronizes_batch_norm &&
+        mode == Mode::Training) {
       require_norms_to_share(graph_, a, target_);
     }
     return a;
   }
 
-  CompiledProgram lowered(Assembled a, PlanKind kind, bool is_step) const {
+  CompiledProgram lowered(Assembled a, PlanKind kind,
+                          bool is_step = false) const {
     LoweredProgram program = lower(graph_, target_, options_, kind, a, is_step);
     return {.assembled = std::move(a), .lowered = std::move(program)};
   }
 
   void compile_phases() {
-    made_.training = lowered(assembled(Mode::Training), PlanKind::Phases,
-                             /*is_step=*/!drops_accumulators(graph_));
+    made_.training = lowered(assembled(Mode::Training), PlanKind::Phases);
     made_.phases = planned(PlanKind::Phases);
   }
 
   /// After compile_phases(), whose program may do, or without it.
   void compile_step() {
     const bool drops = drops_accumulators(graph_);
+    const bool is_other = drops || options_.has_collectives();
     std::optional<Assembled> own;
-    if (drops || !made_.training) own = assembled(Mode::Training, !drops);
+    if (is_other || !made_.training) {
+      own = assembled(Mode::Training, !drops, /*is_step=*/true);
+    }
     const Assembled& a = own ? *own : made_.training->assembled;
-    const bool is_apart = steps_apart(graph_, target_, options_, a);
+    // Sums over ranks are under way while the phases run one by one.
+    const bool is_apart = !options_.has_collectives() &&
+                          steps_apart(graph_, target_, options_, a);
     if (is_apart || own) {
       const PlanKind kind = is_apart ? PlanKind::Step : PlanKind::Phases;
       made_.joined = lowered(own ? std::move(*own) : a, kind, /*is_step=*/true);
@@ -195,8 +189,7 @@ class BatchCompiler {
   }
 
   void compile_inference() {
-    made_.inference = lowered(assembled(Mode::Inference), PlanKind::Inference,
-                              /*is_step=*/false);
+    made_.inference = lowered(assembled(Mode::Inference), PlanKind::Inference);
     made_.inference_plan = planned(PlanKind::Inference);
   }
 

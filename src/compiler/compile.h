@@ -19,15 +19,10 @@ struct CompilerOptions {
   double max_gpu_ms = 0;  // see LowerOptions
   /// See CompileOptions.
   std::size_t batch_plans_bytes = std::size_t{1} << 30;
-  /// See PlanRequest.
-  std::size_t bucket_bytes = 0;
-  /// Trained tensors in the order of their gradients' bytes; processes must
-  /// have the same, whatever their batch sizes. Empty: as this batch size
-  /// suggests.
-  std::vector<TensorIndex> exchange_order = {};
-  bool shares_statistics = false;  // see LowerOptions
+  /// An empty order: as this batch size suggests.
+  CollectiveOptions collectives = {};
 
-  bool exchanges() const { return bucket_bytes > 0; }
+  bool has_collectives() const { return collectives.bucket_bytes > 0; }
 };
 
 /// A program in one mode, lowered.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "compiler/row_costs.h"
@@ -86,28 +87,33 @@ void count_casts(const CompiledProgram& compiled, std::span<const UnitId> order,
   }
 }
 
-std::vector<BucketSpan> bucket_spans(const MergedGraph& graph,
-                                     const CompiledProgram& compiled,
+std::vector<BucketSpan> bucket_spans(const CompiledProgram& compiled,
                                      const Plan& plan) {
   const Assembled& assembled = compiled.assembled;
-  const auto parameter = [&](ValueId gradient) -> std::string_view {
-    const auto trained =
-        std::ranges::find(assembled.trained, gradient, &Trained::gradient);
-    return graph.tensors[trained->tensor].name;
+  const auto are_gradients = [&](const Node& done) {
+    return std::ranges::find(assembled.trained, done.outputs.front(),
+                             &Trained::gradient) != assembled.trained.end();
   };
   std::vector<BucketSpan> spans;
-  std::vector<std::string_view> names;
-  for (const Bucket& bucket : plan.buckets) {
-    BucketSpan& span = spans.emplace_back();
-    names.clear();
-    for (ValueId gradient : bucket.gradients) {
-      const StorageId storage = compiled.lowered.storage_of[gradient];
-      span.bytes += compiled.lowered.storages[storage].bytes;
-      names.push_back(parameter(gradient));
+  std::unordered_map<ValueId, BucketSpan> begun;  // by the first value
+  int before = 0;                                 // units of the device
+  for (const UnitId id : plan.order) {
+    const Unit& unit = compiled.lowered.units[id];
+    if (!unit.is_host) {
+      ++before;
+      continue;
     }
-    span.name = first_and_last(names);
-    span.sent_before = std::max(bucket.ready_after + 1, plan.begin_of[1]);
-    span.needed_before = bucket.needed_before;
+    const Node& node = assembled.program.node(unit.nodes.front());
+    if (node.op->kind == OpKind::AllReduceStart) {
+      BucketSpan& span = begun[node.outputs.front()];
+      span = {.name = node.name, .sent_before = before};
+      for (const StorageId storage : unit.args) {
+        span.bytes += compiled.lowered.storages[storage].bytes;
+      }
+    } else if (node.op->kind == OpKind::AllReduceDone && are_gradients(node)) {
+      spans.push_back(begun.at(node.inputs.front()));
+      spans.back().needed_before = before;
+    }
   }
   return spans;
 }

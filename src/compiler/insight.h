@@ -60,8 +60,7 @@ void count_casts(const CompiledProgram& compiled, std::span<const UnitId> order,
                  Report& report);
 
 /// The buckets of a plan that has some.
-std::vector<BucketSpan> bucket_spans(const MergedGraph& graph,
-                                     const CompiledProgram& compiled,
+std::vector<BucketSpan> bucket_spans(const CompiledProgram& compiled,
                                      const Plan& plan);
 
 /// Everything that lies in the plan's arena, by storage.

@@ -6,6 +6,7 @@
 #include "compiler/append_gradients.h"
 #include "compiler/append_updates.h"
 #include "compiler/passes/batch_axis.h"
+#include "compiler/passes/collectives.h"
 #include "compiler/passes/find_boundary.h"
 #include "compiler/passes/mixed_precision.h"
 #include "compiler/passes/pool_before_relu.h"
@@ -96,6 +97,18 @@ void append_gradient_phase(const PassContext& context, Assembled& a) {
   append_gradients(context.graph, context.accumulates, a);
 }
 
+bool has_collectives(const PassContext& context) {
+  return differentiates(context) && context.collectives.bucket_bytes > 0;
+}
+
+void append_sums_over_ranks(const PassContext& context, Assembled& a) {
+  if (has_collectives(context)) reduce_over_ranks(context, a);
+}
+
+void place_sums_over_ranks(const PassContext& context, Assembled& a) {
+  if (has_collectives(context)) place_collectives(context, a);
+}
+
 void append_update_phase(const PassContext& context, Assembled& a) {
   const bool updates = differentiates(context) && context.graph.update;
   if (updates) append_updates(context.graph, a);
@@ -122,7 +135,9 @@ constexpr std::array kPasses{
     Pass{"mixed precision", mix_precision},
     Pass{"pool before relu", pool_first},
     Pass{"append gradients", append_gradient_phase},
+    Pass{"append sums over ranks", append_sums_over_ranks},
     Pass{"append updates", append_update_phase},
+    Pass{"place sums over ranks", place_sums_over_ranks},
     Pass{"drop dead nodes", drop_dead_nodes},
     Pass{"widen", fit_to_target},
     Pass{"drop what nobody reads now", drop_dead_nodes},

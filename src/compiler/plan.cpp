@@ -28,12 +28,8 @@ class Planner {
       : program_(program), lowered_(lowered), request_(request) {}
 
   Plan run() {
-    plan_.order = request_.goes_by_phases() ? phase_order(lowered_)
-                                            : step_order(lowered_);
-    if (request_.exchanges()) {
-      plan_.buckets = make_buckets(lowered_, request_.gradients,
-                                   request_.bucket_bytes, plan_.order);
-    }
+    plan_.order =
+        request_.goes_by_phases() ? phase_order(lowered_) : step_order(lowered_);
     find_phases();
     make_buffers();
     if (request_.reuses) merge_in_place();

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/gradient_buckets.h"
+#include "compiler/assemble.h"
 #include "compiler/memory_plan.h"
 #include "compiler/target.h"
 #include "traingraph/memory.h"
@@ -20,24 +20,27 @@ struct Plan;
 
 struct PlanRequest {
   PlanKind kind = PlanKind::Step;
+  /// Gradients are summed over ranks: a step goes by phases, too, and keeps
+  /// them.
+  bool has_collectives = false;
   /// Values readable after the run: they live over the whole timeline.
   std::vector<ValueId> readable = {};
-  /// Parameter gradients, in order; where they are kept, they are one block
-  /// that lives over the whole timeline.
+  /// Parameter gradients, in the order of that block.
   std::vector<ValueId> gradients = {};
-  /// Of gradients that are exchanged between processes; 0: they are not. Then a
-  /// step goes by phases, and keeps them.
-  std::size_t bucket_bytes = 0;
   std::size_t alignment = 64;
   bool reuses = true;
   /// Of the same program with more samples, whose arena this plan may use up;
   /// null: the arena shall be small.
   const Plan* larger = nullptr;
 
-  bool exchanges() const { return bucket_bytes > 0; }
-  bool goes_by_phases() const { return kind != PlanKind::Step || exchanges(); }
+  /// Forward, then gradient, then update; else updates come as soon as they
+  /// can.
+  bool goes_by_phases() const {
+    return kind != PlanKind::Step || has_collectives;
+  }
+  /// Gradients stay until the end, in one block.
   bool keeps_gradients() const {
-    return kind == PlanKind::Phases || exchanges();
+    return kind == PlanKind::Phases || has_collectives;
   }
 };
 
@@ -55,8 +58,7 @@ struct Plan {
   /// Index in `lifetimes`, -1 when not in the arena; by storage. Storages that
   /// share one follow each other in place, or lie in the gradient block.
   std::vector<int> lifetime_of;
-  ByteRange gradient_block;     // where gradients are kept
-  std::vector<Bucket> buckets;  // where they are exchanged
+  ByteRange gradient_block;  // where gradients are kept
   /// Bytes that are dead after each position of `order`.
   std::vector<std::vector<ByteRange>> freed_after;
   std::vector<Lifetime> lifetimes;   // what was planned

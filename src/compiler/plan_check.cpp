@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "compiler/arena_contents.h"
-#include "compiler/check_buckets.h"
 #include "compiler/check_ends.h"
 #include "graph/op_def.h"
 
@@ -387,7 +386,6 @@ std::string check_plan(const Program& program, const LoweredProgram& lowered,
                        const Plan& plan, const PlanRequest& request) {
   std::string problem = Replay(program, lowered, plan, request).run();
   if (problem.empty()) problem = check_ends(lowered, plan, request.kind);
-  if (problem.empty()) problem = check_buckets(lowered, plan, request);
   return problem;
 }
 

@@ -62,9 +62,9 @@ struct Unit {
   std::vector<InPlace> in_place;
   std::unique_ptr<UnitCode> code;
   bool is_reorder = false;  // only changes a layout; counted in the report
-  /// An update that sums gradients of ranks (Submission::gradients_of_ranks),
-  /// and reads no other gradient of a parameter.
-  bool sums_gradients = false;
+  /// The runtime runs it, on bytes in row-major order, between units of the
+  /// device, which does not bind it. It has no code.
+  bool is_host = false;
   bool is_begin = false;  // of nodes that another unit ends: they count there
   std::string layout;     // of the first result, for people; empty: not known
   /// Tensors that are copied to images or back, since the neighbours run on
@@ -111,6 +111,8 @@ struct LowerOptions {
   // For targets whose units hold many nodes.
   /// One timeline for forward, gradient and update: units may span phases.
   bool joins_phases = false;
+  /// Its phases are one run all the same.
+  bool is_one_run = false;
   /// What depends on these values is not run when they are not given (labels
   /// at inference): no unit holds such nodes and others.
   std::vector<ValueId> may_be_absent = {};
@@ -119,17 +121,8 @@ struct LowerOptions {
   /// Longest estimated time of a unit on the device; 0: no limit.
   double max_gpu_ms = 0;
 
-  /// Gradients of parameters that go to other processes, those together that
-  /// go as one. Where they are complete a unit ends. A step of such a program
-  /// is one run of all its phases.
-  std::vector<std::vector<ValueId>> exchanged = {};
-
   /// Batch normalization in training shares its statistics.
   bool shares_statistics = false;
-
-  /// Variables that something else than the nodes changes after the gradients:
-  /// results that the host reads are no views of them.
-  std::vector<ValueId> changed = {};
 };
 
 class Target {

@@ -87,12 +87,10 @@ class CpuUnits : public BoundUnits {
   BoundKernel bind(const CpuUnitCode& code,
                    std::span<std::byte* const> addresses) {
     if (code.bind) return code.bind(addresses);
-    if (code.bind_update) return code.bind_update(addresses, gradients);
     return code.bind_rows(addresses, rows_[code.rows]);
   }
 
   std::vector<BoundKernel> kernels;
-  GradientsOfRanks gradients;              // now
   std::vector<std::vector<Bytes>> poison;  // per kernel, or empty
   /// That the kernels touch; when they are bound, in order and apart.
   std::vector<Bytes> memory;
@@ -127,7 +125,6 @@ void run(Submission& submission) {
   Marks marks(submission);
   for (std::size_t i = 0; i < units.kernels.size(); ++i) {
     marks.before(i);
-    units.gradients = submission.gradients_of_ranks;
     const auto start =
         unit_seconds.empty() ? Clock::time_point{} : Clock::now();
     units.kernels[i]();
@@ -240,14 +237,6 @@ class CpuContext final : public HostMemoryContext {
     rows_->catch_up_if(
         [&](const DeferredRows& rows) { return rows.uses({view, 1}); });
     return view;
-  }
-  void copy(std::span<const std::byte> from, std::byte* to) const override {
-    constexpr std::int64_t kGrain = kCheapGrain * sizeof(float);
-    const auto size = static_cast<std::int64_t>(from.size());
-    parallel_for(size, kGrain, [&](std::int64_t begin, std::int64_t end) {
-      const auto bytes = static_cast<std::size_t>(end - begin);
-      std::memcpy(to + begin, from.data() + begin, bytes);
-    });
   }
   /// Does the calling thread work for this device's queue now?
   bool is_at_work_here() const { return Team::here().team == &team_; }

@@ -52,7 +52,6 @@ Lowering::Lowering(const Program& program, const LowerOptions& options,
       if (mutates(node, static_cast<int>(i))) is_mutated_[input] = true;
     }
   }
-  for (ValueId value : options.changed) is_mutated_[value] = true;
   for (ValueId value : options.kept) is_kept_[value] = is_used_[value] = true;
   is_fused_.assign(program.nodes().size(), false);
   readers_ = find_readers(program);
@@ -85,6 +84,10 @@ Lowering::Lowering(const Program& program, const LowerOptions& options,
 LoweredProgram Lowering::run() {
   for (NodeId id = 0; id < static_cast<NodeId>(program_.nodes().size()); ++id) {
     const Node& node = program_.node(id);
+    if (node.op->is_host) {
+      lower_host(id);
+      continue;
+    }
     const std::string reason = target_.reason_unsupported(program_, node);
     if (!reason.empty()) {
       throw UnsupportedError(
@@ -102,6 +105,24 @@ LoweredProgram Lowering::run() {
     });
   }
   return std::move(lowered_);
+}
+
+/// Results have the bytes of the operands.
+void Lowering::lower_host(NodeId id) {
+  const Node& node = program_.node(id);
+  Unit unit{.phase = node.phase, .nodes = {id}, .is_host = true};
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const ValueId value = forwarded(node.inputs[i]);
+    const StorageId storage = in_layout(value, plain(value), id);
+    for (auto* list : {&unit.args, &unit.reads, &unit.writes}) {
+      list->push_back(storage);
+    }
+    if (mutates(node, static_cast<int>(i))) bump_version(value);
+    if (i < node.outputs.size()) {
+      add_alias(node.outputs[i], storage, node.phase);
+    }
+  }
+  add_unit(std::move(unit));
 }
 
 void Lowering::lower(NodeId id) {

@@ -16,7 +16,6 @@
 #include "cpu/cpu_target.h"
 #include "cpu/layout.h"
 #include "graph/op_def.h"
-#include "runtime/device/gradients_of_ranks.h"
 
 namespace traingraph::cpu {
 
@@ -26,9 +25,6 @@ using BoundKernel = std::function<void()>;
 /// which the node asked for them.
 using KernelFactory = std::function<BoundKernel(std::span<std::byte* const>)>;
 
-/// The same for updates, which find there what they sum.
-using UpdateFactory = std::function<BoundKernel(std::span<std::byte* const>,
-                                                const GradientsOfRanks&)>;
 class DeferredRows;
 /// The same for units that share rows of a table that are behind: the first
 /// one that is bound makes them.
@@ -37,9 +33,8 @@ using RowsFactory = std::function<BoundKernel(std::span<std::byte* const>,
 
 struct CpuUnitCode : UnitCode {
   KernelFactory bind;
-  UpdateFactory bind_update;  // instead
-  RowsFactory bind_rows;      // instead
-  StorageId rows = -1;        // the same for units that share them
+  RowsFactory bind_rows;  // instead
+  StorageId rows = -1;    // the same for units that share them
 };
 
 class Lowering;
@@ -151,7 +146,6 @@ class NodeLowering {
   void describe(std::string layout) { draft_->unit.layout = std::move(layout); }
   /// Ends the lowering of this node.
   void emit(KernelFactory bind);
-  void emit_update(UpdateFactory bind);
   /// The same for units that share rows by an argument held().
   void emit_rows(int held, RowsFactory bind);
 

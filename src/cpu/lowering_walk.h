@@ -109,6 +109,7 @@ class Lowering {
   void reorder(ValueId value, const Copy& from, const Copy& to, NodeId user);
 
   void lower(NodeId id);
+  void lower_host(NodeId id);
 
   const Program& program_;
   const CpuTarget& target_;

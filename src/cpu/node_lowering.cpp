@@ -278,13 +278,6 @@ void NodeLowering::emit(KernelFactory bind) {
   emit_code(std::move(code));
 }
 
-void NodeLowering::emit_update(UpdateFactory bind) {
-  auto code = std::make_unique<CpuUnitCode>();
-  code->bind_update = std::move(bind);
-  draft_->unit.sums_gradients = true;
-  emit_code(std::move(code));
-}
-
 void NodeLowering::emit_rows(int held, RowsFactory bind) {
   auto code = std::make_unique<CpuUnitCode>();
   code->bind_rows = std::move(bind);

@@ -172,6 +172,11 @@ struct OpDef {
   bool (*mutates)(const Attributes&) = nullptr;
   /// Result 0 is input 0 when this holds (dropout at inference); null: never.
   bool (*is_identity)(const Attributes&) = nullptr;
+  /// The runtime runs it, between units of the device: no device has a kernel
+  /// for it. Each result takes the bytes of the input in its place.
+  bool is_host = false;
+  /// A device may give result 0 the bytes of input 0.
+  bool may_alias = false;
 
   // Filled by the registry from ops.inc.
   OpKind kind{};

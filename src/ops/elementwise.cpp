@@ -281,7 +281,8 @@ OpDef define_cast() {
           .results = {"y"},
           .shape_rule = cast_shape,
           .batch_rule = batch::follow,
-          .gradient_rule = cast_rule};
+          .gradient_rule = cast_rule,
+          .may_alias = true};
 }
 
 OpDef define_fill() {
@@ -303,7 +304,8 @@ OpDef define_dropout() {
           .is_identity =
               [](const Attributes& attrs) {
                 return std::get<DropoutAttrs>(attrs).rate == 0;
-              }};
+              },
+          .may_alias = true};
 }
 
 }  // namespace traingraph

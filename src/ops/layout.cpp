@@ -274,7 +274,8 @@ OpDef define_reshape() {
           .shape_rule = reshape_shape,
           .batch_rule = reshape_batch,
           .resize = batch::resize_shape<ShapeAttrs>,
-          .gradient_rule = reshape_rule};
+          .gradient_rule = reshape_rule,
+          .may_alias = true};
 }
 
 OpDef define_transpose() {
@@ -282,7 +283,8 @@ OpDef define_transpose() {
           .results = {"y"},
           .shape_rule = transpose_shape,
           .batch_rule = transpose_batch,
-          .gradient_rule = transpose_rule};
+          .gradient_rule = transpose_rule,
+          .may_alias = true};
 }
 
 OpDef define_concatenate() {

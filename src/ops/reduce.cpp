@@ -146,7 +146,8 @@ OpDef define_reduce() {
           .gradient_rule = reduce_rule,
           .is_identity = [](const Attributes& attrs) {
             return std::get<ReduceAttrs>(attrs).type == ReductionType::None;
-          }};
+          },
+          .may_alias = true};
 }
 
 OpDef define_broadcast_to() {

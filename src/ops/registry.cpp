@@ -7,7 +7,9 @@
 namespace traingraph {
 namespace {
 
-using Registry = std::array<OpDef, kNumOps>;
+constexpr int kNumHostOps = 3;
+
+using Registry = std::array<OpDef, kNumOps + kNumHostOps>;
 
 OpDef with_identity(OpDef op, OpKind kind, const char* name,
                     Attributes default_attrs) {
@@ -34,13 +36,21 @@ const Registry& registry() {
 // NOLINTEND(bugprone-macro-parentheses)
 #include "traingraph/ops.inc"
 #undef OP
+      with_identity(define_all_reduce_start(), OpKind::AllReduceStart,
+                    "all_reduce_start", NoAttrs{}),
+      with_identity(define_all_reduce_done(), OpKind::AllReduceDone,
+                    "all_reduce_done", NoAttrs{}),
+      with_identity(define_all_gather(), OpKind::AllGather, "all_gather",
+                    NoAttrs{}),
   };
   return ops;
 }
 
 }  // namespace
 
-std::span<const OpDef> op_defs() { return registry(); }
+std::span<const OpDef> op_defs() {
+  return std::span(registry()).first<kNumOps>();
+}
 
 const OpDef& op_def(OpKind kind) {
   const auto index = static_cast<std::size_t>(kind);
@@ -52,7 +62,7 @@ const OpDef& op_def(OpKind kind) {
 }
 
 const OpDef* find_op(std::string_view name) {
-  for (const OpDef& op : registry()) {
+  for (const OpDef& op : op_defs()) {
     if (name == op.name) return &op;
   }
   return nullptr;

@@ -20,5 +20,9 @@ const OpDef* find_op(std::string_view name);
 #define OP(Kind, name, Attrs) OpDef define_##name();
 #include "traingraph/ops.inc"
 #undef OP
+// Host ops.
+OpDef define_all_reduce_start();
+OpDef define_all_reduce_done();
+OpDef define_all_gather();
 
 }  // namespace traingraph

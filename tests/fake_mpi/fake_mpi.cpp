@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A library of MPI's standard ABI, loaded as one, of two ranks: this one, and
-// one that does what this one does. Windows of shared memory cannot be made, or
-// take forever where FAKE_MPI says "stuck".
-#include <atomic>
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
+// one that does what this one does. Windows of shared memory cannot be made.
 #include <cstring>
-#include <string_view>
-#include <thread>
 
 #include "runtime/collective/mpi_abi.h"
 
@@ -19,7 +12,6 @@ using namespace traingraph::mpi;
 constexpr int kFailure = 16;
 
 bool g_is_initialized = false, g_is_finalized = false;
-std::atomic<int> g_num_making = 0;  // calls that make windows
 
 int set(int* to, int value) {
   *to = value;
@@ -54,10 +46,6 @@ int MPI_Init_thread(int*, char***, int, int* provided) {
 }
 int MPI_Query_thread(int* provided) { return set(provided, kThreadMultiple); }
 int MPI_Finalize() {
-  if (g_num_making > 0) {
-    std::fputs("finalized beside a call of MPI\n", stderr);
-    std::_Exit(99);
-  }
   g_is_finalized = true;
   return kSuccess;
 }
@@ -88,11 +76,6 @@ int MPI_Iallreduce_c(const void*, void* to, Count count, Datatype, Op, Comm,
   twofold(to, count);
   return done(request);
 }
-int MPI_Ireduce_scatter_block_c(const void*, void* to, Count part_count,
-                                Datatype, Op, Comm, Request* request) {
-  twofold(to, part_count);
-  return done(request);
-}
 int MPI_Iallgather_c(const void* from, Count, Datatype, void* to,
                      Count part_count, Datatype, Comm, Request* request) {
   const auto size = static_cast<std::size_t>(part_count);
@@ -111,11 +94,6 @@ int MPI_Test(Request* request, int* flag, Status*) {
 }
 
 int MPI_Win_allocate_shared_c(Count, Count, Info, Comm, void*, Win*) {
-  const char* const way = std::getenv("FAKE_MPI");
-  const bool is_stuck = way && std::string_view(way) == "stuck";
-  ++g_num_making;
-  while (is_stuck) std::this_thread::sleep_for(std::chrono::seconds(1));
-  --g_num_making;
   return kFailure;
 }
 int MPI_Win_shared_query_c(Win, int, Count*, Count*, void*) { return kFailure; }

@@ -47,11 +47,6 @@ class RingRank:
             received = self._pass_on(parts[(self.rank - i + 1) % self.size])
             parts[(self.rank - i) % self.size][:] = received
 
-    def reduce_scatter(self, array: np.ndarray, part: np.ndarray) -> None:
-        whole = array.copy()
-        self.all_reduce(whole)
-        part[:] = np.split(whole, self.size)[self.rank]
-
     def all_gather(self, part: np.ndarray, all: np.ndarray) -> None:
         parts = np.split(all, self.size)
         parts[self.rank][:] = part
@@ -63,9 +58,6 @@ class RingRank:
         everything = np.empty((self.size, *array.shape), array.dtype)
         self.all_gather(array.copy(), everything.reshape(-1))
         array[:] = everything[root]
-
-    def barrier(self) -> None:
-        self.all_gather(np.zeros(1, np.uint8), np.zeros(self.size, np.uint8))
 
 
 def ring(size: int, link: Link) -> list[RingRank]:

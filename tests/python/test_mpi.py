@@ -34,10 +34,6 @@ def check(c):
         c.all_reduce(array)
         assert np.array_equal(array, total)
 
-        part = np.empty(part_size, np.float32)
-        c.reduce_scatter(values[r].copy(), part)
-        assert np.array_equal(part, np.split(total, n)[r])
-
         for dtype in (np.float32, np.int64, np.uint8):
             gathered = np.empty((n, part_size), dtype)
             c.all_gather(np.full(part_size, r, dtype), gathered)
@@ -50,7 +46,7 @@ def check(c):
         array = np.full(3, r)
         c.broadcast(array)
         assert (array == 0).all()
-    c.barrier()
+    c.all_reduce(np.zeros(1, np.float32))
     say("fine", r)
 """
 
@@ -90,9 +86,6 @@ def test_sums_in_the_order_of_ranks() -> None:
         array = values[fixed.rank].copy()
         fixed.all_reduce(array)
         assert np.array_equal(array, expected)
-        part = np.empty(1000, np.float32)
-        fixed.reduce_scatter(values[fixed.rank], part)
-        assert np.array_equal(part, expected.reshape(3, 1000)[fixed.rank])
         say("fine", fixed.rank)
         """,
     )
@@ -218,7 +211,7 @@ def test_a_rank_that_fails_ends_all() -> None:
         3,
         """
         c = tg.mpi_collective()
-        c.barrier()
+        c.all_reduce(np.zeros(1, np.float32))
         if c.rank == 1:
             raise RuntimeError("its own")
         c.all_reduce(np.zeros(10, np.float32))
@@ -248,7 +241,7 @@ def test_ranks_that_wait_for_a_killed_one_can_give_up() -> None:
                 break
             timer.cancel()
         try:
-            c.barrier()
+            c.all_reduce(np.zeros(1, np.float32))
         except tg.DeviceError as error:
             say("after:", error)
         """,
@@ -256,7 +249,7 @@ def test_ranks_that_wait_for_a_killed_one_can_give_up() -> None:
     )
     lines = run.stdout.splitlines()
     begun = [line for line in lines if line.startswith("begun: [all_reduce] rank ")]
-    after = [line for line in lines if line.startswith("after: [barrier] ")]
+    after = [line for line in lines if line.startswith("after: [all_reduce] ")]
     assert (len(begun), len(after)) == (3, 3), run.stdout + run.stderr
 
 
@@ -280,13 +273,13 @@ def test_ctrl_c_ends_a_wait() -> None:
         2,
         """
         c = tg.mpi_collective()
-        c.barrier()
+        c.all_reduce(np.zeros(1, np.float32))
         if c.rank == 1:
             time.sleep(2)
             os._exit(0)
         threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
         try:
-            c.barrier()
+            c.all_reduce(np.zeros(1, np.float32))
         except KeyboardInterrupt:
             say("interrupted")
         os._exit(0)

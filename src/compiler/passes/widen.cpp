@@ -50,6 +50,7 @@ void widen(const Target& target, Program& program) {
       if (found == computed.end()) return;
       return program.set_inputs(id, {found->second});
     }
+    if (program.node(id).op->is_host) return;
     if (target.computes(program, program.node(id))) return;
     require_copies(target, program, program.node(id));
     std::vector<std::pair<ValueId, DataType>> stored;

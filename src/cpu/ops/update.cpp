@@ -41,10 +41,9 @@ void lower_dense_update(NodeLowering& lowering,
   const int rates = lowering.read(Step::kRates);
   const bool is_scaled = lowering.has(Step::kRates + 1);
   const int scale = is_scaled ? lowering.read(Step::kRates + 1) : -1;
-  lowering.emit_update([=](std::span<std::byte* const> at,
-                           const GradientsOfRanks& of_ranks) -> BoundKernel {
+  lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
     return [=, p = StoredParameter{at[p], type},
-            gradient = StoredGradient{floats(at[gradient]) + begin, of_ranks},
+            gradient = floats(at[gradient]) + begin,
             slots = slots_at<Step>(at, slots), rates = floats(at[rates]),
             scale = is_scaled ? floats(at[scale]) : nullptr] {
       if (scale && *scale < 0) return;

@@ -10,11 +10,9 @@
 #include <span>
 #include <utility>
 
-#include "base/sum_of_ranks.h"
 #include "cpu/ops/update_steps.h"
 #include "cpu/parallel.h"
 #include "cpu/typed_address.h"
-#include "runtime/device/gradients_of_ranks.h"
 #include "traingraph/types.h"
 
 namespace traingraph::cpu {
@@ -53,12 +51,6 @@ struct StoredParameter {
   DataType type;
 };
 
-/// A gradient as it is stored.
-struct StoredGradient {
-  const float* at;  // of this process
-  const GradientsOfRanks& of_ranks;
-};
-
 inline constexpr std::int64_t kUpdateTile = 512;
 
 /// Elements [first, last) as floats: themselves, or in `tile`.
@@ -67,38 +59,22 @@ float* widened(const StoredParameter& p, std::int64_t first, std::int64_t last,
 void store(const StoredParameter& p, std::int64_t first, std::int64_t last,
            const float* tile);
 
-/// Elements [first, last): as they lie, or in `tile` what all ranks have.
-inline const float* summed(const StoredGradient& gradient, std::int64_t first,
-                           std::int64_t last, float* tile) {
-  const auto [begins, rank] = gradient.of_ranks;
-  if (begins.empty()) return gradient.at + first;
-  const auto at =
-      static_cast<std::size_t>(gradient.at + first - floats(begins[rank]));
-  sum_of_ranks(begins, at, at + static_cast<std::size_t>(last - first),
-               [&](std::size_t i, const auto& sum) {
-                 std::ranges::copy(sum, tile + (i - at));
-               });
-  return tile;
-}
-
 template <class Step>
 void update_all(const Step& step, std::int64_t n, const StoredParameter& p,
-                const StoredGradient& gradient, const Slots<Step>& slots) {
+                const float* gradient, const Slots<Step>& slots) {
   parallel_for(n, kCheapGrain, [&](std::int64_t begin, std::int64_t end) {
     // Copies, so that no store can be taken for a change of them.
     const Step local = step;
     const Slots<Step> own = slots;
     const bool is_float = p.type == DataType::Float32;
-    const bool is_whole = is_float && gradient.of_ranks.begins.empty();
-    const std::int64_t size = is_whole ? end - begin : kUpdateTile;
-    float tile[kUpdateTile], sums[kUpdateTile];
+    const std::int64_t size = is_float ? end - begin : kUpdateTile;
+    float tile[kUpdateTile];
     for (std::int64_t first = begin; first < end; first += size) {
       const std::int64_t last = std::min(first + size, end);
       float* const values = widened(p, first, last, tile);
-      const float* const g = summed(gradient, first, last, sums);
 #pragma omp simd
       for (std::int64_t i = first; i < last; ++i) {
-        apply(local, g[i - first], values[i - first], own, i);
+        apply(local, gradient[i], values[i - first], own, i);
       }
       if (!is_float) store(p, first, last, tile);
     }

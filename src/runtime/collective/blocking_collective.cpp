@@ -63,12 +63,10 @@ struct BlockingCollective::Task {
 
   const char* op = "";
   Run run = nullptr;
-  std::span<float> values = {}, part = {};
+  std::span<float> values = {};
   std::span<const std::byte> part_bytes = {};
   std::span<std::byte> bytes = {};
   int root = 0;
-  std::size_t num_bytes = 0;
-  std::shared_ptr<std::byte>* memory = nullptr;
   Done done = nullptr;
 };
 
@@ -214,17 +212,6 @@ class BlockingCollective::Thread {
   std::thread thread_;
 };
 
-void Collective::allocate_shared(std::size_t,
-                                 std::shared_ptr<std::byte>& memory,
-                                 Done done) {
-  memory = nullptr;
-  done(nullptr);
-}
-
-std::byte* Collective::find_shared(const std::byte*, int) const {
-  return nullptr;
-}
-
 BlockingCollective::BlockingCollective()
     : thread_(std::make_shared<Thread>(*this)) {
   Thread::start(thread_);
@@ -239,20 +226,6 @@ void BlockingCollective::all_reduce(std::span<float> values, Done done) {
                  const Task& task) { self.all_reduce_now(task.values); },
        .values = values,
        .done = std::move(done)});
-}
-
-void BlockingCollective::reduce_scatter(std::span<float> values,
-                                        std::span<float> part, Done done) {
-  thread_->post({.op = "reduce_scatter",
-                 .run =
-                     [](BlockingCollective& self, const Task& task) {
-                       require_parts(task.op, task.values.size(),
-                                     task.part.size(), self.size());
-                       self.reduce_scatter_now(task.values, task.part);
-                     },
-                 .values = values,
-                 .part = part,
-                 .done = std::move(done)});
 }
 
 void BlockingCollective::all_gather(std::span<const std::byte> part,
@@ -280,31 +253,6 @@ void BlockingCollective::broadcast(std::span<std::byte> bytes, int root,
                  .bytes = bytes,
                  .root = root,
                  .done = std::move(done)});
-}
-
-void BlockingCollective::barrier(Done done) {
-  thread_->post(
-      {.op = "barrier",
-       .run = [](BlockingCollective& self, const Task&) { self.barrier_now(); },
-       .done = std::move(done)});
-}
-
-void BlockingCollective::allocate_shared(std::size_t bytes,
-                                         std::shared_ptr<std::byte>& memory,
-                                         Done done) {
-  thread_->post({.op = "allocate_shared",
-                 .run =
-                     [](BlockingCollective& self, const Task& task) {
-                       *task.memory = self.allocate_shared_now(task.num_bytes);
-                     },
-                 .num_bytes = bytes,
-                 .memory = &memory,
-                 .done = std::move(done)});
-}
-
-std::shared_ptr<std::byte> BlockingCollective::allocate_shared_now(
-    std::size_t) {
-  return nullptr;
 }
 
 void BlockingCollective::abort() noexcept { thread_->abort(); }

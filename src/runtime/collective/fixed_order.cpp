@@ -13,13 +13,12 @@
 namespace traingraph {
 namespace {
 
-/// sum = the floats [begin, begin + sum.size()) of each of the rows, in order.
-void add_rows(const std::vector<float>& rows, std::size_t row_size,
-              std::size_t begin, std::span<float> sum) {
-  for (std::size_t row = begin; row < rows.size(); row += row_size) {
+/// sum = the rows, each as long as that, added up in order.
+void add_rows(const std::vector<float>& rows, std::span<float> sum) {
+  for (std::size_t row = 0; row < rows.size(); row += sum.size()) {
     const float* const values = rows.data() + row;
     for (std::size_t i = 0; i < sum.size(); ++i) {
-      sum[i] = row == begin ? values[i] : sum[i] + values[i];
+      sum[i] = row == 0 ? values[i] : sum[i] + values[i];
     }
   }
 }
@@ -38,21 +37,17 @@ class FixedOrder : public Collective {
   int size() const override { return state_->inner->size(); }
 
   void all_reduce(std::span<float> values, Done done) override {
-    add(values, 0, values, std::move(done));
-  }
-
-  void reduce_scatter(std::span<float> values, std::span<float> part,
-                      Done done) override {
-    const std::size_t whole = part.size() * static_cast<std::size_t>(size());
-    if (values.size() != whole) {
-      return done(std::make_exception_ptr(InvalidArgument(ErrorInfo{
-          .op = "reduce_scatter",
-          .what = "the whole is not as long as the parts of all ranks",
-          .expected = std::to_string(whole),
-          .got = std::to_string(values.size())})));
+    Sum& sum = state_->take(state_);
+    sum.values = values;
+    sum.done = std::move(done);
+    try {
+      sum.rows.resize(values.size() * static_cast<std::size_t>(size()));
+    } catch (...) {
+      return finish(sum, std::current_exception());
     }
-    add(values, part.size() * static_cast<std::size_t>(rank()), part,
-        std::move(done));
+    state_->inner->all_gather(
+        std::as_bytes(values), std::as_writable_bytes(std::span(sum.rows)),
+        [&sum](std::exception_ptr error) { finish(sum, std::move(error)); });
   }
 
   void all_gather(std::span<const std::byte> part, std::span<std::byte> all,
@@ -62,7 +57,6 @@ class FixedOrder : public Collective {
   void broadcast(std::span<std::byte> bytes, int root, Done done) override {
     state_->inner->broadcast(bytes, root, std::move(done));
   }
-  void barrier(Done done) override { state_->inner->barrier(std::move(done)); }
   void abort() noexcept override { state_->inner->abort(); }
 
  private:
@@ -72,8 +66,7 @@ class FixedOrder : public Collective {
   struct Sum {
     std::shared_ptr<State> state = nullptr;  // while it is under way
     std::vector<float> rows = {};            // of all ranks
-    std::size_t row_size = 0, begin = 0;
-    std::span<float> result = {};
+    std::span<float> values = {};
     Done done = nullptr;
   };
 
@@ -92,27 +85,8 @@ class FixedOrder : public Collective {
     }
   };
 
-  /// result = the sum of all ranks' values, from `begin` on.
-  void add(std::span<float> values, std::size_t begin, std::span<float> result,
-           Done done) {
-    Sum& sum = state_->take(state_);
-    try {
-      sum.rows.resize(values.size() * static_cast<std::size_t>(size()));
-    } catch (...) {
-      sum.done = std::move(done);
-      return finish(sum, std::current_exception());
-    }
-    sum.row_size = values.size();
-    sum.begin = begin;
-    sum.result = result;
-    sum.done = std::move(done);
-    state_->inner->all_gather(
-        std::as_bytes(values), std::as_writable_bytes(std::span(sum.rows)),
-        [&sum](std::exception_ptr error) { finish(sum, std::move(error)); });
-  }
-
   static void finish(Sum& sum, std::exception_ptr error) {
-    if (!error) add_rows(sum.rows, sum.row_size, sum.begin, sum.result);
+    if (!error) add_rows(sum.rows, sum.values);
     const Done done = std::move(sum.done);
     std::shared_ptr<State> state;
     {

@@ -98,7 +98,6 @@ Functions functions_of(void* handle, const std::string& path) {
   find("MPI_Comm_idup", f.comm_idup);
   find("MPI_Comm_set_errhandler", f.comm_set_errhandler);
   find("MPI_Iallreduce_c", f.iallreduce);
-  find("MPI_Ireduce_scatter_block_c", f.ireduce_scatter_block);
   find("MPI_Iallgather_c", f.iallgather);
   find("MPI_Ibcast_c", f.ibcast);
   find("MPI_Ibarrier", f.ibarrier);

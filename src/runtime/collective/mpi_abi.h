@@ -65,9 +65,6 @@ struct Functions {
   int (*comm_set_errhandler)(Comm comm, Errhandler handler);
   int (*iallreduce)(const void* from, void* to, Count count, Datatype type,
                     Op op, Comm comm, Request* request);
-  int (*ireduce_scatter_block)(const void* from, void* to, Count part_count,
-                               Datatype type, Op op, Comm comm,
-                               Request* request);
   int (*iallgather)(const void* from, Count count, Datatype type, void* to,
                     Count part_count, Datatype to_type, Comm comm,
                     Request* request);

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "runtime/collective/mpi_library.h"
-#include "runtime/collective/mpi_shared_memory.h"
+#include "runtime/collective/mpi_segment.h"
 #include "runtime/device/device_wait.h"
 #include "traingraph/collective.h"
 #include "traingraph/error.h"
@@ -19,8 +19,7 @@ namespace {
 using mpi::Count;
 using mpi::Request;
 
-/// Windows are made by a call that blocks until all ranks make it; one that is
-/// gone must not keep what drops the collective.
+/// An operation that does not end must not keep what drops the collective.
 constexpr auto kEndPatience = std::chrono::seconds(10);
 
 Count count_of(std::size_t size) { return static_cast<Count>(size); }
@@ -42,8 +41,7 @@ class MpiCollective : public BlockingCollective {
     check(f_.comm_size(communicator_, &size_));
     who_ = "rank " + std::to_string(rank_) + " of " + std::to_string(size_);
     description_ = "MPI (" + library_.version() + ")";
-    shared_memory_ =
-        mpi::SharedMemory::make(library_, communicator_, rank_, size_, who_);
+    segment_ = mpi::make_segment(library_, communicator_, rank_, size_, who_);
   }
   /// The communicator stays: to free it is an operation of all ranks, which may
   /// drop their collectives in any order.
@@ -57,10 +55,10 @@ class MpiCollective : public BlockingCollective {
 
  protected:
   void all_reduce_now(std::span<float> values) override {
-    const auto may_go_on = [this] { return !is_aborted(); };
-    if (shared_memory_ &&
-        shared_memory_->all_reduce(values, std::cref(may_go_on))) {
-      return;
+    if (segment_) {
+      return share("all_reduce", [&](const SharedSegment::Wait& wait) {
+        segment_->all_reduce(values, wait);
+      });
     }
     run("all_reduce", [&](Request* request) {
       return f_.iallreduce(mpi::in_place(), values.data(),
@@ -69,31 +67,19 @@ class MpiCollective : public BlockingCollective {
     });
   }
 
-  // In place on all ranks or on none, says MPI; so on all, as a part may lie in
-  // the whole.
-  void reduce_scatter_now(std::span<float> values,
-                          std::span<float> part) override {
-    run("reduce_scatter", [&](Request* request) {
-      return f_.ireduce_scatter_block(mpi::in_place(), values.data(),
-                                      count_of(part.size()), mpi::float_type(),
-                                      mpi::sum(), communicator_, request);
-    });
-    if (!part.empty()) {
-      std::memmove(part.data(), values.data(), part.size_bytes());
-    }
-  }
-
   void all_gather_now(std::span<const std::byte> part,
                       std::span<std::byte> all) override {
     if (!part.empty()) {
       std::memmove(&all[part.size() * static_cast<std::size_t>(rank_)],
                    part.data(), part.size());
     }
-    const auto may_go_on = [this] { return !is_aborted(); };
-    if (shared_memory_ &&
-        shared_memory_->all_gather(all, std::cref(may_go_on))) {
-      return;
+    if (segment_) {
+      return share("all_gather", [&](const SharedSegment::Wait& wait) {
+        segment_->all_gather(all, wait);
+      });
     }
+    // In place on all ranks or on none, says MPI; so on all, as a part may lie
+    // in the whole.
     run("all_gather", [&](Request* request) {
       return f_.iallgather(mpi::in_place(), 0, mpi::byte_type(), all.data(),
                            count_of(part.size()), mpi::byte_type(),
@@ -102,31 +88,21 @@ class MpiCollective : public BlockingCollective {
   }
 
   void broadcast_now(std::span<std::byte> bytes, int root) override {
+    if (segment_) {
+      return share("broadcast", [&](const SharedSegment::Wait& wait) {
+        segment_->broadcast(bytes, root, wait);
+      });
+    }
     run("broadcast", [&](Request* request) {
       return f_.ibcast(bytes.data(), count_of(bytes.size()), mpi::byte_type(),
                        root, communicator_, request);
     });
   }
 
-  std::shared_ptr<std::byte> allocate_shared_now(std::size_t bytes) override {
-    if (!shared_memory_) return nullptr;
-    return shared_memory_->allocate(bytes, [this] { return !is_aborted(); });
-  }
-
   void abort() noexcept override {
+    if (segment_) segment_->give_up();
     library_.give_up();
     BlockingCollective::abort();
-  }
-
-  std::byte* find_shared(const std::byte* own, int rank) const override {
-    return shared_memory_ ? shared_memory_->find(own, rank) : nullptr;
-  }
-
-  void barrier_now() override {
-    const auto may_go_on = [this] { return !is_aborted(); };
-    if (shared_memory_ && shared_memory_->barrier(std::cref(may_go_on))) return;
-    run("barrier",
-        [&](Request* request) { return f_.ibarrier(communicator_, request); });
   }
 
  private:
@@ -150,11 +126,22 @@ class MpiCollective : public BlockingCollective {
     library_.run(op, who_, std::cref(begin), [this] { return !is_aborted(); });
   }
 
+  /// In memory of MPI's, which must not be finalized meanwhile.
+  template <class Operation>
+  void share(const char* op, const Operation& operation) {
+    const mpi::Library::Running running(library_, op);
+    const auto wait = [&](const std::function<bool()>& is_over) {
+      library_.wait_until(op, who_, is_over, [this] { return !is_aborted(); });
+    };
+    operation(std::cref(wait));
+  }
+
   mpi::Library& library_;
   const mpi::Functions& f_;
   mpi::Comm communicator_ = mpi::comm_null();
   int rank_ = 0, size_ = 1;
-  std::unique_ptr<mpi::SharedMemory> shared_memory_;  // null: there is none
+  /// Null: ranks are on several hosts, or one has too little shared memory.
+  std::unique_ptr<SharedSegment> segment_;
   std::string who_, description_;
 };
 

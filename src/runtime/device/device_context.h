@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <exception>
 #include <memory>
 #include <span>
@@ -15,7 +14,6 @@
 
 #include "compiler/target.h"
 #include "runtime/device/device_memory.h"
-#include "runtime/device/gradients_of_ranks.h"
 #include "traingraph/enums.h"
 #include "traingraph/insight.h"
 
@@ -68,8 +66,6 @@ class Submission {
   std::span<const Mark> marks;
   /// May wait for other processes. What it throws ends the submission.
   virtual void reached(std::size_t /*mark*/) {}
-  /// For the updates after the mark that has set it.
-  GradientsOfRanks gradients_of_ranks;
   /// When not empty: seconds per unit of `work` are stored here.
   std::span<double> unit_seconds;
   Submission* next = nullptr;
@@ -92,12 +88,6 @@ class DeviceContext {
   /// Zeroed. Throws OutOfMemoryError with the size.
   virtual std::shared_ptr<DeviceBuffer> allocate(std::size_t bytes,
                                                  std::string_view label) = 0;
-  /// Memory of the host, of which others may have a part, as the device's own;
-  /// zeroed. Null where the device computes elsewhere.
-  virtual std::shared_ptr<DeviceBuffer> wrap(std::shared_ptr<std::byte>,
-                                             std::size_t) {
-    return nullptr;
-  }
   /// Zeroed, for uploads and downloads of this device's queue. Throws
   /// OutOfMemoryError with the size.
   virtual std::shared_ptr<StagingBuffer> allocate_staging(
@@ -105,8 +95,6 @@ class DeviceContext {
   /// Where the host finds device memory; null when it cannot see it. The
   /// contents are valid only while no work that touches them is in flight.
   virtual std::byte* host_view(Location) const { return nullptr; }
-  /// The host has changed a variable through a view that it had got before.
-  virtual void host_wrote(Location) const {}
   /// At once, where the host has a view; then no work that touches the bytes
   /// may be in flight. Else by the queue, which this waits for.
   void upload(std::span<const std::byte> from, Location to);
@@ -120,10 +108,6 @@ class DeviceContext {
       const LoweredProgram& program, std::span<const UnitId> units,
       std::span<const Location> locations,
       std::span<const std::vector<PoisonRange>> poison) = 0;
-  /// A copy by all threads of the device, for Submission::reached().
-  virtual void copy(std::span<const std::byte> from, std::byte* to) const {
-    std::memcpy(to, from.data(), from.size());
-  }
   /// Can submissions have marks? Then the host has a view of the memory.
   virtual bool reaches_marks() const { return false; }
   /// Enqueues; returns at once. Submissions run in order.

@@ -36,10 +36,6 @@ class HostMemoryContext : public DeviceContext {
                                          std::string_view label) final {
     return std::make_shared<HostBuffer>(bytes, label);
   }
-  std::shared_ptr<DeviceBuffer> wrap(std::shared_ptr<std::byte> memory,
-                                     std::size_t bytes) final {
-    return std::make_shared<HostBuffer>(std::move(memory), bytes);
-  }
   std::shared_ptr<StagingBuffer> allocate_staging(
       std::size_t bytes, std::string_view label) final {
     return std::make_shared<HostBuffer>(bytes, label);

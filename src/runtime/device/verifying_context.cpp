@@ -117,7 +117,6 @@ class VerifyingContext final : public DeviceContext {
   std::byte* host_view(Location at) const override {
     return device_->host_view(at);
   }
-  void host_wrote(Location at) const override { device_->host_wrote(at); }
   std::unique_ptr<BoundUnits> bind(
       const LoweredProgram& program, std::span<const UnitId> units,
       std::span<const Location> locations,

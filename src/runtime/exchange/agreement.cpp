@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/device/device_wait.h"
+#include "runtime/exchange/call_header.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
@@ -73,31 +74,35 @@ void Agreement::run(F&& f) {
   }
 }
 
-void Agreement::come() {
-  Board* const board = ranks_.board();
-  if (!board) return;
-  CallHeader own{.segment = kNoSegment};
-  std::strncpy(own.call, call_, sizeof(own.call) - 1);
-  std::vector<CallHeader> headers(static_cast<std::size_t>(ranks_.size()));
-  run([&](const auto& gives_up) {
-    const std::uint64_t number = board->put_up(own);
-    ranks_.poll([&] { return board->are_there(number); }, call_,
-                [] { return std::string("all ranks"); }, gives_up);
-    board->read(number, headers);
-    for (int rank = 0; rank < ranks_.size(); ++rank) {
-      require_same(
-          {own, headers[static_cast<std::size_t>(rank)], ranks_.rank(), rank},
-          {}, call_);
-    }
-  });
-}
-
 template <class F>
 void Agreement::complete(const std::string& what,
                          std::shared_ptr<const void> memory, F&& start) {
   run([&](const auto& gives_up) {
     operation_->begin(std::move(memory), std::forward<F>(start));
     ranks_.wait(*operation_, call_, [&] { return what; }, gives_up);
+  });
+}
+
+/// As an execution does, which another rank may be at.
+void Agreement::come() {
+  struct Headers {
+    CallHeader own{.segment = kNoSegment};
+    std::vector<CallHeader> all;
+  };
+  const auto headers = std::make_shared<Headers>();
+  std::strncpy(headers->own.call, call_, sizeof(headers->own.call) - 1);
+  headers->all.resize(static_cast<std::size_t>(ranks_.size()));
+  complete("all ranks", headers, [&](Collective::Done done) {
+    ranks_.collective().all_gather(
+        std::as_bytes(std::span(&headers->own, 1)),
+        std::as_writable_bytes(std::span(headers->all)), std::move(done));
+  });
+  run([&](const auto&) {
+    for (int rank = 0; rank < ranks_.size(); ++rank) {
+      require_same({headers->own, headers->all[static_cast<std::size_t>(rank)],
+                    ranks_.rank(), rank},
+                   {}, call_);
+    }
   });
 }
 
@@ -110,14 +115,6 @@ void Agreement::broadcast(std::span<std::byte> bytes, int root) {
     ranks_.collective().broadcast(*copy, root, std::move(done));
   });
   std::ranges::copy(*copy, bytes.begin());
-}
-
-std::shared_ptr<std::byte> Agreement::allocate_shared(std::size_t bytes) {
-  const auto memory = std::make_shared<std::shared_ptr<std::byte>>();
-  complete("shared memory", memory, [&](Collective::Done done) {
-    ranks_.collective().allocate_shared(bytes, *memory, std::move(done));
-  });
-  return std::move(*memory);
 }
 
 std::vector<std::string> Agreement::gather(const std::string& text,

@@ -28,15 +28,11 @@ class Agreement {
   /// Of a call, which errors name.
   Agreement(Ranks& ranks, const char* call);
 
-  /// Are all at the same call? Without a board the transport has to notice.
-  /// Throws StateError.
+  /// Are all at the same call? Throws StateError.
   void come();
   /// Throws the same InvalidArgument in all processes, naming the first fact in
   /// which one differs from rank 0.
   void agree(std::span<const Fact> facts);
-  /// Bytes of this process that all see, where sums are fastest; null: there
-  /// are none. At the same time in all.
-  std::shared_ptr<std::byte> allocate_shared(std::size_t bytes);
   /// All get the bytes of rank `root`.
   void broadcast(std::span<std::byte> bytes, int root = 0);
   /// All get the texts of all, by rank.

@@ -25,12 +25,10 @@ struct CallHeader {
   std::int64_t waiting = 0;  // samples of passes that this one is averaged with
   std::uint64_t changes = 0;
   std::int64_t pieces = 0, numbers = 0;  // of gradients that it sends
-  std::int64_t gradients = -1;           // see NearRanks
-  std::uint64_t layout = 0;              // of them
   std::int32_t segment = 0;
   std::int32_t graph = 0;
   float rate = 0;
-  std::int32_t compiled = 0;  // see SharedByGraphs
+  std::int32_t compiled = 0;  // see count_compiled()
   char call[16] = {};         // that is no execution
 };
 
@@ -44,11 +42,6 @@ struct HeaderPair {
   int own_rank = 0, other_rank = 0;
 };
 
-/// Do two calls have their gradients at the same bytes?
-inline bool lie_alike(const CallHeader& a, const CallHeader& b) {
-  return a.gradients == b.gradients && a.layout == b.layout &&
-         a.numbers == b.numbers;
-}
 /// The part of a process that has `samples` in those of all.
 float weight_of(std::int64_t samples, std::span<const CallHeader> headers);
 /// Pairs of factors that were chosen by the samples of this process become

@@ -45,8 +45,7 @@ Exchange::Exchange(DataParallel options)
       announcement_(std::make_shared<Operation>()),
       calls_(std::make_shared<CallOrder>()),
       sum_of_losses_(std::make_shared<Operation>()),
-      gathered_statistics_(std::make_shared<Operation>()),
-      near_ranks_(ranks_) {
+      gathered_statistics_(std::make_shared<Operation>()) {
   require_options(options_);
   for (auto& piece : gathered_pieces_) piece = std::make_shared<Operation>();
 }
@@ -73,12 +72,6 @@ void Exchange::wait(Operation& operation, const char* call, const F& what,
   ranks_.wait(operation, call, [&] { return in_graph(what()); }, gives_up);
 }
 
-template <class F>
-void Exchange::poll(const std::function<bool()>& is_over, const char* call,
-                    const F& what, const std::function<bool()>& gives_up) {
-  ranks_.poll(is_over, call, [&] { return in_graph(what()); }, gives_up);
-}
-
 double Exchange::run(const ExchangePlan& plan, std::size_t event,
                      const Call& call, const std::function<bool()>& gives_up) {
   ranks_.require_whole(call.name);
@@ -95,7 +88,7 @@ double Exchange::run_event(const ExchangePlan& plan, const ExchangeEvent& event,
                            const std::function<bool()>& gives_up) {
   switch (event.step) {
     case ExchangeStep::Announce:
-      announce(plan, call, gives_up);
+      announce(plan, call);
       return 0;
     case ExchangeStep::Weigh:
       return weigh(plan, call, gives_up);
@@ -122,11 +115,9 @@ double Exchange::run_event(const ExchangePlan& plan, const ExchangeEvent& event,
 
 double Exchange::weigh(const ExchangePlan& plan, const Call& call,
                        const std::function<bool()>& gives_up) {
-  have_met_ = false;
   if (ranks_.size() > 1) {
     wait_for_headers(call.name, gives_up);
     weight_ = weight_of(call.samples, staging_.headers);
-    sums_in_updates_ = near_ranks_.sums(staging_.headers);
     if (call.waiting != 0) average(plan.factors, staging_.headers);
   }
   for (float* const weight : plan.weights) *weight = weight_;
@@ -136,64 +127,28 @@ double Exchange::weigh(const ExchangePlan& plan, const Call& call,
 double Exchange::receive(const ExchangePlan& plan, int index, const Call& call,
                          const std::function<bool()>& gives_up) {
   if (ranks_.size() == 1) return 0;
-  if (sums_in_updates_) {
-    if (!std::exchange(have_met_, true)) meet(kGradients, call, gives_up);
-    return 0;
-  }
-  const BoundBucket& bucket = plan.buckets[index];
-  if (bucket.memory == shared_.lock()) {
-    // Processors that update would keep those waiting that still sum.
-    for (std::size_t i = 0; i < plan.buckets.size(); ++i) {
-      wait_for_sum(plan, static_cast<int>(i), call, gives_up);
-    }
-  }
-  wait_for_sum(plan, index, call, gives_up);
-  return bucket.sum->seconds();
-}
-
-void Exchange::wait_for_sum(const ExchangePlan& plan, int index,
-                            const Call& call,
-                            const std::function<bool()>& gives_up) {
   const BoundBucket& bucket = plan.buckets[index];
   wait(
       *bucket.sum, call.name, [&] { return name_of(bucket, index); }, gives_up);
+  return bucket.sum->seconds();
 }
 
-void Exchange::announce(const ExchangePlan& plan, const Call& call,
-                        const std::function<bool()>& gives_up) {
+void Exchange::announce(const ExchangePlan& plan, const Call& call) {
   if (ranks_.size() == 1) return;
-  const CallHeader last = std::exchange(
-      header_, {.number = call.number,
-                .samples = call.samples,
-                .waiting = call.waiting,
-                .changes = call.changes,
-                .pieces = static_cast<std::int64_t>(plan.buckets.size()),
-                .numbers = plan.numbers,
-                .gradients = near_ranks_.place_of_gradients(plan),
-                .layout = plan.layout,
-                .segment = static_cast<std::int32_t>(call.segment),
-                .graph = graph_,
-                .rate = call.rate,
-                .compiled = compiled_});
+  header_ = {.number = call.number,
+             .samples = call.samples,
+             .waiting = call.waiting,
+             .changes = call.changes,
+             .pieces = static_cast<std::int64_t>(plan.buckets.size()),
+             .numbers = plan.numbers,
+             .segment = static_cast<std::int32_t>(call.segment),
+             .graph = graph_,
+             .rate = call.rate,
+             .compiled = compiled_};
   announce();
-  // Others may still sum what lies where this call may write at once.
-  const bool may_be_read =
-      std::exchange(sums_in_updates_, false) && !lie_alike(header_, last);
-  if (may_be_read) wait_for_headers(call.name, gives_up);
-}
-
-void Exchange::meet(const char* what, const Call& call,
-                    const std::function<bool()>& gives_up) {
-  near_ranks_.come();
-  poll([this] { return near_ranks_.are_here(); }, call.name,
-       [&] { return what; }, gives_up);
 }
 
 void Exchange::announce() {
-  if (Board* const board = ranks_.board()) {
-    num_headers_ = board->put_up(header_);
-    return;
-  }
   const std::span<CallHeader> own = own_part(staging_.headers);
   own.front() = header_;
   announcement_->begin(staging_.memory, [&](Collective::Done done) {
@@ -207,12 +162,7 @@ void Exchange::announce() {
 void Exchange::wait_for_headers(const char* call,
                                 const std::function<bool()>& gives_up) {
   const auto what = [] { return std::string("the ") + kAnnouncement; };
-  if (const Board* const board = ranks_.board()) {
-    poll([&] { return board->are_there(num_headers_); }, call, what, gives_up);
-    board->read(num_headers_, staging_.headers);
-  } else {
-    wait(*announcement_, call, what, gives_up);
-  }
+  wait(*announcement_, call, what, gives_up);
   for (std::size_t rank = 0; rank < staging_.headers.size(); ++rank) {
     require_same({header_, staging_.headers[rank], ranks_.rank(),
                   static_cast<int>(rank)},
@@ -261,7 +211,7 @@ void Exchange::send(const ExchangePlan& plan, int index) {
                         .values = bucket.values,
                         .parameters = bucket.parameters});
   }
-  if (ranks_.size() == 1 || sums_in_updates_) return;
+  if (ranks_.size() == 1) return;
   bucket.sum->begin(bucket.memory, [&](Collective::Done done) {
     ranks_.collective().all_reduce(bucket.values, std::move(done));
   });
@@ -275,48 +225,10 @@ StagingSizes Exchange::staging_sizes(std::size_t longest_share_bytes) const {
           .piece_bytes = std::min(bytes, longest_share_bytes)};
 }
 
-void Exchange::use(Staging staging) {
-  staging_ = std::move(staging);
-  near_ranks_.meet_at(staging_.arrivals.front());
-}
-
-void Exchange::share(std::weak_ptr<const DeviceBuffer> memory,
-                     std::byte* begin) {
-  shared_ = std::move(memory);
-  near_ranks_.share_gradients(shared_, begin);
-  // It is when another has taken its place.
-  why_not_shared_ = "a larger batch has outgrown their shared memory";
-}
-
-void Exchange::share_nothing(std::string why) {
-  shared_.reset();
-  near_ranks_.forget_gradients();
-  why_not_shared_ = std::move(why);
-}
-
-std::string Exchange::place_of_sums(
-    const std::shared_ptr<const DeviceBuffer>& memory) const {
-  if (memory && shared_.lock() == memory) {
-    return "gradients of execute() are summed in memory that the ranks share";
-  }
-  return "gradients are summed by " + ranks_.collective().description() + ": " +
-         why_not_shared_;
-}
+void Exchange::use(Staging staging) { staging_ = std::move(staging); }
 
 void Exchange::gather(const BoundShares& shares, const Call& call,
                       const std::function<bool()>& gives_up) {
-  if (near_ranks_.has_parameters()) {
-    meet(kShares, call, gives_up);
-    near_ranks_.copy(shares);
-    meet(kShares, call, gives_up);  // before somebody sets them
-  } else {
-    gather_by_pieces(shares, call, gives_up);
-  }
-  for (const Location& at : shares.parameters) shares.context->host_wrote(at);
-}
-
-void Exchange::gather_by_pieces(const BoundShares& shares, const Call& call,
-                                const std::function<bool()>& gives_up) {
   const std::size_t bytes = own_part(staging_.pieces.front()).size();
   if (bytes == 0) return;
   const std::size_t count = (shares.longest_bytes + bytes - 1) / bytes;
@@ -331,6 +243,8 @@ void Exchange::gather_by_pieces(const BoundShares& shares, const Call& call,
                   static_cast<std::size_t>(rank) * bytes, bytes));
     }
   }
+  // Where a device keeps track of what it has not written itself.
+  for (const Location& at : shares.parameters) shares.context->host_view(at);
 }
 
 /// Nothing is computed meanwhile: the next unit needs them.
@@ -353,11 +267,8 @@ void Exchange::merge(const BoundStatistics& statistics, const Call& call,
 
 void Exchange::send_losses(const ExchangePlan& plan) {
   if (ranks_.size() == 1) return;
-  const float weight = plan.weighs_losses ? weight_ : 1;
   const std::span<float> sums = staging_.losses;
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    sums[i] = *plan.losses[i] * weight;
-  }
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = *plan.losses[i];
   sum_of_losses_->begin(staging_.memory, [&](Collective::Done done) {
     ranks_.collective().all_reduce(sums, std::move(done));
   });

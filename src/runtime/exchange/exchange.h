@@ -11,8 +11,6 @@
 //   before its first update    receive    ... and there
 //   after the last unit        gather     parameters that others have updated
 //   ... and losses             receive
-//
-// Nothing is sent of what processes see of each other: near_ranks.h.
 #pragma once
 
 #include <array>
@@ -26,7 +24,6 @@
 #include "runtime/device/device_context.h"
 #include "runtime/exchange/call_header.h"
 #include "runtime/exchange/exchange_plan.h"
-#include "runtime/exchange/near_ranks.h"
 #include "runtime/exchange/ranks.h"
 #include "runtime/exchange/staging.h"
 #include "traingraph/collective.h"
@@ -68,15 +65,6 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   /// How often the user has set those.
   std::uint64_t num_changes() const noexcept;
   std::size_t staging_bytes() const { return staging_.bytes; }
-  /// What steps may sum in: memory that the other processes see, which begins
-  /// at `begin`.
-  void share(std::weak_ptr<const DeviceBuffer> memory, std::byte* begin);
-  /// There is none. `why`: a sentence's end.
-  void share_nothing(std::string why);
-  NearRanks& near_ranks() { return near_ranks_; }
-  /// A sentence: where gradients of steps in `memory` are summed.
-  std::string place_of_sums(
-      const std::shared_ptr<const DeviceBuffer>& memory) const;
   /// All processes make this call, after as many executions as this one. With
   /// an error here throws that, with one elsewhere StateError.
   void meet(const char* call, std::uint64_t number,
@@ -97,22 +85,14 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   /// Returns the seconds that the operation took that it waited for, else 0.
   double run(const ExchangePlan& plan, std::size_t event, const Call& call,
              const std::function<bool()>& gives_up);
-  /// For the updates that follow.
-  GradientsOfRanks gradients_of_ranks() const {
-    return sums_in_updates_ ? near_ranks_.gradients() : GradientsOfRanks{};
-  }
   /// An execution that has begun failed for another reason.
   void fail(const std::exception_ptr& error) noexcept { ranks_.fail(error); }
 
  private:
   double run_event(const ExchangePlan& plan, const ExchangeEvent& event,
                    const Call& call, const std::function<bool()>& gives_up);
-  void announce(const ExchangePlan& plan, const Call& call,
-                const std::function<bool()>& gives_up);
+  void announce(const ExchangePlan& plan, const Call& call);
   void announce();
-  /// Until all are here. `what` is what for.
-  void meet(const char* what, const Call& call,
-            const std::function<bool()>& gives_up);
   void wait_for_headers(const char* call,
                         const std::function<bool()>& gives_up);
   double weigh(const ExchangePlan& plan, const Call& call,
@@ -120,20 +100,13 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void send(const ExchangePlan& plan, int bucket);
   double receive(const ExchangePlan& plan, int bucket, const Call& call,
                  const std::function<bool()>& gives_up);
-  void wait_for_sum(const ExchangePlan& plan, int bucket, const Call& call,
-                    const std::function<bool()>& gives_up);
   std::string in_graph(const std::string& what) const;
   /// As Ranks::wait(), which names the graph, too.
   template <class F>
   void wait(Operation& operation, const char* call, const F& what,
             const std::function<bool()>& gives_up);
-  template <class F>
-  void poll(const std::function<bool()>& is_over, const char* call,
-            const F& what, const std::function<bool()>& gives_up);
   void gather(const BoundShares& shares, const Call& call,
               const std::function<bool()>& gives_up);
-  void gather_by_pieces(const BoundShares& shares, const Call& call,
-                        const std::function<bool()>& gives_up);
   void merge(const BoundStatistics& statistics, const Call& call,
              const std::function<bool()>& gives_up);
   void send_losses(const ExchangePlan& plan);
@@ -154,17 +127,12 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   int graph_ = 0;
   std::int32_t compiled_ = 0;
   CallHeader header_;
-  std::uint64_t num_headers_ = 0;  // on the board, with that
   Staging staging_;
   float weight_ = 1;
   /// One is copied while one is under way.
   std::array<std::shared_ptr<Operation>, 2> gathered_pieces_;
   std::shared_ptr<Operation> sum_of_losses_;
   std::shared_ptr<Operation> gathered_statistics_;
-  std::weak_ptr<const DeviceBuffer> shared_;
-  NearRanks near_ranks_;
-  bool sums_in_updates_ = false, have_met_ = false;  // in this call
-  std::string why_not_shared_;
   std::vector<Tensor> watched_;
   std::uint64_t changes_before_ = 0;  // of those
 };

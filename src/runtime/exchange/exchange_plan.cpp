@@ -3,10 +3,9 @@
 
 #include <algorithm>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
-#include "compiler/gradient_buckets.h"
+#include "compiler/passes/collectives.h"
 #include "graph/op_def.h"
 #include "runtime/execution/batches.h"
 
@@ -38,55 +37,32 @@ class ExchangePlanner {
  public:
   ExchangePlanner(const Compilation& compilation, Segment segment,
                   const Placement& placement, std::span<const UnitId> units,
-                  std::span<const Location> losses, const LinkedParts& linked)
+                  const LinkedParts& linked)
       : graph_(*compilation.graph),
         program_(compilation.program(plan_of(segment))),
         plan_(compilation.plan(plan_of(segment))),
         segment_(segment),
         placement_(placement),
         units_(units),
-        losses_(losses),
-        linked_(linked),
-        end_(static_cast<int>(units.size())),
-        first_merge_(end_) {
-    std::vector<int> position(plan_.order.size(), 0);
-    for (std::size_t at = 0; at < plan_.order.size(); ++at) {
-      position[plan_.order[at]] = static_cast<int>(at);
-    }
-    for (UnitId id : units) positions_.push_back(position[id]);
-    for (const Trained& trained : program_.assembled.trained) {
-      tensor_of_.emplace(trained.gradient, trained.tensor);
-    }
+        linked_(linked) {
+    find_summed();
   }
 
   ExchangePlan run() {
-    out_.is_shared_out = graph_.shares.has_value();
-    if (is_exchanging()) exchange_gradients();
-    const bool sums = !out_.buckets.empty();
-    if (differentiates(segment_) && (sums || graph_.is_linkable))
-      find_weights();
-    const bool is_early = sums || !out_.weights.empty();
-    if (updates(segment_)) {
-      out_.shares = bind_shares(graph_, placement_, linked_.skips_update);
+    find_weights();
+    for (const UnitId id : units_) {
+      const Unit& unit = program_.lowered.units[id];
+      bind_statistics(id);
+      if (unit.is_host) {
+        bind(unit);
+        continue;
+      }
+      if (reads_weight(unit)) need_weight();
+      ++before_;
     }
-    const bool gathers = out_.shares.longest_bytes > 0;
-    if (graph_.reduces_losses && runs_forward(segment_)) find_losses();
-    const bool reduces = !out_.losses.empty();
-    for (const SharedStatistics& each : program_.lowered.statistics) bind(each);
-    const bool merges = !out_.statistics.empty();
-    if (!is_early && !gathers && !reduces && !merges) return {};
-    add(0, ExchangeStep::Announce);
-    // Statistics are those of processes that are at the same call.
-    add(std::min(is_early ? weigh_before() : end_, first_merge_),
-        ExchangeStep::Weigh);
-    if (gathers) add(end_, ExchangeStep::Gather);
-    if (reduces) {
-      add(sums ? weigh_before() : end_, ExchangeStep::SendLosses);
-      add(end_, ExchangeStep::ReceiveLosses);
-    }
-    std::ranges::stable_sort(out_.events, {}, [](const ExchangeEvent& event) {
-      return std::pair(event.before, event.step);
-    });
+    if (!out_.weights.empty()) need_weight();
+    if (out_.events.empty()) return {};
+    out_.events.insert(out_.events.begin(), {.step = ExchangeStep::Announce});
     for (const ExchangeEvent& event : out_.events) {
       out_.marks.push_back(mark_of(event));
     }
@@ -94,117 +70,40 @@ class ExchangePlanner {
   }
 
  private:
-  /// Gradients that are added up over several passes go with the update, those
-  /// of linked graphs with that of whichever makes it.
-  bool is_exchanging() const {
-    if (graph_.is_linkable && !graph_.update) return false;
-    const bool adds_up = !graph_.accumulators.empty();
-    if (segment_ == Segment::Gradient) return !adds_up;
-    if (segment_ == Segment::Update) return adds_up;
-    return segment_ == Segment::Step;
-  }
-
-  void find_losses() {
-    for (const Location& at : losses_) out_.losses.push_back(floats_at(at));
-    out_.weighs_losses = graph_.weights_gradients;
-  }
-
-  /// Passes of linked graphs make one gradient, each of other samples, so they
-  /// are weighed one by one.
-  void exchange_gradients() {
-    out_.weighs_sums = segment_ == Segment::Update &&
-                       graph_.weights_gradients && !graph_.is_linkable;
-    for (const Bucket& bucket : plan_.buckets) bind(bucket);
-    for (const BoundBucket& bucket : out_.buckets) {
-      out_.numbers += static_cast<std::int64_t>(bucket.values.size());
+  /// Parameters by what is summed for them.
+  void find_summed() {
+    const Program& program = program_.assembled.program;
+    for (const Node& node : program.nodes()) {
+      if (node.op->kind != OpKind::AllReduceDone) continue;
+      for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+        summed_.emplace(node.inputs[i], node.outputs[i]);
+      }
     }
-    if (segment_ != Segment::Step) return;
-    out_.only_updates_read_sums = only_updates_read_sums();
-    for (const BoundBucket& bucket : out_.buckets) {
-      constexpr std::uint64_t kFactor = 1000003;  // any that mixes
-      const auto offset = static_cast<std::uint64_t>(
-          bucket.values.data() - out_.buckets.front().values.data());
-      out_.layout = out_.layout * kFactor + offset;
+    for (const Trained& trained : program_.assembled.trained) {
+      tensor_of_.emplace(trained.gradient, trained.tensor);
     }
   }
 
-  /// Norms do as well, and the loss scale's verdict, and users.
-  bool only_updates_read_sums() const {
-    std::unordered_set<StorageId> gradients;
-    for (const auto& [gradient, tensor] : tensor_of_) {
-      gradients.insert(program_.lowered.storage_of[gradient]);
-    }
-    const auto is_gradient = [&](StorageId storage) {
-      return gradients.contains(storage);
-    };
-    const auto readable = readable_values(graph_, program_.assembled);
-    return std::ranges::none_of(
-               readable,
-               [&](ValueId value) {
-                 return is_gradient(program_.lowered.storage_of[value]);
-               }) &&
-           std::ranges::all_of(units_, [&](UnitId id) {
-             const Unit& unit = program_.lowered.units[id];
-             return unit.phase != Phase::Update || unit.sums_gradients ||
-                    std::ranges::none_of(unit.args, is_gradient);
-           });
-  }
-
-  int weigh_before() const {
-    return segment_ == Segment::Step ? place_of(plan_.begin_of[1]) : 0;
-  }
-
-  /// The first unit of the segment that is not before a position of the plan.
-  int place_of(int position) const {
-    return static_cast<int>(std::ranges::lower_bound(positions_, position) -
-                            positions_.begin());
-  }
-
-  /// If a unit of the segment needs them.
-  void bind(const SharedStatistics& statistics) {
-    const auto unit = std::ranges::find(units_, statistics.before);
-    if (unit == units_.end()) return;
-    const int before = static_cast<int>(unit - units_.begin());
-    const Location at = placement_.locate(program_, plan_, plan_of(segment_),
-                                          statistics.storage);
-    const std::size_t bytes =
-        program_.lowered.storages[statistics.storage].bytes;
-    auto* const values =
-        reinterpret_cast<double*>(placement_.context()->host_view(at));
-    out_.events.push_back(
-        {.before = before,
-         .step = ExchangeStep::Merge,
-         .statistics = static_cast<int>(out_.statistics.size())});
-    out_.statistics.push_back(
-        {.values = {values, bytes / sizeof(double)},
-         .are_moments = statistics.are_moments,
-         .node = program_.assembled.program.node(statistics.node).name});
-    first_merge_ = std::min(first_merge_, before);
-  }
-
-  void add(int before, ExchangeStep step, int bucket = -1) {
-    out_.events.push_back({.before = before, .step = step, .bucket = bucket});
-  }
-
-  float* floats_at(Location at) const {
-    return reinterpret_cast<float*>(placement_.context()->host_view(at));
-  }
-
-  /// Null: no unit reads it.
-  float* find_hidden(TensorIndex tensor) const {
-    const auto& place = placement_.of(tensor);
-    return place ? floats_at(place->locate()) : nullptr;
-  }
-
-  /// What a linked graph passes on has been weighed there.
+  /// What a linked graph passes on has been weighed there. Passes of graphs
+  /// that are not linked are weighed when their sum is.
   void find_weights() {
+    const bool sums = std::ranges::any_of(
+        units_, [&](UnitId id) { return program_.lowered.units[id].is_host; });
+    const bool weighs = differentiates(segment_) ? sums || graph_.is_linkable
+                                                 : segment_ == Segment::Forward;
+    if (!weighs) return;
     const auto add = [&](TensorIndex tensor) {
       float* const weight = find_hidden(tensor);
       const bool is_known =
           std::ranges::find(out_.weights, weight) != out_.weights.end();
-      if (weight && !is_known) out_.weights.push_back(weight);
+      if (!weight || is_known) return;
+      out_.weights.push_back(weight);
+      hidden_.push_back(program_.assembled.find(tensor));
     };
-    add(graph_.gradient_weight);
+    if (segment_ != Segment::Forward || graph_.reduces_losses) {
+      add(graph_.gradient_weight);
+    }
+    if (segment_ == Segment::Forward) return;
     for (std::size_t i = 0; i < graph_.user_gradients.size(); ++i) {
       if (linked_.is_fed(graph_.user_gradients[i])) continue;
       add(graph_.user_weights[i]);
@@ -212,34 +111,107 @@ class ExchangePlanner {
     float* const factors = find_hidden(graph_.accumulation);
     if (!factors || out_.weights.empty() || !graph_.is_linkable) return;
     out_.factors = {factors, 2 * graph_.trainable.size()};
+    hidden_.push_back(program_.assembled.find(graph_.accumulation));
   }
 
-  void bind(const Bucket& bucket) {
-    const int send_before =
-        segment_ == Segment::Update
-            ? 0
-            : std::max(place_of(bucket.ready_after + 1), weigh_before());
-    const int needed_before =
-        segment_ == Segment::Gradient ? end_ : place_of(bucket.needed_before);
+  bool reads_weight(const Unit& unit) const {
+    return std::ranges::any_of(unit.reads, [&](StorageId storage) {
+      const ValueId value = program_.lowered.storages[storage].value;
+      return value != kNoValue &&
+             std::ranges::find(hidden_, value) != hidden_.end();
+    });
+  }
+
+  /// Once, before what is exchanged: that is of processes at the same call.
+  void need_weight() {
+    if (std::exchange(has_weight_, true)) return;
+    add(ExchangeStep::Weigh);
+  }
+
+  void add(ExchangeStep step, int bucket = -1, int statistics = -1) {
+    out_.events.push_back({before_, step, bucket, statistics});
+  }
+
+  void bind_statistics(UnitId id) {
+    for (const SharedStatistics& each : program_.lowered.statistics) {
+      if (each.before != id) continue;
+      need_weight();
+      const std::size_t bytes = program_.lowered.storages[each.storage].bytes;
+      auto* const values = reinterpret_cast<double*>(bytes_of(each.storage));
+      add(ExchangeStep::Merge, -1, static_cast<int>(out_.statistics.size()));
+      out_.statistics.push_back(
+          {.values = {values, bytes / sizeof(double)},
+           .are_moments = each.are_moments,
+           .node = program_.assembled.program.node(each.node).name});
+    }
+  }
+
+  void bind(const Unit& unit) {
+    const Node& node = program_.assembled.program.node(unit.nodes.front());
+    need_weight();
+    switch (node.op->kind) {
+      case OpKind::AllReduceStart:
+        return start(node, unit);
+      case OpKind::AllReduceDone:
+        return finish(node);
+      default:
+        out_.shares = bind_shares(graph_, placement_, linked_.skips_update);
+        if (out_.shares.longest_bytes > 0) add(ExchangeStep::Gather);
+    }
+  }
+
+  void start(const Node& node, const Unit& unit) {
     const std::size_t first = out_.buckets.size();
-    for (ValueId gradient : bucket.gradients) {
-      if (linked_.skips_update(tensor_of_.at(gradient))) continue;
-      append(gradient, first);
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      const auto trained = tensor_of_.find(summed_.at(node.outputs[i]));
+      if (trained == tensor_of_.end()) {
+        out_.losses.push_back(floats_of(unit.args[i]));
+      } else if (!linked_.skips_update(trained->second)) {
+        append(unit.args[i], trained->second, first);
+      }
+    }
+    // Passes of linked graphs make one gradient, each of other samples, so they
+    // are weighed one by one.
+    out_.weighs_sums = segment_ == Segment::Update &&
+                       graph_.weights_gradients && !graph_.is_linkable;
+    begun_[node.outputs.front()] = {first, out_.buckets.size()};
+    if (!out_.losses.empty() && first == out_.buckets.size()) {
+      return add(ExchangeStep::SendLosses);
     }
     for (std::size_t i = first; i < out_.buckets.size(); ++i) {
-      add(send_before, ExchangeStep::Send, static_cast<int>(i));
+      out_.numbers += static_cast<std::int64_t>(out_.buckets[i].values.size());
+      add(ExchangeStep::Send, static_cast<int>(i));
     }
-    for (std::size_t i = first; i < out_.buckets.size(); ++i) {
-      add(needed_before, ExchangeStep::Receive, static_cast<int>(i));
+  }
+
+  void finish(const Node& node) {
+    const auto [first, last] = begun_.at(node.inputs.front());
+    const bool are_gradients = tensor_of_.contains(node.outputs.front());
+    if (!are_gradients) return add(ExchangeStep::ReceiveLosses);
+    for (std::size_t i = first; i < last; ++i) {
+      add(ExchangeStep::Receive, static_cast<int>(i));
     }
+  }
+
+  std::byte* bytes_of(StorageId storage) const {
+    return placement_.context()->host_view(
+        placement_.locate(program_, plan_, plan_of(segment_), storage));
+  }
+  float* floats_of(StorageId storage) const {
+    return reinterpret_cast<float*>(bytes_of(storage));
+  }
+
+  /// Null: no unit reads it.
+  float* find_hidden(TensorIndex tensor) const {
+    const auto& place = placement_.of(tensor);
+    if (!place) return nullptr;
+    return reinterpret_cast<float*>(
+        placement_.context()->host_view(place->locate()));
   }
 
   /// To the last piece of the bucket, unless there is something else between.
-  void append(ValueId gradient, std::size_t first) {
-    const StorageId storage = program_.lowered.storage_of[gradient];
-    const Location at =
-        placement_.locate(program_, plan_, plan_of(segment_), storage);
-    float* const begin = floats_at(at);
+  void append(StorageId storage, TensorIndex tensor, std::size_t first) {
+    float* const begin = floats_of(storage);
     const std::size_t size =
         program_.lowered.storages[storage].bytes / sizeof(float);
     auto& buckets = out_.buckets;
@@ -259,7 +231,7 @@ class ExchangePlanner {
     float* const end = start + bucket.values.size();
     if (begin > end) bucket.gaps.push_back({end, begin});
     bucket.values = {start, static_cast<std::size_t>(begin - start) + size};
-    bucket.parameters.push_back(parameter_of(gradient));
+    bucket.parameters.push_back(graph_.tensors[tensor].name);
   }
 
   std::shared_ptr<const void> memory_of(StorageId storage) const {
@@ -278,22 +250,22 @@ class ExchangePlanner {
     return begin >= end && static_cast<std::size_t>(begin - end) < gap;
   }
 
-  std::string_view parameter_of(ValueId gradient) const {
-    return graph_.tensors[tensor_of_.at(gradient)].name;
-  }
-
   const MergedGraph& graph_;
   const CompiledProgram& program_;
   const Plan& plan_;
   const Segment segment_;
   const Placement& placement_;
   const std::span<const UnitId> units_;
-  const std::span<const Location> losses_;
   const LinkedParts& linked_;
-  const int end_;
-  int first_merge_;
-  std::vector<int> positions_;  // in the plan, of the segment's units
+  int before_ = 0;  // units of the device so far
+  bool has_weight_ = false;
+  std::vector<ValueId> hidden_;                         // that the host writes
+  std::unordered_map<ValueId, ValueId> summed_;         // by what is begun
   std::unordered_map<ValueId, TensorIndex> tensor_of_;  // by gradient
+  struct Range {
+    std::size_t first, last;
+  };
+  std::unordered_map<ValueId, Range> begun_;  // buckets, by the first value
   ExchangePlan out_;
 };
 
@@ -307,11 +279,9 @@ std::string name_of(const BoundBucket& bucket, int index) {
 ExchangePlan plan_exchange(const Compilation& compilation, Segment segment,
                            const Placement& placement,
                            std::span<const UnitId> units,
-                           std::span<const Location> losses,
                            const LinkedParts& linked) {
   if (is_inference(segment)) return {};
-  return ExchangePlanner(compilation, segment, placement, units, losses, linked)
-      .run();
+  return ExchangePlanner(compilation, segment, placement, units, linked).run();
 }
 
 }  // namespace traingraph

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a segment of a graph exchanges with other processes, and before which of
-// its units.
+// What a segment of a graph exchanges with other processes: its host units,
+// bound to memory, each before one of its device units.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +20,15 @@
 
 namespace traingraph {
 
-/// In the order in which they are done before one unit. Batches of other sizes
-/// have other units, so what is sent comes in one order wherever it is: losses,
-/// buckets, parameters; of statistics see make_buckets().
 enum class ExchangeStep {
   Announce,
   Weigh,
   Merge,
-  SendLosses,
   Send,
   Receive,
+  SendLosses,
+  ReceiveLosses,
   Gather,
-  ReceiveLosses
 };
 
 struct ExchangeEvent {
@@ -51,7 +48,6 @@ struct BoundBucket {
 };
 
 inline constexpr const char* kAnnouncement = "samples of all ranks";
-inline constexpr const char* kGradients = "gradients of all ranks";
 inline constexpr const char* kLosses = "losses of all ranks";
 inline constexpr const char* kShares = "parameters that others have updated";
 /// "gradients 3 (dense_2/weights ... dense_1/bias)"
@@ -66,12 +62,10 @@ struct LinkedParts {
 };
 
 struct ExchangePlan {
-  std::vector<ExchangeEvent> events;
-  std::vector<Mark> marks;  // where they are
+  std::vector<ExchangeEvent> events;  // in one order on all ranks
+  std::vector<Mark> marks;            // where they are
   std::vector<BoundBucket> buckets;
   std::int64_t numbers = 0;  // in all of them
-  bool only_updates_read_sums = false;
-  std::uint64_t layout = 0;  // of buckets, from where the first one begins
   /// Where the weight of this process's gradients goes.
   std::vector<float*> weights;
   /// Pairs by which gradients of parameters are added up, where passes that are
@@ -80,18 +74,15 @@ struct ExchangePlan {
   /// Gradients have been added up without weights, which they get now.
   bool weighs_sums = false;
   std::vector<BoundStatistics> statistics;
-  bool is_shared_out = false;  // the optimizer
   BoundShares shares;          // that are gathered
-  std::vector<float*> losses;  // that become those of all processes
-  bool weighs_losses = false;
+  std::vector<float*> losses;  // that are summed
 };
 
 /// Empty when the segment exchanges nothing. `units` are those of the segment,
-/// `losses` where it has numbers that are to be reduced.
+/// those of the host included.
 ExchangePlan plan_exchange(const Compilation& compilation, Segment segment,
                            const Placement& placement,
                            std::span<const UnitId> units,
-                           std::span<const Location> losses,
                            const LinkedParts& linked);
 
 }  // namespace traingraph

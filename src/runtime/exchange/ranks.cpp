@@ -4,15 +4,15 @@
 #include <algorithm>
 #include <chrono>
 #include <utility>
+#include <vector>
 
-#include "base/backoff.h"
 #include "runtime/device/device_wait.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
 namespace {
 
-using Clock = Backoff::Clock;
+using Clock = std::chrono::steady_clock;
 
 Clock::time_point after(double seconds) {
   constexpr double kForever = 1e9;
@@ -31,6 +31,24 @@ Clock::time_point after_exit() {
 }  // namespace
 
 std::string rank_text(int rank) { return "rank " + std::to_string(rank); }
+
+std::int32_t count_compiled(const std::shared_ptr<Collective>& collective) {
+  struct Count {
+    std::weak_ptr<Collective> collective;
+    std::int32_t graphs = 0;
+  };
+  static std::mutex mutex;
+  static auto* const counts = new std::vector<Count>;  // never destroyed
+  const std::scoped_lock lock(mutex);
+  std::erase_if(*counts,
+                [](const Count& count) { return count.collective.expired(); });
+  const auto known = std::ranges::find_if(*counts, [&](const Count& count) {
+    return count.collective.lock() == collective;
+  });
+  if (known != counts->end()) return ++known->graphs;
+  counts->push_back({collective, 1});
+  return 1;
+}
 
 Ranks::Ranks(std::shared_ptr<Collective> collective, double timeout)
     : collective_(std::move(collective)), timeout_(timeout) {
@@ -55,31 +73,6 @@ void Ranks::require_whole(const char* call) const {
 void Ranks::wait(Operation& operation, const char* call,
                  const std::function<std::string()>& what,
                  const std::function<bool()>& gives_up) {
-  const auto wait = [&](const std::function<bool()>& stops) {
-    return operation.wait(stops);
-  };
-  wait_by(wait, call, what, gives_up);
-}
-
-void Ranks::poll(const std::function<bool()>& is_over, const char* call,
-                 const std::function<std::string()>& what,
-                 const std::function<bool()>& gives_up) {
-  const auto wait = [&](const std::function<bool()>& stops) {
-    auto next_question = Clock::duration(kInterruptInterval);
-    for (const Backoff backoff; !is_over(); backoff.pause()) {
-      if (backoff.waited() < next_question) continue;
-      if (stops()) return false;
-      next_question += kInterruptInterval;
-    }
-    return true;
-  };
-  wait_by(wait, call, what, gives_up);
-}
-
-template <class Wait>
-void Ranks::wait_by(const Wait& wait, const char* call,
-                    const std::function<std::string()>& what,
-                    const std::function<bool()>& gives_up) {
   Clock::time_point deadline = after(timeout_);
   const auto is_late = [&] {
     if (is_exiting()) deadline = std::min(deadline, after_exit());
@@ -97,7 +90,7 @@ void Ranks::wait_by(const Wait& wait, const char* call,
   };
   try {
     // By reference: a copy would be on the heap.
-    if (wait(std::ref(stops))) return;
+    if (operation.wait(std::ref(stops))) return;
   } catch (const Error& error) {
     throw DeviceError(ErrorInfo{.op = call,
                                 .node = node(),
@@ -135,8 +128,6 @@ void Ranks::fail(const std::exception_ptr& error) noexcept {
       failure_->text = "an unknown error";
     }
   }
-  // The others may wait for this process: they should know soon.
-  if (board_) board_->give_up();
   collective_->abort();
 }
 

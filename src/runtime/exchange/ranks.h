@@ -4,6 +4,7 @@
 // may be anywhere. One thread at a time uses it.
 #pragma once
 
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -11,7 +12,6 @@
 #include <string>
 #include <utility>
 
-#include "runtime/exchange/board.h"
 #include "runtime/exchange/operation.h"
 #include "traingraph/collective.h"
 
@@ -27,9 +27,6 @@ class Ranks {
   Collective& collective() const { return *collective_; }
   std::string name() const;  // of this one: "rank 3"
 
-  /// Null: headers go by the transport. Nothing is in flight.
-  void use(std::shared_ptr<Board> board) { board_ = std::move(board); }
-  Board* board() const { return board_.get(); }
   /// What fails for `other`, which has the same collective, fails for this from
   /// now on, and the other way round. Nothing is in flight.
   void join(const Ranks& other) { failure_ = other.failure_; }
@@ -41,22 +38,11 @@ class Ranks {
   void wait(Operation& operation, const char* call,
             const std::function<std::string()>& what,
             const std::function<bool()>& gives_up);
-  /// The same until `is_over`, which is polled, and does not block.
-  void poll(const std::function<bool()>& is_over, const char* call,
-            const std::function<std::string()>& what,
-            const std::function<bool()>& gives_up);
   /// From now on nothing is whole; the others notice soon.
   void fail(const std::exception_ptr& error) noexcept;
 
  private:
-  /// `wait(stops)` is false when `stops` has been true.
-  template <class Wait>
-  void wait_by(const Wait& wait, const char* call,
-               const std::function<std::string()>& what,
-               const std::function<bool()>& gives_up);
-
   std::shared_ptr<Collective> collective_;
-  std::shared_ptr<Board> board_;
   double timeout_;
   int rank_ = 0, size_ = 1;
   /// Of all that have joined.
@@ -69,5 +55,9 @@ class Ranks {
 
 /// "rank 3"
 std::string rank_text(int rank);
+
+/// How many graphs were compiled with a collective, with this one. All of its
+/// ranks compile the same ones in the same order.
+std::int32_t count_compiled(const std::shared_ptr<Collective>& collective);
 
 }  // namespace traingraph

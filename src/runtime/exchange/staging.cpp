@@ -28,7 +28,6 @@ class Parts {
 
 std::size_t lay_out(Staging& staging, const StagingSizes& sizes) {
   Parts parts(staging.memory.get());
-  parts.place(staging.arrivals, 1);
   parts.place(staging.headers, sizes.num_ranks);
   parts.place(staging.losses, sizes.num_losses);
   parts.place(staging.statistics, sizes.num_ranks * sizes.num_statistics);
@@ -38,7 +37,7 @@ std::size_t lay_out(Staging& staging, const StagingSizes& sizes) {
   return parts.bytes();
 }
 
-std::shared_ptr<std::byte> allocate_here(std::size_t bytes) {
+std::shared_ptr<std::byte> allocate(std::size_t bytes) {
   constexpr std::align_val_t kAlignment{kLine};
   return {static_cast<std::byte*>(::operator new(bytes, kAlignment)),
           [](std::byte* at) { ::operator delete(at, kAlignment); }};
@@ -46,13 +45,10 @@ std::shared_ptr<std::byte> allocate_here(std::size_t bytes) {
 
 }  // namespace
 
-Staging make_staging(
-    const StagingSizes& sizes,
-    const std::function<std::shared_ptr<std::byte>(std::size_t)>& allocate) {
+Staging make_staging(const StagingSizes& sizes) {
   Staging staging;
   staging.bytes = lay_out(staging, sizes);
   staging.memory = allocate(staging.bytes);
-  if (!staging.memory) staging.memory = allocate_here(staging.bytes);
   std::fill_n(staging.memory.get(), staging.bytes, std::byte{});
   lay_out(staging, sizes);
   return staging;

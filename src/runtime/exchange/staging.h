@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Staging: what an exchange sends beside gradients, in one block, as memory
-// that the ranks share comes in blocks.
+// Staging: what an exchange sends beside gradients, in one block.
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 
@@ -23,8 +20,7 @@ struct StagingSizes {
 };
 
 struct Staging {
-  std::span<std::atomic<std::uint64_t>> arrivals;  // one; see NearRanks
-  std::span<CallHeader> headers;                   // by rank
+  std::span<CallHeader> headers;  // by rank
   std::span<float> losses;
   std::span<double> statistics;                // by rank
   std::array<std::span<std::byte>, 2> pieces;  // by rank; see gather()
@@ -32,9 +28,6 @@ struct Staging {
   std::size_t bytes = 0;
 };
 
-/// `allocate` may return null: then it is memory of this process.
-Staging make_staging(
-    const StagingSizes& sizes,
-    const std::function<std::shared_ptr<std::byte>(std::size_t)>& allocate);
+Staging make_staging(const StagingSizes& sizes);
 
 }  // namespace traingraph

@@ -22,8 +22,8 @@ Batches::Batches(std::shared_ptr<const MergedGraph> graph,
       context_(std::move(context)),
       options_(options),
       main_(std::make_shared<Specialization>()) {
-  if (options_.exchanges() && graph_->trains) {
-    options_.exchange_order =
+  if (options_.has_collectives() && graph_->trains) {
+    options_.collectives.order =
         find_exchange_order(*graph_, context_->target(), graph_->batch);
   }
   main_->compilation =

@@ -2,8 +2,10 @@
 #include "runtime/execution/bind.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/checked.h"
+#include "graph/op_def.h"
 
 namespace traingraph {
 namespace {
@@ -36,7 +38,9 @@ std::vector<UnitId> units_of(const CompiledProgram& compiled, const Plan& plan,
 
   const auto is_skipped = [&](NodeId id) {
     const Node& node = program.node(id);
-    if (node.phase != Phase::Update || !node.outputs.empty()) return false;
+    const bool is_update = node.phase == Phase::Update &&
+                           node.outputs.empty() && !node.op->is_host;
+    if (!is_update) return false;
     return options.linked.skips_update(program.value(node.inputs[0]).tensor);
   };
   std::vector<bool> depends_on_labels = label_storage(compiled);
@@ -160,7 +164,10 @@ std::shared_ptr<BoundSegment> bind_segment(const Compilation& compilation,
   const PlanKind kind = plan_of(segment);
   const CompiledProgram& program = compilation.program(kind);
   const Plan& plan = compilation.plan(kind);
-  bound->units = units_of(program, plan, segment, options);
+  const std::vector<UnitId> units = units_of(program, plan, segment, options);
+  std::ranges::copy_if(
+      units, std::back_inserter(bound->units),
+      [&](UnitId id) { return !program.lowered.units[id].is_host; });
   if (!bound->units.empty()) {
     std::vector<Location> locations(program.lowered.storages.size());
     for (UnitId id : bound->units) {
@@ -176,10 +183,8 @@ std::shared_ptr<BoundSegment> bind_segment(const Compilation& compilation,
                                             locations, poison);
   }
   bound->outputs = OutputPlanner(compilation, segment, placement).run();
-  std::vector<Location> losses;
-  for (const auto& loss : bound->outputs.losses) losses.push_back(loss.from);
-  bound->exchange = plan_exchange(compilation, segment, placement, bound->units,
-                                  losses, options.linked);
+  bound->exchange =
+      plan_exchange(compilation, segment, placement, units, options.linked);
   return bound;
 }
 

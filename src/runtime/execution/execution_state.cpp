@@ -63,7 +63,6 @@ void ExecutionState::reset() {
   bound.reset();
   exchange.reset();
   marks = {};
-  gradients_of_ranks = {};
   done_.store(false, std::memory_order_relaxed);
 }
 
@@ -239,7 +238,6 @@ void ExecutionState::reached(std::size_t mark) {
         check_interrupt();  // of the thread that helps
         return is_to_be_dropped();
       });
-  gradients_of_ranks = exchange->gradients_of_ranks();
   if (!unit_times) return;
   const std::chrono::duration<double> seconds = Clock::now() - start;
   unit_times->ranks = exchange->size();

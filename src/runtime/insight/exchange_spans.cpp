@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include "compiler/passes/collectives.h"
+
 namespace traingraph {
 namespace {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "compiler/gradient_buckets.h"
+#include "compiler/passes/collectives.h"
 #include "runtime/exchange/agreement.h"
 #include "traingraph/error.h"
 

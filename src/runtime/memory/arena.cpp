@@ -32,11 +32,6 @@ void Arena::ensure(std::size_t bytes) {
   buffer_.reset();
 }
 
-void Arena::use(std::shared_ptr<DeviceBuffer> buffer) {
-  std::scoped_lock lock(mutex_);
-  buffer_ = std::move(buffer);
-}
-
 std::size_t Arena::size_bytes() const {
   std::scoped_lock lock(mutex_);
   return size_;
@@ -57,18 +52,10 @@ std::shared_ptr<DeviceBuffer> Arena::buffer() const {
   return buffer_;
 }
 
-void Arena::allocate_in(std::shared_ptr<DeviceBuffer> buffer) {
-  std::scoped_lock lock(mutex_);
-  fill(std::move(buffer));
-}
-
 Location Arena::at(std::size_t offset) {
   std::scoped_lock lock(mutex_);
-  if (!buffer_) fill(context_->allocate(size_, label_));
-  return {buffer_.get(), offset};
-}
-
-void Arena::fill(std::shared_ptr<DeviceBuffer> buffer) {
+  if (buffer_) return {buffer_.get(), offset};
+  std::shared_ptr<DeviceBuffer> buffer = context_->allocate(size_, label_);
   for (const Upload& upload : uploads_) {
     const auto tensor = upload.tensor.lock();
     if (!tensor) continue;
@@ -79,6 +66,7 @@ void Arena::fill(std::shared_ptr<DeviceBuffer> buffer) {
   }
   buffer_ = std::move(buffer);
   uploads_.clear();
+  return {buffer_.get(), offset};
 }
 
 ArenaStorage::ArenaStorage(std::shared_ptr<Arena> arena, std::size_t offset,

@@ -29,11 +29,6 @@ class Arena {
   /// work may be in flight then.
   void ensure(std::size_t bytes);
 
-  /// Its memory, which is of its size. Nothing is in flight.
-  void use(std::shared_ptr<DeviceBuffer> buffer);
-  /// The same for one that is not allocated, whose tensors have values.
-  void allocate_in(std::shared_ptr<DeviceBuffer> buffer);
-
   std::size_t size_bytes() const;
   bool is_allocated() const;
   /// Bytes that the device counts; 0 before allocation.
@@ -50,9 +45,6 @@ class Arena {
     // Weak: tensors own the arena that they live in.
     std::weak_ptr<TensorState> tensor;
   };
-
-  /// With the lock.
-  void fill(std::shared_ptr<DeviceBuffer> buffer);
 
   std::shared_ptr<DeviceContext> context_;
   std::string label_;

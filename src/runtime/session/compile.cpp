@@ -200,8 +200,10 @@ std::shared_ptr<DeviceContext> context_of(const Device& device,
                                 tolerance_of(options));
 }
 
-bool is_exchanged(const DataParallel& options) {
-  return options.collective || options.on_bucket;
+CollectiveOptions collective_options(const DataParallel& options) {
+  if (!options.collective && !options.on_bucket) return {};
+  return {.bucket_bytes = options.bucket_bytes,
+          .synchronizes_batch_norm = options.synchronizes_batch_norm};
 }
 
 CompilerOptions compiler_options(const CompileOptions& options) {
@@ -210,10 +212,7 @@ CompilerOptions compiler_options(const CompileOptions& options) {
           .reuses_memory = options.reuses_memory && !options.verify,
           .max_gpu_ms = options.max_gpu_ms,
           .batch_plans_bytes = options.batch_plans_bytes,
-          .bucket_bytes = is_exchanged(options.data_parallel)
-                              ? options.data_parallel.bucket_bytes
-                              : 0,
-          .shares_statistics = options.data_parallel.synchronizes_batch_norm};
+          .collectives = collective_options(options.data_parallel)};
 }
 
 /// A compile that fails leaves the graph uncompiled, whatever it was before.

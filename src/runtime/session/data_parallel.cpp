@@ -9,7 +9,6 @@
 #include "runtime/checkpoint/training_state.h"
 #include "runtime/exchange/agreement.h"
 #include "runtime/session/session.h"
-#include "runtime/session/shared_memory.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
@@ -50,7 +49,7 @@ std::string layers_of(const MergedGraph& graph) {
 
 std::string trained_by(const Session& session) {
   std::string text;
-  for (const TensorIndex tensor : session.batches->options().exchange_order) {
+  for (const TensorIndex tensor : session.batches->options().collectives.order) {
     const TensorInfo& info = session.batches->graph().tensors[tensor];
     text += info.name + ' ' + text_of(info.desc) + '\n';
   }
@@ -255,6 +254,21 @@ void require_losses_are_final(const Session& session) {
   }
 }
 
+StagingSizes staging_sizes(const Session& session) {
+  const Exchange& exchange = *session.exchange;
+  const MergedGraph& graph = session.batches->graph();
+  const LoweredProgram& lowered = session.main().training->lowered;
+  StagingSizes sizes = exchange.staging_sizes(
+      bind_shares(graph, session.placement).longest_bytes);
+  if (graph.reduces_losses) sizes.num_losses = graph.losses.size();
+  for (const SharedStatistics& each : lowered.statistics) {
+    sizes.num_statistics =
+        std::max(sizes.num_statistics,
+                 lowered.storages[each.storage].bytes / sizeof(double));
+  }
+  return sizes;
+}
+
 void require_ranks(const DataParallel& options) {
   if (options.collective) return;
   const std::pair<const char*, bool> needs_some[] = {
@@ -304,26 +318,20 @@ void start_exchange(Session& session) {
   // Others may use the same parameters, or the same collective.
   session.placement.context()->drain();
   Exchange& exchange = *session.exchange;
-  const auto shared = shared_by_graphs(exchange.options().collective);
-  if (shared->board) exchange.ranks().use(*shared->board);
   Agreement agreement(exchange.ranks(), "compile");
   agreement.come();
   agreement.agree(facts_of(session));
-  exchange.set_compiled(++shared->num_compiled);
-  if (!shared->board) shared->board = make_board(session, agreement);
-  exchange.ranks().use(*shared->board);
+  exchange.set_compiled(count_compiled(exchange.options().collective));
   require_losses_are_final(session);
   take_numbers(session, agreement);
-  share_parameters(session, agreement);
   take_tensors(session, agreement);
   take_shares(session, agreement);
-  allocate_staging(session, agreement);
+  exchange.use(make_staging(staging_sizes(session)));
   std::vector<Tensor> variables;
   for (TensorIndex tensor : variables_of(session)) {
     variables.push_back(session.objects.tensors[tensor]);
   }
   exchange.watch(std::move(variables));
-  share_arena(session, agreement);
 }
 
 }  // namespace traingraph

@@ -62,14 +62,7 @@ Report CompiledGraph::report() const {
   count_casts(compiled, plan.order, report);
   report.notes = compiled.lowered.notes;
   report.batch_plans = session_->batches->counts();
-  if (session_->exchange && session_->exchange->size() > 1) {
-    if (main.graph->shares) {
-      report.notes.push_back(session_->exchange->near_ranks().description());
-    }
-    report.notes.push_back(session_->exchange->place_of_sums(
-        session_->placement.arena(kind)->buffer()));
-  }
-  report.buckets = bucket_spans(*main.graph, compiled, plan);
+  report.buckets = bucket_spans(compiled, plan);
   report.shards_optimizer = main.graph->shares.has_value();
   report.synchronizes_batch_norm = !compiled.lowered.statistics.empty();
   UnitTable table(*main.graph, compiled, peaks);

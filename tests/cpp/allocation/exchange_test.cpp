@@ -24,12 +24,6 @@ class Mirror : public Collective {
     for (float& value : values) value *= 2;
     done(nullptr);
   }
-  void reduce_scatter(std::span<float> values, std::span<float> part,
-                      Done done) override {
-    std::ranges::transform(values.first(part.size()), part.begin(),
-                           [](float value) { return 2 * value; });
-    done(nullptr);
-  }
   void all_gather(std::span<const std::byte> part, std::span<std::byte> all,
                   Done done) override {
     const std::vector<std::byte>::size_type size = part.size();
@@ -40,7 +34,6 @@ class Mirror : public Collective {
   void broadcast(std::span<std::byte>, int, Done done) override {
     done(nullptr);
   }
-  void barrier(Done done) override { done(nullptr); }
 };
 
 TEST(ExchangeAllocation, Steps) {

@@ -16,7 +16,6 @@ namespace {
 
 using Floats = std::vector<float>;
 constexpr float kRates[kNumRates] = {0.05f, 0.03f, 1, 0};
-constexpr GradientsOfRanks kSummed;
 
 /// No multiple of a vector or a tile, and of more than one thread.
 constexpr std::int64_t kSizes[] = {1, 37, kUpdateTile, 3 * kUpdateTile + 5,
@@ -49,7 +48,7 @@ struct State {
       for (float& value : slots.back()) value = std::fabs(value) + 1;
     }
   }
-  void update(const Step& step, DataType type, const StoredGradient& gradient) {
+  void update(const Step& step, DataType type, const float* gradient) {
     Slots<Step> at{};
     for (std::size_t i = 0; i < at.size(); ++i) at[i] = slots[i].data();
     update_all(step, static_cast<std::int64_t>(p.size()),
@@ -63,8 +62,8 @@ void expect_one_rounding(const Step& step, std::int64_t n) {
   State<T, Step> stored(n);
   State<float, Step> wide(n);
   wide.p.assign(stored.p.begin(), stored.p.end());
-  stored.update(step, type_of<T>(), {gradient.data(), kSummed});
-  wide.update(step, DataType::Float32, {gradient.data(), kSummed});
+  stored.update(step, type_of<T>(), gradient.data());
+  wide.update(step, DataType::Float32, gradient.data());
   for (std::size_t i = 0; i < stored.p.size(); ++i) {
     ASSERT_EQ(stored.p[i].bits, T(wide.p[i]).bits) << "at " << i;
   }
@@ -130,8 +129,7 @@ void expect_near_double(double unit_roundoff) {
   State<T, Step> state(kCount);
   const State<T, Step> before(kCount);
   const Floats gradient = random_floats(kCount, 9);
-  state.update(Step(attrs, kRates, nullptr), type_of<T>(),
-               {gradient.data(), kSummed});
+  state.update(Step(attrs, kRates, nullptr), type_of<T>(), gradient.data());
   for (std::size_t i = 0; i < kCount; ++i) {
     const double p = before.p[i], b1 = attrs.beta1, b2 = attrs.beta2;
     const double g = 0.5 * gradient[i] + 0.125 * p;
@@ -159,57 +157,9 @@ TEST(StoredParameters, InfinityAndNaNStayThemselves) {
   const Floats gradient{std::nanf(""), -1e9f};
   update_all(step, 2,
              {reinterpret_cast<std::byte*>(p.data()), DataType::Float16},
-             {gradient.data(), kSummed}, {});
+             gradient.data(), {});
   EXPECT_TRUE(std::isnan(static_cast<float>(p[0])));
   EXPECT_TRUE(std::isinf(static_cast<float>(p[1])));
-}
-
-// Sums in memory first, and sums that no memory has: the same bits.
-template <class T>
-void expect_sums(int num_ranks, std::int64_t offset, std::int64_t n) {
-  const AdamStep<RegularizationType::L2, false> step(
-      AdamUpdateAttrs{.regularization_scale = 0.1f, .beta1 = 0.9f}, kRates,
-      nullptr);
-  std::vector<Floats> of_ranks;
-  Floats sum(static_cast<std::size_t>(offset + n));
-  for (int rank = 0; rank < num_ranks; ++rank) {
-    of_ranks.push_back(
-        random_floats(offset + n, 20 + static_cast<std::uint32_t>(rank)));
-    for (std::size_t i = 0; i < sum.size(); ++i) {
-      sum[i] = rank == 0 ? of_ranks[0][i] : sum[i] + of_ranks.back()[i];
-    }
-  }
-  std::vector<std::byte*> begins;
-  for (Floats& values : of_ranks) {
-    begins.push_back(reinterpret_cast<std::byte*>(values.data()));
-  }
-  using Stored = State<T, AdamStep<RegularizationType::L2, false>>;
-  const DataType type =
-      std::is_same_v<T, float> ? DataType::Float32 : type_of<T>();
-  Stored expected(n);
-  expected.update(step, type, {sum.data() + offset, kSummed});
-  for (int rank = 0; rank < num_ranks; ++rank) {
-    Stored got(n);
-    const GradientsOfRanks ranks{.begins = begins,
-                                 .rank = static_cast<std::size_t>(rank)};
-    got.update(step, type, {of_ranks[rank].data() + offset, ranks});
-    ASSERT_EQ(std::memcmp(got.p.data(), expected.p.data(), n * sizeof(T)), 0);
-    ASSERT_EQ(got.slots, expected.slots);
-  }
-}
-
-TEST(StoredParameters, GradientsOfRanksAreSummed) {
-  std::mt19937 random(7);
-  for (int i = 0; i < 60; ++i) {
-    const int num_ranks = 1 + static_cast<int>(random() % 5);
-    const auto offset = static_cast<std::int64_t>(random() % 70);
-    const auto n = static_cast<std::int64_t>(
-        1 + random() % (i % 4 == 0 ? 1 << 17 : 3 * kUpdateTile));
-    SCOPED_TRACE(std::to_string(num_ranks) + " ranks, from " +
-                 std::to_string(offset) + ", " + std::to_string(n));
-    expect_sums<float>(num_ranks, offset, n);
-    expect_sums<bfloat16>(num_ranks, offset, n);
-  }
 }
 
 }  // namespace

@@ -23,21 +23,12 @@ class Forwarding : public Collective {
   void all_reduce(std::span<float> values, Done done) override {
     rank_->all_reduce(values, std::move(done));
   }
-  void reduce_scatter(std::span<float> values, std::span<float> part,
-                      Done done) override {
-    rank_->reduce_scatter(values, part, std::move(done));
-  }
   void all_gather(std::span<const std::byte> part, std::span<std::byte> all,
                   Done done) override {
     rank_->all_gather(part, all, std::move(done));
   }
   void broadcast(std::span<std::byte> bytes, int root, Done done) override {
     rank_->broadcast(bytes, root, std::move(done));
-  }
-  void barrier(Done done) override { rank_->barrier(std::move(done)); }
-  void allocate_shared(std::size_t bytes, std::shared_ptr<std::byte>& memory,
-                       Done done) override {
-    rank_->allocate_shared(bytes, memory, std::move(done));
   }
   void abort() noexcept override { rank_->abort(); }
 

@@ -123,16 +123,30 @@ TEST_F(Partition, OneUnitPerPhase) {
   EXPECT_TRUE(units[2].targets.empty());
 }
 
-TEST_F(Partition, CutsWhereABucketOfGradientsIsComplete) {
-  const auto apart = cut({.kept = {loss, dw, db}, .exchanged = {{dw}, {db}}});
-  ASSERT_EQ(apart.size(), 4u);
-  EXPECT_EQ(nodes_of(apart), kAllNodes);
-  EXPECT_EQ(apart[1].nodes, (Nodes{3, 4, 5, 6}));
-  EXPECT_EQ(apart[2].nodes, (Nodes{7, 8}));
-  EXPECT_EQ(apart[1].targets, (Values{dz, dw}));
+/// Which engine runs each unit.
+std::vector<Engine> engines_of(const std::vector<GpuUnit>& units) {
+  std::vector<Engine> engines;
+  for (const GpuUnit& unit : units) engines.push_back(unit.engine);
+  return engines;
+}
 
-  const auto together = cut({.kept = {loss, dw, db}, .exchanged = {{dw, db}}});
-  EXPECT_EQ(together.size(), 3u);
+TEST_F(Partition, AHostOpIsAUnitOfItsOwn) {
+  begin(Phase::Gradient);
+  const ValueId begun =
+      program.append_one(OpKind::AllReduceStart, NoAttrs{}, {dw});
+  const ValueId sum =
+      program.append_one(OpKind::AllReduceDone, NoAttrs{}, {begun});
+  program.reorder(Nodes{0, 1, 2, 3, 4, 5, 6, 11, 7, 8, 12, 9, 10});
+  const auto units = cut({.kept = {loss, sum, db}});
+  using enum Engine;
+  EXPECT_EQ(engines_of(units),
+            (std::vector{Graph, Graph, Host, Graph, Host, Graph}));
+  EXPECT_EQ(units[1].nodes, (Nodes{3, 4, 5, 6}));
+  EXPECT_EQ(units[1].targets, (Values{dz, dw}));
+  EXPECT_EQ(units[2].nodes, Nodes{7});
+  EXPECT_EQ(units[2].feeds, Values{dw});
+  EXPECT_EQ(units[3].nodes, (Nodes{8, 9}));
+  EXPECT_EQ(units[4].targets, Values{sum});
 }
 
 TEST_F(Partition, UpdatesAreOfTheExecutableWithoutKernelsForThem) {
@@ -202,13 +216,6 @@ TEST_F(Partition, AttentionSharesAMaskOfItsWeightsWithItsGradient) {
   EXPECT_EQ(mask.random_state, state);
   EXPECT_EQ(mask.nodes.size(), 2u);
   EXPECT_EQ(std::ranges::count(units[0].feeds, state), 0);
-}
-
-/// Which engine runs each unit.
-std::vector<Engine> engines_of(const std::vector<GpuUnit>& units) {
-  std::vector<Engine> engines;
-  for (const GpuUnit& unit : units) engines.push_back(unit.engine);
-  return engines;
 }
 
 TEST_F(Partition, DropoutIsAKernelWhenItsMaskIsLarge) {

@@ -54,7 +54,10 @@ TEST(Registry, HoldsEveryRowOfTheTable) {
     EXPECT_NE(op.shape_rule, nullptr) << op.name;
   }
   EXPECT_EQ(find_op("fused_everything"), nullptr);
-  EXPECT_THROW(op_def(static_cast<OpKind>(kNumOps)), InvalidArgument);
+  EXPECT_TRUE(op_def(OpKind::AllGather).is_host);
+  EXPECT_EQ(find_op("all_gather"), nullptr);
+  const int behind = static_cast<int>(OpKind::AllGather) + 1;
+  EXPECT_THROW(op_def(static_cast<OpKind>(behind)), InvalidArgument);
 }
 
 TEST(Broadcast, FollowsNumPy) {

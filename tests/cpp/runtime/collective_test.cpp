@@ -23,7 +23,7 @@ using testing::wait_for;
 using Done = Collective::Done;
 using Floats = std::vector<float>;
 
-/// Operations that do what a test says; each is the barrier.
+/// Operations that do what a test says; each is a sum of nothing.
 class Scripted : public BlockingCollective {
  public:
   explicit Scripted(std::function<void(Scripted&)> run)
@@ -38,12 +38,10 @@ class Scripted : public BlockingCollective {
   }
 
  protected:
-  void all_reduce_now(std::span<float>) override {}
-  void reduce_scatter_now(std::span<float>, std::span<float>) override {}
+  void all_reduce_now(std::span<float>) override { run_(*this); }
   void all_gather_now(std::span<const std::byte>,
                       std::span<std::byte>) override {}
   void broadcast_now(std::span<std::byte>, int) override {}
-  void barrier_now() override { run_(*this); }
 
  private:
   std::function<void(Scripted&)> run_;
@@ -70,9 +68,9 @@ TEST(BlockingCollective, RunsInOrderOnOneThreadOfItsOwn) {
   Scripted c([&](Scripted&) { threads.push_back(std::this_thread::get_id()); });
   std::vector<int> order;
   for (int i = 0; i < 200; ++i) {  // more than the queue has at first
-    c.barrier([&, i](const std::exception_ptr&) { order.push_back(i); });
+    c.all_reduce({}, [&, i](const std::exception_ptr&) { order.push_back(i); });
   }
-  wait_for([&](Done done) { c.barrier(std::move(done)); });
+  wait_for([&](Done done) { c.all_reduce({}, std::move(done)); });
   Floats expected(200);
   std::iota(expected.begin(), expected.end(), 0.0f);
   EXPECT_EQ(Floats(order.begin(), order.end()), expected);
@@ -83,11 +81,10 @@ TEST(BlockingCollective, RunsInOrderOnOneThreadOfItsOwn) {
 TEST(BlockingCollective, AnExceptionIsTheOperationsResult) {
   Scripted c([](Scripted&) { throw std::logic_error("its own"); });
   const auto run = [&] {
-    wait_for([&](Done done) { c.barrier(std::move(done)); });
+    wait_for([&](Done done) { c.all_reduce({}, std::move(done)); });
   };
   EXPECT_THROW(run(), std::logic_error);
-  Floats values(1);
-  wait_for([&](Done done) { c.all_reduce(values, std::move(done)); });
+  wait_for([&](Done done) { c.broadcast({}, 0, std::move(done)); });
 }
 
 TEST(BlockingCollective, DoneMayBeginFurtherOperations) {
@@ -95,20 +92,16 @@ TEST(BlockingCollective, DoneMayBeginFurtherOperations) {
   std::promise<int> over;
   int left = 1000;
   Done next = [&](const std::exception_ptr&) {
-    if (--left > 0) return c.barrier(next);
+    if (--left > 0) return c.all_reduce({}, next);
     over.set_value(left);
   };
-  c.barrier(next);
+  c.all_reduce({}, next);
   EXPECT_EQ(over.get_future().get(), 0);
 }
 
 TEST(BlockingCollective, SizesAndRootsAreChecked) {
   Scripted c(nothing);
   Floats values(4), part(3);
-  EXPECT_THROW(wait_for([&](Done done) {
-                 c.reduce_scatter(values, part, std::move(done));
-               }),
-               InvalidArgument);
   EXPECT_THROW(wait_for([&](Done done) {
                  c.all_gather(std::as_bytes(std::span(part)),
                               std::as_writable_bytes(std::span(values)),
@@ -128,16 +121,16 @@ TEST(BlockingCollective, AbortEndsWhatIsQueuedAndWhatFollows) {
   Scripted c(until_abort);
   std::vector<std::string> messages;
   for (int i = 0; i < 3; ++i) {
-    c.barrier([&](const std::exception_ptr& error) {
+    c.all_reduce({}, [&](const std::exception_ptr& error) {
       messages.push_back(message_of(error));
     });
   }
   c.abort();
-  EXPECT_THROW(wait_for([&](Done done) { c.barrier(std::move(done)); }),
+  EXPECT_THROW(wait_for([&](Done done) { c.all_reduce({}, std::move(done)); }),
                DeviceError);
   // The first may have been running, or waiting its turn.
   ASSERT_EQ(messages.size(), 3u);
-  EXPECT_EQ(messages[1], "[barrier] this rank has given up.");
+  EXPECT_EQ(messages[1], "[all_reduce] this rank has given up.");
   EXPECT_EQ(messages[2], messages[1]);
 }
 
@@ -146,29 +139,30 @@ TEST(BlockingCollective, DestructionEndsEverything) {
   {
     Scripted c(until_abort);
     for (int i = 0; i < 3; ++i) {
-      c.barrier([&](const std::exception_ptr& error) {
+      c.all_reduce({}, [&](const std::exception_ptr& error) {
         messages.push_back(message_of(error));
       });
     }
   }
   ASSERT_EQ(messages.size(), 3u);
-  EXPECT_EQ(messages[1].find("[barrier] "), 0u) << messages[1];
-  EXPECT_EQ(messages[2].find("[barrier] "), 0u) << messages[2];
+  EXPECT_EQ(messages[1].find("[all_reduce] "), 0u) << messages[1];
+  EXPECT_EQ(messages[2].find("[all_reduce] "), 0u) << messages[2];
 }
 
 TEST(BlockingCollective, DoneMayDropTheLastReference) {
   std::promise<std::string> last;
   auto c = std::make_shared<Scripted>(nothing);
   std::promise<void> may_go;
-  c->barrier([&](const std::exception_ptr&) {
+  c->all_reduce({}, [&](const std::exception_ptr&) {
     may_go.get_future().wait();
     c.reset();
   });
-  c->barrier([&](const std::exception_ptr& error) {
+  c->all_reduce({}, [&](const std::exception_ptr& error) {
     last.set_value(message_of(error));
   });
   may_go.set_value();
-  EXPECT_EQ(last.get_future().get(), "[barrier] the collective was destroyed.");
+  EXPECT_EQ(last.get_future().get(),
+            "[all_reduce] the collective was destroyed.");
 }
 
 TEST(BlockingCollective, AReferenceInDoneMayBeTheLast) {
@@ -179,7 +173,7 @@ TEST(BlockingCollective, AReferenceInDoneMayBeTheLast) {
       is_gone.set_value();
     });
     Scripted& self = *c;
-    self.barrier([c = std::move(c)](const std::exception_ptr&) {});
+    self.all_reduce({}, [c = std::move(c)](const std::exception_ptr&) {});
   }
   is_gone.get_future().wait();
 }
@@ -190,7 +184,7 @@ TEST(BlockingCollective, AThreadThatDoesNotEndIsNotWaitedForForever) {
     has_begun.set_value();
     may_go.get_future().wait();
   });
-  c.barrier([](const std::exception_ptr&) {});
+  c.all_reduce({}, [](const std::exception_ptr&) {});
   has_begun.get_future().wait();
   EXPECT_FALSE(c.ends_within(std::chrono::milliseconds(1)));
   may_go.set_value();
@@ -231,12 +225,8 @@ void check_operations(int num_ranks, const CollectiveOf& collective_of) {
       wait_for([&](Done done) { c.all_reduce(values, std::move(done)); });
       EXPECT_EQ(values, sum);
 
-      values = values_of(rank, size);
-      Floats part(part_size), all(size);
-      wait_for(
-          [&](Done done) { c.reduce_scatter(values, part, std::move(done)); });
-      EXPECT_EQ(part, Floats(&sum[begin], &sum[begin] + part_size));
-
+      const Floats part(&sum[begin], &sum[begin] + part_size);
+      Floats all(size);
       wait_for([&](Done done) {
         c.all_gather(std::as_bytes(std::span(part)),
                      std::as_writable_bytes(std::span(all)), std::move(done));
@@ -250,7 +240,6 @@ void check_operations(int num_ranks, const CollectiveOf& collective_of) {
                     std::move(done));
       });
       EXPECT_EQ(values, values_of(root, size));
-      wait_for([&](Done done) { c.barrier(std::move(done)); });
     }
   });
 }
@@ -271,7 +260,7 @@ TEST(ThreadCollective, ManyMayBeInFlight) {
         EXPECT_EQ(message_of(error), "");
       });
     }
-    wait_for([&](Done done) { ranks[rank]->barrier(std::move(done)); });
+    wait_for([&](Done done) { ranks[rank]->all_reduce({}, std::move(done)); });
     for (const Floats& each : values) EXPECT_EQ(each, Floats(7, 3.0f));
   });
 }
@@ -299,7 +288,7 @@ TEST(ThreadCollective, AKilledRankAnswersNoMore) {
   for (const int rank : {0, 1, 2}) {
     auto result = std::make_shared<std::promise<std::exception_ptr>>();
     results.push_back(result->get_future());
-    ranks[rank]->barrier([result](std::exception_ptr error) {
+    ranks[rank]->all_reduce({}, [result](std::exception_ptr error) {
       result->set_value(std::move(error));
     });
   }
@@ -335,16 +324,12 @@ class Backwards : public BlockingCollective {
 
  protected:
   void all_reduce_now(std::span<float>) override { FAIL(); }
-  void reduce_scatter_now(std::span<float>, std::span<float>) override {
-    FAIL();
-  }
   void all_gather_now(std::span<const std::byte> part,
                       std::span<std::byte> all) override {
     wait_for(
         [&](Done done) { inner_->all_gather(part, all, std::move(done)); });
   }
   void broadcast_now(std::span<std::byte>, int) override {}
-  void barrier_now() override {}
 
  private:
   std::shared_ptr<Collective> inner_;
@@ -363,11 +348,7 @@ TEST(FixedOrder, TheTransportAddsNothing) {
 
 TEST(FixedOrder, ErrorsAreTheTransports) {
   const auto c = fixed_order(std::make_shared<Scripted>(nothing));
-  Floats values(4), part(3);
-  EXPECT_THROW(wait_for([&](Done done) {
-                 c->reduce_scatter(values, part, std::move(done));
-               }),
-               InvalidArgument);
+  Floats values(4);
   c->abort();
   EXPECT_THROW(
       wait_for([&](Done done) { c->all_reduce(values, std::move(done)); }),

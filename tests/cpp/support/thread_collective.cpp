@@ -107,13 +107,6 @@ class ThreadGroup::Member : public BlockingCollective {
                  0, values);
   }
 
-  void reduce_scatter_now(std::span<float> values,
-                          std::span<float> part) override {
-    add_in_order(*meet("reduce_scatter of " + std::to_string(values.size()),
-                       std::as_bytes(values)),
-                 part.size() * static_cast<std::size_t>(rank_), part);
-  }
-
   void all_gather_now(std::span<const std::byte> part,
                       std::span<std::byte> all) override {
     const auto meeting =
@@ -131,8 +124,6 @@ class ThreadGroup::Member : public BlockingCollective {
     std::ranges::copy(meeting->came[static_cast<std::size_t>(root)].bytes,
                       bytes.begin());
   }
-
-  void barrier_now() override { meet("barrier", {}); }
 
  private:
   /// Over when all ranks have come.

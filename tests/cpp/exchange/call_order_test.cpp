@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Ranks that see each other's memory and are at different calls.
-#include "runtime/exchange/board.h"
-
+// Ranks that are at different calls.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -9,7 +7,6 @@
 #include "exchange/error_text.h"
 #include "exchange/linked_net.h"
 #include "exchange/rank_net.h"
-#include "exchange/seen_memory.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
@@ -17,42 +14,42 @@ namespace {
 
 using namespace testing;
 
-RankOptions with_seen(const SeenMemory& seen, int rank) {
+RankOptions options_of(const ThreadGroup& ranks, int rank) {
   RankOptions options;
-  options.compile.data_parallel.collective = seen[rank];
+  options.compile.data_parallel.collective = ranks[rank];
   return options;
 }
 
 /// Both ranks have this error of `call(rank)`.
 template <class Call>
-void expect_different_calls(const SeenMemory& seen, const std::string& one,
+void expect_different_calls(const ThreadGroup& ranks, const std::string& one,
                             const std::string& other, const Call& call) {
   on_each_rank(2, [&](int rank) {
     const std::string error =
-        text_of_error<StateError>([&] { call(seen, rank); });
+        text_of_error<StateError>([&] { call(ranks, rank); });
     EXPECT_TRUE(contains(error, "different calls")) << error;
     EXPECT_TRUE(contains(error, one)) << error;
     EXPECT_TRUE(contains(error, other)) << error;
   });
 }
 
-TEST(Board, NamesBothCallsOfAGraph) {
-  const SeenMemory seen(2);
-  expect_different_calls(seen, "execute, call 1", "execute_gradient",
-                         [](const SeenMemory& all, int rank) {
-                           RankNet net(with_seen(all, rank));
+TEST(CallOrder, NamesBothCallsOfAGraph) {
+  const ThreadGroup ranks(2);
+  expect_different_calls(ranks, "execute, call 1", "execute_gradient",
+                         [](const ThreadGroup& all, int rank) {
+                           RankNet net(options_of(all, rank));
                            if (rank == 0) net.step(0, 6).wait();
                            net.forward(6, 6);
                            net.t->execute_gradient().wait();
                          });
 }
 
-TEST(Board, NamesBothGraphsOfALink) {
-  const SeenMemory seen(2);
+TEST(CallOrder, NamesBothGraphsOfALink) {
+  const ThreadGroup ranks(2);
   expect_different_calls(
-      seen, "graph 1 (", "graph 2 (", [](const SeenMemory& all, int rank) {
+      ranks, "graph 1 (", "graph 2 (", [](const ThreadGroup& all, int rank) {
         LinkedOptions options;
-        options.compile = with_seen(all, rank).compile;
+        options.compile = options_of(all, rank).compile;
         Twins net(options);
         net.link();
         net.step(*net.one, {0, 6}).wait();
@@ -61,21 +58,22 @@ TEST(Board, NamesBothGraphsOfALink) {
 }
 
 /// They look the same, and would train each other.
-TEST(Board, TellsTwoGraphsApart) {
-  const SeenMemory seen(2);
+TEST(CallOrder, TellsTwoGraphsApart) {
+  const ThreadGroup ranks(2);
   expect_different_calls(
-      seen, "call 1", "of compile() 2", [](const SeenMemory& all, int rank) {
-        RankNet one(with_seen(all, rank)), other(with_seen(all, rank));
+      ranks, "call 1", "of compile() 2", [](const ThreadGroup& all, int rank) {
+        RankNet one(options_of(all, rank)), other(options_of(all, rank));
         (rank == 0 ? one : other).step(0, 6).wait();
       });
 }
 
-TEST(Board, NamesACallOfTheHost) {
-  const SeenMemory seen(2);
-  const auto path = std::filesystem::temp_directory_path() / "board_test.tg";
+TEST(CallOrder, NamesACallOfTheHost) {
+  const ThreadGroup ranks(2);
+  const auto path =
+      std::filesystem::temp_directory_path() / "call_order_test.tg";
   expect_different_calls(
-      seen, "save", "execute", [&](const SeenMemory& all, int rank) {
-        RankOptions options = with_seen(all, rank);
+      ranks, "save", "execute", [&](const ThreadGroup& all, int rank) {
+        RankOptions options = options_of(all, rank);
         options.optimizer = std::make_shared<optimizers::Adam>(0.1f);
         options.compile.data_parallel.shards_optimizer = true;
         RankNet net(options);
@@ -83,9 +81,9 @@ TEST(Board, NamesACallOfTheHost) {
         if (rank == 0) net.t->save(path.string());
         net.step(0, 6).wait();
       });
-  expect_different_calls(SeenMemory(2), "compile", "execute",
-                         [](const SeenMemory& all, int rank) {
-                           const RankOptions options = with_seen(all, rank);
+  expect_different_calls(ThreadGroup(2), "compile", "execute",
+                         [](const ThreadGroup& all, int rank) {
+                           const RankOptions options = options_of(all, rank);
                            RankNet net(options);
                            net.step(0, 6).wait();
                            if (rank == 0)
@@ -94,12 +92,12 @@ TEST(Board, NamesACallOfTheHost) {
                          });
 }
 
-TEST(Board, GraphsTakeTurns) {
-  const SeenMemory seen(3);
+TEST(CallOrder, GraphsTakeTurns) {
+  const ThreadGroup ranks(3);
   on_each_rank(3, [&](int rank) {
     const Device device = rank_device();
-    SmallNet one(device, with_seen(seen, rank));
-    SmallNet other(device, with_seen(seen, rank));
+    SmallNet one(device, options_of(ranks, rank));
+    SmallNet other(device, options_of(ranks, rank));
     RankNet alone({});
     for (int i = 0; i < 40; ++i) {
       one.step(4 * rank, 4);
@@ -114,18 +112,6 @@ TEST(Board, GraphsTakeTurns) {
       }
     }
   });
-}
-
-TEST(Board, IsGoneWithItsCollective) {
-  std::weak_ptr<SharedByGraphs> shared;
-  {
-    const ThreadGroup group(1);
-    shared = shared_by_graphs(group[0]);
-    EXPECT_EQ(shared_by_graphs(group[0]), shared.lock());
-  }
-  const ThreadGroup other(1);
-  shared_by_graphs(other[0]);
-  EXPECT_TRUE(shared.expired());
 }
 
 }  // namespace

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// Collectives of data-parallel training: nodes of host ops between a device's
+// own. All ranks begin them in one order, whatever their batch sizes.
+//
+//   forward | gradient: dW3 ... dW2 ... dW1 | update: W3 W2 W1 | gather
+//                          ^ start dW3  ^ start dW2   ^ done dW3
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "compiler/passes.h"
+
+namespace traingraph {
+
+/// What a bucket is called after: "head/weights ... stem/biases".
+std::string first_and_last(std::span<const std::string_view> parameters);
+
+/// What is trained, in the order in which the gradients become ready.
+std::vector<TensorIndex> order_of_readiness(const Assembled& assembled);
+
+/// Sums gradients over all ranks, in buckets, and losses where the graph
+/// reduces them: what follows reads the sums. Behind append_gradients().
+void reduce_over_ranks(const PassContext& context, Assembled& assembled);
+
+/// Gathers parameters whose update the ranks share; starts each sum as soon as
+/// its gradients are complete, and sorts updates by the sum that they need.
+/// Behind append_updates().
+void place_collectives(const PassContext& context, Assembled& assembled);
+
+}  // namespace traingraph

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// Host ops of several processes. all_reduce_start begins a sum over all ranks,
+// whose results are there when all_reduce_done has read them: what is scheduled
+// in between is computed meanwhile. all_gather gives every rank the elements of
+// parameters that others have updated.
+#include "ops/batch_rules.h"
+#include "ops/registry.h"
+
+namespace traingraph {
+namespace {
+
+void like_inputs(ShapeContext& ctx) {
+  for (int i = 0; i < ctx.num_inputs(); ++i) {
+    ctx.add_result(ctx.shape(i), ctx.data_type(i));
+  }
+}
+
+void no_results(ShapeContext&) {}
+
+OpDef sums() {
+  return {.inputs = {{.name = "values",
+                      .types = kFloat32,
+                      .is_variadic = true}},
+          .results = {"sums"},
+          .shape_rule = like_inputs,
+          .batch_rule = batch::summed,
+          .no_gradient = NoGradient::Missing,
+          .is_host = true};
+}
+
+}  // namespace
+
+OpDef define_all_reduce_start() { return sums(); }
+OpDef define_all_reduce_done() { return sums(); }
+
+OpDef define_all_gather() {
+  return {.inputs = {{.name = "parameters",
+                      .types = kAnyType,
+                      .is_variadic = true,
+                      .is_mutated = true}},
+          .shape_rule = no_results,
+          .batch_rule = batch::summed,
+          .no_gradient = NoGradient::Missing,
+          .is_host = true};
+}
+
+}  // namespace traingraph

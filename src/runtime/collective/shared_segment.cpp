@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/collective/shared_segment.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <new>
+#include <string>
+
+#include "traingraph/error.h"
+
+namespace traingraph {
+namespace {
+
+/// Slices begin at lines of the cache.
+constexpr std::size_t kLineFloats = 16;
+
+using Piece = std::array<std::byte, SharedSegment::kMailboxBytes>;
+
+/// Floats of a piece that `rank` sums: [begin, end).
+struct Slice {
+  std::size_t begin, end;
+};
+Slice slice_of(std::size_t rank, std::size_t num_ranks, std::size_t floats) {
+  const std::size_t lines = (floats + kLineFloats - 1) / kLineFloats;
+  const auto begin_of = [&](std::size_t r) {
+    return std::min(floats, lines * r / num_ranks * kLineFloats);
+  };
+  return {begin_of(rank), begin_of(rank + 1)};
+}
+
+std::string rank_text(std::size_t rank) {
+  return "rank " + std::to_string(rank);
+}
+
+}  // namespace
+
+/// Of one rank, as all see it.
+struct SharedSegment::Part {
+  alignas(kAlignment) std::atomic<std::uint64_t> num_meetings{0};
+  alignas(kAlignment) std::atomic<bool> has_given_up{false};
+  /// Used in turn: others may still read the last piece when this rank posts
+  /// the next, but not the one before, as all have come to a later meeting.
+  alignas(kAlignment) std::array<Message, 2> messages;
+  alignas(kAlignment) std::array<Piece, 2> mailboxes;
+  alignas(kAlignment) Piece sums;
+  static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
+                std::atomic<bool>::is_always_lock_free);
+};
+
+std::size_t SharedSegment::part_bytes() { return sizeof(Part); }
+
+SharedSegment::SharedSegment(std::span<std::byte* const> parts, int rank)
+    : rank_(static_cast<std::size_t>(rank)) {
+  for (std::byte* const part : parts) {
+    // Zeros are what a Part begins with.
+    parts_.push_back(std::launder(reinterpret_cast<Part*>(part)));
+  }
+}
+
+void SharedSegment::give_up() noexcept { parts_[rank_]->has_given_up = true; }
+
+std::byte* SharedSegment::mailbox(std::size_t rank) const {
+  return parts_[rank]->mailboxes[num_posts_ % 2].data();
+}
+
+void SharedSegment::meet(const char* call, const Wait& wait) {
+  ++num_meetings_;
+  parts_[rank_]->num_meetings.store(num_meetings_, std::memory_order_release);
+  std::size_t next = 0;  // that has not come, as far as known
+  const auto has_come = [&] {
+    return parts_[next]->num_meetings.load(std::memory_order_acquire) >=
+           num_meetings_;
+  };
+  const auto are_here = [&] {
+    for (; next < parts_.size(); ++next) {
+      if (has_come()) continue;
+      // It may have come just before it failed: that counts.
+      const bool has_failed = parts_[next]->has_given_up;
+      if (!has_failed || has_come()) return false;
+      throw DeviceError(ErrorInfo{
+          .op = call,
+          .what = rank_text(next) + " has failed, which says why itself"});
+    }
+    return true;
+  };
+  // By reference: a copy would be on the heap.
+  wait(std::cref(are_here));
+}
+
+void SharedSegment::require_same(const Message& own) const {
+  for (std::size_t rank = 0; rank < parts_.size(); ++rank) {
+    const Message& other = parts_[rank]->messages[num_posts_ % 2];
+    if (other.operation == own.operation && other.root == own.root &&
+        other.bytes == own.bytes) {
+      continue;
+    }
+    const auto text = [](const Message& message) {
+      constexpr std::array kNames{"all_reduce", "all_gather", "broadcast"};
+      return std::string(kNames[static_cast<std::size_t>(message.operation)]) +
+             " of " + std::to_string(message.bytes) + " bytes";
+    };
+    throw StateError(ErrorInfo{.op = "collective",
+                               .node = rank_text(rank),
+                               .what = "the ranks begin different operations",
+                               .expected = text(own),
+                               .got = text(other)});
+  }
+}
+
+void SharedSegment::post(const Message& message,
+                         std::span<const std::byte> piece, const Wait& wait) {
+  ++num_posts_;
+  parts_[rank_]->messages[num_posts_ % 2] = message;
+  if (!piece.empty()) std::memcpy(mailbox(rank_), piece.data(), piece.size());
+  meet("collective", wait);
+  require_same(message);
+}
+
+void SharedSegment::all_gather(std::span<std::byte> all, const Wait& wait) {
+  const std::size_t size = all.size() / parts_.size();
+  const Message message{Operation::AllGather, 0, all.size()};
+  std::size_t at = 0;
+  do {
+    const std::size_t count = std::min(kMailboxBytes, size - at);
+    post(message, all.subspan(rank_ * size + at, count), wait);
+    for (std::size_t rank = 0; rank < parts_.size(); ++rank) {
+      if (rank == rank_ || count == 0) continue;
+      std::memcpy(&all[rank * size + at], mailbox(rank), count);
+    }
+    at += count;
+  } while (at < size);
+}
+
+void SharedSegment::broadcast(std::span<std::byte> bytes, int root,
+                              const Wait& wait) {
+  const auto from = static_cast<std::size_t>(root);
+  const Message message{Operation::Broadcast, root, bytes.size()};
+  std::size_t at = 0;
+  do {
+    const auto piece =
+        bytes.subspan(at, std::min(kMailboxBytes, bytes.size() - at));
+    post(message, rank_ == from ? piece : piece.first(0), wait);
+    if (rank_ != from && !piece.empty()) {
+      std::memcpy(piece.data(), mailbox(from), piece.size());
+    }
+    at += piece.size();
+  } while (at < bytes.size());
+}
+
+void SharedSegment::all_reduce(std::span<float> values, const Wait& wait) {
+  constexpr std::size_t kFloats = kMailboxBytes / sizeof(float);
+  const Message message{Operation::AllReduce, 0, values.size_bytes()};
+  const auto floats = [](std::byte* at) {
+    return reinterpret_cast<float*>(at);
+  };
+  std::size_t at = 0;
+  do {
+    const auto piece =
+        values.subspan(at, std::min(kFloats, values.size() - at));
+    post(message, std::as_bytes(piece), wait);
+    const Slice own = slice_of(rank_, parts_.size(), piece.size());
+    float* const sums = floats(parts_[rank_]->sums.data());
+    std::copy(floats(mailbox(0)) + own.begin, floats(mailbox(0)) + own.end,
+              sums + own.begin);
+    for (std::size_t rank = 1; rank < parts_.size(); ++rank) {
+      const float* const of_rank = floats(mailbox(rank));
+      for (std::size_t i = own.begin; i < own.end; ++i) sums[i] += of_rank[i];
+    }
+    meet("all_reduce", wait);
+    for (std::size_t rank = 0; rank < parts_.size(); ++rank) {
+      const Slice slice = slice_of(rank, parts_.size(), piece.size());
+      const float* const of_rank = floats(parts_[rank]->sums.data());
+      std::copy(of_rank + slice.begin, of_rank + slice.end,
+                piece.data() + slice.begin);
+    }
+    at += piece.size();
+  } while (at < values.size());
+}
+
+}  // namespace traingraph

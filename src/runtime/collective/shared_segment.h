@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// SharedSegment: memory that the ranks of one host share, through which they
+// exchange bytes: a mailbox, a barrier and partial sums for each rank.
+//
+//   all_gather   post, meet, read what the others have posted
+//   all_reduce   post, meet, sum an own slice of all ranks, meet, read slices
+//   broadcast    the root posts, meet, the others read
+//
+// What is longer than a mailbox goes piece by piece. Sums are in the order of
+// ranks, ((x0 + x1) + x2) + ..., which is the same on every rank and run.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace traingraph {
+
+/// One thread of a process at a time calls its operations, which all ranks call
+/// in the same order. They throw StateError when the ranks are at different
+/// operations, DeviceError when a rank that has failed does not come, and what
+/// `wait` throws.
+class SharedSegment {
+ public:
+  /// Waits until the function, which does not block, returns true.
+  using Wait = std::function<void(const std::function<bool()>&)>;
+
+  static constexpr std::size_t kMailboxBytes = std::size_t{1} << 18;
+  static constexpr std::size_t kAlignment = 128;
+  /// Bytes of each rank's part, which is zeros before a segment is made of it.
+  static std::size_t part_bytes();
+
+  /// `parts`: of all ranks, aligned, where this process sees them. They stay
+  /// longer than this.
+  SharedSegment(std::span<std::byte* const> parts, int rank);
+
+  void all_reduce(std::span<float> values, const Wait& wait);
+  /// `all` has the part of this rank in its place.
+  void all_gather(std::span<std::byte> all, const Wait& wait);
+  void broadcast(std::span<std::byte> bytes, int root, const Wait& wait);
+  /// This rank calls no further operation: the others wait no more for it. From
+  /// any thread.
+  void give_up() noexcept;
+
+ private:
+  struct Part;
+  enum class Operation : std::uint32_t { AllReduce, AllGather, Broadcast };
+  struct Message {
+    Operation operation;
+    std::int32_t root;
+    std::uint64_t bytes;  // of the whole operation
+  };
+
+  /// Posts `piece` into this rank's next mailbox, and meets the others.
+  void post(const Message& message, std::span<const std::byte> piece,
+            const Wait& wait);
+  /// The barrier.
+  void meet(const char* call, const Wait& wait);
+  void require_same(const Message& own) const;
+  /// Where `rank` has posted.
+  std::byte* mailbox(std::size_t rank) const;
+
+  std::vector<Part*> parts_;  // by rank
+  const std::size_t rank_;
+  std::uint64_t num_meetings_ = 0, num_posts_ = 0;
+};
+
+}  // namespace traingraph
