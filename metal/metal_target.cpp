@@ -164,8 +164,10 @@ class Lowering {
   /// Results have the bytes of the operands.
   void add_host(const GpuUnit& gpu_unit) {
     const Node& node = program_.node(gpu_unit.nodes.front());
-    Unit unit{
-        .phase = gpu_unit.phase, .nodes = gpu_unit.nodes, .is_host = true};
+    Unit unit;
+    unit.phase = gpu_unit.phase;
+    unit.nodes = gpu_unit.nodes;
+    unit.is_host = true;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const StorageId storage = storage_of(node.inputs[i]);
       for (auto* list : {&unit.args, &unit.reads, &unit.writes}) {

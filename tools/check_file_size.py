@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Fails when a file grows past its budget: 400 lines, 200 for public headers.
 
-A file that holds one idea rarely needs more. Exceptions carry their reason.
+A file that holds one idea rarely needs more; one that does is listed here with its
+reason, rather than split.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ MAX_PUBLIC_HEADER_LINES = 200
 
 # path: why it may be longer
 EXCEPTIONS: dict[str, str] = {
+    "include/traingraph/nodes/filters.h": "one short class for each filter node",
+    "include/traingraph/op_attrs.h": "one struct for each op, and the list of them",
     "include/traingraph/training_graph.h": "one class, the centre of the interface",
     "python/traingraph/_core.pyi": "generated",
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Fails when a file includes what its layer may not see.
 
-A file may include its own folder and the folders below it. Only src/cpu/onednn
+A file may include its own folder and the folders below it; within src/runtime, too. Only src/cpu/onednn
 includes oneDNN and only src/cpu/cblas a CBLAS, only metal/ includes Apple's other
 headers, public headers include public and standard headers only, and python/src
 sees nothing but the public ones.
@@ -41,6 +41,11 @@ ALLOWED: dict[str, set[str]] = {
     "examples": {PUBLIC},
     "benchmarks": {PUBLIC, "nodes", "cpu", "metal", "support", *CORE},
 }
+# Folders of src/runtime, each of which sees those before it.
+RUNTIME = [
+    "device", "collective", "memory", "plans", "exchange", "execution", "link",
+    "session", "insight", "checkpoint", "artefact",
+]  # fmt: skip
 C_HEADERS = {"stddef.h", "stdint.h"}  # of the C interface
 SUFFIXES = {".cpp", ".h", ".inc", ".mm"}
 INCLUDE = re.compile(r'^\s*#\s*(?:include|import)\s*(<[^>]+>|"[^"]+")', re.MULTILINE)
@@ -86,10 +91,21 @@ def check_system(layer: str, name: str) -> str | None:
     return None
 
 
-def check_quoted(layer: str, name: str) -> str | None:
-    target = layer_of_include(name)
+def check_runtime(path: str, name: str) -> str | None:
+    own, target = path.split("/")[2:3], name.split("/")[1:2]
+    if own[0] not in RUNTIME or target[0] not in RUNTIME:
+        return "a folder of src/runtime is not in the list of check_layers.py"
+    if RUNTIME.index(target[0]) <= RUNTIME.index(own[0]):
+        return None
+    return f"runtime/{own[0]} may not include runtime/{target[0]}"
+
+
+def check_quoted(path: str, name: str) -> str | None:
+    layer, target = layer_of(path), layer_of_include(name)
     if layer == "tests":
         return None  # tests may include private headers
+    if layer == target == "runtime":
+        return check_runtime(path, name)
     if target is None:
         if layer in {"python", "examples", "benchmarks"}:
             return None
@@ -108,10 +124,12 @@ def check_file(file: Path) -> list[str]:
     problems = []
     for match in INCLUDE.finditer(text):
         name = match[1][1:-1]
-        check = check_system if match[1][0] == "<" else check_quoted
         problem = None
         if path not in FOR_PYTHON or not PYTHON.match(name):
-            problem = check(layer, name)
+            is_system = match[1][0] == "<"
+            problem = (
+                check_system(layer, name) if is_system else check_quoted(path, name)
+            )
         if problem:
             line = text.count("\n", 0, match.start(1)) + 1
             problems.append(f"{path}:{line}: includes {match[1]}: {problem}")

@@ -23,7 +23,7 @@ EMULATOR_TESTS = ("emulator", "metal")
 # Family x of ops is x.* or x_<part>.* in each of these folders ...
 FAMILIES = (
     "elementwise", "matmul", "conv", "pool", "norm", "reduce", "upsample", "gather",
-    "rnn", "attention", "layout", "loss", "update",
+    "rnn", "attention", "layout", "loss", "update", "collective",
 )  # fmt: skip
 # ... besides what serves several families.
 SHARED: dict[str, set[str]] = {

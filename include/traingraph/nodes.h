@@ -6,6 +6,5 @@
 #include "traingraph/nodes/filters.h"
 #include "traingraph/nodes/graph.h"
 #include "traingraph/nodes/losses.h"
-#include "traingraph/nodes/more_filters.h"
 #include "traingraph/nodes/node.h"
 #include "traingraph/nodes/padding.h"

@@ -2,7 +2,9 @@
 // Attribute struct of the upsample family. Include op_attrs.h instead.
 #pragma once
 
-#include "traingraph/op_attrs.h"
+#include "traingraph/enums.h"
+#include "traingraph/op_field.h"
+#include "traingraph/types.h"
 
 namespace traingraph {
 

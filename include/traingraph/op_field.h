@@ -2,11 +2,17 @@
 // What the structs of op attributes are described with.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <tuple>
 
 namespace traingraph {
+
+/// (height, width) or (y, x).
+using Pair = std::array<std::int64_t, 2>;
+/// (top, bottom, left, right).
+using Padding = std::array<std::int64_t, 4>;
 
 /// The default of an activation's parameter: what ActivationDescriptor has for
 /// the type, which Graph::op fills in. A NaN that no arithmetic makes, so that

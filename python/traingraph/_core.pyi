@@ -3493,19 +3493,9 @@ class Collective:
         """
         Sums over all ranks, in place: the same bits on each of them.
         """
-    def barrier(self) -> None:
-        """
-        Returns when every rank has called it.
-        """
     def broadcast(self, array: NDArray[Any], root: int = 0) -> None:
         """
         All ranks get the array of `root`.
-        """
-    def reduce_scatter(
-        self, array: NDArray[numpy.float32], part: NDArray[numpy.float32]
-    ) -> None:
-        """
-        `part` gets the sum over all ranks of this rank's part of `array`, of which there are as many as ranks. The rest of `array` is lost.
         """
     @property
     def description(self) -> str:

@@ -110,7 +110,10 @@ LoweredProgram Lowering::run() {
 /// Results have the bytes of the operands.
 void Lowering::lower_host(NodeId id) {
   const Node& node = program_.node(id);
-  Unit unit{.phase = node.phase, .nodes = {id}, .is_host = true};
+  Unit unit;
+  unit.phase = node.phase;
+  unit.nodes = {id};
+  unit.is_host = true;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const ValueId value = forwarded(node.inputs[i]);
     const StorageId storage = in_layout(value, plain(value), id);

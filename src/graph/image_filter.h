@@ -12,7 +12,6 @@
 #include "graph/program.h"
 #include "traingraph/nodes/filters.h"
 #include "traingraph/nodes/losses.h"
-#include "traingraph/nodes/more_filters.h"
 
 namespace traingraph {
 

@@ -5,7 +5,7 @@
 #include "layers/validate.h"
 #include "nodes/filter_builder.h"
 #include "traingraph/error.h"
-#include "traingraph/nodes/more_filters.h"
+#include "traingraph/nodes/filters.h"
 
 namespace traingraph::nodes {
 namespace {

@@ -4,7 +4,7 @@
 // channels become rows of an image for it.
 #include "layers/validate.h"
 #include "nodes/filter_builder.h"
-#include "traingraph/nodes/more_filters.h"
+#include "traingraph/nodes/filters.h"
 
 namespace traingraph::nodes {
 namespace {

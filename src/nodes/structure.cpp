@@ -9,7 +9,7 @@
 #include "traingraph/error.h"
 #include "traingraph/layers/matmul.h"
 #include "traingraph/layers/upsample.h"
-#include "traingraph/nodes/more_filters.h"
+#include "traingraph/nodes/filters.h"
 
 namespace traingraph::nodes {
 namespace {

@@ -7,7 +7,7 @@
 #include "nodes/gradient_filter.h"
 #include "nodes/reach.h"
 #include "traingraph/error.h"
-#include "traingraph/nodes/more_filters.h"
+#include "traingraph/nodes/filters.h"
 
 namespace traingraph::nodes {
 namespace {

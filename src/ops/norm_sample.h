@@ -7,7 +7,7 @@
 //   (4, 32, 7, 7), axis 1, 8 groups    outer 4, groups 8, width 4, inner 49
 #pragma once
 
-#include "traingraph/op_attrs_more.h"
+#include "traingraph/op_attrs.h"
 
 namespace traingraph {
 

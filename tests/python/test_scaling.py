@@ -173,7 +173,7 @@ def test_model_of_the_link(alone: tg.TrainingGraph) -> None:
             )
             for size in sizes
         ]
-        announced = rounds * latency + 96 * (ranks - 1) / bandwidth
+        announced = rounds * latency + 80 * (ranks - 1) / bandwidth
         assert s.ranks == ranks
         assert s.exchange_seconds == pytest.approx(sum(sums) + announced)
         assert s.step_seconds == pytest.approx(replay(profile, sums, announced))

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "runtime/artefact/stored_graph.h"
-#include "runtime/checkpoint/training_state.h"
+#include "runtime/session/training_state.h"
 
 namespace traingraph {
 

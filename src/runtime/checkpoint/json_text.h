@@ -6,7 +6,7 @@
 #include <string>
 
 #include "runtime/checkpoint/header.h"
-#include "runtime/checkpoint/training_state.h"
+#include "runtime/session/training_state.h"
 
 namespace traingraph {
 

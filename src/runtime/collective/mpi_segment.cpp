@@ -72,13 +72,15 @@ std::unique_ptr<SharedSegment> make_segment(Library& library, Comm communicator,
                                             const std::string& who) {
   if (size == 1) return nullptr;
   const Functions& f = library.functions();
-  const auto check = [&](int code) { library.require(code, kMakeSegment, who); };
+  const auto check = [&](int code) {
+    library.require(code, kMakeSegment, who);
+  };
   // Splits and windows block in MPI until all ranks make them, and cannot be
   // interrupted there: they begin when all are here.
   const auto meet = [&](Comm all) {
     library.run(
-        kMakeSegment, who, [&](Request* request) { return f.ibarrier(all, request); },
-        may_go_on);
+        kMakeSegment, who,
+        [&](Request* request) { return f.ibarrier(all, request); }, may_go_on);
   };
   meet(communicator);
   Comm on_host = comm_null();

@@ -37,12 +37,6 @@ HostBuffer::HostBuffer(std::size_t bytes, std::string_view label)
   std::memset(data, 0, bytes);
 }
 
-HostBuffer::HostBuffer(std::shared_ptr<std::byte> memory, std::size_t bytes)
-    : bytes_(bytes), data_(std::move(memory)) {
-  ask_for_huge_pages(data_.get(), bytes);
-  std::memset(data_.get(), 0, bytes);
-}
-
 void run_on_host(Submission& submission, RunUnits run) {
   const auto start = std::chrono::steady_clock::now();
   submission.begin();

@@ -18,8 +18,6 @@ class HostBuffer final : public DeviceBuffer,
  public:
   /// Zeroed. Throws OutOfMemoryError.
   HostBuffer(std::size_t bytes, std::string_view label);
-  /// In memory that is there; zeroed.
-  HostBuffer(std::shared_ptr<std::byte> memory, std::size_t bytes);
 
   std::size_t size_bytes() const override { return bytes_; }
   std::span<std::byte> bytes() const override { return {data_.get(), bytes_}; }

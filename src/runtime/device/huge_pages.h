@@ -13,13 +13,4 @@ inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
 /// For memory of this process, before it is touched.
 void ask_for_huge_pages(std::byte* data, std::size_t bytes);
 
-/// The same bytes, which processes share, in a second mapping, which stays as
-/// long as the process, whoever ends the first one. It begins where a huge page
-/// may, if one fits. `shared` itself where that is not possible.
-std::byte* map_again(std::byte* shared, std::size_t bytes);
-/// Puts huge pages under shared bytes that are so aligned and have been
-/// touched. They keep their values; other processes may use them, but not do
-/// the same at the same time.
-void use_huge_pages(std::byte* shared, std::size_t bytes);
-
 }  // namespace traingraph

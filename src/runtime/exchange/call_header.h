@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/execution/segment.h"
+#include "runtime/plans/segment.h"
 
 namespace traingraph {
 

@@ -7,7 +7,6 @@
 
 #include "graph/tensor_state.h"
 #include "runtime/device/device_wait.h"
-#include "runtime/execution/batches.h"
 #include "traingraph/error.h"
 
 namespace traingraph {

@@ -7,7 +7,6 @@
 
 #include "compiler/passes/collectives.h"
 #include "graph/op_def.h"
-#include "runtime/execution/batches.h"
 
 namespace traingraph {
 namespace {
@@ -50,6 +49,7 @@ class ExchangePlanner {
 
   ExchangePlan run() {
     find_weights();
+    if (!exchanges()) return {};
     for (const UnitId id : units_) {
       const Unit& unit = program_.lowered.units[id];
       bind_statistics(id);
@@ -57,11 +57,10 @@ class ExchangePlanner {
         bind(unit);
         continue;
       }
-      if (reads_weight(unit)) need_weight();
+      if (unit.phase != Phase::Forward || reads_weight(unit)) need_weight();
       ++before_;
     }
-    if (!out_.weights.empty()) need_weight();
-    if (out_.events.empty()) return {};
+    need_weight();
     out_.events.insert(out_.events.begin(), {.step = ExchangeStep::Announce});
     for (const ExchangeEvent& event : out_.events) {
       out_.marks.push_back(mark_of(event));
@@ -70,6 +69,19 @@ class ExchangePlanner {
   }
 
  private:
+  bool exchanges() const {
+    const auto is_here = [&](const SharedStatistics& each) {
+      return std::ranges::find(units_, each.before) != units_.end();
+    };
+    return !out_.weights.empty() || has_host_units() ||
+           std::ranges::any_of(program_.lowered.statistics, is_here);
+  }
+
+  bool has_host_units() const {
+    return std::ranges::any_of(
+        units_, [&](UnitId id) { return program_.lowered.units[id].is_host; });
+  }
+
   /// Parameters by what is summed for them.
   void find_summed() {
     const Program& program = program_.assembled.program;
@@ -87,10 +99,9 @@ class ExchangePlanner {
   /// What a linked graph passes on has been weighed there. Passes of graphs
   /// that are not linked are weighed when their sum is.
   void find_weights() {
-    const bool sums = std::ranges::any_of(
-        units_, [&](UnitId id) { return program_.lowered.units[id].is_host; });
-    const bool weighs = differentiates(segment_) ? sums || graph_.is_linkable
-                                                 : segment_ == Segment::Forward;
+    const bool weighs = differentiates(segment_)
+                            ? has_host_units() || graph_.is_linkable
+                            : segment_ == Segment::Forward;
     if (!weighs) return;
     const auto add = [&](TensorIndex tensor) {
       float* const weight = find_hidden(tensor);
@@ -122,7 +133,8 @@ class ExchangePlanner {
     });
   }
 
-  /// Once, before what is exchanged: that is of processes at the same call.
+  /// Once, before the gradients and what else is exchanged: that is of
+  /// processes at the same call.
   void need_weight() {
     if (std::exchange(has_weight_, true)) return;
     add(ExchangeStep::Weigh);
@@ -155,7 +167,7 @@ class ExchangePlanner {
       case OpKind::AllReduceDone:
         return finish(node);
       default:
-        out_.shares = bind_shares(graph_, placement_, linked_.skips_update);
+        out_.shares = bind_shares(graph_, placement_, linked_);
         if (out_.shares.longest_bytes > 0) add(ExchangeStep::Gather);
     }
   }

@@ -4,19 +4,20 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "compiler/compile.h"
 #include "runtime/device/device_context.h"
 #include "runtime/exchange/operation.h"
 #include "runtime/exchange/shares.h"
 #include "runtime/exchange/statistics.h"
-#include "runtime/execution/segment.h"
 #include "runtime/memory/placement.h"
+#include "runtime/plans/linked_parts.h"
+#include "runtime/plans/segment.h"
 
 namespace traingraph {
 
@@ -52,14 +53,6 @@ inline constexpr const char* kLosses = "losses of all ranks";
 inline constexpr const char* kShares = "parameters that others have updated";
 /// "gradients 3 (dense_2/weights ... dense_1/bias)"
 std::string name_of(const BoundBucket& bucket, int index);
-
-/// What other graphs do for one that is linked.
-struct LinkedParts {
-  /// Parameters whose update is left out.
-  std::function<bool(TensorIndex)> skips_update;
-  /// Is the gradient passed on by a linked graph?
-  std::function<bool(const MergedGraph::UserGradient&)> is_fed;
-};
 
 struct ExchangePlan {
   std::vector<ExchangeEvent> events;  // in one order on all ranks

@@ -45,7 +45,7 @@ void copy_to(const ByteSpans& spans, std::size_t begin,
 }
 
 BoundShares bind_shares(const MergedGraph& graph, const Placement& placement,
-                        const std::function<bool(TensorIndex)>& skips_update) {
+                        const LinkedParts& linked) {
   BoundShares shares;
   if (!graph.shares || !graph.update) return shares;
   shares.context = placement.context();
@@ -59,7 +59,7 @@ BoundShares bind_shares(const MergedGraph& graph, const Placement& placement,
       const ElementRange range = graph.shares->of(i, rank);
       if (range.empty()) continue;
       const TensorIndex tensor = graph.trainable[i];
-      if (skips_update && skips_update(tensor)) continue;
+      if (linked.skips_update(tensor)) continue;
       const std::size_t size = size_of(graph.tensors[tensor].desc.data_type);
       std::byte* const begin =
           placement.context()->host_view(placement.of(tensor)->locate());

@@ -5,12 +5,12 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "runtime/memory/placement.h"
+#include "runtime/plans/linked_parts.h"
 
 namespace traingraph {
 
@@ -32,8 +32,7 @@ struct BoundShares {
 
 /// Empty when the optimizer is not shared out, and without parameters whose
 /// update is left out.
-BoundShares bind_shares(
-    const MergedGraph& graph, const Placement& placement,
-    const std::function<bool(TensorIndex)>& skips_update = {});
+BoundShares bind_shares(const MergedGraph& graph, const Placement& placement,
+                        const LinkedParts& linked = {});
 
 }  // namespace traingraph

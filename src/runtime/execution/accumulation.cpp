@@ -68,10 +68,12 @@ GradientPass Accumulation::pass(const MergedGraph& graph,
   return pass;
 }
 
-void Accumulation::count(const GradientPass& pass, std::int64_t batch,
-                         const std::shared_ptr<ExecutionState>& slot) noexcept {
-  samples_ = batch + (pass.adds_to ? samples_ : 0);
-  by_ = pass.by;
+void Accumulation::commit(
+    const Call& call, const std::shared_ptr<ExecutionState>& slot) noexcept {
+  if (updates(call.segment)) forget();
+  if (call.segment != Segment::Gradient) return;
+  samples_ = call.batch + (call.pass.adds_to ? samples_ : 0);
+  by_ = call.pass.by;
   last_ = slot;
 }
 

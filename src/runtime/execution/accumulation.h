@@ -14,11 +14,11 @@
 #include <memory>
 
 #include "compiler/loss_reduction.h"
-#include "runtime/execution/call.h"
+#include "runtime/execution/participant.h"
 
 namespace traingraph {
 
-class Accumulation {
+class Accumulation final : public Participant {
  public:
   /// After compile; nothing waits.
   void start(const MergedGraph& graph);
@@ -26,9 +26,8 @@ class Accumulation {
   /// Throws StateError, InvalidArgument.
   GradientPass pass(const MergedGraph& graph, GradientAccumulation by,
                     std::int64_t batch, bool is_shared) const;
-  /// It is enqueued.
-  void count(const GradientPass& pass, std::int64_t batch,
-             const std::shared_ptr<ExecutionState>& slot) noexcept;
+  void commit(const Call& call,
+              const std::shared_ptr<ExecutionState>& slot) noexcept override;
   /// That wait for the update.
   std::int64_t samples() const { return samples_; }
   /// The next pass begins anew.

@@ -165,9 +165,9 @@ std::shared_ptr<BoundSegment> bind_segment(const Compilation& compilation,
   const CompiledProgram& program = compilation.program(kind);
   const Plan& plan = compilation.plan(kind);
   const std::vector<UnitId> units = units_of(program, plan, segment, options);
-  std::ranges::copy_if(
-      units, std::back_inserter(bound->units),
-      [&](UnitId id) { return !program.lowered.units[id].is_host; });
+  std::ranges::copy_if(units, std::back_inserter(bound->units), [&](UnitId id) {
+    return !program.lowered.units[id].is_host;
+  });
   if (!bound->units.empty()) {
     std::vector<Location> locations(program.lowered.storages.size());
     for (UnitId id : bound->units) {

@@ -3,13 +3,46 @@
 // after it. Allocates the arenas it needs.
 #pragma once
 
-#include "runtime/execution/batches.h"
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "runtime/exchange/exchange_plan.h"
+#include "runtime/memory/placement.h"
+#include "runtime/plans/batches.h"
+#include "traingraph/execution.h"
 
 namespace traingraph {
 
+/// What the host gets after a segment: copies from the plan's arena into an
+/// execution's staging buffer.
+struct OutputPlan {
+  struct Entry {
+    std::string_view name;
+    TensorDescriptor desc;
+    Location from;
+    std::size_t offset = 0;  // in the staging buffer
+  };
+  std::vector<Entry> outputs;  // declared outputs, by name
+  std::vector<Entry> losses;   // all of them, or none
+  /// Without a loss. With one it is the result, and with several their sum,
+  /// for which there is room at the offset.
+  std::optional<Entry> result;
+  std::size_t sum_offset = 0;
+  std::size_t bytes = 0;
+};
+
+struct BoundSegment {
+  std::vector<UnitId> units;
+  std::unique_ptr<BoundUnits> work;  // null when there is nothing to run
+  OutputPlan outputs;
+  ExchangePlan exchange;
+};
+
 struct BindOptions {
   bool poisons_memory = false;
-  LinkedParts linked;
+  const LinkedParts& linked;
 };
 
 std::shared_ptr<BoundSegment> bind_segment(const Compilation& compilation,

@@ -2,9 +2,10 @@
 // Call: one execute* call, as its arguments came.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
-#include "runtime/execution/batches.h"
+#include "runtime/plans/batches.h"
 #include "traingraph/training_graph.h"
 
 namespace traingraph {
@@ -29,6 +30,8 @@ struct Call {
   CallData data;
   std::shared_ptr<ExecutionState> depends_on;
   GradientPass pass = {};
+  bool skips_writing = false;  // data of the call
+  std::int64_t batch = 0;      // samples
 };
 
 }  // namespace traingraph

@@ -100,16 +100,17 @@ std::string shape_hint(const Tensor& tensor, bool are_classes,
 
 }  // namespace
 
-void Inputs::check(const Call& call, bool skips_writing, std::int64_t batch) {
+void Inputs::check(const Call& call) {
   ++calls_;
   const CallData& data = call.data;
-  if (!skips_writing) {
-    check_list(call.name, data.inputs, Input::Kind::Input, batch);
-    check_list(call.name, data.labels, Input::Kind::Label, batch);
-    check_list(call.name, data.label_weights, Input::Kind::LabelWeight, batch);
+  if (!call.skips_writing) {
+    check_list(call.name, data.inputs, Input::Kind::Input, call.batch);
+    check_list(call.name, data.labels, Input::Kind::Label, call.batch);
+    check_list(call.name, data.label_weights, Input::Kind::LabelWeight,
+               call.batch);
   }
   notice_host_data();
-  require_data(call, skips_writing, batch);
+  require_data(call);
 }
 
 std::size_t Inputs::bytes_of(const Tensor& tensor, std::int64_t batch) const {

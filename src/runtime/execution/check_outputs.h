@@ -2,7 +2,7 @@
 // The buffers that a call wants its outputs in.
 #pragma once
 
-#include "runtime/execution/batches.h"
+#include "runtime/execution/bind.h"
 #include "traingraph/training_graph.h"
 
 namespace traingraph {

@@ -16,9 +16,9 @@
 #include "runtime/device/callback_thread.h"
 #include "runtime/device/device_context.h"
 #include "runtime/exchange/exchange.h"
-#include "runtime/execution/batches.h"
+#include "runtime/execution/bind.h"
 #include "runtime/execution/time_steps.h"
-#include "runtime/insight/measured_runs.h"
+#include "runtime/execution/unit_times.h"
 #include "traingraph/execution.h"
 #include "traingraph/optimizers.h"
 
@@ -26,7 +26,7 @@ namespace traingraph {
 
 class InFlight;
 
-class ExecutionState final : public Submission {
+class ExecutionState final : public Submission, public Computation {
  public:
   ExecutionState() = default;
 
@@ -103,8 +103,10 @@ class ExecutionState final : public Submission {
   void drop_waiting() const noexcept;
   void wait() const;
   bool wait_for(double seconds) const;
-  bool is_done() const { return done_.load(std::memory_order_acquire); }
-  std::exception_ptr error() const;
+  bool is_done() const override {
+    return done_.load(std::memory_order_acquire);
+  }
+  std::exception_ptr error() const override;
   std::size_t staging_bytes() const;
 
   const char* call = "execute";  // that enqueued this

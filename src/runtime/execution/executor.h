@@ -9,23 +9,26 @@
 // the numbers, and so the bits, that they would have had without it.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "base/fair_mutex.h"
 #include "runtime/execution/accumulation.h"
-#include "runtime/execution/batches.h"
-#include "runtime/execution/call.h"
+#include "runtime/execution/exchange_turn.h"
 #include "runtime/execution/in_flight.h"
 #include "runtime/execution/inputs.h"
+#include "runtime/execution/measured_runs.h"
+#include "runtime/execution/optimizer_step.h"
+#include "runtime/execution/phase_order.h"
+#include "runtime/execution/random_state.h"
 #include "runtime/execution/settings.h"
 #include "runtime/execution/slot_pool.h"
-#include "runtime/insight/measured_runs.h"
-#include "runtime/link/link.h"
 
 namespace traingraph {
+
+struct Session;
 
 /// What a graph that runs is made of; see session.h.
 struct ExecutorParts {
@@ -34,7 +37,8 @@ struct ExecutorParts {
   const UserObjects& objects;
   Placement& placement;
   Inputs& inputs;
-  LinkMember& link;
+  Participant& link;
+  LinkedParts& linked;
   InFlight& in_flight;
   const std::shared_ptr<Exchange>& exchange;  // null: with nobody
 };
@@ -42,21 +46,18 @@ struct ExecutorParts {
 class Executor {
  public:
   /// `owner` is kept by work in flight.
-  Executor(std::enable_shared_from_this<Session>& owner, ExecutorParts parts)
-      : owner_(owner), parts_(parts) {}
+  Executor(std::enable_shared_from_this<Session>& owner, ExecutorParts parts);
 
-  struct Settings {
-    traingraph::Settings of_layers;
-    bool poisons_memory = false;
-    std::uint64_t seed = 0;
-  };
+  /// What compile() was told; `seed` is of dropout.
+  void configure(const Declaration& declaration, bool poisons_memory,
+                 std::uint64_t seed);
   /// After compile.
-  void start(Settings settings);
+  void start();
   /// Nothing that ran before counts any more.
   void forget();
   /// The forward and gradient passes so far do not count any more.
   void forget_phases() {
-    phase_ = PhaseState::Clean;
+    phases_.forget_phases();
     accumulation_.forget();
   }
 
@@ -68,23 +69,13 @@ class Executor {
 
   int num_specialized() const { return num_specialized_; }
   std::size_t staging_bytes() const { return pool_.staging_bytes(); }
-  std::uint64_t random_step() const { return random_steps_.next().value; }
-  void set_random_step(std::uint64_t step) { random_steps_.set(step); }
-  /// Of dropout; compile() starts with it.
-  std::uint64_t seed() const { return settings_.seed; }
-  void set_seed(std::uint64_t seed) { settings_.seed = seed; }
-  /// The last execution that computed readable values; null: none.
-  const std::shared_ptr<ExecutionState>& last() const { return last_; }
-  /// The last gradient pass of separate phases; null: none.
-  const std::shared_ptr<ExecutionState>& last_gradient() const {
-    return last_gradient_;
-  }
+  RandomState& random_state() { return random_state_; }
+  const RandomState& random_state() const { return random_state_; }
+  const PhaseOrder& phases() const { return phases_; }
   /// What profile() shows.
   const MeasuredRuns& measured() const { return measured_; }
 
  private:
-  enum class PhaseState { Clean, ForwardDone, GradientDone };
-
   /// A call's turn: it waits until there is room in flight, then takes the
   /// mutex, so that a call that waits for room stops no other.
   class Turn {
@@ -106,41 +97,33 @@ class Executor {
   bool trains() const { return parts_.batches->graph().trains; }
   void require_seed(const char* call) const;
   Segment inference_segment(const CallData& data, bool skips_writing);
-  Execution enqueue(const Call& call, const ExecuteOptions& options,
-                    Turn& turn);
-  std::int64_t check(const Call& call, const ExecuteOptions& options);
+  Execution enqueue(Call call, const ExecuteOptions& options, Turn& turn);
+  void check(Call& call, const ExecuteOptions& options);
   std::shared_ptr<ExecutionState> prepare(const Call& call,
-                                          const ExecuteOptions& options,
-                                          std::int64_t batch);
+                                          const ExecuteOptions& options);
   std::shared_ptr<Specialization> specialization_for(std::int64_t batch,
                                                      PlanKind kind);
   std::shared_ptr<const BoundSegment> bound(Specialization& specialization,
                                             Segment segment);
   void grow_arenas(const Compilation& compilation);
-  void write_hidden(HostWriter& writer, ExecutionState& slot, const Call& call);
-  void write_weights(HostWriter& writer);
-  std::uint64_t seed_of_rank() const;
-  void write_rates(HostWriter& writer, ExecutionState& slot);
-  void take_turn_among_ranks(ExecutionState& slot, const GradientPass& pass,
-                             std::int64_t batch) noexcept;
   void submit(const std::shared_ptr<ExecutionState>& slot);
-  void advance(const Call& call, std::int64_t batch,
-               const std::shared_ptr<ExecutionState>& slot) noexcept;
-  void count_update(ExecutionState& slot) noexcept;
 
   std::enable_shared_from_this<Session>& owner_;
   ExecutorParts parts_;
-  Settings settings_;
+  bool poisons_memory_ = false;
   SlotPool pool_;
   int num_specialized_ = 0;  // batch sizes since the first compile
 
-  std::shared_ptr<ExecutionState> last_, last_gradient_;
-  PhaseState phase_ = PhaseState::Clean;
-  std::int64_t phase_batch_ = 0;
-  std::shared_ptr<ExecutionState> last_phase_;
+  Settings settings_;
+  RandomState random_state_;
+  OptimizerStep optimizer_step_;
   Accumulation accumulation_;
+  ExchangeTurn exchange_turn_;
+  PhaseOrder phases_;
   MeasuredRuns measured_;
-  RandomSteps random_steps_;
+  /// In their order. Links come before the optimizer, whose step they may end,
+  /// the exchange before the accumulation, whose samples it announces.
+  std::vector<Participant*> participants_;
 };
 
 }  // namespace traingraph

@@ -218,14 +218,13 @@ bool Inputs::is_given(const Input& input, bool skips_writing) const {
   return !skips_writing && input.last_call == calls_;
 }
 
-void Inputs::require_data(const Call& call, bool skips_writing,
-                          std::int64_t batch) {
+void Inputs::require_data(const Call& call) {
   for_each_read(call.segment, [&](Input& input) {
-    const bool is_there = is_given(input, skips_writing) || input.source ||
+    const bool is_there = is_given(input, call.skips_writing) || input.source ||
                           input.is_fed || input.is_constant ||
-                          serves(input, batch);
+                          serves(input, call.batch);
     if (is_there) {
-      if (!is_given(input, skips_writing)) {
+      if (!is_given(input, call.skips_writing)) {
         take_newest(input);
         require_bound_in_range(call.name, input);
       }
@@ -251,16 +250,16 @@ void Inputs::require_data(const Call& call, bool skips_writing,
   });
 }
 
-void Inputs::write(HostWriter& writer, const Call& call, bool skips_writing,
-                   std::int64_t batch) {
-  if (!skips_writing) {
-    write_list(writer, call.data.inputs, Input::Kind::Input, batch);
-    write_list(writer, call.data.labels, Input::Kind::Label, batch);
-    write_list(writer, call.data.label_weights, Input::Kind::LabelWeight,
-               batch);
+void Inputs::stage(const Call& call, HostWriter& writer, ExecutionState&) {
+  if (!call.skips_writing) {
+    const CallData& data = call.data;
+    write_list(writer, data.inputs, Input::Kind::Input, call.batch);
+    write_list(writer, data.labels, Input::Kind::Label, call.batch);
+    write_list(writer, data.label_weights, Input::Kind::LabelWeight,
+               call.batch);
   }
   for_each_read(call.segment, [&](Input& input) {
-    const bool has_other_data = is_given(input, skips_writing) ||
+    const bool has_other_data = is_given(input, call.skips_writing) ||
                                 input.source || input.is_fed ||
                                 input.is_variable;
     if (has_other_data || input.is_on_device) return;
@@ -289,11 +288,12 @@ void Inputs::write_bound(HostWriter& writer, Input& input) {
   std::memcpy(room, tensor.data.bytes, std::min(size, tensor.data.size));
 }
 
-void Inputs::mark_written(const Call& call, bool is_linked) noexcept {
+void Inputs::commit(const Call& call,
+                    const std::shared_ptr<ExecutionState>&) noexcept {
   for_each_read(call.segment, [&](Input& input) {
     if (input.written_call == calls_) {
       const bool is_gradient = input.kind == Input::Kind::UserGradient;
-      input.is_on_device = !(is_linked && is_gradient);
+      input.is_on_device = !(is_linked_ && is_gradient);
     }
     const bool is_forward = call.segment != Segment::Gradient;
     if (is_forward && input.source) input.seen_runs = input.source->runs;

@@ -13,9 +13,8 @@
 #include <vector>
 
 #include "graph/tensor_state.h"
-#include "runtime/execution/call.h"
-#include "runtime/execution/host_writer.h"
 #include "runtime/execution/index_inputs.h"
+#include "runtime/execution/participant.h"
 
 namespace traingraph {
 
@@ -61,7 +60,7 @@ struct Input {
   }
 };
 
-class Inputs {
+class Inputs final : public Participant {
  public:
   /// After compile. What was bound stays bound, unless samples are counted
   /// otherwise now.
@@ -79,15 +78,17 @@ class Inputs {
                               std::int64_t batch);
   /// Everything that can be wrong with the data of a call. Later functions are
   /// about that call.
-  void check(const Call& call, bool skips_writing, std::int64_t batch);
-  void write(HostWriter& writer, const Call& call, bool skips_writing,
-             std::int64_t batch);
-  /// The call will run: what it wrote is on the device. Linked graphs may write
-  /// over each other's user gradients.
-  void mark_written(const Call& call, bool is_linked) noexcept;
+  void check(const Call& call) override;
+  void stage(const Call& call, HostWriter& writer,
+             ExecutionState& slot) override;
+  /// What it wrote is on the device.
+  void commit(const Call& call,
+              const std::shared_ptr<ExecutionState>& slot) noexcept override;
   void bind(DataList data, const TensorMap& named, std::int64_t batch);
 
   // For links.
+  /// Linked graphs may write over each other's user gradients.
+  void set_linked(bool is_linked) { is_linked_ = is_linked; }
   std::map<std::string, Input, std::less<>>& declared() { return declared_; }
   const std::map<std::string, Input, std::less<>>& declared() const {
     return declared_;
@@ -115,7 +116,7 @@ class Inputs {
   bool is_given(const Input& input, bool skips_writing) const;
   static void take_newest(Input& input);
   void require_bound_in_range(const char* call, Input& input);
-  void require_data(const Call& call, bool skips_writing, std::int64_t batch);
+  void require_data(const Call& call);
   void write_list(HostWriter& writer, DataList data, Input::Kind kind,
                   std::int64_t batch);
   void write_bound(HostWriter& writer, Input& input);
@@ -129,6 +130,7 @@ class Inputs {
   std::vector<Input> undeclared_;
   std::unordered_map<const TensorState*, Input*> input_of_;
   std::uint64_t calls_ = 0;
+  bool is_linked_ = false;
 };
 
 }  // namespace traingraph

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The four calls: which may follow which, and what a call without data is.
 #include <algorithm>
-#include <array>
+#include <utility>
 
 #include "runtime/execution/executor.h"
 #include "traingraph/error.h"
@@ -44,7 +44,7 @@ Execution Executor::execute(const CallData& data,
   } else {
     require_seed("execute");
   }
-  return enqueue(call, options, turn);
+  return enqueue(std::move(call), options, turn);
 }
 
 Execution Executor::execute_forward(const CallData& data,
@@ -56,14 +56,14 @@ Execution Executor::execute_forward(const CallData& data,
     call.segment =
         inference_segment(data, options.skip_writing_input_data_to_device);
   }
-  return enqueue(call, options, turn);
+  return enqueue(std::move(call), options, turn);
 }
 
 Execution Executor::execute_gradient(const ExecuteOptions& options) {
   Turn turn(parts_);
   require_compiled(parts_.batches.get(), "execute_gradient");
   require_no_inference("execute_gradient", options);
-  if (phase_ != PhaseState::ForwardDone) {
+  if (!phases_.has_forward()) {
     throw StateError(ErrorInfo{
         .op = "execute_gradient",
         .what = "there is no forward pass to differentiate",
@@ -73,11 +73,12 @@ Execution Executor::execute_gradient(const ExecuteOptions& options) {
   }
   require_seed("execute_gradient");
   const ExecuteOptions same =
-      with_batch_of_forward("execute_gradient", options, phase_batch_);
-  Call call{"execute_gradient", Segment::Gradient, {}, last_phase_};
-  call.pass = accumulation_.pass(parts_.batches->graph(), options.accumulate,
-                                 phase_batch_, parts_.link.shares_gradients());
-  return enqueue(call, same, turn);
+      with_batch_of_forward("execute_gradient", options, phases_.batch());
+  Call call{"execute_gradient", Segment::Gradient, {}, phases_.last_phase()};
+  call.pass =
+      accumulation_.pass(parts_.batches->graph(), options.accumulate,
+                         phases_.batch(), parts_.linked.shares_gradients());
+  return enqueue(std::move(call), same, turn);
 }
 
 Execution Executor::execute_update(const ExecuteOptions& options) {
@@ -89,16 +90,17 @@ Execution Executor::execute_update(const ExecuteOptions& options) {
                                .what = "the graph has no optimizer",
                                .hint = "Call compile_optimizer() first."});
   }
-  if (phase_ != PhaseState::GradientDone) {
+  if (!phases_.has_gradient()) {
     throw StateError(
         ErrorInfo{.op = "execute_optimizer_update",
                   .what = "there are no gradients to apply",
                   .expected = "execute_gradient before each update"});
   }
-  const ExecuteOptions same =
-      with_batch_of_forward("execute_optimizer_update", options, phase_batch_);
-  return enqueue({"execute_optimizer_update", Segment::Update, {}, last_phase_},
-                 same, turn);
+  const ExecuteOptions same = with_batch_of_forward("execute_optimizer_update",
+                                                    options, phases_.batch());
+  return enqueue(
+      {"execute_optimizer_update", Segment::Update, {}, phases_.last_phase()},
+      same, turn);
 }
 
 /// Labels may be left out of a call that has data. One without runs on all that
@@ -116,7 +118,7 @@ void Executor::require_seed(const char* call) const {
   const Compilation& main = parts_.batches->main()->compilation;
   const bool has_user_gradient =
       std::ranges::any_of(main.graph->user_gradients, [&](const auto& user) {
-        return !user.is_boundary || parts_.link.is_fed(user);
+        return !user.is_boundary || parts_.linked.is_fed(user);
       });
   const bool has_loss = !main.training->assembled.losses.empty();
   if (has_loss || has_user_gradient || main.graph->declares_gradients) return;
@@ -126,69 +128,6 @@ void Executor::require_seed(const char* call) const {
       .expected = "a loss, or a user gradient",
       .hint = "Give the graph a loss, or call allocate_user_gradient() before "
               "compile()."});
-}
-
-/// Each process drops other elements.
-std::uint64_t Executor::seed_of_rank() const {
-  const auto rank =
-      static_cast<std::uint64_t>(parts_.exchange ? parts_.exchange->rank() : 0);
-  constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
-  return settings_.seed + rank * kGolden;
-}
-
-void Executor::write_hidden(HostWriter& writer, ExecutionState& slot,
-                            const Call& call) {
-  const Segment segment = call.segment;
-  if (segment == Segment::Step || segment == Segment::Forward) {
-    const StepNumber number = random_steps_.next();
-    const std::array<std::uint64_t, 2> words{seed_of_rank(), number.value};
-    std::byte* const room =
-        writer.room_for(parts_.batches->graph().random_state, sizeof(words));
-    if (room) std::memcpy(room, words.data(), sizeof(words));
-    slot.drawn = {.steps = &random_steps_,
-                  .number = number,
-                  .at = room ? room + sizeof(std::uint64_t) : nullptr};
-  }
-  if (differentiates(segment)) {
-    write_weights(writer);
-    parts_.link.write_factors(writer, slot, segment, call.pass);
-  }
-  if (updates(segment)) {
-    parts_.link.write_updated(writer);
-    write_rates(writer, slot);
-  }
-}
-
-/// The whole; an exchange with other processes makes parts of it.
-void Executor::write_weights(HostWriter& writer) {
-  const MergedGraph& graph = parts_.batches->graph();
-  const float whole = 1;
-  const auto write = [&](TensorIndex weight) {
-    writer.write(weight, &whole, sizeof(whole));
-  };
-  write(graph.gradient_weight);
-  for (TensorIndex weight : graph.user_weights) {
-    if (weight != graph.gradient_weight) write(weight);
-  }
-}
-
-void Executor::write_rates(HostWriter& writer, ExecutionState& slot) {
-  if (!parts_.objects.optimizer) return;
-  Optimizer& optimizer = *parts_.objects.optimizer;
-  std::byte* const room =
-      writer.room_for(parts_.batches->graph().rates, 4 * sizeof(float));
-  parts_.link.start_update(slot);  // nothing fails from here on
-  const StepNumber number = TimeSteps::next(optimizer);
-  ExecutionState::Rates& rates = slot.rates;
-  TimeSteps::take_rule(optimizer, rates.rule);
-  const float rate = rates.rule.at(number.value);
-  rates.optimizer = &optimizer;
-  rates.number = number;
-  rates.at = room;
-  rates.values = {rate, optimizer.corrected(rate, number.value),
-                  optimizer.applies_gradient_clipping() ? 1.0f : 0.0f,
-                  static_cast<float>(number.value)};
-  if (room) std::memcpy(room, rates.values.data(), 4 * sizeof(float));
 }
 
 }  // namespace traingraph

@@ -26,7 +26,10 @@ template <class Value>
 
 }  // namespace
 
-Settings::Settings(const Declaration& declaration) {
+void Settings::start(const Declaration& declaration) {
+  parameters_.clear();
+  layers_.clear();
+  types_.clear();
   if (!declaration.trains) return;
   const auto add = [&](const TensorParameter& parameter) {
     parameters_.emplace_back(parameter, parameter.is_updatable());
@@ -42,7 +45,7 @@ Settings::Settings(const Declaration& declaration) {
   for (const TensorParameter& p : declaration.trained_inputs) add(p);
 }
 
-void Settings::require(const Call& call) const {
+void Settings::check(const Call& call) {
   constexpr const char* kAgain = "Call compile() again.";
   for (const auto& [layer, is_debugged] : layers_) {
     if (layer->is_debugging_enabled == is_debugged) continue;

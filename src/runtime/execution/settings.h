@@ -8,16 +8,16 @@
 #include <vector>
 
 #include "compiler/declaration.h"
-#include "runtime/execution/call.h"
+#include "runtime/execution/participant.h"
 
 namespace traingraph {
 
-class Settings {
+class Settings final : public Participant {
  public:
-  Settings() = default;
-  explicit Settings(const Declaration& declaration);
+  /// After compile.
+  void start(const Declaration& declaration);
   /// Throws StateError when one has changed that concerns the call.
-  void require(const Call& call) const;
+  void check(const Call& call) override;
 
  private:
   std::vector<std::pair<TensorParameter, bool>> parameters_;

@@ -2,7 +2,7 @@
 // What a measured run did for other processes, and where that lies in time.
 #pragma once
 
-#include "runtime/insight/measured_runs.h"
+#include "runtime/execution/measured_runs.h"
 #include "traingraph/insight.h"
 
 namespace traingraph {

@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "runtime/execution/inputs.h"
+#include "runtime/execution/participant.h"
+#include "runtime/plans/linked_parts.h"
 
 namespace traingraph {
 
@@ -49,17 +51,11 @@ struct Link {
   std::vector<std::weak_ptr<Session>> handles;
 };
 
-/// Joins graphs; the first comes first in forward order. Handles as users hold
-/// them. Throws InvalidArgument, StateError; then no graph is linked.
-void link_sessions(const std::vector<std::shared_ptr<Session>>& handles);
-
-class LinkMember {
+class LinkMember final : public Participant, public LinkedParts {
  public:
   LinkMember(Placement& placement, Inputs& inputs)
       : placement_(placement), inputs_(inputs) {}
-  ~LinkMember() { leave(); }
-  LinkMember(const LinkMember&) = delete;
-  LinkMember& operator=(const LinkMember&) = delete;
+  ~LinkMember() override { leave(); }
 
   /// After compile. `main` outlives what is asked afterwards.
   void start(const Compilation& main, const UserObjects& objects);
@@ -71,23 +67,29 @@ class LinkMember {
   /// graphs of the link.
   void forget_passes() noexcept;
 
-  /// Is the update of a parameter left out: no gradient reaches it, or a linked
-  /// graph updates it?
-  bool skips_update(TensorIndex parameter) const;
-  /// Do all graphs that read this one's results run?
-  bool is_fed(const MergedGraph::UserGradient& user) const {
+  bool is_linked() const override { return link_ != nullptr; }
+  bool skips_update(TensorIndex parameter) const override;
+  bool is_fed(const MergedGraph::UserGradient& user) const override {
     return fed_[user.gradient];
   }
+  bool shares_gradients() const override;
+  bool ends_step() noexcept override;
+  std::unique_lock<std::mutex> lock() override;
 
-  /// Do gradients of parameters go where those of other graphs go, or start
-  /// with theirs?
-  bool shares_gradients() const;
+  void check(const Call& call) override;
+  void stage(const Call& call, HostWriter& writer,
+             ExecutionState& slot) override;
+  void commit(const Call& call,
+              const std::shared_ptr<ExecutionState>& slot) noexcept override;
 
-  // An execution, in this order; from the second on under the link's mutex.
-  void require(const Call& call, std::int64_t batch) const;
-  /// Throws StateError unless linked graphs have computed what this one reads.
+ private:
+  friend class LinkBuilder;
+
+  void find_live_gradients();
+  void index_accumulators();
+  /// Throws StateError unless linked graphs have computed what a call reads.
   void require_order(const Call& call) const;
-  /// The execution that this one has to wait for; null: none.
+  /// The execution that the next one has to wait for; null: none.
   std::shared_ptr<ExecutionState> dependency(Segment segment) const;
   /// Whether gradients are added to what linked graphs have left, and how to
   /// what waits for the update here.
@@ -95,20 +97,9 @@ class LinkMember {
                      const GradientPass& pass);
   /// Which updates are not left out.
   void write_updated(HostWriter& writer) const;
-  /// Before learning rates are read. A graph that updates a second time ends
-  /// the optimizer's step without waiting for the other graphs.
-  void start_update(ExecutionState& slot);
-  // Nothing fails from here on.
+  void start_update() noexcept;
   void count_contributions(const Contribution& slot) noexcept;
-  /// False while other graphs of the optimizer have not updated in this step.
-  bool ends_step() noexcept;
   void advance(Segment segment, const Contribution& slot) noexcept;
-
- private:
-  friend class LinkBuilder;
-
-  void find_live_gradients();
-  void index_accumulators();
   const MergedGraph& graph() const { return *main_->graph; }
   PlanKind shared_plan() const {
     return graph().trains ? PlanKind::Phases : PlanKind::Inference;

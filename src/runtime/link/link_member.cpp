@@ -43,6 +43,7 @@ void LinkMember::start(const Compilation& main, const UserObjects& objects) {
 void LinkMember::leave() noexcept {
   if (link_) link_->is_broken = true;
   link_.reset();
+  inputs_.set_linked(false);
   placement_.redirect_back();
   std::ranges::fill(added_to_, nullptr);
   used_by_gradient_.clear();
@@ -97,7 +98,31 @@ bool LinkMember::skips_update(TensorIndex parameter) const {
   return link_ ? not_updated_[parameter] : !live_[parameter];
 }
 
-void LinkMember::require(const Call& call, std::int64_t batch) const {
+std::unique_lock<std::mutex> LinkMember::lock() {
+  return link_ ? std::unique_lock(link_->mutex)
+               : std::unique_lock<std::mutex>();
+}
+
+void LinkMember::stage(const Call& call, HostWriter& writer,
+                       ExecutionState& slot) {
+  require_order(call);
+  slot.depend_on(dependency(call.segment));
+  if (differentiates(call.segment)) {
+    write_factors(writer, slot, call.segment, call.pass);
+  }
+  if (!updates(call.segment)) return;
+  write_updated(writer);
+  if (!objects_->optimizer) return;
+  for (Contribution* used : used_by_update_) slot.depend_on(*used);
+}
+
+void LinkMember::commit(const Call& call, const Contribution& slot) noexcept {
+  if (updates(call.segment) && objects_->optimizer) start_update();
+  if (differentiates(call.segment)) count_contributions(slot);
+  advance(call.segment, slot);
+}
+
+void LinkMember::check(const Call& call) {
   if (!link_) return;
   const bool is_gone = std::ranges::any_of(
       link_->handles, [](const auto& handle) { return handle.expired(); });
@@ -108,12 +133,12 @@ void LinkMember::require(const Call& call, std::int64_t batch) const {
         .hint = "Call link() again."});
   }
   if (!link_->shares_results) return;
-  if (batch != graph().batch) {
+  if (call.batch != graph().batch) {
     throw UnsupportedError(
         ErrorInfo{.op = call.name,
                   .what = "linked graphs that share results run one batch size",
                   .expected = std::to_string(graph().batch),
-                  .got = std::to_string(batch),
+                  .got = std::to_string(call.batch),
                   .hint = "Pass the results on through the host."});
   }
   if (lent_.empty() || plan_of(call.segment) == shared_plan()) return;
@@ -259,8 +284,9 @@ void LinkMember::write_updated(HostWriter& writer) const {
   }
 }
 
-void LinkMember::start_update(ExecutionState& slot) {
-  for (Contribution* used : used_by_update_) slot.depend_on(*used);
+/// A graph that updates a second time ends the optimizer's step without waiting
+/// for the other graphs.
+void LinkMember::start_update() noexcept {
   if (!link_) return;
   Optimizer& optimizer = *objects_->optimizer;
   auto& updated = link_->optimizers.at(&optimizer).updated;

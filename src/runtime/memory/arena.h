@@ -15,7 +15,14 @@
 
 namespace traingraph {
 
-class ExecutionState;
+/// What computes values on a device.
+class Computation {
+ public:
+  virtual ~Computation() = default;
+  virtual bool is_done() const = 0;
+  /// Null while it runs, and when it has succeeded.
+  virtual std::exception_ptr error() const = 0;
+};
 
 class Arena {
  public:
@@ -60,7 +67,7 @@ struct DeviceBytes {
   std::size_t size = 0;
   std::shared_ptr<DeviceBuffer> buffer;  // keeps them alive
   /// They are valid when this one succeeds; null: they always are.
-  std::shared_ptr<const ExecutionState> computed_by;
+  std::shared_ptr<const Computation> computed_by;
   /// What they are when that is less than the tensor: a smaller batch.
   std::optional<Shape> shape = std::nullopt;
 };

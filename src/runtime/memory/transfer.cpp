@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "runtime/device/device_wait.h"
-#include "runtime/execution/execution_state.h"
 
 namespace traingraph {
 

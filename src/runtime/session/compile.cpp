@@ -233,6 +233,8 @@ void share_out(const Session& session, const Exchange& exchange,
 
 void begin_exchange(Session& session, std::shared_ptr<Exchange> exchange) {
   session.exchange = std::move(exchange);
+  const int rank = session.exchange ? session.exchange->rank() : 0;
+  session.executor.random_state().set_stream(static_cast<std::uint64_t>(rank));
   if (session.exchange) session.exchange->leave();
   try {
     start_exchange(session);
@@ -257,6 +259,7 @@ void finish_compile(Session& session, Merged merged,
   session.inputs.collect(main, session.objects);
   session.batches = std::move(batches);
   session.link.start(main, session.objects);
+  session.executor.start();
   create_readable_tensors(session);
   ++session.num_compiles;
 }
@@ -321,12 +324,11 @@ void compile(Session& session, const Device& device,
     share_out(session, *exchange, merged);
   }
   finish_compile(session, std::move(merged), compiler_options(options));
-  session.executor.start(
-      {.of_layers = Settings(declaration),
-       // Verified graphs compare what has been freed, too.
-       .poisons_memory = options.poisons_memory && !options.verify,
-       .seed =
-           session.restored_seed ? *session.restored_seed : platform_seed()});
+  session.executor.configure(
+      declaration,
+      // Verified graphs compare what has been freed, too.
+      options.poisons_memory && !options.verify,
+      session.restored_seed ? *session.restored_seed : platform_seed());
   begin_exchange(session, std::move(exchange));
   freeze.keep();
   session.place_layers();
@@ -344,8 +346,8 @@ void compile_loaded(Session& session, const Device& device, Merged merged,
   Freeze freeze(declaration.graphs);
   session.placement.reset(device.context());
   finish_compile(session, std::move(merged), options);
-  session.executor.start(
-      {.of_layers = {}, .poisons_memory = false, .seed = platform_seed()});
+  session.executor.configure(declaration, /*poisons_memory=*/false,
+                             platform_seed());
   freeze.keep();
 }
 

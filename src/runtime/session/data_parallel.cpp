@@ -6,9 +6,9 @@
 #include "graph/attributes.h"
 #include "graph/op_def.h"
 #include "graph/tensor_state.h"
-#include "runtime/checkpoint/training_state.h"
 #include "runtime/exchange/agreement.h"
 #include "runtime/session/session.h"
+#include "runtime/session/training_state.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
@@ -49,7 +49,8 @@ std::string layers_of(const MergedGraph& graph) {
 
 std::string trained_by(const Session& session) {
   std::string text;
-  for (const TensorIndex tensor : session.batches->options().collectives.order) {
+  for (const TensorIndex tensor :
+       session.batches->options().collectives.order) {
     const TensorInfo& info = session.batches->graph().tensors[tensor];
     text += info.name + ' ' + text_of(info.desc) + '\n';
   }
@@ -158,16 +159,16 @@ struct Numbers {
 void take_numbers(Session& session, Agreement& agreement) {
   Executor& executor = session.executor;
   Optimizer* const optimizer = session.objects.optimizer.get();
-  Numbers numbers{.seed = executor.seed(),
-                  .random_step = executor.random_step()};
+  Numbers numbers{.seed = executor.random_state().seed(),
+                  .random_step = executor.random_state().step()};
   if (optimizer) {
     numbers.time_step = optimizer->time_step();
     numbers.learning_rate = optimizer->learning_rate();
     numbers.clips = optimizer->applies_gradient_clipping() ? 1 : 0;
   }
   agreement.broadcast(std::as_writable_bytes(std::span(&numbers, 1)));
-  executor.set_seed(numbers.seed);
-  executor.set_random_step(numbers.random_step);
+  executor.random_state().set_seed(numbers.seed);
+  executor.random_state().set_step(numbers.random_step);
   if (!optimizer) return;
   optimizer->set_time_step(numbers.time_step);
   optimizer->set_applies_gradient_clipping(numbers.clips != 0);

@@ -16,7 +16,7 @@ struct Gradient {
 
 Gradient find_gradient(const Session& session, const Tensor& parameter) {
   session.require_compiled("gradient");
-  const auto& last = session.executor.last_gradient();
+  const auto& last = session.executor.phases().last_gradient();
   if (!last) {
     throw StateError(ErrorInfo{
         .op = "gradient",
@@ -175,7 +175,7 @@ GradientView TrainingGraph::gradients_view() const {
   const Gradient first = find_gradient(
       *session_, session_->objects.tensors[trained.front().tensor]);
   const Compilation& last =
-      session_->executor.last_gradient()->specialization->compilation;
+      session_->executor.phases().last_gradient()->specialization->compilation;
   const DataType type = first.desc.data_type;
   const auto bytes = static_cast<std::int64_t>(block_bytes(*session_, last));
   const auto size = static_cast<std::int64_t>(size_of(type));

@@ -42,7 +42,7 @@ bool PlanStorage::has_value() const {
   const auto owner = session.lock();
   if (!owner) return false;
   std::scoped_lock lock(owner->mutex);
-  return owner->executor.last() != nullptr;
+  return owner->executor.phases().last() != nullptr;
 }
 
 void PlanStorage::visit(const std::function<void(const DeviceBytes&)>& action) {
@@ -53,7 +53,7 @@ void PlanStorage::visit(const std::function<void(const DeviceBytes&)>& action) {
                                        "gone"});
   }
   std::scoped_lock lock(owner->mutex);
-  const auto& last = owner->executor.last();
+  const auto& last = owner->executor.phases().last();
   if (!last) {
     throw StateError(
         ErrorInfo{.op = "synchronize_data",

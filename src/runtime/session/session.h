@@ -21,6 +21,7 @@
 #include "compiler/declaration.h"
 #include "compiler/merge.h"
 #include "runtime/execution/executor.h"
+#include "runtime/link/link.h"
 #include "runtime/session/name_index.h"
 #include "traingraph/training_graph.h"
 
@@ -56,9 +57,9 @@ struct Session : std::enable_shared_from_this<Session> {
   InFlight in_flight;
   std::shared_ptr<Exchange> exchange;  // null: there is one process
   LinkMember link{placement, inputs};
-  Executor executor{
-      *this,
-      {mutex, batches, objects, placement, inputs, link, in_flight, exchange}};
+  Executor executor{*this,
+                    {mutex, batches, objects, placement, inputs, link, link,
+                     in_flight, exchange}};
 
   NameIndex names;
   /// Tensors that read gradients on the device, by what they are gradients of.
@@ -73,6 +74,11 @@ void compile_optimizer(Session& session, OptimizerPtr optimizer);
 /// What was read from a file, into a session that has declared nothing.
 void compile_loaded(Session& session, const Device& device, Merged merged,
                     const CompilerOptions& options);
+
+// --- link_sessions.cpp ---
+/// Joins graphs; the first comes first in forward order. Handles as users hold
+/// them. Throws InvalidArgument, StateError; then no graph is linked.
+void link_sessions(const std::vector<std::shared_ptr<Session>>& handles);
 
 // --- data_parallel.cpp ---
 /// Null when there is one process. Throws InvalidArgument, UnsupportedError.

@@ -162,12 +162,12 @@ void TrainingGraph::bind_optimizer_data(
 
 std::uint64_t TrainingGraph::random_step() const {
   std::scoped_lock lock(session_->mutex);
-  return session_->executor.random_step();
+  return session_->executor.random_state().step();
 }
 
 void TrainingGraph::set_random_step(std::uint64_t step) {
   std::scoped_lock lock(session_->mutex);
-  session_->executor.set_random_step(step);
+  session_->executor.random_state().set_step(step);
 }
 
 }  // namespace traingraph

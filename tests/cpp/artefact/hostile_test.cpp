@@ -5,7 +5,7 @@
 
 #include "artefact/artefact_fixture.h"
 #include "runtime/checkpoint/header.h"
-#include "runtime/checkpoint/training_state.h"
+#include "runtime/session/training_state.h"
 
 namespace traingraph {
 namespace {

@@ -71,8 +71,9 @@ RefTensors evaluate(OpKind op, const Attributes& attrs, RefTensors& inputs) {
     return reference_##name(std::get<Attrs>(attrs), inputs);
 #include "traingraph/ops.inc"
 #undef OP
+    default:
+      throw InternalError("not an op of a device");
   }
-  throw InternalError("not an op");
 }
 
 RefTensors evaluate(const Node& node, RefTensors& inputs) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/checkpoint/training_state.h"
+#include "runtime/session/training_state.h"
 
 #include "base/format.h"
 #include "compiler/parameter_rules.h"
@@ -75,8 +75,8 @@ TrainingState training_state_of(const Session& session) {
   state.library_version = TRAINGRAPH_VERSION;
   state.trains = session.batches->graph().trains;
   if (!state.trains) return state;
-  state.seed = session.executor.seed();
-  state.random_step = session.executor.random_step();
+  state.seed = session.executor.random_state().seed();
+  state.random_step = session.executor.random_state().step();
   const OptimizerPtr& optimizer = session.objects.optimizer;
   if (optimizer) {
     state.optimizer = state_of(*optimizer, session.batches->graph());
@@ -105,8 +105,8 @@ void compare_training_state(const Session& session,
 void apply_training_state(Session& session, const TrainingState& state) {
   if (!session.batches->graph().trains || !state.trains) return;
   session.restored_seed = state.seed;
-  session.executor.set_seed(state.seed);
-  session.executor.set_random_step(state.random_step);
+  session.executor.random_state().set_seed(state.seed);
+  session.executor.random_state().set_step(state.random_step);
   const OptimizerPtr& optimizer = session.objects.optimizer;
   const bool is_same = optimizer && state.optimizer &&
                        state.optimizer->name == optimizer->name();

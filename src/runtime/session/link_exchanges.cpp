@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/link/link_exchanges.h"
+#include "runtime/session/link_exchanges.h"
 
 #include <algorithm>
 #include <string_view>

@@ -9,33 +9,14 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/execution/batches.h"
+#include "runtime/execution/participant.h"
 
 namespace traingraph {
-
-class ExecutionState;
-
-/// Of an event of an ExchangePlan.
-struct ExchangeTimes {
-  double device = 0;    // that the device spent on it
-  double transfer = 0;  // of the operation that it waited for
-};
-
-/// Of one execution; the device writes seconds while it runs.
-struct UnitTimes {
-  Segment segment;
-  std::shared_ptr<const Specialization> specialization;
-  std::shared_ptr<const BoundSegment> bound;
-  std::vector<double> seconds;
-  std::vector<ExchangeTimes> exchange;  // by event
-  int ranks = 1;                        // that exchanged
-  std::atomic<bool> succeeded = false;
-};
 
 /// An execution by itself, or forward, gradient and update; null: not measured.
 using MeasuredRun = std::array<std::shared_ptr<UnitTimes>, 3>;
 
-class MeasuredRuns {
+class MeasuredRuns final : public Participant {
  public:
   static constexpr std::size_t kMost = 64;
 
@@ -43,11 +24,11 @@ class MeasuredRuns {
   std::shared_ptr<UnitTimes> take(
       Segment segment, std::shared_ptr<const Specialization> specialization,
       std::shared_ptr<const BoundSegment> bound);
-  /// A gradient pass and an update go on with the run of `after`, the pass
-  /// before them.
-  void add(const std::shared_ptr<ExecutionState>& slot,
-           const std::shared_ptr<ExecutionState>& after) noexcept;
-  void forget() { *this = {}; }
+  /// Of an execution that is measured. A gradient pass and an update go on with
+  /// the run of the pass before them.
+  void commit(const Call& call,
+              const std::shared_ptr<ExecutionState>& slot) noexcept override;
+  void forget();
   /// The execution that was added last; null: none.
   const std::shared_ptr<ExecutionState>& last() const { return last_; }
   /// Up to `count`, the last one first.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/execution/batches.h"
+#include "runtime/plans/batches.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/insight/measured_runs.h"
+#include "runtime/execution/measured_runs.h"
 
 #include <algorithm>
 #include <utility>
@@ -37,10 +37,18 @@ std::shared_ptr<UnitTimes> MeasuredRuns::take(
   return times;
 }
 
-void MeasuredRuns::add(const std::shared_ptr<ExecutionState>& slot,
-                       const std::shared_ptr<ExecutionState>& after) noexcept {
+void MeasuredRuns::forget() {
+  runs_ = {};
+  num_runs_ = 0;
+  spare_ = {};
+  last_.reset();
+}
+
+void MeasuredRuns::commit(
+    const Call& call, const std::shared_ptr<ExecutionState>& slot) noexcept {
+  if (!slot->unit_times) return;
   const std::size_t place = place_in_run(slot->segment);
-  const bool goes_on = place > 0 && last_ && last_ == after &&
+  const bool goes_on = place > 0 && last_ && last_ == call.depends_on &&
                        place_in_run(last_->segment) == place - 1;
   if (!goes_on) {
     spare_ = std::exchange(runs_[num_runs_++ % kMost], {});

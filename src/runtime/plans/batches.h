@@ -7,44 +7,18 @@
 #include <array>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string_view>
 #include <vector>
 
 #include "compiler/compile.h"
-#include "runtime/exchange/exchange_plan.h"
-#include "runtime/execution/segment.h"
-#include "runtime/memory/placement.h"
-#include "traingraph/execution.h"
+#include "runtime/device/device_context.h"
+#include "runtime/plans/segment.h"
 #include "traingraph/insight.h"
 
 namespace traingraph {
 
-/// What the host gets after a segment: copies from the plan's arena into an
-/// execution's staging buffer.
-struct OutputPlan {
-  struct Entry {
-    std::string_view name;
-    TensorDescriptor desc;
-    Location from;
-    std::size_t offset = 0;  // in the staging buffer
-  };
-  std::vector<Entry> outputs;  // declared outputs, by name
-  std::vector<Entry> losses;   // all of them, or none
-  /// Without a loss. With one it is the result, and with several their sum,
-  /// for which there is room at the offset.
-  std::optional<Entry> result;
-  std::size_t sum_offset = 0;
-  std::size_t bytes = 0;
-};
-
-struct BoundSegment {
-  std::vector<UnitId> units;
-  std::unique_ptr<BoundUnits> work;  // null when there is nothing to run
-  OutputPlan outputs;
-  ExchangePlan exchange;
-};
+struct BoundSegment;  // execution/bind.h
 
 /// The compiled batch size, or one kind of plan for a smaller one.
 struct Specialization {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/link/link.h"
-
 #include <algorithm>
 #include <unordered_set>
 
-#include "runtime/link/link_exchanges.h"
+#include "runtime/session/link_exchanges.h"
 #include "runtime/session/session.h"
 #include "traingraph/error.h"
 
@@ -279,6 +277,7 @@ class LinkBuilder {
   void enter(Session* session) {
     LinkMember& member = session->link;
     member.link_ = link_;
+    member.inputs_.set_linked(true);
     member.index_accumulators();
     const OptimizerPtr& optimizer = session->objects.optimizer;
     if (!optimizer) return;

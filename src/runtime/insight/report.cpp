@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What a graph says of its plans and of the last measured run.
-#include "compiler/insight.h"
-
 #include <sstream>
 
+#include "compiler/insight.h"
+#include "runtime/execution/measured_runs.h"
 #include "runtime/insight/exchange_spans.h"
-#include "runtime/insight/measured_runs.h"
 #include "runtime/insight/medians.h"
 #include "runtime/session/session.h"
 #include "traingraph/error.h"

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/execution/optimizer_step.h"
+
+#include <cstring>
+
+namespace traingraph {
+
+void OptimizerStep::stage(const Call& call, HostWriter& writer,
+                          ExecutionState& slot) {
+  if (!updates(call.segment) || !optimizer_) return;
+  slot.rates.at = writer.room_for(tensor_, sizeof(slot.rates.values));
+}
+
+/// An optimizer that linked graphs share advances after the last of them.
+void OptimizerStep::commit(
+    const Call& call, const std::shared_ptr<ExecutionState>& slot) noexcept {
+  if (!updates(call.segment) || !optimizer_) return;
+  const StepNumber number = TimeSteps::next(*optimizer_);
+  ExecutionState::Rates& rates = slot->rates;
+  TimeSteps::take_rule(*optimizer_, rates.rule);
+  const float rate = rates.rule.at(number.value);
+  rates.optimizer = optimizer_;
+  rates.number = number;
+  rates.values = {rate, optimizer_->corrected(rate, number.value),
+                  optimizer_->applies_gradient_clipping() ? 1.0f : 0.0f,
+                  static_cast<float>(number.value)};
+  if (rates.at)
+    std::memcpy(rates.at, rates.values.data(), sizeof(rates.values));
+  if (!linked_.ends_step()) return;
+  TimeSteps::advance(*optimizer_);
+  rates.counts = true;
+}
+
+}  // namespace traingraph

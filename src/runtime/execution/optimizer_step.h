@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// OptimizerStep: the rates of an update and the number of its step. Both are
+// those of when the update is enqueued.
+#pragma once
+
+#include "runtime/exchange/exchange_plan.h"
+#include "runtime/execution/participant.h"
+
+namespace traingraph {
+
+class OptimizerStep final : public Participant {
+ public:
+  explicit OptimizerStep(LinkedParts& linked) : linked_(linked) {}
+
+  /// After compile. `optimizer` may be null.
+  void start(TensorIndex rates, Optimizer* optimizer) {
+    tensor_ = rates;
+    optimizer_ = optimizer;
+  }
+
+  void stage(const Call& call, HostWriter& writer,
+             ExecutionState& slot) override;
+  void commit(const Call& call,
+              const std::shared_ptr<ExecutionState>& slot) noexcept override;
+
+ private:
+  LinkedParts& linked_;
+  TensorIndex tensor_ = kNoTensor;
+  Optimizer* optimizer_ = nullptr;
+};
+
+}  // namespace traingraph
