@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "compiler/check_norms.h"
+#include "compiler/joined_gradients.h"
 #include "compiler/passes/collectives.h"
-#include "compiler/row_updates.h"
 #include "graph/op_def.h"
 #include "traingraph/error.h"
 
@@ -74,8 +74,13 @@ bool steps_apart(const MergedGraph& graph, const Target& target,
                  const CompilerOptions& options, const Assembled& assembled) {
   if (target.joins_phases()) return true;
   if (!options.fuses || graph.is_linkable) return false;
-  const auto readable = readable_values(graph, assembled);
-  return !find_row_updates(assembled.program, readable).empty();
+  const Program& program = assembled.program;
+  const auto joined =
+      find_joined_gradients(program, readable_values(graph, assembled),
+                            /*joins_phases=*/true);
+  return std::ranges::any_of(joined, [&](NodeId id) {
+    return program.node(id).phase != Phase::Update;
+  });
 }
 
 /// What suits all buffers. They differ on GPUs alone, where a unit has few.

@@ -65,7 +65,6 @@ class Planner {
       buffer_of_[id] = static_cast<int>(buffers_.size());
       buffers_.push_back({.lifetime = {lowered_.storages[id].bytes}});
       buffers_.back().lifetime.first = kUnused;
-      if (lowered_.storages[id].is_held) pin(buffers_.back(), last);
     }
     for (int position = 0; position < plan_.begin_of[3]; ++position) {
       const Unit& unit = lowered_.units[plan_.order[position]];

@@ -206,14 +206,8 @@ class Replay {
                         " bytes: expected ", size));
   }
 
-  /// What the host reads, or the next run, has its bytes from the beginning to
-  /// the end.
+  /// What the host reads has its bytes from the beginning to the end.
   bool reserve_readable() {
-    for (StorageId id = 0; id < static_cast<StorageId>(plan_.offset_of.size());
-         ++id) {
-      const bool is_held = lowered_.storages[id].is_held;
-      if (is_held && is_in_arena(id)) exclusive_.push_back(id);
-    }
     for (const ValueId value : request_.readable) {
       const StorageId id = storage_of(value);
       if (id >= 0 && is_in_arena(id)) exclusive_.push_back(id);

@@ -29,8 +29,6 @@ struct Storage {
   /// always have such a storage.
   ValueId value = kNoValue;
   std::string name;
-  /// Its contents stay from one run to the next, as far as the arena's do.
-  bool is_held = false;
   /// The unit that writes it reads it back from memory: it is moved twice.
   bool is_read_back = false;
   /// The device reads it once more when all units of the run (of the phase,

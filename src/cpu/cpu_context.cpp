@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "cpu/cpu_context.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <map>
 #include <mutex>
-#include <set>
 #include <system_error>
-#include <unordered_set>
 
 #include "cpu/cpu_target.h"
-#include "cpu/deferred_rows.h"
 #include "cpu/engine/engine.h"
 #include "cpu/float_control.h"
 #include "cpu/instruction_set.h"
@@ -28,95 +23,12 @@
 namespace traingraph::cpu {
 namespace {
 
-void merge_overlapping(std::vector<Bytes>& pieces) {
-  std::ranges::sort(pieces, {}, &Bytes::begin);
-  std::size_t count = 0;
-  for (const Bytes& next : pieces) {
-    Bytes* const last = count == 0 ? nullptr : &pieces[count - 1];
-    if (!last || next.begin > last->begin + last->size) {
-      pieces[count++] = next;
-      continue;
-    }
-    last->size = std::max(
-        last->size,
-        static_cast<std::size_t>(next.begin - last->begin) + next.size);
-  }
-  pieces.resize(count);
-}
-
 class CpuUnits : public BoundUnits {
  public:
-  explicit CpuUnits(std::shared_ptr<DeferredRowsList> list)
-      : list_(std::move(list)) {}
-  ~CpuUnits() override {
-    for (const auto& [storage, rows] : rows_) list_->release(rows);
-  }
-  CpuUnits(const CpuUnits&) = delete;
-  CpuUnits& operator=(const CpuUnits&) = delete;
-
-  /// When all kernels are bound.
-  void finish(std::span<const Location> locations) {
-    merge_overlapping(memory);
-    if (rows_.empty()) return;
-    std::set<HostBuffer*> buffers;  // a few, where locations are many
-    for (const Location& at : locations) {
-      if (at.buffer) buffers.insert(static_cast<HostBuffer*>(at.buffer));
-    }
-    for (const auto& [storage, rows] : rows_) {
-      for (HostBuffer* buffer : buffers) {
-        const Bytes all{buffer->bytes().data(), buffer->bytes().size()};
-        if (rows->uses(all))
-          rows->buffers.push_back(buffer->shared_from_this());
-      }
-      own_.insert(rows.get());
-      list_->add(rows);
-    }
-  }
-  /// Do others find their memory changed?
-  bool must_catch_up(const DeferredRows& rows) const {
-    return !own_.contains(&rows) &&
-           std::ranges::any_of(rows.memory, [&](const Bytes& bytes) {
-             // The last piece that begins before its end.
-             const auto after = std::ranges::lower_bound(
-                 memory, bytes.begin + bytes.size, {}, &Bytes::begin);
-             return after != memory.begin() &&
-                    std::prev(after)->overlaps(bytes);
-           });
-  }
-
-  BoundKernel bind(const CpuUnitCode& code,
-                   std::span<std::byte* const> addresses) {
-    if (code.bind) return code.bind(addresses);
-    return code.bind_rows(addresses, rows_[code.rows]);
-  }
-
   std::vector<BoundKernel> kernels;
-  std::vector<std::vector<Bytes>> poison;  // per kernel, or empty
-  /// That the kernels touch; when they are bound, in order and apart.
-  std::vector<Bytes> memory;
-
- private:
-  std::shared_ptr<DeferredRowsList> list_;
-  /// What the units with a storage share; null before one has made it.
-  std::map<StorageId, std::shared_ptr<DeferredRows>> rows_;
-  std::unordered_set<const DeferredRows*> own_;
+  std::vector<std::vector<std::span<std::byte>>>
+      poison;  // per kernel, or empty
 };
-
-/// Does a submission touch memory of rows that are behind?
-bool touches(const Submission& submission, const DeferredRows& rows) {
-  const auto uses = [&](Location at, std::size_t bytes) {
-    return rows.uses({HostMemoryContext::address_of(at), bytes});
-  };
-  const auto* const work = static_cast<const CpuUnits*>(submission.work);
-  return std::ranges::any_of(
-             submission.uploads,
-             [&](const Upload& copy) { return uses(copy.to, copy.bytes); }) ||
-         std::ranges::any_of(submission.downloads,
-                             [&](const Download& copy) {
-                               return uses(copy.from, copy.bytes);
-                             }) ||
-         (work && work->must_catch_up(rows));
-}
 
 void run(Submission& submission) {
   using Clock = std::chrono::steady_clock;
@@ -134,7 +46,7 @@ void run(Submission& submission) {
     }
     if (units.poison.empty()) continue;
     for (const auto& bytes : units.poison[i]) {
-      std::memset(bytes.begin, 0xff, bytes.size);  // a NaN in every float type
+      std::memset(bytes.data(), 0xff, bytes.size());  // NaN in all float types
     }
   }
   marks.before(units.kernels.size());
@@ -172,13 +84,8 @@ class CpuContext final : public HostMemoryContext {
         target_(promised_threads(num_threads)),
         queue_([this](Submission& s) {
           const Team::Driver driver(team_);
-          rows_->catch_up_if(
-              [&](const DeferredRows& rows) { return touches(s, rows); });
           run_on_host(s, run);
         }) {}
-  ~CpuContext() override { rows_->close(); }
-  CpuContext(const CpuContext&) = delete;
-  CpuContext& operator=(const CpuContext&) = delete;
   DeviceType type() const override { return DeviceType::CPU; }
   std::string description() const override {
     return "cpu (" + engine_name() + ", " + instruction_set_name() + ", " +
@@ -197,7 +104,7 @@ class CpuContext final : public HostMemoryContext {
       const LoweredProgram& program, std::span<const UnitId> units,
       std::span<const Location> locations,
       std::span<const std::vector<PoisonRange>> poison) override {
-    auto bound = std::make_unique<CpuUnits>(rows_);
+    auto bound = std::make_unique<CpuUnits>();
     std::vector<std::byte*> addresses;
     for (UnitId id : units) {
       const Unit& unit = program.units[id];
@@ -205,16 +112,11 @@ class CpuContext final : public HostMemoryContext {
       for (StorageId storage : unit.args) {
         const Location& at = locations[storage];
         addresses.push_back(at.buffer ? address_of(at) : nullptr);
-        if (!at.buffer) continue;
-        bound->memory.push_back(
-            {addresses.back(), program.storages[storage].bytes});
       }
       const auto& code = static_cast<const CpuUnitCode&>(*unit.code);
-      translate_errors("execute", {}, [&] {
-        bound->kernels.push_back(bound->bind(code, addresses));
-      });
+      translate_errors("execute", {},
+                       [&] { bound->kernels.push_back(code.bind(addresses)); });
     }
-    bound->finish(locations);
     for (const auto& ranges : poison) {
       auto& bytes = bound->poison.emplace_back();
       for (const PoisonRange& range : ranges) {
@@ -230,14 +132,6 @@ class CpuContext final : public HostMemoryContext {
     const FloatControl scope;
     queue_.help(submission);
   }
-  /// The host may read and write what it sees.
-  std::byte* host_view(Location at) const override {
-    const FloatControl scope;
-    std::byte* const view = address_of(at);
-    rows_->catch_up_if(
-        [&](const DeferredRows& rows) { return rows.uses({view, 1}); });
-    return view;
-  }
   /// Does the calling thread work for this device's queue now?
   bool is_at_work_here() const { return Team::here().team == &team_; }
   void drain() override { queue_.drain(); }
@@ -248,9 +142,6 @@ class CpuContext final : public HostMemoryContext {
   mutable DevicePeaks peaks_;
   Team team_;
   CpuTarget target_;
-  const std::shared_ptr<DeferredRowsList> rows_ =
-      std::make_shared<DeferredRowsList>(
-          [this](Submission& passing) { queue_.submit(passing); });
   QueueThread queue_;
 };
 

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "compiler/row_updates.h"
-
 namespace traingraph::cpu {
 namespace {
 
@@ -225,24 +223,6 @@ Readers find_readers(const Program& program) {
 std::vector<NodeId> find_fusions(const Program& program, const Readers& readers,
                                  const std::vector<bool>& is_kept) {
   return FusionSearch(program, readers, is_kept).run();
-}
-
-std::vector<NodeId> find_parts_of_gradients(const Program& program,
-                                            const Readers& readers,
-                                            const std::vector<bool>& is_kept) {
-  constexpr std::size_t kGradient = 1;
-  std::vector<NodeId> found;
-  for (const Node& update : program.nodes()) {
-    if (!is_update(update)) continue;
-    const ValueId part = update.inputs[kGradient];
-    const NodeId id = program.value(part).producer;
-    if (id < 0 || is_kept[part] || readers[part].size() != 1) continue;
-    const Node& slice = program.node(id);
-    const auto* const attrs = std::get_if<SliceAttrs>(&slice.attrs);
-    const bool is_range = attrs && attrs->stride == Shape{1};
-    if (is_range && slice.phase == update.phase) found.push_back(id);
-  }
-  return found;
 }
 
 bool has_gradient_of_result(const ActivationAttrs& attrs) {

@@ -35,12 +35,8 @@
 // reading g1 and g2 twice. A unit runs at the position of its first node, so
 // all that its nodes read must exist there: r must be computed before norm.
 //
-// The gradient of an embedding and its update are another pair, at the position
-// of the update: compiler/row_updates.h. So are a range of a gradient and the
-// update of a part of the parameter, which reads the range where it is:
-//
-//   before: g1 = slice(g); update(part, g1)
-//   after:  slice+update(part, g)
+// Gradients that join their update are other pairs, at the position of the
+// update: compiler/joined_gradients.h.
 #pragma once
 
 #include <vector>
@@ -57,11 +53,6 @@ Readers find_readers(const Program& program);
 /// `is_kept` are read by the host: they are not fused away.
 std::vector<NodeId> find_fusions(const Program& program, const Readers& readers,
                                  const std::vector<bool>& is_kept);
-
-/// Ranges of gradients that nothing reads but an update.
-std::vector<NodeId> find_parts_of_gradients(const Program& program,
-                                            const Readers& readers,
-                                            const std::vector<bool>& is_kept);
 
 /// Can its gradient be computed from its result alone?
 bool has_gradient_of_result(const ActivationAttrs& attrs);

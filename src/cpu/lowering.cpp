@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "compiler/row_updates.h"
+#include "compiler/joined_gradients.h"
 #include "cpu/engine/engine.h"
 #include "cpu/engine/reorder.h"
 #include "cpu/fusion.h"
@@ -58,19 +58,10 @@ Lowering::Lowering(const Program& program, const LowerOptions& options,
   fusions_ = options.fuses ? find_fusions(program, readers_, is_kept_)
                            : std::vector<NodeId>(program.nodes().size(), -1);
   joins_update_.assign(program.nodes().size(), false);
-  deferred_update_.assign(program.nodes().size(), -1);
   if (options.fuses) {
-    for (const NodeId part :
-         find_parts_of_gradients(program, readers_, is_kept_)) {
-      joins_update_[part] = true;
-    }
-  }
-  if (options.fuses && options.joins_phases) {
-    for (const RowUpdate& each : find_row_updates(program, options.kept)) {
-      joins_update_[each.gradient] = true;
-      if (each.lookup < 0) continue;
-      deferred_update_[each.lookup] = each.update;
-      held_[each.update] = -1;
+    for (const NodeId gradient :
+         find_joined_gradients(program, options.kept, options.joins_phases)) {
+      joins_update_[gradient] = true;
     }
   }
   forwarded_.resize(n);
@@ -303,16 +294,6 @@ StorageId Lowering::opaque(ValueId value, OpKind maker,
 StorageId Lowering::add_storage(std::size_t bytes, std::string name) {
   lowered_.storages.push_back({.bytes = bytes, .name = std::move(name)});
   return static_cast<StorageId>(lowered_.storages.size()) - 1;
-}
-
-std::pair<StorageId, bool> Lowering::held(NodeId update, std::size_t bytes) {
-  StorageId& storage = held_[update];
-  const bool is_new = storage < 0;
-  if (is_new) {
-    storage = add_storage(bytes, program_.node(update).name + " notes of rows");
-    lowered_.storages[storage].is_held = true;
-  }
-  return {storage, is_new};
 }
 
 void Lowering::add_alias(ValueId value, StorageId storage, Phase phase) {

@@ -25,16 +25,8 @@ using BoundKernel = std::function<void()>;
 /// which the node asked for them.
 using KernelFactory = std::function<BoundKernel(std::span<std::byte* const>)>;
 
-class DeferredRows;
-/// The same for units that share rows of a table that are behind: the first
-/// one that is bound makes them.
-using RowsFactory = std::function<BoundKernel(std::span<std::byte* const>,
-                                              std::shared_ptr<DeferredRows>&)>;
-
 struct CpuUnitCode : UnitCode {
   KernelFactory bind;
-  RowsFactory bind_rows;  // instead
-  StorageId rows = -1;    // the same for units that share them
 };
 
 class Lowering;
@@ -85,12 +77,6 @@ class NodeLowering {
   /// Fuses the node whose result input `i` is, if the walk says so (its result
   /// is then never in memory); empty: it does not.
   std::optional<NodeLowering> join_producer(int input);
-  /// Of an embedding whose other rows are left behind (deferred_rows.h): the
-  /// update that moves them; empty: they are not. What it reads and changes
-  /// can be arguments of this node's unit, which does not compute it.
-  std::optional<NodeLowering> deferred_update();
-  /// Of an update: does it leave rows behind?
-  bool defers_rows() const;
   /// Does the host, or a node outside of this unit, read this result?
   bool outlives_unit(int result) const;
   /// Of a convolution's weights gradient: fuses the gradient of the bias
@@ -118,8 +104,6 @@ class NodeLowering {
   int read_opaque(int input, OpKind maker, std::size_t bytes);
   Layout opaque_layout(int input) const;
   int scratch(std::size_t bytes);
-  /// Memory that stays from run to run; one piece for each update.
-  int held(std::size_t bytes);
 
   /// Result `r` may overwrite input `i`: both must have been asked for with
   /// layouts of equal size.
@@ -146,8 +130,6 @@ class NodeLowering {
   void describe(std::string layout) { draft_->unit.layout = std::move(layout); }
   /// Ends the lowering of this node.
   void emit(KernelFactory bind);
-  /// The same for units that share rows by an argument held().
-  void emit_rows(int held, RowsFactory bind);
 
   /// Are statistics of several processes to become one between two units?
   bool shares_statistics() const;

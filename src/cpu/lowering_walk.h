@@ -34,10 +34,6 @@ class Lowering {
   NodeId fused_with(NodeId id) const { return fusions_[id]; }
   /// Is node `id` computed by the unit of the update that reads its result?
   bool joins_update(NodeId id) const { return joins_update_[id]; }
-  /// Of an embedding: the update that leaves rows behind; -1: none does.
-  NodeId deferred_update(NodeId lookup) const {
-    return deferred_update_[lookup];
-  }
   bool shares_statistics() const { return shares_statistics_; }
   /// Of the unit that is added next.
   void add_statistics(SharedStatistics statistics) {
@@ -50,9 +46,6 @@ class Lowering {
   /// ask for. False where the source may change before them, or is kept in
   /// memory for nothing else.
   bool defer_cast(ValueId value, ValueId source);
-  bool defers_rows(NodeId update) const { return held_.contains(update); }
-  /// Storage of an update that stays from run to run; is it the first call?
-  std::pair<StorageId, bool> held(NodeId update, std::size_t bytes);
   /// Node `id` is computed by another node's unit: it gets none of its own.
   void mark_fused(NodeId id) { is_fused_[id] = true; }
   /// Nodes that were made to read `value` read `other` instead.
@@ -122,11 +115,9 @@ class Lowering {
   std::vector<bool> is_used_, is_kept_, is_mutated_;
   std::vector<std::vector<NodeId>> readers_;  // by value
   std::vector<NodeId> fusions_;               // by node
-  std::vector<bool> is_fused_;           // by node: another unit computes it
-  std::vector<bool> joins_update_;       // by node
-  std::vector<NodeId> deferred_update_;  // by node
-  std::map<NodeId, StorageId> held_;     // by update; -1: not asked for yet
-  std::vector<ValueId> forwarded_;       // by value
+  std::vector<bool> is_fused_;      // by node: another unit computes it
+  std::vector<bool> joins_update_;  // by node
+  std::vector<ValueId> forwarded_;  // by value
 };
 
 }  // namespace traingraph::cpu

@@ -72,16 +72,6 @@ std::optional<NodeLowering> NodeLowering::join_producer(int input) {
   return NodeLowering(*lowering_, producer, draft_);
 }
 
-std::optional<NodeLowering> NodeLowering::deferred_update() {
-  const NodeId update = lowering_->deferred_update(id_);
-  if (update < 0) return {};
-  NodeLowering other(*lowering_, update, draft_);
-  draft_->unit.nodes.pop_back();
-  return other;
-}
-
-bool NodeLowering::defers_rows() const { return lowering_->defers_rows(id_); }
-
 bool NodeLowering::outlives_unit(int result) const {
   return lowering_->is_needed_beyond(node().outputs[result],
                                      draft_->unit.nodes);
@@ -225,14 +215,6 @@ int NodeLowering::scratch(std::size_t bytes) {
   return static_cast<int>(draft_->unit.args.size()) - 1;
 }
 
-int NodeLowering::held(std::size_t bytes) {
-  const auto [storage, is_new] = lowering_->held(id_, bytes);
-  draft_->unit.args.push_back(storage);
-  draft_->unit.writes.push_back(storage);
-  if (!is_new) draft_->unit.reads.push_back(storage);
-  return static_cast<int>(draft_->unit.args.size()) - 1;
-}
-
 void NodeLowering::may_run_in_place(int result, int input) {
   may_overwrite(result_arg_[result], input_arg_[input]);
 }
@@ -275,13 +257,6 @@ void NodeLowering::alias(int result, int input) {
 void NodeLowering::emit(KernelFactory bind) {
   auto code = std::make_unique<CpuUnitCode>();
   code->bind = std::move(bind);
-  emit_code(std::move(code));
-}
-
-void NodeLowering::emit_rows(int held, RowsFactory bind) {
-  auto code = std::make_unique<CpuUnitCode>();
-  code->bind_rows = std::move(bind);
-  code->rows = draft_->unit.args[held];
   emit_code(std::move(code));
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Updates of the rows that an embedding looked up, and of those left behind: every
-bit is that of the update of the whole table, in the tails of rows, too."""
+"""Updates that compute the gradient of an embedding themselves: every bit is that of
+the update with a gradient of the whole table, in the tails of rows, too."""
 
 from __future__ import annotations
 

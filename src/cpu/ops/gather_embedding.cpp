@@ -3,7 +3,6 @@
 #include "base/checked.h"
 #include "cpu/ops/gather_embedding_loops.h"
 #include "cpu/ops/gather_indices.h"
-#include "cpu/ops/update_deferred.h"
 #include "cpu/typed_address.h"
 
 namespace traingraph::cpu {
@@ -68,9 +67,6 @@ void lower_reading(NodeLowering& lowering, const EmbeddingPlan& plan,
 }  // namespace
 
 void lower_embedding(NodeLowering& lowering) {
-  if (auto update = lowering.deferred_update()) {
-    return lower_deferred_lookup(lowering, *update);
-  }
   const auto& attrs = lowering.attrs<EmbeddingAttrs>();
   const EmbeddingPlan plan =
       plan_of(lowering, lowering.input_shape(0), attrs.padding_index);

@@ -2,9 +2,8 @@
 // Optimizer updates; the loops are in update_loops.h. The hyper-parameters that
 // change between steps come from the rates tensor.
 #include "cpu/lowering.h"
-#include "cpu/ops/update_deferred.h"
 #include "cpu/ops/update_loops.h"
-#include "cpu/ops/update_rows.h"
+#include "cpu/ops/update_row_sparse.h"
 #include "cpu/typed_address.h"
 #include "traingraph/half_types.h"
 
@@ -24,44 +23,81 @@ void store_to(T* stored, std::int64_t count, const float* tile) {
   for (std::int64_t i = 0; i < count; ++i) stored[i] = tile[i];
 }
 
-/// `part`: of the gradient, the range that it takes.
+/// Where an update finds its gradient.
+struct GradientArg {
+  int arg = -1;
+  std::int64_t begin = 0;  // of the range that it takes of the argument
+  RowSparseFactory bind_rows = {};  // instead of an argument: of an embedding
+};
+
+/// `visits_all`: the update changes elements without a gradient, too.
+GradientArg read_gradient(NodeLowering& update, bool visits_all) {
+  auto producer = update.join_producer(1);
+  if (!producer) return {.arg = update.read(1)};
+  if (producer->node().op->kind == OpKind::EmbeddingGradient) {
+    return {.bind_rows =
+                add_row_sparse_gradient(update, *producer, visits_all)};
+  }
+  return {.arg = producer->read(0),
+          .begin = producer->attrs<SliceAttrs>().start[0]};
+}
+
 template <class Step>
-void lower_dense_update(NodeLowering& lowering,
-                        std::optional<NodeLowering> part) {
+inline constexpr bool kIsPlain =
+    std::is_same_v<Step, SgdStep<RegularizationType::None>>;
+
+/// Does it leave an element whose gradient is 0 as it is, bit by bit?
+bool keeps_zeros(const SgdUpdateAttrs& attrs) {
+  const bool may_clip_zero =
+      attrs.clips_by_value &&
+      !(attrs.gradient_clip_min <= 0 && attrs.gradient_clip_max >= 0);
+  // A negative factor would make -0 of 0, and 0 of a parameter of -0.
+  return !may_clip_zero && attrs.gradient_rescale >= 0;
+}
+
+template <class Step>
+void lower_update_by(NodeLowering& lowering) {
   const auto attrs = lowering.attrs<typename Step::Attrs>();
   const std::int64_t n = lowering.input_shape(0).num_elements();
   const DataType type = lowering.input_desc(0).data_type;
+  const bool is_scaled = lowering.has(Step::kRates + 1);
+  bool keeps_rows = false;
+  if constexpr (kIsPlain<Step>) {
+    keeps_rows = type == DataType::Float32 && !is_scaled && keeps_zeros(attrs);
+  }
   const int p = lowering.mutate(0);
-  const int gradient = part ? part->read(0) : lowering.read(1);
-  const std::int64_t begin = part ? part->attrs<SliceAttrs>().start[0] : 0;
+  const GradientArg gradient = read_gradient(lowering, !keeps_rows);
   std::array<int, kNumSlots<Step>> slots{};
   for (std::size_t i = 0; i < slots.size(); ++i) {
     slots[i] = lowering.mutate(Step::kSlots[i]);
   }
   const int rates = lowering.read(Step::kRates);
-  const bool is_scaled = lowering.has(Step::kRates + 1);
   const int scale = is_scaled ? lowering.read(Step::kRates + 1) : -1;
   lowering.emit([=](std::span<std::byte* const> at) -> BoundKernel {
+    const bool is_sparse = gradient.bind_rows != nullptr;
     return [=, p = StoredParameter{at[p], type},
-            gradient = floats(at[gradient]) + begin,
+            dense =
+                is_sparse ? nullptr : floats(at[gradient.arg]) + gradient.begin,
+            find_rows = is_sparse ? gradient.bind_rows(at) : nullptr,
             slots = slots_at<Step>(at, slots), rates = floats(at[rates]),
             scale = is_scaled ? floats(at[scale]) : nullptr] {
       if (scale && *scale < 0) return;
-      update_all(Step(attrs, rates, scale), n, p, gradient, slots);
+      const Step step(attrs, rates, scale);
+      if (!find_rows) return update_all(step, n, p, {dense}, slots);
+      const RowSparseGradient rows = find_rows();
+      if constexpr (kIsPlain<Step>) {
+        if (keeps_rows) return update_rows(step, rows, floats(p.at));
+      }
+      update_all(step, n, p, {nullptr, &rows}, slots);
     };
   });
 }
 
 template <class Attrs>
 void lower_update(NodeLowering& lowering, bool has_momentum) {
-  auto gradient = lowering.join_producer(1);
-  if (gradient && gradient->node().op->kind == OpKind::EmbeddingGradient) {
-    return lowering.defers_rows() ? lower_deferred_update(lowering, *gradient)
-                                  : lower_row_update(lowering, *gradient);
-  }
   visit_step(lowering.attrs<Attrs>(), has_momentum,
              [&]<class Step>(std::type_identity<Step>) {
-               lower_dense_update<Step>(lowering, gradient);
+               lower_update_by<Step>(lowering);
              });
 }
 

@@ -54,22 +54,6 @@ TEST_F(PlanCheck, NamesWhoReadsWhatSomebodyElseOverwrote) {
   expect(bad, "of unit 2");
 }
 
-TEST_F(PlanCheck, WhatIsHeldIsApartFromAllElse) {
-  lowered.storages[b].is_held = true;
-  Plan held = plan();
-  EXPECT_EQ(check(held), "");
-  EXPECT_EQ(held.lifetimes[held.lifetime_of[b]].first, 0);
-  EXPECT_EQ(held.lifetimes[held.lifetime_of[b]].last, 3);
-  held.freed_after.clear();
-  held.offset_of[d] = held.offset_of[b];
-  expect(held, "overlap");
-  held = plan();
-  held.freed_after.clear();
-  held.offset_of[c] = held.offset_of[a];
-  held.offset_of[a] = held.offset_of[b];
-  expect(held, "unit 0 writes storage 1 \"a\"");
-}
-
 TEST_F(PlanCheck, WhatIsReadAtTheEndStaysUntilThen) {
   lowered.units[3].scratch = {e};
   EXPECT_EQ(good.lifetimes[good.lifetime_of[b]].last, 2);

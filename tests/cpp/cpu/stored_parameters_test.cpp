@@ -52,7 +52,7 @@ struct State {
     Slots<Step> at{};
     for (std::size_t i = 0; i < at.size(); ++i) at[i] = slots[i].data();
     update_all(step, static_cast<std::int64_t>(p.size()),
-               {reinterpret_cast<std::byte*>(p.data()), type}, gradient, at);
+               {reinterpret_cast<std::byte*>(p.data()), type}, {gradient}, at);
   }
 };
 
@@ -157,7 +157,7 @@ TEST(StoredParameters, InfinityAndNaNStayThemselves) {
   const Floats gradient{std::nanf(""), -1e9f};
   update_all(step, 2,
              {reinterpret_cast<std::byte*>(p.data()), DataType::Float16},
-             gradient.data(), {});
+             {gradient.data()}, {});
   EXPECT_TRUE(std::isnan(static_cast<float>(p[0])));
   EXPECT_TRUE(std::isinf(static_cast<float>(p[1])));
 }
