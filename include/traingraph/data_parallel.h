@@ -44,24 +44,24 @@ struct DataParallel {
   std::shared_ptr<Collective> collective = nullptr;
   /// Sum, Mean (each process counts by its samples), or as the losses'
   /// reduction says, which is InvalidArgument where it is neither.
-  GradientAccumulation gradients = GradientAccumulation::ByLoss;
+  GradientAccumulation gradients_of_ranks = GradientAccumulation::ByLoss;
   /// A bucket of gradients is sent when the last of them is computed. Larger
   /// buckets are fewer messages, smaller ones begin earlier.
   std::size_t bucket_bytes = std::size_t{4} << 20;
   /// Seconds that this process waits for the others before an execution fails.
-  double timeout = 300;
+  double collective_timeout = 300;
   /// Each process keeps the optimizer's buffers of its share of the trained
   /// elements, and updates these; the others send it theirs after the update
   /// (ZeRO, stage 1). CompiledGraph::save() and read_state() then are calls
   /// that all processes make.
-  bool shards_optimizer = false;
+  bool shard_optimizer = false;
   /// The losses of executions are those of all samples of all processes, by
-  /// `gradients`. InvalidArgument for losses that are not one number.
-  bool reduces_losses = false;
+  /// `gradients_of_ranks`. InvalidArgument for losses that are not one number.
+  bool reduce_losses = false;
   /// Batch normalization in training has the mean and variance of all samples
   /// of all processes, and so have running statistics and gradients. Then
   /// execute_forward() of a training graph is a call that all processes make.
-  bool synchronizes_batch_norm = false;
+  bool synchronize_batch_norm = false;
   /// Called on a thread of the device for each bucket, in order, before it is
   /// sent. What it throws fails the execution.
   std::function<void(const GradientBucket&)> on_bucket = {};

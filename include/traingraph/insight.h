@@ -158,8 +158,8 @@ struct TRAINGRAPH_API Report {
   /// In the order of sending; empty unless it was compiled with a collective or
   /// a hook. Only then limits of units are known: measured once per process.
   std::vector<BucketSpan> buckets;
-  bool shards_optimizer = false;         // DataParallel::shards_optimizer
-  bool synchronizes_batch_norm = false;  // DataParallel's, where there is some
+  bool shard_optimizer = false;         // DataParallel::shard_optimizer
+  bool synchronize_batch_norm = false;  // DataParallel's, where there is some
 
   /// As if each unit took its limit, which is less than it does.
   /// @param bandwidth   bytes per second that a process sends and, at the same
@@ -183,8 +183,8 @@ struct TRAINGRAPH_API Profile {
   LayerRow total;
   std::vector<UnitSpan> units;
   std::vector<BucketSpan> buckets;       // as Report's, of the runs
-  bool shards_optimizer = false;         // DataParallel::shards_optimizer
-  bool synchronizes_batch_norm = false;  // DataParallel's, where there is some
+  bool shard_optimizer = false;         // DataParallel::shard_optimizer
+  bool synchronize_batch_norm = false;  // DataParallel's, where there is some
   std::vector<ExchangeSpan> exchange;
 
   /// With the time that each unit took; else as Report's.

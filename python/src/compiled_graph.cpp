@@ -172,7 +172,7 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
           whole("bucket_bytes") = DataParallel{}.bucket_bytes,
           py::arg("shard_optimizer") = false, py::arg("reduce_losses") = false,
           py::arg("synchronize_batch_norm") = false,
-          py::arg("collective_timeout") = DataParallel{}.timeout,
+          py::arg("collective_timeout") = DataParallel{}.collective_timeout,
           py::arg("on_bucket") = py::none(),
           "Plans memory and creates everything the device needs; allocates "
           "nothing, but among ranks what they begin with and, where they share "

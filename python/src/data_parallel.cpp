@@ -56,12 +56,12 @@ DataParallel to_data_parallel(const RankArguments& arguments) {
   if (arguments.collective) {
     result.collective = collective_of(*arguments.collective);
   }
-  result.gradients = to_gradients(arguments.gradients);
+  result.gradients_of_ranks = to_gradients(arguments.gradients_of_ranks);
   result.bucket_bytes = arguments.bucket_bytes;
-  result.shards_optimizer = arguments.shards_optimizer;
-  result.reduces_losses = arguments.reduces_losses;
-  result.synchronizes_batch_norm = arguments.synchronizes_batch_norm;
-  result.timeout = arguments.timeout;
+  result.shard_optimizer = arguments.shard_optimizer;
+  result.reduce_losses = arguments.reduce_losses;
+  result.synchronize_batch_norm = arguments.synchronize_batch_norm;
+  result.collective_timeout = arguments.collective_timeout;
   if (arguments.on_bucket) result.on_bucket = to_hook(*arguments.on_bucket);
   return result;
 }

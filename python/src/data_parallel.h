@@ -18,12 +18,12 @@ using RankGradients = Named<"typing.Literal['by_loss', 'sum', 'mean']">;
 /// What Python says of data-parallel training.
 struct RankArguments {
   std::optional<CollectiveLike> collective;
-  RankGradients gradients;
+  RankGradients gradients_of_ranks;
   std::size_t bucket_bytes;
-  bool shards_optimizer;
-  bool reduces_losses;
-  bool synchronizes_batch_norm;
-  double timeout;
+  bool shard_optimizer;
+  bool reduce_losses;
+  bool synchronize_batch_norm;
+  double collective_timeout;
   std::optional<BucketHook> on_bucket;
 };
 

@@ -57,7 +57,7 @@ struct CollectiveOptions {
   /// have the same, whatever their batch sizes.
   std::vector<TensorIndex> order = {};
   /// Batch normalization has the statistics of all processes' samples.
-  bool synchronizes_batch_norm = false;
+  bool synchronize_batch_norm = false;
   /// The program runs as one step, not by phases.
   bool is_step = false;
 };

@@ -44,7 +44,7 @@ struct Declaration {
   bool accumulates_gradients = false;
   /// How gradients of several processes become one; None: there is one process.
   GradientAccumulation among_ranks = GradientAccumulation::None;
-  bool reduces_losses = false;
+  bool reduce_losses = false;
   bool debugs_layers = false;
   Precision precision = Precision::Float32;
   /// For pictures of unfinished graphs: an undeclared source is an input.

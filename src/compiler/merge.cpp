@@ -313,8 +313,8 @@ Merged merge_graphs(const Declaration& declaration) {
   graph.depends_on_labels = values_of_labels(graph);
   derive_batch(declaration, merged);
   graph.weights_gradients = weights_gradients(declaration.among_ranks, graph);
-  graph.reduces_losses = declaration.reduces_losses;
-  if (graph.reduces_losses) require_losses_reduce(graph);
+  graph.reduce_losses = declaration.reduce_losses;
+  if (graph.reduce_losses) require_losses_reduce(graph);
   add_own_tensors(merged, state.random_state, declaration.optimizer,
                   /*keeps_host_data=*/true);
   return merged;

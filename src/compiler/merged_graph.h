@@ -89,7 +89,7 @@ struct MergedGraph {
   bool accumulates_gradients = false;
   bool weights_gradients = false;
   /// Losses become those of all processes.
-  bool reduces_losses = false;
+  bool reduce_losses = false;
   Precision precision = Precision::Float32;
 
   // Hidden tensors. Every execution writes the first three.

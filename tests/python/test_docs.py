@@ -217,3 +217,16 @@ def test_program_learns(program: docs_pages.Block, tmp_path: Path) -> None:
         folder = "shipped"
     losses = [float(line) for line in run(f"{folder}/{name}", folder=tmp_path).split()]
     assert losses[-1] < 1e-2 * losses[0]
+
+
+def test_option_conflicts_are_those_of_the_library() -> None:
+    root = Path(__file__).parents[2]
+    source = (root / "src/runtime/session/option_conflicts.cpp").read_text("utf-8")
+    table = source[source.index("kConflicts[]") : source.index("}  // namespace")]
+    # Texts that follow each other are one.
+    joined = re.sub(r'"\s+"', "", table)
+    rows = re.findall(r'\{"(\w+)",\s*"([^"]+)",\s*"([^"]+)",', joined)
+    page = (root / "docs/training.md").read_text("utf-8")
+    documented = re.findall(r"^\| `(\w+)` \| (.+) \| (.+) \|$", page, re.MULTILINE)
+    assert len(rows) == table.count("[](const Compiled& c)")
+    assert documented == rows

@@ -37,7 +37,7 @@ class Reducer {
   void run() {
     const bool sums_gradients = !graph_.is_linkable || graph_.update;
     if (sums_gradients) reduce_gradients();
-    if (graph_.reduces_losses) reduce_losses();
+    if (graph_.reduce_losses) reduce_losses();
     a_.depends_on_labels.resize(program_.values().size(), true);
   }
 
@@ -251,7 +251,7 @@ void place_collectives(const PassContext& context, Assembled& assembled) {
   std::vector<std::vector<NodeId>> starts_after(num_nodes);
   std::vector<NodeId> order, updates;
   // Sums begin in one order on all ranks.
-  NodeId ready = context.collectives.synchronizes_batch_norm
+  NodeId ready = context.collectives.synchronize_batch_norm
                      ? last_normalization(program)
                      : 0;
   for (NodeId id = 0; id < num_nodes; ++id) {

@@ -14,7 +14,6 @@
 #include "runtime/artefact/store_graph.h"
 #include "runtime/artefact/stored_optimizer.h"
 #include "runtime/checkpoint/gather_state.h"
-#include "runtime/checkpoint/json_text.h"
 #include "runtime/checkpoint/restore.h"
 #include "runtime/memory/transfer.h"
 #include "traingraph/error.h"
@@ -170,7 +169,7 @@ void take_state(Session& session, LoadedFile& from, bool has_state,
   if (!has_state) {
     begin_anew(from.state, session.objects.optimizer.get());
     const GroupLock lock("load", session);
-    apply_training_state(session, from.state);
+    restore_training_state(session, from.state);
     return;
   }
   on_file(from.file, [&] {

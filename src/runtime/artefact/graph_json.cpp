@@ -6,24 +6,14 @@
 #include "graph/attributes.h"
 #include "graph/op_def.h"
 #include "ops/registry.h"
-#include "runtime/artefact/json_fields.h"
 #include "runtime/artefact/op_versions.h"
-#include "runtime/checkpoint/json_text.h"
+#include "runtime/artefact/stored_fields.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
 namespace {
 
-constexpr int kMostDepth = 32;
 constexpr const char* kGraph = "graph";
-
-Json parse(const std::string& text) {
-  const auto check_depth = [](int depth, Json::parse_event_t, Json&) {
-    if (depth > kMostDepth) throw std::runtime_error("it is nested too deeply");
-    return true;
-  };
-  return Json::parse(text, check_depth);
-}
 
 Json written_attributes(const Attributes& attributes) {
   Json result = Json::object();
@@ -160,7 +150,7 @@ std::string print_artefact(const TrainingState& state,
 }
 
 void parse_graph(const std::string& text, StoredGraph& graph) {
-  const Json object = parse(text);
+  const Json object = parse_json(text);
   const Json& from = object.at(kGraph);
   JsonReader reader(from);
   reader("format", graph.format);

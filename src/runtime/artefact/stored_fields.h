@@ -5,16 +5,24 @@
 // of MergedGraph or of the options is one line of later() here.
 #pragma once
 
-#include <concepts>
-#include <type_traits>
-
+#include "base/json_fields.h"
 #include "runtime/artefact/stored_graph.h"
 
 namespace traingraph {
 
-template <class T, class Struct>
-concept IsA = std::same_as<std::remove_const_t<T>, Struct>;
-
+template <>
+struct StoredCases<Role> {
+  static constexpr CaseName<Role> kCases[] = {{Role::Input, "input"},
+                                              {Role::Variable, "variable"},
+                                              {Role::Constant, "constant"},
+                                              {Role::Result, "result"}};
+};
+template <>
+struct StoredCases<Phase> {
+  static constexpr CaseName<Phase> kCases[] = {{Phase::Forward, "forward"},
+                                               {Phase::Gradient, "gradient"},
+                                               {Phase::Update, "update"}};
+};
 template <class V>
 void visit_fields(V& visit, IsA<TensorDescriptor> auto& x) {
   visit("type", x.data_type);

@@ -11,7 +11,7 @@
 
 #include "graph/require_fits.h"
 #include "runtime/checkpoint/gather_state.h"
-#include "runtime/checkpoint/json_text.h"
+#include "runtime/checkpoint/header_json.h"
 #include "runtime/checkpoint/match.h"
 #include "runtime/checkpoint/restore.h"
 #include "traingraph/error.h"
@@ -240,7 +240,7 @@ RestoreReport restore_state(Session& session, const InputFile& file,
     if (!strict && !has_trained(session, entries, found)) {
       taken.optimizer.reset();
     }
-    apply_training_state(session, taken);
+    restore_training_state(session, taken);
   }
   forget_passes(session);
   found.report.metadata = std::move(header.metadata);

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/checkpoint/json_text.h"
+#include "runtime/checkpoint/header_json.h"
 #include "traingraph/error.h"
 
 namespace traingraph {

@@ -19,14 +19,14 @@ void require_options(const DataParallel& options) {
     throw InvalidArgument(ErrorInfo{
         .op = kCompile, .node = node, .what = what, .got = std::move(got)});
   };
-  if (options.gradients == GradientAccumulation::None) {
+  if (options.gradients_of_ranks == GradientAccumulation::None) {
     fail("gradients_of_ranks", "gradients of processes are summed or averaged",
          "none");
   }
   if (options.bucket_bytes == 0) fail("bucket_bytes", "must be positive", "0");
-  if (!(options.timeout > 0)) {
+  if (!(options.collective_timeout > 0)) {
     fail("collective_timeout", "must be positive",
-         std::to_string(options.timeout));
+         std::to_string(options.collective_timeout));
   }
   if (!options.collective) return;
   const int rank = options.collective->rank();
@@ -40,7 +40,7 @@ void require_options(const DataParallel& options) {
 
 Exchange::Exchange(DataParallel options)
     : options_(std::move(options)),
-      ranks_(options_.collective, options_.timeout),
+      ranks_(options_.collective, options_.collective_timeout),
       announcement_(std::make_shared<Operation>()),
       calls_(std::make_shared<CallOrder>()),
       sum_of_losses_(std::make_shared<Operation>()),

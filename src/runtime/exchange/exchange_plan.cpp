@@ -111,7 +111,7 @@ class ExchangePlanner {
       out_.weights.push_back(weight);
       hidden_.push_back(program_.assembled.find(tensor));
     };
-    if (segment_ != Segment::Forward || graph_.reduces_losses) {
+    if (segment_ != Segment::Forward || graph_.reduce_losses) {
       add(graph_.gradient_weight);
     }
     if (segment_ == Segment::Forward) return;

@@ -67,8 +67,8 @@ void add_exchange(const UnitTimes& part, int first_unit, Profile& profile) {
     profile.buckets.push_back({.name = first_and_last(bucket.parameters),
                                .bytes = bucket.values.size_bytes()});
   }
-  if (plan.shares.longest_bytes > 0) profile.shards_optimizer = true;
-  if (!plan.statistics.empty()) profile.synchronizes_batch_norm = true;
+  if (plan.shares.longest_bytes > 0) profile.shard_optimizer = true;
+  if (!plan.statistics.empty()) profile.synchronize_batch_norm = true;
   for (std::size_t i = 0; i < plan.events.size(); ++i) {
     const ExchangeEvent& event = plan.events[i];
     const ExchangeTimes& times = part.exchange[i];

@@ -70,15 +70,15 @@ class Channel {
   double free_ = 0, busy_ = 0;
 };
 
-void require_gradients_only(bool shards_optimizer,
-                            bool synchronizes_batch_norm) {
-  if (shards_optimizer) {
+void require_gradients_only(bool shard_optimizer,
+                            bool synchronize_batch_norm) {
+  if (shard_optimizer) {
     throw UnsupportedError(ErrorInfo{
         .op = kOp,
         .what = "the model has no optimizer that processes share out",
         .hint = "Ask a graph that was compiled without shard_optimizer."});
   }
-  if (!synchronizes_batch_norm) return;
+  if (!synchronize_batch_norm) return;
   throw UnsupportedError(ErrorInfo{
       .op = kOp,
       .what = "the model has no statistics that processes exchange",
@@ -136,7 +136,7 @@ Scaling replay(std::span<const UnitSpan> units,
 }  // namespace
 
 Scaling Report::scaling(int ranks, double bandwidth, double latency) const {
-  require_gradients_only(shards_optimizer, synchronizes_batch_norm);
+  require_gradients_only(shard_optimizer, synchronize_batch_norm);
   const bool is_known = std::ranges::none_of(units, [](const UnitSpan& unit) {
     return std::isnan(unit.cost.limit_seconds);
   });
@@ -153,7 +153,7 @@ Scaling Report::scaling(int ranks, double bandwidth, double latency) const {
 }
 
 Scaling Profile::scaling(int ranks, double bandwidth, double latency) const {
-  require_gradients_only(shards_optimizer, synchronizes_batch_norm);
+  require_gradients_only(shard_optimizer, synchronize_batch_norm);
   return replay(units, buckets, {ranks, bandwidth, latency},
                 [](const UnitSpan& unit) { return unit.cost.seconds; });
 }

@@ -7,6 +7,7 @@
 #include "layers/names.h"
 #include "runtime/device/backend.h"
 #include "runtime/memory/transfer.h"
+#include "runtime/session/option_conflicts.h"
 #include "runtime/session/session.h"
 #include "traingraph/error.h"
 
@@ -64,13 +65,6 @@ void require_compilable(const Declaration& declaration,
                                .what = "the graph has no nodes",
                                .hint = "Add layers with node() of a graph."});
   }
-  if (options.accumulates_gradients && !declaration.trains) {
-    throw InvalidArgument(ErrorInfo{.op = "compile",
-                                    .node = "accumulates_gradients",
-                                    .what = "an inference graph has no "
-                                            "gradients",
-                                    .expected = "a TrainingGraph"});
-  }
   if (to_string(options.precision) == "?") {
     throw InvalidArgument(
         ErrorInfo{.op = "compile",
@@ -79,29 +73,7 @@ void require_compilable(const Declaration& declaration,
                   .expected = "a case of Precision",
                   .got = std::to_string(static_cast<int>(options.precision))});
   }
-  if (options.link_graphs && options.precision == Precision::MixedFloat16) {
-    throw UnsupportedError(ErrorInfo{
-        .op = "compile",
-        .node = "precision",
-        .what = "graphs that are linked cannot agree on a loss scale",
-        .expected = "float32, fast or mixed_bfloat16, which need none",
-        .got = "mixed_float16 and link_graphs"});
-  }
-  if (options.verify_tolerance && !options.verify) {
-    throw InvalidArgument(
-        ErrorInfo{.op = "compile",
-                  .node = "verify_tolerance",
-                  .what = "nothing is verified, so there is no tolerance",
-                  .expected = "a device to verify with, `verify`",
-                  .got = std::to_string(*options.verify_tolerance)});
-  }
-  if (options.compute_all_gradients && !declaration.trains) {
-    throw InvalidArgument(ErrorInfo{.op = "compile",
-                                    .node = "compute_all_gradients",
-                                    .what = "an inference graph has no "
-                                            "gradients",
-                                    .expected = "a TrainingGraph"});
-  }
+  require_no_conflict(declaration, options);
   require_not_negative("max_gpu_ms", options.max_gpu_ms);
   require_not_negative("verify_tolerance", tolerance_of(options));
 }
@@ -203,7 +175,7 @@ std::shared_ptr<DeviceContext> context_of(const Device& device,
 CollectiveOptions collective_options(const DataParallel& options) {
   if (!options.collective && !options.on_bucket) return {};
   return {.bucket_bytes = options.bucket_bytes,
-          .synchronizes_batch_norm = options.synchronizes_batch_norm};
+          .synchronize_batch_norm = options.synchronize_batch_norm};
 }
 
 CompilerOptions compiler_options(const CompileOptions& options) {
@@ -307,9 +279,9 @@ void compile(Session& session, const Device& device,
   session.device = device;
   auto exchange = make_exchange(session, options);
   declaration.among_ranks = options.data_parallel.collective
-                                ? options.data_parallel.gradients
+                                ? options.data_parallel.gradients_of_ranks
                                 : GradientAccumulation::None;
-  declaration.reduces_losses = options.data_parallel.reduces_losses;
+  declaration.reduce_losses = options.data_parallel.reduce_losses;
   declaration.computes_all_gradients = options.compute_all_gradients;
   declaration.is_linkable = options.link_graphs;
   declaration.accumulates_gradients = options.accumulates_gradients;
@@ -320,7 +292,7 @@ void compile(Session& session, const Device& device,
   if (takes_gradients) declaration.allocate_boundary_gradients();
   session.placement.reset(context_of(device, options));
   Merged merged = merge_graphs(declaration);
-  if (exchange && options.data_parallel.shards_optimizer) {
+  if (exchange && options.data_parallel.shard_optimizer) {
     share_out(session, *exchange, merged);
   }
   finish_compile(session, std::move(merged), compiler_options(options));

@@ -78,9 +78,9 @@ std::string options_of(const Session& session) {
          line("accumulates_gradients", graph.accumulates_gradients) +
          line("bucket_bytes", options.bucket_bytes) +
          line("alignment", session.device->context()->target().alignment()) +
-         line("shards_optimizer", options.shards_optimizer) +
-         line("reduces_losses", options.reduces_losses) +
-         line("synchronizes_batch_norm", options.synchronizes_batch_norm) +
+         line("shard_optimizer", options.shard_optimizer) +
+         line("reduce_losses", options.reduce_losses) +
+         line("synchronize_batch_norm", options.synchronize_batch_norm) +
          line("averages_gradients", graph.weights_gradients);
 }
 
@@ -150,32 +150,14 @@ std::vector<TensorIndex> state_of(const Session& session) {
   return tensors;
 }
 
-struct Numbers {
-  std::uint64_t seed = 0, random_step = 0, time_step = 0;
-  float learning_rate = 0;
-  std::uint32_t clips = 0;
-};
-
-void take_numbers(Session& session, Agreement& agreement) {
-  Executor& executor = session.executor;
-  Optimizer* const optimizer = session.objects.optimizer.get();
-  Numbers numbers{.seed = executor.random_state().seed(),
-                  .random_step = executor.random_state().step()};
-  if (optimizer) {
-    numbers.time_step = optimizer->time_step();
-    numbers.learning_rate = optimizer->learning_rate();
-    numbers.clips = optimizer->applies_gradient_clipping() ? 1 : 0;
-  }
-  agreement.broadcast(std::as_writable_bytes(std::span(&numbers, 1)));
-  executor.random_state().set_seed(numbers.seed);
-  executor.random_state().set_step(numbers.random_step);
-  if (!optimizer) return;
-  optimizer->set_time_step(numbers.time_step);
-  optimizer->set_applies_gradient_clipping(numbers.clips != 0);
-  // A schedule says what the rate is.
-  if (!optimizer->schedule()) {
-    optimizer->set_learning_rate(numbers.learning_rate);
-  }
+void take_training_state(Session& session, Agreement& agreement) {
+  const auto texts =
+      agreement.gather(print_training_state(training_state_of(session)),
+                       "the state of training");
+  TrainingState first;
+  const std::string problem = parse_training_state(texts.front(), first);
+  if (!problem.empty()) throw InternalError(problem);
+  apply_training_state(session, first);
 }
 
 void take_tensors(Session& session, Agreement& agreement) {
@@ -239,29 +221,13 @@ void take_shares(Session& session, Agreement& agreement) {
   }
 }
 
-/// They change between the passes.
-void require_losses_are_final(const Session& session) {
-  if (!session.batches->graph().reduces_losses) return;
-  const CompiledProgram& training = *session.main().training;
-  for (const ValueId loss : training.assembled.losses) {
-    const StorageId storage = training.lowered.storage_of[loss];
-    for (const Unit& unit : training.lowered.units) {
-      const bool reads =
-          std::ranges::find(unit.reads, storage) != unit.reads.end();
-      if (!reads || unit.phase == Phase::Forward) continue;
-      refuse("a gradient is computed from a loss that is to be reduced",
-             "reduce_losses off");
-    }
-  }
-}
-
 StagingSizes staging_sizes(const Session& session) {
   const Exchange& exchange = *session.exchange;
   const MergedGraph& graph = session.batches->graph();
   const LoweredProgram& lowered = session.main().training->lowered;
   StagingSizes sizes = exchange.staging_sizes(
       bind_shares(graph, session.placement).longest_bytes);
-  if (graph.reduces_losses) sizes.num_losses = graph.losses.size();
+  if (graph.reduce_losses) sizes.num_losses = graph.losses.size();
   for (const SharedStatistics& each : lowered.statistics) {
     sizes.num_statistics =
         std::max(sizes.num_statistics,
@@ -270,44 +236,12 @@ StagingSizes staging_sizes(const Session& session) {
   return sizes;
 }
 
-void require_ranks(const DataParallel& options) {
-  if (options.collective) return;
-  const std::pair<const char*, bool> needs_some[] = {
-      {"shard_optimizer", options.shards_optimizer},
-      {"reduce_losses", options.reduces_losses},
-      {"synchronize_batch_norm", options.synchronizes_batch_norm}};
-  for (const auto& [name, is_on] : needs_some) {
-    if (!is_on) continue;
-    throw InvalidArgument(ErrorInfo{.op = "compile",
-                                    .node = name,
-                                    .what = "there is one process",
-                                    .expected = "a collective"});
-  }
-}
-
 }  // namespace
 
 std::shared_ptr<Exchange> make_exchange(const Session& session,
                                         const CompileOptions& options) {
   const DataParallel& data_parallel = options.data_parallel;
-  require_ranks(data_parallel);
   if (!data_parallel.collective && !data_parallel.on_bucket) return nullptr;
-  if (!session.declaration.trains) {
-    refuse("an inference graph has no gradients to exchange",
-           "a TrainingGraph");
-  }
-  // Passes of graphs that may be linked are weighed one by one.
-  if (data_parallel.synchronizes_batch_norm && options.accumulates_gradients &&
-      !options.link_graphs) {
-    refuse(
-        "the samples of all passes, which weigh gradients that are added "
-        "up, are not known when batch normalization sums them over ranks",
-        "accumulates_gradients or synchronize_batch_norm off");
-  }
-  if (options.verify) {
-    refuse("an execution that is verified exchanges no gradients",
-           "verify off");
-  }
   if (!session.device->context()->reaches_marks()) {
     refuse("this device exchanges no gradients", "Device \"cpu\"");
   }
@@ -323,8 +257,7 @@ void start_exchange(Session& session) {
   agreement.come();
   agreement.agree(facts_of(session));
   exchange.set_compiled(count_compiled(exchange.options().collective));
-  require_losses_are_final(session);
-  take_numbers(session, agreement);
+  take_training_state(session, agreement);
   take_tensors(session, agreement);
   take_shares(session, agreement);
   exchange.use(make_staging(staging_sizes(session)));

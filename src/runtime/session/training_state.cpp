@@ -1,14 +1,69 @@
 // SPDX-License-Identifier: MIT
 #include "runtime/session/training_state.h"
 
+#include <cmath>
+#include <stdexcept>
+
 #include "base/format.h"
+#include "base/json_fields.h"
 #include "compiler/parameter_rules.h"
 #include "graph/attributes.h"
+#include "layers/time_steps.h"
 #include "runtime/session/session.h"
 #include "traingraph/version.h"
 
 namespace traingraph {
+
+template <class V>
+void visit_fields(V& visit, IsA<OptimizerState> auto& x) {
+  visit("name", x.name);
+  visit("time_step", x.time_step);
+  visit("learning_rate", x.learning_rate);
+  visit("applies_gradient_clipping", x.applies_gradient_clipping);
+  visit("slots", x.slots);
+  visit("settings", x.settings);
+}
+
 namespace {
+
+template <class V>
+void visit_training(V& visit, IsA<TrainingState> auto& x) {
+  visit("seed", x.seed);
+  visit("random_step", x.random_step);
+}
+
+void require_ranges(const OptimizerState& state) {
+  if (state.time_step < 1 || state.time_step > kMostTimeSteps) {
+    throw std::runtime_error("time_step is out of range");
+  }
+  if (!std::isfinite(state.learning_rate) || state.learning_rate < 0) {
+    throw std::runtime_error("learning_rate is out of range");
+  }
+}
+
+/// Throws what is wrong.
+void read_state(const Json& object, TrainingState& state) {
+  JsonReader reader(object);
+  reader("format", state.format);
+  if (state.format > kCheckpointFormat) {
+    throw std::runtime_error("it has format " + std::to_string(state.format) +
+                             ", and this version of the library reads up to " +
+                             std::to_string(kCheckpointFormat));
+  }
+  reader("library_version", state.library_version);
+  state.has_graph = object.contains("graph");
+  if (state.has_graph) {
+    JsonReader(object.at("graph")).later("constants", state.constants);
+  }
+  state.trains = object.contains("training");
+  if (!state.trains) return;
+  const Json& training = object.at("training");
+  JsonReader training_reader(training);
+  visit_training(training_reader, state);
+  if (!training.contains("optimizer")) return;
+  read(training.at("optimizer"), state.optimizer.emplace());
+  require_ranges(*state.optimizer);
+}
 
 std::map<std::string, std::string> settings_of(const Optimizer& optimizer) {
   std::map<std::string, std::string> settings;
@@ -70,6 +125,30 @@ void compare(const OptimizerState& stored, const OptimizerState& own,
 
 }  // namespace
 
+std::string parse_training_state(const std::string& text,
+                                 TrainingState& state) {
+  try {
+    read_state(parse_json(text), state);
+    return {};
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+std::string print_training_state(const TrainingState& state) {
+  Json object;
+  object["format"] = state.format;
+  object["library_version"] = state.library_version;
+  if (state.trains) {
+    JsonWriter writer(object["training"]);
+    visit_training(writer, state);
+    if (state.optimizer) writer("optimizer", *state.optimizer);
+  }
+  return object.dump();
+}
+
 TrainingState training_state_of(const Session& session) {
   TrainingState state;
   state.library_version = TRAINGRAPH_VERSION;
@@ -104,7 +183,6 @@ void compare_training_state(const Session& session,
 
 void apply_training_state(Session& session, const TrainingState& state) {
   if (!session.batches->graph().trains || !state.trains) return;
-  session.restored_seed = state.seed;
   session.executor.random_state().set_seed(state.seed);
   session.executor.random_state().set_step(state.random_step);
   const OptimizerPtr& optimizer = session.objects.optimizer;
@@ -117,6 +195,13 @@ void apply_training_state(Session& session, const TrainingState& state) {
   }
   optimizer->set_applies_gradient_clipping(
       state.optimizer->applies_gradient_clipping);
+}
+
+void restore_training_state(Session& session, const TrainingState& state) {
+  if (session.batches->graph().trains && state.trains) {
+    session.restored_seed = state.seed;
+  }
+  apply_training_state(session, state);
 }
 
 }  // namespace traingraph

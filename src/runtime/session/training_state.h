@@ -20,6 +20,8 @@ inline constexpr const char* kOwnMetadata = "traingraph";
 /// Of what is written; readers refuse later ones.
 inline constexpr std::uint64_t kCheckpointFormat = 1;
 
+/// A new field is a line here, in visit_fields() of training_state.cpp, and
+/// where it is taken from the graph and given back.
 struct OptimizerState {
   std::string name;
   std::uint64_t time_step = 1;
@@ -43,6 +45,10 @@ struct TrainingState {
   std::vector<std::string> constants;
 };
 
+/// JSON. Returns what is wrong with the text; empty: nothing.
+std::string parse_training_state(const std::string& text, TrainingState& state);
+std::string print_training_state(const TrainingState& state);
+
 /// The graph is locked and idle.
 TrainingState training_state_of(const Session& session);
 /// Adds to `report.missing` and `report.mismatched` what `state` has otherwise
@@ -52,5 +58,7 @@ void compare_training_state(const Session& session,
                             RestoreReport& report);
 /// Takes all that fits. Nothing fails.
 void apply_training_state(Session& session, const TrainingState& state);
+/// The same of a file, whose seed later compiles keep.
+void restore_training_state(Session& session, const TrainingState& state);
 
 }  // namespace traingraph

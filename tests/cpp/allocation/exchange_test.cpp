@@ -52,9 +52,9 @@ TEST(ExchangeAllocation, Steps) {
     CompileOptions options;
     options.data_parallel = {.collective = std::make_shared<Mirror>(),
                              .bucket_bytes = 256,
-                             .shards_optimizer = shards,
-                             .reduces_losses = true,
-                             .synchronizes_batch_norm = true};
+                             .shard_optimizer = shards,
+                             .reduce_losses = true,
+                             .synchronize_batch_norm = true};
     t.compile(Device::cpu(), options);
     const Floats x_data = random_floats(8 * 40, 1);
     const Floats labels = random_floats(8 * 4, 2);
@@ -102,8 +102,8 @@ TEST(ExchangeAllocation, LinkedGraphs) {
     CompileOptions options{.link_graphs = true};
     options.data_parallel = {.collective = std::make_shared<Mirror>(),
                              .bucket_bytes = 256,
-                             .shards_optimizer = shards,
-                             .synchronizes_batch_norm = true};
+                             .shard_optimizer = shards,
+                             .synchronize_batch_norm = true};
     front.compile(Device::cpu(), options);
     back.compile(Device::cpu(), options);
     front.link({back});

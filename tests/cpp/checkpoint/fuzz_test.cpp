@@ -6,7 +6,8 @@
 #include <random>
 
 #include "checkpoint/checkpoint_fixture.h"
-#include "runtime/checkpoint/json_text.h"
+#include "runtime/checkpoint/header_json.h"
+#include "runtime/session/training_state.h"
 
 namespace traingraph {
 namespace {

@@ -136,7 +136,7 @@ TEST_F(Collectives, NeighboursShareABucket) {
 }
 
 TEST_F(Collectives, LossesAreReducedLast) {
-  d.reduces_losses = true;
+  d.reduce_losses = true;
   const Assembled a = assembled({.bucket_bytes = kEachAlone, .is_step = true});
   const auto done = nodes_of(a.program, OpKind::AllReduceDone);
   ASSERT_EQ(done.size(), 5u);

@@ -38,7 +38,7 @@ struct Branches {
     if (stops) t.stop_gradient({branch});
     CompileOptions options;
     options.data_parallel.collective = collective;
-    options.data_parallel.timeout = 20;
+    options.data_parallel.collective_timeout = 20;
     const Floats constants(2, factor);
     t.compile(rank_device(), options, {{"c", c}}, {{"c", view(constants)}});
   }

@@ -75,7 +75,7 @@ TEST(CallOrder, NamesACallOfTheHost) {
       ranks, "save", "execute", [&](const ThreadGroup& all, int rank) {
         RankOptions options = options_of(all, rank);
         options.optimizer = std::make_shared<optimizers::Adam>(0.1f);
-        options.compile.data_parallel.shards_optimizer = true;
+        options.compile.data_parallel.shard_optimizer = true;
         RankNet net(options);
         net.step(0, 6).wait();
         if (rank == 0) net.t->save(path.string());

@@ -161,9 +161,9 @@ TEST(SharedOptimizer, LeavesRanksWithoutAShareAlone) {
     t.add_inputs({{"x", x}}, {{"label", label}});
     CompileOptions options;
     options.data_parallel = {.collective = group[rank],
-                             .gradients = GradientAccumulation::Sum,
-                             .timeout = 20,
-                             .shards_optimizer = true};
+                             .gradients_of_ranks = GradientAccumulation::Sum,
+                             .collective_timeout = 20,
+                             .shard_optimizer = true};
     t.compile(rank_device(), options);
     const Floats inputs = random_floats(6, 2), labels = random_floats(4, 3);
     const std::vector<NamedData> in{{"x", view(inputs)}},

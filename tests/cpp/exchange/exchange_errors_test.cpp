@@ -74,7 +74,7 @@ TEST(Exchange, ARankThatFallsSilentEndsTheOthersInTime) {
   const auto begin = std::chrono::steady_clock::now();
   on_each_rank(3, [&](int rank) {
     RankOptions options;
-    options.compile.data_parallel.timeout = 0.5;
+    options.compile.data_parallel.collective_timeout = 0.5;
     RankNet net(with_rank(options, group, rank));
     net.step(0, 4).wait();
     if (rank == 2) return group.kill(2);
@@ -126,8 +126,8 @@ TEST(Exchange, AKernelThatFailsEndsAll) {
     t.add_inputs({{"x", x}}, {{"label", label}});
     CompileOptions options;
     options.data_parallel = {.collective = group[rank],
-                             .gradients = GradientAccumulation::Sum,
-                             .timeout = 1};
+                             .gradients_of_ranks = GradientAccumulation::Sum,
+                             .collective_timeout = 1};
     t.compile(rank_device(), options);
     const auto step = [&](float index) {
       const Floats indices{0, index}, zeros{0, 0};
@@ -152,7 +152,7 @@ TEST(Exchange, AKernelThatFailsEndsAll) {
 TEST(Exchange, ARankThatNeverCompilesEndsTheOthers) {
   ThreadGroup group(2);
   RankOptions options;
-  options.compile.data_parallel.timeout = 0.3;
+  options.compile.data_parallel.collective_timeout = 0.3;
   const std::string error = text_of_error<DeviceError>(
       [&] { RankNet net(with_rank(options, group, 0)); });
   EXPECT_TRUE(contains(error, "did not come")) << error;
@@ -225,7 +225,7 @@ TEST(Exchange, RefusesWhatItCannotDo) {
   options.compile.data_parallel.bucket_bytes = 0;
   EXPECT_THROW(RankNet net(options), InvalidArgument);
   options.compile.data_parallel.bucket_bytes = 64;
-  options.compile.data_parallel.timeout = -1;
+  options.compile.data_parallel.collective_timeout = -1;
   EXPECT_THROW(RankNet net(options), InvalidArgument);
 }
 

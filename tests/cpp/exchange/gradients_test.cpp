@@ -78,7 +78,7 @@ TEST(ExchangedGradients, OfTheUserAreAveragedToo) {
       given.set_data(view(gradient));
       CompileOptions options;
       options.data_parallel.collective = std::move(ranks);
-      options.data_parallel.gradients = GradientAccumulation::Mean;
+      options.data_parallel.gradients_of_ranks = GradientAccumulation::Mean;
       t.compile(rank_device(), options);
       Floats inputs = random_floats(12, 5);
       if (is_step) {

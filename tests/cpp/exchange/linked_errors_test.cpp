@@ -89,7 +89,7 @@ TEST(LinkedRankErrors, ARankThatFallsSilentEndsAllInTime) {
   ThreadGroup group(2);
   on_each_rank(2, [&](int rank) {
     LinkedOptions options;
-    options.compile.data_parallel.timeout = 0.5;
+    options.compile.data_parallel.collective_timeout = 0.5;
     Twins net(linked_rank(options, group, rank));
     net.link();
     net.step(*net.one, {0, 6}).wait();
@@ -106,7 +106,7 @@ TEST(LinkedRankErrors, ARankThatDoesNotLinkEndsTheOthers) {
   ThreadGroup group(2);
   on_each_rank(2, [&](int rank) {
     LinkedOptions options;
-    options.compile.data_parallel.timeout = 0.5;
+    options.compile.data_parallel.collective_timeout = 0.5;
     Twins net(linked_rank(options, group, rank));
     if (rank == 1) return group.kill(1);
     const std::string error = text_of_error<DeviceError>([&] { net.link(); });

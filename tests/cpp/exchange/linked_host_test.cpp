@@ -29,7 +29,8 @@ class HostBetween : public LinkedParts {
     back->add_inputs({{"middle", middle}}, {{"label", label}});
     back->compile(device_, options_.compile);
     // Of the whole batch, as they come.
-    options_.compile.data_parallel.gradients = GradientAccumulation::Sum;
+    options_.compile.data_parallel.gradients_of_ranks =
+        GradientAccumulation::Sum;
     front->compile(device_, options_.compile);
     front->link({*back});
   }

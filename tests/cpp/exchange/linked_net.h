@@ -35,7 +35,7 @@ class LinkedParts {
 
   explicit LinkedParts(LinkedOptions options) : options_(std::move(options)) {
     options_.compile.link_graphs = true;
-    double& timeout = options_.compile.data_parallel.timeout;
+    double& timeout = options_.compile.data_parallel.collective_timeout;
     timeout = std::min(timeout, 20.0);
   }
 

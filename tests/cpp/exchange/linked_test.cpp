@@ -77,7 +77,7 @@ void expect_encoded_alike(const LinkedOptions& options,
         size == 2 ? 32 : std::size_t{4} << 20;
     const Values got = of_all(size, [&](const ThreadGroup& group, int rank) {
       LinkedOptions own = linked_rank(of_ranks, group, rank);
-      own.compile.data_parallel.synchronizes_batch_norm = options.norms;
+      own.compile.data_parallel.synchronize_batch_norm = options.norms;
       return encoded(own, part_of(rank, size));
     });
     expect_all_near(got, expected, tolerance);
@@ -108,7 +108,7 @@ TEST(LinkedRanks, NormalizeByAllSamples) {
 /// gets one.
 TEST(LinkedRanks, WeighEachGradientOnce) {
   LinkedOptions options{.two_losses = true};
-  options.compile.data_parallel.gradients = GradientAccumulation::Mean;
+  options.compile.data_parallel.gradients_of_ranks = GradientAccumulation::Mean;
   expect_encoded_alike(options);
 }
 
@@ -117,7 +117,7 @@ TEST(LinkedRanks, AddPassesUp) {
     LinkedOptions options{.norms = norms};
     options.compile.accumulates_gradients = true;
     const Values expected = encoded(options, {0, 12}, /*passes=*/2);
-    options.compile.data_parallel.synchronizes_batch_norm = norms;
+    options.compile.data_parallel.synchronize_batch_norm = norms;
     // Each pass is of 6 samples of all ranks.
     const Values got = of_all(3, [&](const ThreadGroup& group, int rank) {
       EncoderDecoder net(2, linked_rank(options, group, rank));
@@ -139,7 +139,7 @@ TEST(LinkedRanks, ShareOutOptimizers) {
     const auto train = [&](bool shards) {
       return of_all(size, [&](const ThreadGroup& group, int rank) {
         LinkedOptions own = linked_rank(options, group, rank);
-        own.compile.data_parallel.shards_optimizer = shards;
+        own.compile.data_parallel.shard_optimizer = shards;
         return encoded(own, part_of(rank, size));
       });
     };
@@ -320,7 +320,7 @@ TEST(LinkedRanks, GoOnFromACheckpointInAnyNumber) {
   LinkedOptions options{.optimizer = std::make_shared<Adam>(0.01f)};
   of_all(3, [&](const ThreadGroup& group, int rank) {
     LinkedOptions own = linked_rank(options, group, rank);
-    own.compile.data_parallel.shards_optimizer = true;
+    own.compile.data_parallel.shard_optimizer = true;
     const Part part = part_of(rank, 3);
     EncoderDecoder net(part.count, own);
     net.gradients(part);
@@ -343,7 +343,7 @@ TEST(LinkedRanks, GoOnFromACheckpointInAnyNumber) {
   for (const bool shards : {false, true}) {
     const Values got = of_all(2, [&](const ThreadGroup& group, int rank) {
       LinkedOptions own = linked_rank(options, group, rank);
-      own.compile.data_parallel.shards_optimizer = shards;
+      own.compile.data_parallel.shard_optimizer = shards;
       return go_on(own, part_of(rank, 2));
     });
     expect_all_near(got, expected, kRoundingOfAdam);

@@ -19,7 +19,7 @@ TEST(ReducedLosses, AreThoseOfTheWholeBatch) {
     for (int step = 0; step < 3; ++step) {
       expected.push_back(whole.step(0, 12).result().loss());
     }
-    options.compile.data_parallel.reduces_losses = true;
+    options.compile.data_parallel.reduce_losses = true;
     for (int size = 1; size <= 4; ++size) {
       const auto parts = parts_of(size, /*is_even=*/false);
       ThreadGroup group(size);
@@ -48,7 +48,7 @@ TEST(ReducedLosses, AreThoseOfTheWholeBatch) {
 
 TEST(ReducedLosses, DoNotTouchValidation) {
   RankOptions options;
-  options.compile.data_parallel.reduces_losses = true;
+  options.compile.data_parallel.reduce_losses = true;
   ThreadGroup group(2);
   on_each_rank(2, [&](int rank) {
     RankNet net(with_rank(options, group, rank));
@@ -66,7 +66,7 @@ TEST(ReducedLosses, DoNotTouchValidation) {
 TEST(ReducedLosses, AreNumbers) {
   ThreadGroup group(1);
   RankOptions options = with_rank({}, group, 0);
-  options.compile.data_parallel.reduces_losses = true;
+  options.compile.data_parallel.reduce_losses = true;
   options.reduction = ReductionType::None;
   const ErrorInfo error =
       error_of<InvalidArgument>([&] { RankNet net(options); });

@@ -51,11 +51,11 @@ TEST(SynchronizedBatchNorm, ARankWithoutItEndsAllAtCompile) {
   ThreadGroup group(3);
   on_each_rank(3, [&](int rank) {
     NormOptions options = with_norms({}, group, rank);
-    options.compile.data_parallel.synchronizes_batch_norm = rank != 2;
+    options.compile.data_parallel.synchronize_batch_norm = rank != 2;
     const ErrorInfo error =
         error_of<InvalidArgument>([&] { NormNet net(options); });
     EXPECT_EQ(error.node, "rank 2");
-    EXPECT_TRUE(contains(error.got, "synchronizes_batch_norm=0")) << error.got;
+    EXPECT_TRUE(contains(error.got, "synchronize_batch_norm=0")) << error.got;
   });
 }
 
@@ -67,7 +67,7 @@ TEST(SynchronizedBatchNorm, ARankThatFallsSilentAtStatisticsEndsAll) {
     ThreadGroup group(3);
     on_each_rank(3, [&](int rank) {
       NormOptions options = with_norms({}, group, rank);
-      options.compile.data_parallel.timeout = 0.4;
+      options.compile.data_parallel.collective_timeout = 0.4;
       const auto silent = std::make_shared<Silent>(group[rank], 1 << 20);
       options.compile.data_parallel.collective = silent;
       NormNet net(options);
@@ -105,7 +105,7 @@ TEST(SynchronizedBatchNorm, AForwardPassNeedsAllRanks) {
   const float expected = whole.forward({0, NormNet::kSamples}).result().loss();
   on_each_rank(2, [&](int rank) {
     NormOptions options = with_norms({}, group, rank);
-    options.compile.data_parallel.reduces_losses = true;
+    options.compile.data_parallel.reduce_losses = true;
     NormNet net(options);
     const float loss = net.forward({rank * 6, 6}).result().loss();
     // Sums of 36 numbers of magnitude 1.
@@ -127,7 +127,7 @@ TEST(SynchronizedBatchNorm, RefusesWhatItCannotDo) {
   EXPECT_EQ(alone.node, "synchronize_batch_norm");
   options = with_norms({}, group, 0);
   const NormNet net(options);
-  EXPECT_TRUE(net.t->report().synchronizes_batch_norm);
+  EXPECT_TRUE(net.t->report().synchronize_batch_norm);
   const ErrorInfo model = error_of<UnsupportedError>(
       [&] { net.t->report().scaling(2, 1e9, 1e-6); });
   EXPECT_EQ(model.op, "scaling");
@@ -152,8 +152,8 @@ TEST(SynchronizedBatchNorm, RefusesNodesThatReadStatistics) {
   t.add_inputs({{"x", x}}, {{"label", label}});
   CompileOptions options;
   options.data_parallel = {.collective = group[0],
-                           .gradients = GradientAccumulation::Sum,
-                           .synchronizes_batch_norm = true};
+                           .gradients_of_ranks = GradientAccumulation::Sum,
+                           .synchronize_batch_norm = true};
   const ErrorInfo error =
       error_of<UnsupportedError>([&] { t.compile(Device::cpu(), options); });
   EXPECT_EQ(error.node, "shifted");
@@ -178,12 +178,12 @@ TEST(SynchronizedBatchNorm, RefusesGradientsThatWereDeclared) {
   t.add_inputs({{"x", x}}, {{"label", label}});
   CompileOptions options;
   options.data_parallel = {.collective = group[0],
-                           .gradients = GradientAccumulation::Sum,
-                           .synchronizes_batch_norm = true};
+                           .gradients_of_ranks = GradientAccumulation::Sum,
+                           .synchronize_batch_norm = true};
   const ErrorInfo error =
       error_of<UnsupportedError>([&] { t.compile(rank_device(), options); });
   EXPECT_EQ(error.node, "declared");
-  options.data_parallel.synchronizes_batch_norm = false;
+  options.data_parallel.synchronize_batch_norm = false;
   t.compile(rank_device(), options);
 }
 

@@ -23,7 +23,7 @@ class NormNet {
   static constexpr std::int64_t kSamples = 12, kSize = 3 * 5 * 4;
 
   explicit NormNet(NormOptions options) {
-    double& timeout = options.compile.data_parallel.timeout;
+    double& timeout = options.compile.data_parallel.collective_timeout;
     timeout = std::min(timeout, 20.0);
     const Tensor a = activated(norm(4, convolved(3, x)));
     const Tensor b = norm(4, convolved(4, a));
@@ -129,7 +129,7 @@ class NormNet {
 inline NormOptions with_norms(NormOptions options, const ThreadGroup& group,
                               int rank) {
   options.compile.data_parallel.collective = group[rank];
-  options.compile.data_parallel.synchronizes_batch_norm = true;
+  options.compile.data_parallel.synchronize_batch_norm = true;
   return options;
 }
 

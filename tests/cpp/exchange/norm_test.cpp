@@ -70,7 +70,7 @@ TEST(SynchronizedBatchNorm, IsThatOfTheWholeBatch) {
                        std::to_string(static_cast<int>(way)));
           options.compile.data_parallel.bucket_bytes =
               size % 2 == 0 ? 64 : 4096;
-          options.compile.data_parallel.shards_optimizer = size == 3;
+          options.compile.data_parallel.shard_optimizer = size == 3;
           options.compile.disable_layer_fusion = size == 4;
           expect_same(together(options, way, parts_of(size, is_even)), expected,
                       kRounding);
@@ -87,7 +87,7 @@ TEST(SynchronizedBatchNorm, IsNotWithoutTheOption) {
   std::vector<std::vector<Floats>> values(2);
   on_each_rank(2, [&](int rank) {
     NormOptions own = with_norms(options, group, rank);
-    own.compile.data_parallel.synchronizes_batch_norm = false;
+    own.compile.data_parallel.synchronize_batch_norm = false;
     NormNet net(own);
     net.train(Way::Step, parts[rank]);
     values[rank] = net.values();
@@ -121,7 +121,7 @@ TEST(SynchronizedBatchNorm, StaysTogetherOverRandomBatchesAndDelays) {
   on_each_rank(3, [&](int rank) {
     NormOptions options;
     options.compile.data_parallel.bucket_bytes = 100;
-    options.compile.data_parallel.reduces_losses = true;
+    options.compile.data_parallel.reduce_losses = true;
     NormNet net(with_norms(options, group, rank));
     std::mt19937 random(seed + static_cast<unsigned>(rank));
     for (int step = 0; step < 20; ++step) {
@@ -175,8 +175,8 @@ TEST(SynchronizedBatchNorm, GoesBeforeAllBucketsWhateverTheBatch) {
     CompileOptions options;
     options.data_parallel = {.collective = group[rank],
                              .bucket_bytes = 16,
-                             .timeout = 20,
-                             .synchronizes_batch_norm = true};
+                             .collective_timeout = 20,
+                             .synchronize_batch_norm = true};
     const Part part = rank == 0 ? Part{0, 11} : Part{11, 1};
     expect_all_near(train_branches(options, part), expected, kRounding);
   });
@@ -186,12 +186,12 @@ TEST(SynchronizedBatchNorm, AProfileHasTheWaitsAndTheWorkOfOneUnit) {
   ThreadGroup group(2);
   on_each_rank(2, [&](int rank) {
     NormOptions options = with_norms({}, group, rank);
-    options.compile.data_parallel.synchronizes_batch_norm = false;
+    options.compile.data_parallel.synchronize_batch_norm = false;
     const LayerRow own = NormNet(options).t->report().total;
     NormNet net(with_norms({}, group, rank));
     net.step({0, NormNet::kSamples}, {.per_layer_profiling = true}).wait();
     const Profile profile = net.t->profile();
-    EXPECT_TRUE(profile.synchronizes_batch_norm);
+    EXPECT_TRUE(profile.synchronize_batch_norm);
     int waits = 0;
     for (const ExchangeSpan& span : profile.exchange) {
       if (!span.name.starts_with("statistics of \"batch_norm")) continue;
@@ -309,8 +309,8 @@ TEST(SynchronizedBatchNorm, KeepsItsDigitsFarFromZero) {
     on_each_rank(4, [&](int rank) {
       CompileOptions options;
       options.data_parallel = {.collective = group[rank],
-                               .timeout = 20,
-                               .synchronizes_batch_norm = true};
+                               .collective_timeout = 20,
+                               .synchronize_batch_norm = true};
       of_ranks[rank] = OneNorm(options).train(x, labels, parts[rank]);
     });
     std::vector<Floats> all(4);

@@ -22,7 +22,7 @@ struct RankNet : SmallNet {
  private:
   /// A test that hangs should not do so for long.
   static RankOptions within_seconds(RankOptions options) {
-    double& timeout = options.compile.data_parallel.timeout;
+    double& timeout = options.compile.data_parallel.collective_timeout;
     timeout = std::min(timeout, 20.0);
     return options;
   }

@@ -33,7 +33,7 @@ Seen seen_by(const std::shared_ptr<Collective>& ranks, bool shards) {
   t.add_outputs({{"row", row}});
   CompileOptions options;
   options.data_parallel = {
-      .collective = ranks, .timeout = 20, .shards_optimizer = shards};
+      .collective = ranks, .collective_timeout = 20, .shard_optimizer = shards};
   t.compile(rank_device(), options);
   const Floats samples = random_floats(12, 2), labels = random_floats(32, 3);
   const Execution step =
@@ -57,7 +57,7 @@ TEST(SharedOptimizer, RefusedBuffersAreNotKept) {
   ThreadGroup group(2);
   on_each_rank(2, [&](int rank) {
     RankOptions options{.optimizer = std::make_shared<optimizers::Adam>(0.01f)};
-    options.compile.data_parallel.shards_optimizer = true;
+    options.compile.data_parallel.shard_optimizer = true;
     RankNet net(with_rank(options, group, rank));
     net.step(0, 6).wait();
     const Tensor parameter = net.t->parameters().front();

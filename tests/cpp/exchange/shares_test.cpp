@@ -25,7 +25,7 @@ constexpr int kSteps = 3;
 /// Each rank's parameters after some updates.
 std::vector<std::vector<Floats>> trained(RankOptions options, int size, Way way,
                                          bool shards) {
-  options.compile.data_parallel.shards_optimizer = shards;
+  options.compile.data_parallel.shard_optimizer = shards;
   options.compile.accumulates_gradients = way == Way::Added;
   const auto parts = parts_of(size, /*is_even=*/way != Way::Phases);
   ThreadGroup group(size);
@@ -118,7 +118,7 @@ TEST(SharedOptimizer, ScalesLossesAlike) {
 TEST(SharedOptimizer, HasBuffersOfItsShareAlone) {
   RankOptions options{.optimizer = std::make_shared<Adam>(0.01f)};
   RankNet alone(options);
-  options.compile.data_parallel.shards_optimizer = true;
+  options.compile.data_parallel.shard_optimizer = true;
   // 35, 7, 21 and 3 floats in grains of 16: 3 + 1 + 2 + 1.
   const std::map<int, std::vector<std::size_t>> expected{
       {1, {7}}, {2, {4, 3}}, {3, {3, 3, 1}}, {4, {2, 2, 2, 1}}};
@@ -170,7 +170,7 @@ std::vector<std::byte> table_after(const std::shared_ptr<Collective>& ranks,
   t.add_inputs({{"ids", ids}}, {{"label", label}});
   CompileOptions options;
   options.data_parallel = {
-      .collective = ranks, .timeout = 20, .shards_optimizer = shards};
+      .collective = ranks, .collective_timeout = 20, .shard_optimizer = shards};
   t.compile(rank_device(), options);
   if (shards) {
     const std::size_t all = (kRows * kWidth + 2 * kWidth + 2) * 2 * 4;
@@ -212,7 +212,7 @@ TEST(SharedOptimizer, SpreadsOneLargeTable) {
 TEST(SharedOptimizer, SharesOutWhatIsTrained) {
   RankOptions options{.optimizer = std::make_shared<Adam>(0.01f)};
   options.stops_at_hidden = true;
-  options.compile.data_parallel.shards_optimizer = true;
+  options.compile.data_parallel.shard_optimizer = true;
   ThreadGroup group(3);
   on_each_rank(3, [&](int rank) {
     RankNet net(with_rank(options, group, rank));
@@ -230,7 +230,7 @@ class Checkpoints : public ::testing::Test {
             ("traingraph_shares_" + std::to_string(::getpid()) + "_" +
              std::to_string(number++) + ".safetensors");
     options_.optimizer = std::make_shared<Adam>(0.01f);
-    options_.compile.data_parallel.shards_optimizer = true;
+    options_.compile.data_parallel.shard_optimizer = true;
   }
   ~Checkpoints() override { std::filesystem::remove(path_); }
 
@@ -277,7 +277,7 @@ TEST_F(Checkpoints, AreWholeAndLoadIntoAnyNumberOfRanks) {
       std::vector<std::vector<Floats>> next(static_cast<std::size_t>(size));
       on_each_rank(size, [&](int rank) {
         RankOptions options = with_rank(options_, group, rank);
-        options.compile.data_parallel.shards_optimizer = shards;
+        options.compile.data_parallel.shard_optimizer = shards;
         options.seed = 5;
         RankNet net(options);
         net.t->restore(path_);
@@ -321,7 +321,7 @@ TEST_F(Checkpoints, OfOneProcessLoadIntoShares) {
 }
 
 TEST_F(Checkpoints, AreACallOfAllRanks) {
-  options_.compile.data_parallel.timeout = 0.5;
+  options_.compile.data_parallel.collective_timeout = 0.5;
   {
     ThreadGroup group(2);
     on_each_rank(2, [&](int rank) {
@@ -369,14 +369,14 @@ TEST(SharedOptimizer, RefusesToShowAPart) {
   ThreadGroup group(2);
   on_each_rank(2, [&](int rank) {
     RankOptions options{.optimizer = std::make_shared<Adam>(0.01f)};
-    options.compile.data_parallel.shards_optimizer = true;
+    options.compile.data_parallel.shard_optimizer = true;
     RankNet net(with_rank(options, group, rank));
     net.step(0, 6).wait();
     const Tensor parameter = net.t->parameters().front();
     EXPECT_THROW(parameter.synchronize_optimizer_data(), UnsupportedError);
   });
   RankOptions alone;
-  alone.compile.data_parallel.shards_optimizer = true;
+  alone.compile.data_parallel.shard_optimizer = true;
   EXPECT_THROW(RankNet net(alone), InvalidArgument);
 }
 

@@ -100,7 +100,7 @@ TEST_F(Exchange, AUnitThatFailsSendsNothingMore) {
 TEST_F(Exchange, StatisticsOfAllSamplesAreRefused) {
   CompileOptions options = in_small_buckets({});
   options.data_parallel.collective = ThreadGroup(1)[0];
-  options.data_parallel.synchronizes_batch_norm = true;
+  options.data_parallel.synchronize_batch_norm = true;
   SmallNet net(Device::gpu(), options);
   EXPECT_THROW(net.compile(), UnsupportedError);
 }

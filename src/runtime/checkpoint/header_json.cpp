@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/checkpoint/json_text.h"
+#include "runtime/checkpoint/header_json.h"
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <stdexcept>
 #include <utility>
 
-#include "layers/time_steps.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
@@ -17,7 +14,6 @@ using nlohmann::json;
 
 // Far above any tensor that there is.
 constexpr std::size_t kMostAxes = 64;
-constexpr int kMostDepth = 32;
 
 /// Takes a header as the parser reads it and stops at the first thing that does
 /// not belong there, so that no file makes it hold more than its own text.
@@ -134,33 +130,6 @@ class HeaderReader final : public nlohmann::json_sax<json> {
   std::vector<std::uint64_t> numbers_;
 };
 
-/// Throws std::runtime_error or json::exception for what is not there.
-std::uint64_t whole_number(const json& object, const char* key) {
-  const json& value = object.at(key);
-  if (value.is_number_unsigned()) return value.get<std::uint64_t>();
-  throw std::runtime_error(std::string(key) + " is no whole number");
-}
-
-OptimizerState parse_optimizer(const json& object) {
-  OptimizerState state;
-  state.name = object.at("name").get<std::string>();
-  state.time_step = whole_number(object, "time_step");
-  if (state.time_step < 1 || state.time_step > kMostTimeSteps) {
-    throw std::runtime_error("time_step is out of range");
-  }
-  state.learning_rate =
-      static_cast<float>(object.at("learning_rate").get<double>());
-  if (!std::isfinite(state.learning_rate) || state.learning_rate < 0) {
-    throw std::runtime_error("learning_rate is out of range");
-  }
-  state.applies_gradient_clipping =
-      object.at("applies_gradient_clipping").get<bool>();
-  state.slots = object.at("slots").get<std::vector<std::string>>();
-  state.settings =
-      object.at("settings").get<std::map<std::string, std::string>>();
-  return state;
-}
-
 }  // namespace
 
 std::string parse_header(const std::string& text, Header& header) {
@@ -190,66 +159,6 @@ std::string print_header(const char* call,
                   .what = "a name, or text of the metadata, is not UTF-8",
                   .got = error.what()});
   }
-}
-
-std::string parse_training_state(const std::string& text,
-                                 TrainingState& state) {
-  const auto check_depth = [](int depth, json::parse_event_t, json&) {
-    if (depth > kMostDepth) throw std::runtime_error("it is nested too deeply");
-    return true;
-  };
-  try {
-    const json object = json::parse(text, check_depth);
-    state.format = whole_number(object, "format");
-    if (state.format > kCheckpointFormat) {
-      return "it has format " + std::to_string(state.format) +
-             ", and this version of the library reads up to " +
-             std::to_string(kCheckpointFormat);
-    }
-    state.library_version = object.at("library_version").get<std::string>();
-    state.has_graph = object.contains("graph");
-    if (state.has_graph) {
-      state.constants =
-          object.at("graph").value("constants", std::vector<std::string>());
-    }
-    state.trains = object.contains("training");
-    if (!state.trains) return {};
-    const json& training = object.at("training");
-    state.seed = whole_number(training, "seed");
-    state.random_step = whole_number(training, "random_step");
-    if (training.contains("optimizer")) {
-      state.optimizer = parse_optimizer(training.at("optimizer"));
-    }
-    return {};
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-}
-
-std::string print_training_state(const TrainingState& state) {
-  json object;
-  object["format"] = state.format;
-  object["library_version"] = state.library_version;
-  if (state.trains) {
-    json& training = object["training"];
-    training["seed"] = state.seed;
-    training["random_step"] = state.random_step;
-    if (state.optimizer) {
-      json& optimizer = training["optimizer"];
-      optimizer["name"] = state.optimizer->name;
-      optimizer["time_step"] = state.optimizer->time_step;
-      // Every float is a double, which is printed to its last bit.
-      optimizer["learning_rate"] =
-          static_cast<double>(state.optimizer->learning_rate);
-      optimizer["applies_gradient_clipping"] =
-          state.optimizer->applies_gradient_clipping;
-      optimizer["slots"] = state.optimizer->slots;
-      optimizer["settings"] = state.optimizer->settings;
-    }
-  }
-  return object.dump();
 }
 
 }  // namespace traingraph

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Plain data as JSON and back, by visit_fields(). Reading throws
-// std::runtime_error or an exception of the JSON library, with what is wrong.
+// Plain data as JSON and back: visit_fields(visitor, data) names its fields
+// once, for both. Reading throws std::runtime_error or an exception of the JSON
+// library, with what is wrong.
 #pragma once
 
 #include <array>
 #include <cmath>
+#include <concepts>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -15,12 +17,26 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/artefact/stored_fields.h"
 #include "traingraph/enum_table.h"
+#include "traingraph/schedule.h"
+#include "traingraph/types.h"
 
 namespace traingraph {
 
 using Json = nlohmann::json;
+
+template <class T, class Struct>
+concept IsA = std::same_as<std::remove_const_t<T>, Struct>;
+
+/// Throws for text that is nested too deeply for any that is written.
+inline Json parse_json(const std::string& text) {
+  constexpr int kMostDepth = 32;
+  const auto check_depth = [](int depth, Json::parse_event_t, Json&) {
+    if (depth > kMostDepth) throw std::runtime_error("it is nested too deeply");
+    return true;
+  };
+  return Json::parse(text, check_depth);
+}
 
 // --- names of enum cases ---
 
@@ -41,19 +57,6 @@ struct StoredCases<DataType> {
       {DataType::Float16, "float16"}, {DataType::Boolean, "bool"},
       {DataType::Int64, "int64"},     {DataType::Int32, "int32"},
       {DataType::Int8, "int8"},       {DataType::UInt8, "uint8"}};
-};
-template <>
-struct StoredCases<Role> {
-  static constexpr CaseName<Role> kCases[] = {{Role::Input, "input"},
-                                              {Role::Variable, "variable"},
-                                              {Role::Constant, "constant"},
-                                              {Role::Result, "result"}};
-};
-template <>
-struct StoredCases<Phase> {
-  static constexpr CaseName<Phase> kCases[] = {{Phase::Forward, "forward"},
-                                               {Phase::Gradient, "gradient"},
-                                               {Phase::Update, "update"}};
 };
 template <>
 struct StoredCases<ScheduleType> {
