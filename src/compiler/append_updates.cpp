@@ -70,8 +70,8 @@ class UpdateAssembler {
 
   /// Else another process does it.
   bool is_updated(const Trained& trained) const {
-    return !graph_.shares ||
-           !graph_.shares->own(place_of_[trained.tensor]).empty();
+    return !graph_.shards ||
+           !graph_.shards->own(place_of_[trained.tensor]).empty();
   }
 
   ValueId as_row(ValueId gradient) {

@@ -272,17 +272,17 @@ std::vector<TensorIndex> add_slots(const Tensor& parameter,
 
 /// What this process updates of trainable[place].
 ElementRange updated(const MergedGraph& graph, std::size_t place) {
-  if (graph.shares) return graph.shares->own(place);
+  if (graph.shards) return graph.shards->own(place);
   const TensorInfo& info = graph.tensors[graph.trainable[place]];
   return {0, info.desc.shape.num_elements()};
 }
 
 void add_parts(Merged& merged) {
   MergedGraph& graph = merged.graph;
-  for (std::size_t i = 0; graph.shares && i < graph.trainable.size(); ++i) {
-    if (!graph.shares->cuts(i)) continue;
+  for (std::size_t i = 0; graph.shards && i < graph.trainable.size(); ++i) {
+    if (!graph.shards->cuts(i)) continue;
     const TensorInfo& whole = graph.tensors[graph.trainable[i]];
-    const ElementRange range = graph.shares->own(i);
+    const ElementRange range = graph.shards->own(i);
     const Tensor tensor(
         TensorDescriptor(Shape{range.size()}, whole.desc.data_type),
         "part of " + whole.name);

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/optimizer_shares.h"
+#include "compiler/optimizer_shards.h"
 #include "graph/program.h"
 #include "traingraph/enums.h"
 #include "traingraph/error.h"
@@ -121,7 +121,7 @@ struct MergedGraph {
   std::vector<std::vector<TensorIndex>> slots;
   /// What this process updates of the trained parameters; empty: all. It has no
   /// buffers of the others.
-  std::optional<OptimizerShares> shares;
+  std::optional<OptimizerShards> shards;
   /// Elements of a parameter as a tensor, from `begin` on, that are updated
   /// without the rest.
   struct Part {

@@ -197,7 +197,7 @@ std::vector<int> needed_sums(const Program& program) {
 }
 
 void gather_parameters(const MergedGraph& graph, Assembled& a) {
-  if (!graph.shares || !graph.update) return;
+  if (!graph.shards || !graph.update) return;
   std::vector<ValueId> parameters;
   for (const Trained& trained : a.trained) parameters.push_back(trained.value);
   if (parameters.empty()) return;

@@ -26,7 +26,7 @@ class Gathering {
     const Fact fact{"tensors that are read", names};
     agreement_.agree(std::span(&fact, 1));
     for (const StateEntry& entry : entries) {
-      entry.shares ? gather(entry) : read(entry);
+      entry.shards ? gather(entry) : read(entry);
     }
     attempt([&] { steps_.end(); });
     meet();
@@ -57,7 +57,7 @@ class Gathering {
 
   void gather(const StateEntry& entry) {
     for (int rank = 0; rank < exchange_.size(); ++rank) {
-      const ElementRange range = entry.shares->of(entry.place, rank);
+      const ElementRange range = entry.shards->of(entry.place, rank);
       const std::size_t bytes =
           static_cast<std::size_t>(range.size()) * sizeof(float);
       for (std::size_t at = 0; at < bytes; at += kPieceBytes) {
@@ -79,9 +79,9 @@ class Gathering {
   std::exception_ptr error_;
 };
 
-bool are_in_shares(const std::vector<StateEntry>& entries) {
+bool are_in_shards(const std::vector<StateEntry>& entries) {
   return std::ranges::any_of(
-      entries, [](const StateEntry& entry) { return entry.shares != nullptr; });
+      entries, [](const StateEntry& entry) { return entry.shards != nullptr; });
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ bool are_in_shares(const std::vector<StateEntry>& entries) {
 void gather_state(const char* call, Session& session,
                   const std::vector<StateEntry>& entries,
                   const ReadSteps& steps) {
-  if (are_in_shares(entries)) {
+  if (are_in_shards(entries)) {
     return Gathering(call, session, steps).run(entries);
   }
   steps.begin();
@@ -107,7 +107,7 @@ void write_state(const char* call, Session& session,
                  std::optional<NewFile>& file,
                  const std::function<void()>& begin,
                  const std::function<void()>& end) {
-  const bool is_gathered = are_in_shares(entries);
+  const bool is_gathered = are_in_shards(entries);
   const bool writes = !is_gathered || session.exchange->rank() == 0;
   ReadSteps steps{.begin = [] {}, .take = {}, .end = [] {}};
   if (writes) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Reading a graph's state. Buffers of an optimizer that several processes have
-// shares of are gathered: then the call is one that all of them make, and what
+// shards of are gathered: then the call is one that all of them make, and what
 // fails in one fails in all.
 #pragma once
 

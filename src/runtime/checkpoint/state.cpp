@@ -67,7 +67,7 @@ DeviceBytes piece_of(const DeviceBytes& whole, std::size_t offset) {
 }
 
 /// What several processes have of the buffers of trainable[place].
-void add_shares(const Session& session, std::size_t place,
+void add_shards(const Session& session, std::size_t place,
                 std::vector<StateEntry>& entries) {
   const MergedGraph& graph = session.batches->graph();
   const Tensor& parameter = session.objects.tensors[graph.trainable[place]];
@@ -78,7 +78,7 @@ void add_shares(const Session& session, std::size_t place,
                      .tensor = Tensor(slot_descriptor(parameter.descriptor())),
                      .placed = nullptr,
                      .is_slot = true,
-                     .shares = &*graph.shares,
+                     .shards = &*graph.shards,
                      .place = place};
     if (k < own.size()) {
       entry.placed = session.placement.of(own[k]);
@@ -148,8 +148,8 @@ std::vector<StateEntry> state_of(const char* call, const Session& session,
   }
   for (std::size_t i = 0; with_optimizer && i < graph.slots.size(); ++i) {
     const Tensor& parameter = tensors[graph.trainable[i]];
-    if (graph.shares && graph.shares->is_trained(i)) {
-      add_shares(session, i, entries);
+    if (graph.shards && graph.shards->is_trained(i)) {
+      add_shards(session, i, entries);
       continue;
     }
     for (std::size_t k = 0; k < graph.slots[i].size(); ++k) {
@@ -167,7 +167,7 @@ std::vector<StateEntry> state_of(const char* call, const Session& session,
 void read_piece(const StateEntry& entry, std::size_t begin,
                 std::span<std::byte> into) {
   if (!entry.placed->holds_value()) {
-    TensorState& state = *(entry.shares ? entry.part : entry.tensor).state();
+    TensorState& state = *(entry.shards ? entry.part : entry.tensor).state();
     const std::scoped_lock lock(state.mutex);
     const std::span value(ensure_host(state).bytes, entry.placed->bytes);
     std::ranges::copy(value.subspan(begin, into.size()), into.begin());
@@ -203,10 +203,10 @@ void read_entry(const StateEntry& entry,
 }
 
 void write_entry(const StateEntry& entry, std::span<const std::byte> value) {
-  if (entry.shares) {
+  if (entry.shards) {
     if (!entry.placed) return;
     const auto begin =
-        static_cast<std::size_t>(entry.shares->own(entry.place).begin);
+        static_cast<std::size_t>(entry.shards->own(entry.place).begin);
     value = value.subspan(begin * sizeof(float), entry.placed->bytes);
   }
   // As Tensor::set_data() and bind_optimizer_data(): the host has copies of

@@ -35,9 +35,9 @@ struct StateEntry {
   std::shared_ptr<ArenaStorage> placed;
   bool is_slot = false;
   bool is_frozen = false;  // a parameter that no optimizer trains
-  /// Of a buffer that processes have shares of: theirs of the parameter at
+  /// Of a buffer that processes have shards of: theirs of the parameter at
   /// `place`. `placed` and `part` then are what this one has, if anything.
-  const OptimizerShares* shares = nullptr;
+  const OptimizerShards* shards = nullptr;
   std::size_t place = 0;
   Tensor part = {};
 };
@@ -54,7 +54,7 @@ inline constexpr std::size_t kPieceBytes = std::size_t{8} << 20;
 void read_piece(const StateEntry& entry, std::size_t begin,
                 std::span<std::byte> into);
 /// The newest value, in order; what `take` gets is valid during the call. Not
-/// of what is in shares; see gather_state.h.
+/// of what is in shards; see gather_state.h.
 void read_entry(const StateEntry& entry,
                 const std::function<void(std::span<const std::byte>)>& take);
 /// `value` is the whole.

@@ -104,7 +104,7 @@ double Exchange::run_event(const ExchangePlan& plan, const ExchangeEvent& event,
       receive_losses(plan, call, gives_up);
       return ranks_.size() == 1 ? 0 : sum_of_losses_->seconds();
     case ExchangeStep::Gather:
-      gather(plan.shares, call, gives_up);
+      gather(plan.shards, call, gives_up);
       return 0;
     case ExchangeStep::Receive:
       return receive(plan, event.bucket, call, gives_up);
@@ -226,24 +226,24 @@ StagingSizes Exchange::staging_sizes(std::size_t longest_share_bytes) const {
 
 void Exchange::use(Staging staging) { staging_ = std::move(staging); }
 
-void Exchange::gather(const BoundShares& shares, const Call& call,
+void Exchange::gather(const BoundShards& shards, const Call& call,
                       const std::function<bool()>& gives_up) {
   const std::size_t bytes = own_part(staging_.pieces.front()).size();
   if (bytes == 0) return;
-  const std::size_t count = (shares.longest_bytes + bytes - 1) / bytes;
-  send_piece(shares, 0);
+  const std::size_t count = (shards.longest_bytes + bytes - 1) / bytes;
+  send_piece(shards, 0);
   for (std::size_t i = 0; i < count; ++i) {
-    if (i + 1 < count) send_piece(shares, i + 1);
-    wait(*gathered_pieces_[i % 2], call.name, [] { return kShares; }, gives_up);
+    if (i + 1 < count) send_piece(shards, i + 1);
+    wait(*gathered_pieces_[i % 2], call.name, [] { return kShards; }, gives_up);
     for (int rank = 0; rank < ranks_.size(); ++rank) {
       if (rank == ranks_.rank()) continue;
-      copy_to(shares.of_rank[rank], i * bytes,
+      copy_to(shards.of_rank[rank], i * bytes,
               staging_.pieces[i % 2].subspan(
                   static_cast<std::size_t>(rank) * bytes, bytes));
     }
   }
   // Where a device keeps track of what it has not written itself.
-  for (const Location& at : shares.parameters) shares.context->host_view(at);
+  for (const Location& at : shards.parameters) shards.context->host_view(at);
 }
 
 /// Nothing is computed meanwhile: the next unit needs them.
@@ -294,10 +294,10 @@ std::uint64_t Exchange::num_changes() const noexcept {
   return sum - changes_before_;
 }
 
-void Exchange::send_piece(const BoundShares& shares, std::size_t index) {
+void Exchange::send_piece(const BoundShards& shards, std::size_t index) {
   const std::span<std::byte> all = staging_.pieces[index % 2];
   const std::span<std::byte> own = own_part(all);
-  copy_from(shares.of_rank[ranks_.rank()], index * own.size(), own);
+  copy_from(shards.of_rank[ranks_.rank()], index * own.size(), own);
   gathered_pieces_[index % 2]->begin(
       staging_.memory, [&](Collective::Done done) {
         ranks_.collective().all_gather(own, all, std::move(done));

@@ -105,14 +105,14 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   template <class F>
   void wait(Operation& operation, const char* call, const F& what,
             const std::function<bool()>& gives_up);
-  void gather(const BoundShares& shares, const Call& call,
+  void gather(const BoundShards& shards, const Call& call,
               const std::function<bool()>& gives_up);
   void merge(const BoundStatistics& statistics, const Call& call,
              const std::function<bool()>& gives_up);
   void send_losses(const ExchangePlan& plan);
   void receive_losses(const ExchangePlan& plan, const Call& call,
                       const std::function<bool()>& gives_up);
-  void send_piece(const BoundShares& shares, std::size_t piece);
+  void send_piece(const BoundShards& shards, std::size_t piece);
   /// Of `all`, which is that of all processes.
   template <class T>
   std::span<T> own_part(std::span<T> all) const {

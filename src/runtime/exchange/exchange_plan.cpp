@@ -167,8 +167,8 @@ class ExchangePlanner {
       case OpKind::AllReduceDone:
         return finish(node);
       default:
-        out_.shares = bind_shares(graph_, placement_, linked_);
-        if (out_.shares.longest_bytes > 0) add(ExchangeStep::Gather);
+        out_.shards = bind_shards(graph_, placement_, linked_);
+        if (out_.shards.longest_bytes > 0) add(ExchangeStep::Gather);
     }
   }
 

@@ -13,7 +13,7 @@
 #include "compiler/compile.h"
 #include "runtime/device/device_context.h"
 #include "runtime/exchange/operation.h"
-#include "runtime/exchange/shares.h"
+#include "runtime/exchange/shards.h"
 #include "runtime/exchange/statistics.h"
 #include "runtime/memory/placement.h"
 #include "runtime/plans/linked_parts.h"
@@ -50,7 +50,7 @@ struct BoundBucket {
 
 inline constexpr const char* kAnnouncement = "samples of all ranks";
 inline constexpr const char* kLosses = "losses of all ranks";
-inline constexpr const char* kShares = "parameters that others have updated";
+inline constexpr const char* kShards = "parameters that others have updated";
 /// "gradients 3 (dense_2/weights ... dense_1/bias)"
 std::string name_of(const BoundBucket& bucket, int index);
 
@@ -67,7 +67,7 @@ struct ExchangePlan {
   /// Gradients have been added up without weights, which they get now.
   bool weighs_sums = false;
   std::vector<BoundStatistics> statistics;
-  BoundShares shares;          // that are gathered
+  BoundShards shards;          // that are gathered
   std::vector<float*> losses;  // that are summed
 };
 

@@ -64,7 +64,7 @@ void Settings::check(const Call& call) {
         call.name, parameter.tensor().label(), "is_updatable", is_updatable,
         !is_updatable,
         "Call compile() again; with synchronize_optimizer_data() of each "
-        "parameter before, the optimizer's buffers go on. Those in shares do "
+        "parameter before, the optimizer's buffers go on. Those in shards do "
         "when the state is read before and loaded after it.");
   }
 }

@@ -50,7 +50,7 @@ std::string name_of(const ExchangePlan& plan, const ExchangeEvent& event) {
     case ExchangeStep::ReceiveLosses:
       return kLosses;
     case ExchangeStep::Gather:
-      return kShares;
+      return kShards;
     case ExchangeStep::Send:
     case ExchangeStep::Receive:
       break;
@@ -67,7 +67,7 @@ void add_exchange(const UnitTimes& part, int first_unit, Profile& profile) {
     profile.buckets.push_back({.name = first_and_last(bucket.parameters),
                                .bytes = bucket.values.size_bytes()});
   }
-  if (plan.shares.longest_bytes > 0) profile.shard_optimizer = true;
+  if (plan.shards.longest_bytes > 0) profile.shard_optimizer = true;
   if (!plan.statistics.empty()) profile.synchronize_batch_norm = true;
   for (std::size_t i = 0; i < plan.events.size(); ++i) {
     const ExchangeEvent& event = plan.events[i];

@@ -62,7 +62,7 @@ Report CompiledGraph::report() const {
   report.notes = compiled.lowered.notes;
   report.batch_plans = session_->batches->counts();
   report.buckets = bucket_spans(compiled, plan);
-  report.shard_optimizer = main.graph->shares.has_value();
+  report.shard_optimizer = main.graph->shards.has_value();
   report.synchronize_batch_norm = !compiled.lowered.statistics.empty();
   UnitTable table(*main.graph, compiled, peaks);
   table.add(plan.order, {});

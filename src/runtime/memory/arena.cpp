@@ -81,11 +81,11 @@ void ArenaStorage::visit(
   action({at, bytes, arena->buffer(), nullptr});
 }
 
-void SharedOutStorage::visit(
+void ShardedStorage::visit(
     const std::function<void(const DeviceBytes&)>& /*action*/) {
   throw UnsupportedError(ErrorInfo{
       .op = "optimizer_data",
-      .what = "the optimizer's buffers are in shares, of which this process "
+      .what = "the optimizer's buffers are in shards, of which this process "
               "has its own",
       .hint =
           "Reading the state, the optimizer's included, gathers them on all "

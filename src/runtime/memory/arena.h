@@ -104,7 +104,7 @@ struct ArenaStorage final : DeviceStorage {
 
 /// An optimizer's buffer that several processes have parts of: nobody can read
 /// or write it alone.
-struct SharedOutStorage final : DeviceStorage {
+struct ShardedStorage final : DeviceStorage {
   using DeviceStorage::DeviceStorage;
   /// Throws UnsupportedError.
   void visit(const std::function<void(const DeviceBytes&)>& action) override;

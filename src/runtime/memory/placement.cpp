@@ -161,9 +161,9 @@ void Placement::place_slots(const MergedGraph& graph,
     TensorState& parameter = *objects.tensors[graph.trainable[i]].state();
     std::scoped_lock lock(parameter.mutex);
     auto& slots = parameter.slots;
-    if (graph.shares && graph.shares->is_trained(i)) {
+    if (graph.shards && graph.shards->is_trained(i)) {
       for (OptimizerSlot& slot : slots) {
-        slot.device = std::make_shared<SharedOutStorage>(
+        slot.device = std::make_shared<ShardedStorage>(
             context_, slot_descriptor(parameter.desc).size_bytes());
       }
       continue;

@@ -2,7 +2,7 @@
 // From a declaration to a graph that runs.
 #include <algorithm>
 
-#include "compiler/share_optimizer.h"
+#include "compiler/shard_optimizer.h"
 #include "graph/platform.h"
 #include "layers/names.h"
 #include "runtime/device/backend.h"
@@ -196,10 +196,9 @@ void forget_compilation(Session& session) {
   session.exchange.reset();
 }
 
-void share_out(const Session& session, const Exchange& exchange,
-               Merged& merged) {
+void shard(const Session& session, const Exchange& exchange, Merged& merged) {
   if (exchange.size() == 1) return;
-  share_optimizer(merged, session.placement.context()->target(),
+  shard_optimizer(merged, session.placement.context()->target(),
                   exchange.rank(), exchange.size());
 }
 
@@ -293,7 +292,7 @@ void compile(Session& session, const Device& device,
   session.placement.reset(context_of(device, options));
   Merged merged = merge_graphs(declaration);
   if (exchange && options.data_parallel.shard_optimizer) {
-    share_out(session, *exchange, merged);
+    shard(session, *exchange, merged);
   }
   finish_compile(session, std::move(merged), compiler_options(options));
   session.executor.configure(

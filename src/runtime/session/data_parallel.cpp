@@ -136,12 +136,12 @@ std::vector<Fact> facts_of(const Session& session) {
           {"optimizers", optimizer_of(session)}};
 }
 
-/// All that changes from step to step, but buffers that are shared out.
+/// All that changes from step to step, but buffers that are sharded.
 std::vector<TensorIndex> state_of(const Session& session) {
   std::vector<TensorIndex> tensors = variables_of(session);
   const MergedGraph& graph = session.batches->graph();
   for (const auto& slots : graph.slots) {
-    if (graph.shares) break;
+    if (graph.shards) break;
     tensors.insert(tensors.end(), slots.begin(), slots.end());
   }
   tensors.push_back(graph.loss_scale);
@@ -195,16 +195,16 @@ void take_given(OptimizerSlot& slot, std::size_t size, Agreement& agreement) {
   agreement.broadcast({slot.host.bytes, size});
 }
 
-/// Buffers that are shared out begin with what rank 0 was given for them.
-void take_shares(Session& session, Agreement& agreement) {
+/// Buffers that are sharded begin with what rank 0 was given for them.
+void take_shards(Session& session, Agreement& agreement) {
   const MergedGraph& graph = session.batches->graph();
   const Placement& placement = session.placement;
-  for (std::size_t i = 0; graph.shares && i < graph.slots.size(); ++i) {
-    if (!graph.shares->is_trained(i)) continue;
+  for (std::size_t i = 0; graph.shards && i < graph.slots.size(); ++i) {
+    if (!graph.shards->is_trained(i)) continue;
     TensorState& parameter =
         *session.objects.tensors[graph.trainable[i]].state();
     const std::size_t size = slot_descriptor(parameter.desc).size_bytes();
-    const auto begin = static_cast<std::size_t>(graph.shares->own(i).begin);
+    const auto begin = static_cast<std::size_t>(graph.shards->own(i).begin);
     std::unique_lock lock(parameter.mutex);
     std::vector<OptimizerSlot> slots = parameter.slots;
     lock.unlock();
@@ -226,7 +226,7 @@ StagingSizes staging_sizes(const Session& session) {
   const MergedGraph& graph = session.batches->graph();
   const LoweredProgram& lowered = session.main().training->lowered;
   StagingSizes sizes = exchange.staging_sizes(
-      bind_shares(graph, session.placement).longest_bytes);
+      bind_shards(graph, session.placement).longest_bytes);
   if (graph.reduce_losses) sizes.num_losses = graph.losses.size();
   for (const SharedStatistics& each : lowered.statistics) {
     sizes.num_statistics =
@@ -259,7 +259,7 @@ void start_exchange(Session& session) {
   exchange.set_compiled(count_compiled(exchange.options().collective));
   take_training_state(session, agreement);
   take_tensors(session, agreement);
-  take_shares(session, agreement);
+  take_shards(session, agreement);
   exchange.use(make_staging(staging_sizes(session)));
   std::vector<Tensor> variables;
   for (TensorIndex tensor : variables_of(session)) {

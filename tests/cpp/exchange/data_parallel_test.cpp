@@ -148,7 +148,7 @@ TEST(DataParallel, StaysTogetherOverRandomBatchesAndDelays) {
   EXPECT_EQ(values[2], values[0]);
 }
 
-TEST(SharedOptimizer, LeavesRanksWithoutAShareAlone) {
+TEST(ShardedOptimizer, LeavesRanksWithoutAShareAlone) {
   ThreadGroup group(2);
   std::vector<Floats> values(2);
   on_each_rank(2, [&](int rank) {

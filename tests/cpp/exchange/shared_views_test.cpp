@@ -41,7 +41,7 @@ Seen seen_by(const std::shared_ptr<Collective>& ranks, bool shards) {
   return {floats_of(step.result().output("row")), read(weights)};
 }
 
-TEST(SharedOptimizer, OutputsAreOfBeforeTheUpdate) {
+TEST(ShardedOptimizer, OutputsAreOfBeforeTheUpdate) {
   const Floats before = random_floats(24, 1);
   for (const bool shards : {false, true}) {
     ThreadGroup group(3);
@@ -53,7 +53,7 @@ TEST(SharedOptimizer, OutputsAreOfBeforeTheUpdate) {
   }
 }
 
-TEST(SharedOptimizer, RefusedBuffersAreNotKept) {
+TEST(ShardedOptimizer, RefusedBuffersAreNotKept) {
   ThreadGroup group(2);
   on_each_rank(2, [&](int rank) {
     RankOptions options{.optimizer = std::make_shared<optimizers::Adam>(0.01f)};

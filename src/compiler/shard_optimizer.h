@@ -9,7 +9,7 @@ namespace traingraph {
 
 /// From here on `merged` updates the share of `rank`, and has buffers for that
 /// alone. All processes must have merged the same graph.
-void share_optimizer(Merged& merged, const Target& target, int rank,
+void shard_optimizer(Merged& merged, const Target& target, int rank,
                      int num_ranks);
 
 }  // namespace traingraph

@@ -6,7 +6,7 @@
 //   grains    W1 W1 W1 b1 | W2 W2 W2 W2 | W2 b2
 //   rank           0      |      1      |   2
 //
-// So shares differ by a grain per parameter at most, however large one is, and
+// So shards differ by a grain per parameter at most, however large one is, and
 // a process updates parts of two parameters at most, besides whole ones.
 #pragma once
 
@@ -23,14 +23,14 @@ struct ElementRange {
   bool empty() const { return begin == end; }
 };
 
-class OptimizerShares {
+class OptimizerShards {
  public:
   /// Elements of a grain: vector loops do the same to a part as to the whole.
   static constexpr std::int64_t kGrain = 16;
 
   /// `sizes`: elements of each parameter, 0 for what is not trained. `rank` is
   /// this process.
-  OptimizerShares(std::vector<std::int64_t> sizes, int rank, int num_ranks);
+  OptimizerShards(std::vector<std::int64_t> sizes, int rank, int num_ranks);
 
   int num_ranks() const { return num_ranks_; }
   std::size_t num_parameters() const { return sizes_.size(); }
@@ -44,7 +44,7 @@ class OptimizerShares {
  private:
   std::vector<std::int64_t> sizes_;
   std::vector<std::int64_t> begins_;  // in elements of whole grains
-  std::int64_t share_ = 0;            // elements
+  std::int64_t shard_ = 0;            // elements
   int rank_, num_ranks_;
 };
 

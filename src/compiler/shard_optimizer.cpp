@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "compiler/share_optimizer.h"
+#include "compiler/shard_optimizer.h"
 
 #include "compiler/assemble.h"
 
 namespace traingraph {
 
-void share_optimizer(Merged& merged, const Target& target, int rank,
+void shard_optimizer(Merged& merged, const Target& target, int rank,
                      int num_ranks) {
   MergedGraph& graph = merged.graph;
   // Parameters without a gradient must not count: whole layers may be frozen.
@@ -17,7 +17,7 @@ void share_optimizer(Merged& merged, const Target& target, int rank,
     sizes.push_back(is_trained ? graph.tensors[tensor].desc.shape.num_elements()
                                : 0);
   }
-  graph.shares.emplace(std::move(sizes), rank, num_ranks);
+  graph.shards.emplace(std::move(sizes), rank, num_ranks);
   set_optimizer(merged, merged.objects.optimizer, /*keeps_host_data=*/true);
 }
 

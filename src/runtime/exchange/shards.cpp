@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "runtime/exchange/shares.h"
+#include "runtime/exchange/shards.h"
 
 #include <algorithm>
 #include <cstring>
@@ -44,19 +44,19 @@ void copy_to(const ByteSpans& spans, std::size_t begin,
                 });
 }
 
-BoundShares bind_shares(const MergedGraph& graph, const Placement& placement,
+BoundShards bind_shards(const MergedGraph& graph, const Placement& placement,
                         const LinkedParts& linked) {
-  BoundShares shares;
-  if (!graph.shares || !graph.update) return shares;
-  shares.context = placement.context();
+  BoundShards shards;
+  if (!graph.shards || !graph.update) return shards;
+  shards.context = placement.context();
   for (const TensorIndex tensor : graph.trainable) {
-    shares.parameters.push_back(placement.of(tensor)->locate());
+    shards.parameters.push_back(placement.of(tensor)->locate());
   }
-  for (int rank = 0; rank < graph.shares->num_ranks(); ++rank) {
-    ByteSpans& spans = shares.of_rank.emplace_back();
+  for (int rank = 0; rank < graph.shards->num_ranks(); ++rank) {
+    ByteSpans& spans = shards.of_rank.emplace_back();
     std::size_t bytes = 0;
     for (std::size_t i = 0; i < graph.trainable.size(); ++i) {
-      const ElementRange range = graph.shares->of(i, rank);
+      const ElementRange range = graph.shards->of(i, rank);
       if (range.empty()) continue;
       const TensorIndex tensor = graph.trainable[i];
       if (linked.skips_update(tensor)) continue;
@@ -67,9 +67,9 @@ BoundShares bind_shares(const MergedGraph& graph, const Placement& placement,
                        static_cast<std::size_t>(range.size()) * size});
       bytes += spans.back().size();
     }
-    shares.longest_bytes = std::max(shares.longest_bytes, bytes);
+    shards.longest_bytes = std::max(shards.longest_bytes, bytes);
   }
-  return shares;
+  return shards;
 }
 
 }  // namespace traingraph

@@ -6,7 +6,7 @@
 #include <map>
 #include <numeric>
 
-#include "compiler/optimizer_shares.h"
+#include "compiler/optimizer_shards.h"
 #include "exchange/rank_net.h"
 #include "support/optimizers.h"
 #include "traingraph/checkpoint.h"
@@ -38,13 +38,13 @@ std::vector<std::vector<Floats>> trained(RankOptions options, int size, Way way,
   return values;
 }
 
-TEST(OptimizerShares, AreOfOneSizeAndCoverAll) {
+TEST(OptimizerShards, AreOfOneSizeAndCoverAll) {
   const std::vector<std::int64_t> sizes{100, 3, 0, 1, 4096, 17, 16};
   for (int num_ranks = 1; num_ranks <= 9; ++num_ranks) {
     std::vector<std::int64_t> covered(sizes.size(), 0);
     std::int64_t most = 0;
     for (int rank = 0; rank < num_ranks; ++rank) {
-      const OptimizerShares shares(sizes, rank, num_ranks);
+      const OptimizerShards shares(sizes, rank, num_ranks);
       std::int64_t share = 0;
       int num_cut = 0;
       for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -61,11 +61,11 @@ TEST(OptimizerShares, AreOfOneSizeAndCoverAll) {
     EXPECT_EQ(covered, sizes);
     const auto all = std::reduce(sizes.begin(), sizes.end());
     const auto grains = static_cast<std::int64_t>(sizes.size()) + 1;
-    EXPECT_LE(most, all / num_ranks + grains * OptimizerShares::kGrain);
+    EXPECT_LE(most, all / num_ranks + grains * OptimizerShards::kGrain);
   }
 }
 
-TEST(SharedOptimizer, HasTheBitsOfWholeOnes) {
+TEST(ShardedOptimizer, HasTheBitsOfWholeOnes) {
   for (const OptimizerPtr& optimizer : all_optimizers()) {
     for (int size = 1; size <= 4; ++size) {
       for (const Way way : {Way::Step, Way::Phases, Way::Added}) {
@@ -82,7 +82,7 @@ TEST(SharedOptimizer, HasTheBitsOfWholeOnes) {
   }
 }
 
-TEST(SharedOptimizer, ClipsByValueAndTreatsGroupsAlike) {
+TEST(ShardedOptimizer, ClipsByValueAndTreatsGroupsAlike) {
   OptimizerDescriptor clipped{.learning_rate = 0.1f,
                               .applies_gradient_clipping = true};
   clipped.gradient_clipping_type = GradientClippingType::ByValue;
@@ -98,7 +98,7 @@ TEST(SharedOptimizer, ClipsByValueAndTreatsGroupsAlike) {
   }
 }
 
-TEST(SharedOptimizer, WorksInPieces) {
+TEST(ShardedOptimizer, WorksInPieces) {
   RankOptions options{.optimizer = std::make_shared<Adam>(0.01f)};
   // Pieces of 64 bytes, of 7 cache lines.
   options.compile.data_parallel.bucket_bytes = 1;
@@ -106,7 +106,7 @@ TEST(SharedOptimizer, WorksInPieces) {
             trained(options, 2, Way::Step, false));
 }
 
-TEST(SharedOptimizer, ScalesLossesAlike) {
+TEST(ShardedOptimizer, ScalesLossesAlike) {
   RankOptions options{.optimizer = std::make_shared<Adam>(0.01f)};
   options.compile.precision = Precision::MixedFloat16;
   for (int size = 2; size <= 4; ++size) {
@@ -115,7 +115,7 @@ TEST(SharedOptimizer, ScalesLossesAlike) {
   }
 }
 
-TEST(SharedOptimizer, HasBuffersOfItsShareAlone) {
+TEST(ShardedOptimizer, HasBuffersOfItsShareAlone) {
   RankOptions options{.optimizer = std::make_shared<Adam>(0.01f)};
   RankNet alone(options);
   options.compile.data_parallel.shard_optimizer = true;
@@ -194,7 +194,7 @@ std::vector<std::byte> table_after(const std::shared_ptr<Collective>& ranks,
   return bytes;
 }
 
-TEST(SharedOptimizer, SpreadsOneLargeTable) {
+TEST(ShardedOptimizer, SpreadsOneLargeTable) {
   for (const DataType type : {DataType::Float32, DataType::BFloat16}) {
     std::vector<std::vector<std::byte>> expected(3), got(3);
     for (const bool shards : {false, true}) {
@@ -209,7 +209,7 @@ TEST(SharedOptimizer, SpreadsOneLargeTable) {
 }
 
 /// Frozen layers are no part of any share.
-TEST(SharedOptimizer, SharesOutWhatIsTrained) {
+TEST(ShardedOptimizer, SharesOutWhatIsTrained) {
   RankOptions options{.optimizer = std::make_shared<Adam>(0.01f)};
   options.stops_at_hidden = true;
   options.compile.data_parallel.shard_optimizer = true;
@@ -365,7 +365,7 @@ TEST_F(Checkpoints, FailOnAllRanksAndTrainingGoesOn) {
   });
 }
 
-TEST(SharedOptimizer, RefusesToShowAPart) {
+TEST(ShardedOptimizer, RefusesToShowAPart) {
   ThreadGroup group(2);
   on_each_rank(2, [&](int rank) {
     RankOptions options{.optimizer = std::make_shared<Adam>(0.01f)};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What each process updates of the parameters, and the memory in which it goes
-// to the others: in pieces, as parameters lie anywhere, and shares are not of
+// to the others: in pieces, as parameters lie anywhere, and shards are not of
 // one size.
 #pragma once
 
@@ -23,16 +23,16 @@ void copy_from(const ByteSpans& spans, std::size_t begin,
 void copy_to(const ByteSpans& spans, std::size_t begin,
              std::span<const std::byte> from);
 
-struct BoundShares {
+struct BoundShards {
   std::vector<ByteSpans> of_rank;
   std::vector<Location> parameters;  // that they are parts of
   std::shared_ptr<const DeviceContext> context;
   std::size_t longest_bytes = 0;
 };
 
-/// Empty when the optimizer is not shared out, and without parameters whose
+/// Empty when the optimizer is not sharded, and without parameters whose
 /// update is left out.
-BoundShares bind_shares(const MergedGraph& graph, const Placement& placement,
+BoundShards bind_shards(const MergedGraph& graph, const Placement& placement,
                         const LinkedParts& linked = {});
 
 }  // namespace traingraph

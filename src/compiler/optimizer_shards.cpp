@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "compiler/optimizer_shares.h"
+#include "compiler/optimizer_shards.h"
 
 #include <algorithm>
 #include <utility>
@@ -13,7 +13,7 @@ std::int64_t divide_up(std::int64_t a, std::int64_t b) {
 
 }  // namespace
 
-OptimizerShares::OptimizerShares(std::vector<std::int64_t> sizes, int rank,
+OptimizerShards::OptimizerShards(std::vector<std::int64_t> sizes, int rank,
                                  int num_ranks)
     : sizes_(std::move(sizes)), rank_(rank), num_ranks_(num_ranks) {
   std::int64_t grains = 0;
@@ -21,18 +21,18 @@ OptimizerShares::OptimizerShares(std::vector<std::int64_t> sizes, int rank,
     begins_.push_back(grains * kGrain);
     grains += divide_up(size, kGrain);
   }
-  share_ = divide_up(grains, num_ranks) * kGrain;
+  shard_ = divide_up(grains, num_ranks) * kGrain;
 }
 
-ElementRange OptimizerShares::of(std::size_t parameter, int rank) const {
-  const std::int64_t from = rank * share_ - begins_[parameter];
+ElementRange OptimizerShards::of(std::size_t parameter, int rank) const {
+  const std::int64_t from = rank * shard_ - begins_[parameter];
   const auto inside = [&](std::int64_t at) {
     return std::clamp<std::int64_t>(at, 0, sizes_[parameter]);
   };
-  return {inside(from), inside(from + share_)};
+  return {inside(from), inside(from + shard_)};
 }
 
-bool OptimizerShares::cuts(std::size_t parameter) const {
+bool OptimizerShards::cuts(std::size_t parameter) const {
   const ElementRange range = own(parameter);
   return !range.empty() && range.size() < sizes_[parameter];
 }
