@@ -1,56 +1,18 @@
 // SPDX-License-Identifier: MIT
-// lstm_steps and its gradient by MPSGraph's LSTM; rnn_steps.mm has the rest.
-// The source is multiplied by its weights already, so there are no input
-// weights and no bias here.
-#import "metal/ops/rnn.h"
-
+// The recurrent ops by MPSGraph's own; rnn_unrolled.mm has the rest. The source
+// is multiplied by its weights already, so there are no input weights and no
+// bias here.
 #include "metal/assumptions.h"
+#import "metal/ops/elementwise_activation.h"
 #import "metal/ops/layout_moves.h"
-#import "metal/ops/matmul_product.h"
 #import "metal/ops/rnn_call.h"
 #include "metal/ops/rnn_choice.h"
-#include "ops/rnn_gates.h"
 
 namespace traingraph::metal {
 namespace {
 
-MPSGraphLSTMDescriptor* descriptor_of(const LstmAttrs& attrs,
-                                      const RnnCall& call) {
-  MPSGraphLSTMDescriptor* descriptor = [MPSGraphLSTMDescriptor descriptor];
-  const auto gates = lstm_gates(attrs);
-  [descriptor setReverse:call.is_reverse()];
-  [descriptor setBidirectional:call.has_both()];
-  [descriptor setForgetGateLast:attrs.forget_gate_last];
-  // The only combination whose results are documented without doubt.
-  [descriptor setProduceCell:YES];
-  [descriptor setTraining:YES];
-  [descriptor setInputGateActivation:mps_activation(gates[kInputGate])];
-  [descriptor setForgetGateActivation:mps_activation(gates[kForgetGate])];
-  [descriptor setCellGateActivation:mps_activation(gates[kCellGate])];
-  [descriptor setOutputGateActivation:mps_activation(gates[kOutputGate])];
-  [descriptor setActivation:mps_activation(lstm_activation(attrs))];
-  return descriptor;
-}
-
-/// The gradient of the peepholes from those of the gates: what MPSGraph gives
-/// no gradient of, when there are none.
-T peephole_gradient(GraphBuilder& b, T dx, T cells_before,
-                    const RnnSize& size) {
-  NSMutableArray<MPSGraphTensor*>* parts = [NSMutableArray array];
-  const auto blocks = lstm_blocks(b.attrs<LstmAttrs>());
-  const bool reads_new = b.attrs<LstmAttrs>().output_peephole_reads_new_cell;
-  for (int block = 0; block < kNumLstmGates; ++block) {
-    T d = slice_axis(b, dx, 2, block * size.hidden, size.hidden);
-    const bool is_output = block == blocks[kOutputGate];
-    T c = is_output && reads_new ? b.input(LstmGradientInput::Cells)
-                                 : cells_before;
-    T sum = b.sum(b.mul(d, c), size.states(), {0, 1});
-    [parts addObject:b.reshape(sum, {size.hidden})];
-  }
-  return concatenate(b, parts, 0);
-}
-
-}  // namespace
+using enum Operand;
+using Tensors = NSArray<MPSGraphTensor*>*;
 
 MPSGraphRNNActivation mps_activation(const ActivationAttrs& f) {
   switch (f.type) {
@@ -67,146 +29,293 @@ MPSGraphRNNActivation mps_activation(const ActivationAttrs& f) {
   }
 }
 
-RnnSize rnn_size(const Shape& gates, const Shape& weights) {
-  return {gates[0], gates[1], weights[1]};
+MPSGraphLSTMDescriptor* descriptor_of(const LstmAttrs& attrs,
+                                      const RnnCall& call) {
+  MPSGraphLSTMDescriptor* descriptor = [MPSGraphLSTMDescriptor descriptor];
+  const auto f = gate_activations(attrs);
+  [descriptor setReverse:call.is_reverse()];
+  [descriptor setBidirectional:call.has_both()];
+  [descriptor setForgetGateLast:attrs.forget_gate_last];
+  // The only combination whose results are documented without doubt.
+  [descriptor setProduceCell:YES];
+  [descriptor setTraining:YES];
+  [descriptor setInputGateActivation:mps_activation(f[kInputGate])];
+  [descriptor setForgetGateActivation:mps_activation(f[kForgetGate])];
+  [descriptor setCellGateActivation:mps_activation(f[kCellGate])];
+  [descriptor setOutputGateActivation:mps_activation(f[kOutputGate])];
+  [descriptor setActivation:mps_activation(f.back())];
+  return descriptor;
 }
 
-T input_or_zeros(GraphBuilder& b, int input, const Shape& shape) {
-  if (b.has(input)) return b.input(input);
-  return [b.graph() constantWithScalar:0
-                                 shape:ns_shape(shape)
-                              dataType:mps_data_type(b.compute_type())];
+MPSGraphGRUDescriptor* descriptor_of(const GruAttrs& attrs,
+                                     const RnnCall& call) {
+  MPSGraphGRUDescriptor* descriptor = [MPSGraphGRUDescriptor descriptor];
+  const auto f = gate_activations(attrs);
+  [descriptor setReverse:call.is_reverse()];
+  [descriptor setBidirectional:call.has_both()];
+  [descriptor setTraining:YES];
+  [descriptor setResetGateFirst:attrs.reset_gate_first];
+  [descriptor setResetAfter:attrs.reset_after];
+  [descriptor setFlipZ:attrs.flip_z == kGruFlipsAsTheOpSays];
+  [descriptor setUpdateGateActivation:mps_activation(f[kUpdateGate])];
+  [descriptor setResetGateActivation:mps_activation(f[kResetGate])];
+  [descriptor setOutputGateActivation:mps_activation(f[kCandidate])];
+  return descriptor;
 }
 
-T input_or_nil(GraphBuilder& b, int input) {
-  return b.has(input) ? b.input(input) : nil;
+MPSGraphSingleGateRNNDescriptor* descriptor_of(const SingleGateAttrs& attrs,
+                                               const RnnCall& call) {
+  MPSGraphSingleGateRNNDescriptor* descriptor =
+      [MPSGraphSingleGateRNNDescriptor descriptor];
+  [descriptor setReverse:call.is_reverse()];
+  [descriptor setBidirectional:call.has_both()];
+  [descriptor setTraining:YES];
+  [descriptor setActivation:mps_activation(gate_activations(attrs).front())];
+  return descriptor;
 }
 
-T row_of(GraphBuilder& b, T states, const RnnSize& size, std::int64_t step) {
-  return b.reshape(slice_axis(b, states, 0, step, 1), size.state());
-}
+/// Calls of one node or two, and what MPSGraph gives no gradient of: the mask,
+/// and peepholes and a secondary bias that are not there.
+class Call : public RnnCall {
+ public:
+  using RnnCall::RnnCall;
 
-T shifted(GraphBuilder& b, T states, T first, const RnnSize& size,
-          bool is_reverse) {
-  NSMutableArray<MPSGraphTensor*>* parts = [NSMutableArray array];
-  [parts addObject:b.reshape(first, {1, size.samples, size.hidden})];
-  if (size.steps > 1) {
-    T others = slice_axis(b, states, 0, is_reverse ? 1 : 0, size.steps - 1);
-    [parts insertObject:others atIndex:is_reverse ? 0 : 1];
+  void run() {
+    Tensors results = std::visit(
+        [this](const auto& attrs) { return forward(attrs); }, attrs());
+    for_each_node([&](int direction) {
+      // The sequences, in the order of the op's results.
+      for (NSUInteger i = 0; i < [results count]; ++i) {
+        const Operand operand = op_.results[i].operand;
+        T own = part([results objectAtIndex:i], operand, direction);
+        set(own, operand);
+        if (operand == Hidden) set(last_row(own), LastHidden);
+        if (operand == Cells) set(last_row(own), LastCell);
+      }
+    });
   }
-  return concatenate(b, parts, 0);
-}
 
-T product_of_steps(GraphBuilder& b, T x, T weights, const RnnSize& size) {
-  const std::int64_t width = [[[x shape] lastObject] longLongValue];
-  T rows = b.reshape(x, {size.steps * size.samples, width});
-  return b.reshape(matrix_product(b, rows, weights), size.states());
-}
-
-T mask_gradient(GraphBuilder& b, T dx, T weights, T before,
-                const RnnSize& size) {
-  T product = product_of_steps(b, dx, weights, size);
-  T sum = b.sum(b.mul(product, before), size.states(), {0});
-  return b.reshape(sum, size.state());
-}
-
-void lower_lstm_steps(GraphBuilder& b) {
-  using In = LstmInput;
-  using Out = LstmResult;
-  const auto& attrs = b.attrs<LstmAttrs>();
-  if (!has_mps_lstm(attrs, b.has(In::Peephole), b.has(In::Lengths))) {
-    return compose_lstm(b);
+  void run_gradient() {
+    state_ = whole_or_zeros(InitialState);
+    if (differentiates(InitialCell)) cell_ = whole_or_zeros(InitialCell);
+    Tensors results = std::visit(
+        [this](const auto& attrs) { return backward(attrs); }, attrs());
+    for_each_node([&](int direction) { set_gradients(results, direction); });
   }
-  RnnCall call(b, b.input_shape(In::X), In::Weights, attrs.reverse);
+
+ private:
+  Tensors forward(const LstmAttrs& attrs);
+  Tensors forward(const GruAttrs& attrs);
+  Tensors forward(const SingleGateAttrs& attrs);
+  Tensors backward(const LstmAttrs& attrs);
+  Tensors backward(const GruAttrs& attrs);
+  Tensors backward(const SingleGateAttrs& attrs);
+  // Of no recurrent op.
+  template <class Attrs>
+  Tensors forward(const Attrs&) {
+    return nil;
+  }
+  template <class Attrs>
+  Tensors backward(const Attrs&) {
+    return nil;
+  }
+
+  void set_gradients(Tensors results, int direction) {
+    NSUInteger next = 0;
+    T dx = nil;
+    for (Operand operand :
+         {X, Weights, Peephole, InitialState, InitialCell, SecondaryBias}) {
+      const bool may_lack = operand == Peephole || operand == SecondaryBias;
+      if (!differentiates(operand) || (may_lack && !has(operand))) continue;
+      T own = part([results objectAtIndex:next++], operand, direction);
+      if (operand == X) dx = own;
+      set(own, operand);
+    }
+    T state = part(state_, InitialState, direction);
+    set(mask_gradient(dx, shifted(states(), state)), Mask);
+    if (differentiates(Peephole) && !has(Peephole)) {
+      T cell = part(cell_, InitialCell, direction);
+      set(peephole_gradient(dx, shifted(input(Cells), cell)), Peephole);
+    }
+    if (differentiates(SecondaryBias) && !has(SecondaryBias)) {
+      set(secondary_bias_gradient(dx), SecondaryBias);
+    }
+  }
+
+  /// The sequence that the node gave.
+  T states() {
+    if (has(Hidden)) return input(Hidden);
+    return activation_value(b_, gate_activations(attrs()).front(),
+                            input(Gates));
+  }
+  /// Of what the mask multiplies: of the states `before`, times these.
+  T mask_gradient(T dx, T before) {
+    T product = nil;
+    if (const auto* gru = std::get_if<GruAttrs>(&attrs())) {
+      T both = product_of_steps(blocks_of(dx, 2, 0, 2), 0, 2);
+      T candidate = gru->reset_after
+                        ? product_of_steps(after_reset(dx), kCandidate, 1)
+                        : b_.mul(product_of_steps(blocks_of(dx, 2, kCandidate),
+                                                  kCandidate, 1),
+                                 reset_gate());
+      product = b_.add(both, candidate);
+    } else {
+      product = product_of_steps(dx, 0, op_.num_gates);
+    }
+    return b_.sum(b_.mul(product, before), shape(Hidden), {0});
+  }
+  T peephole_gradient(T dx, T cells_before) {
+    NSMutableArray<MPSGraphTensor*>* parts = [NSMutableArray array];
+    const auto& attrs = b_.attrs<LstmAttrs>();
+    const int output = gate_blocks(attrs)[kOutputGate];
+    for (int block = 0; block < kNumLstmGates; ++block) {
+      const bool reads_new =
+          block == output && attrs.output_peephole_reads_new_cell;
+      T c = reads_new ? input(Cells) : cells_before;
+      T sum = b_.sum(b_.mul(blocks_of(dx, 2, block), c), shape(Hidden), {0, 1});
+      [parts addObject:b_.reshape(sum, {size_.hidden})];
+    }
+    return concatenate(b_, parts, 0);
+  }
+  T secondary_bias_gradient(T dx) {
+    if (!b_.attrs<GruAttrs>().reset_after) {
+      return b_.broadcast(b_.scalar(0, b_.compute_type()), {size_.hidden});
+    }
+    return b_.sum(after_reset(dx), shape(Hidden), {0, 1});
+  }
+  T reset_gate() {
+    return blocks_of(input(Gates), 2, gate_blocks(attrs())[kResetGate]);
+  }
+  T after_reset(T dx) {
+    return b_.mul(blocks_of(dx, 2, kCandidate), reset_gate());
+  }
+
+  T state_ = nil, cell_ = nil;  // initial ones, of the call
+};
+
+Tensors Call::forward(const LstmAttrs& attrs) {
   // Both directions' are (2, 4 H).
-  T peephole = call.input(In::Peephole);
-  if (peephole && call.has_both()) {
-    peephole = b.reshape(peephole, {2, b.input_shape(In::Peephole)[0]});
+  T peephole = whole(Peephole);
+  if (peephole && has_both()) {
+    peephole = b_.reshape(peephole, {2, shape(Peephole)[0]});
   }
-  NSArray<MPSGraphTensor*>* results =
-      [b.graph() LSTMWithSourceTensor:call.input(In::X)
-                      recurrentWeight:call.input(In::Weights)
-                          inputWeight:nil
-                                 bias:nil
-                            initState:call.input(In::State)
-                             initCell:call.input(In::Cell)
-                                 mask:call.input(In::Mask)
-                             peephole:peephole
-                           descriptor:descriptor_of(attrs, call)
-                                 name:b.name()];
-  call.for_each_node([&](int direction) {
-    const bool is_reverse = b.attrs<LstmAttrs>().reverse;
-    T hidden = call.part([results objectAtIndex:0], direction);
-    T cells = call.part([results objectAtIndex:1], direction);
-    b.set(hidden, Out::Hidden);
-    b.set(cells, Out::Cells);
-    b.set(call.part([results objectAtIndex:2], direction), Out::Gates);
-    b.set(call.last_row(hidden, is_reverse), Out::LastHidden);
-    b.set(call.last_row(cells, is_reverse), Out::LastCell);
-  });
+  return [b_.graph() LSTMWithSourceTensor:whole(X)
+                          recurrentWeight:whole(Weights)
+                              inputWeight:nil
+                                     bias:nil
+                                initState:whole(InitialState)
+                                 initCell:whole(InitialCell)
+                                     mask:whole(Mask)
+                                 peephole:peephole
+                               descriptor:descriptor_of(attrs, *this)
+                                     name:b_.name()];
 }
 
-void lower_lstm_steps_gradient(GraphBuilder& b) {
-  using In = LstmGradientInput;
-  using Out = LstmGradientResult;
-  const auto& attrs = b.attrs<LstmAttrs>();
-  const bool has_more = b.has(In::CellsGradient) || b.has(In::GatesGradient);
-  if (has_more || !kRnnGradientsIgnoreTheSource || !b.has(In::Hidden) ||
-      !has_mps_lstm(attrs, b.has(In::Peephole), b.has(In::Lengths))) {
-    return compose_lstm_gradient(b);
-  }
-  RnnCall call(b, b.input_shape(In::Gates), In::Weights, attrs.reverse);
-  const RnnSize& size = call.size();
-  T gates = call.input(In::Gates);
-  T state = call.input_or_zeros(In::State, size.state());
-  T cell = call.input_or_zeros(In::Cell, size.state());
-  NSArray<MPSGraphTensor*>* results = [b.graph()
-      LSTMGradientsWithSourceTensor:gates
-                    recurrentWeight:call.input(In::Weights)
-                     sourceGradient:call.input_or_zeros(In::HiddenGradient,
-                                                        size.states())
-                             zState:gates
-                      cellOutputFwd:call.input(In::Cells)
-                      stateGradient:call.input(In::LastHiddenGradient)
-                       cellGradient:call.input(In::LastCellGradient)
-                        inputWeight:nil
-                               bias:nil
-                          initState:state
-                           initCell:cell
-                               mask:call.input(In::Mask)
-                           peephole:call.input(In::Peephole)
-                         descriptor:descriptor_of(attrs, call)
-                               name:b.name()];
-  // One for each of source, weights, [peephole,] state and cell, in this order.
-  call.for_each_node([&](int direction) {
-    const bool is_reverse = b.attrs<LstmAttrs>().reverse;
-    T own_cell = call.part(cell, direction);
-    NSUInteger next = 2;
-    const auto part = [&](NSUInteger i) {
-      return call.part([results objectAtIndex:i], direction);
-    };
-    T dx = part(0);
-    b.set(dx, Out::X);
-    b.set(call.part_of_weights([results objectAtIndex:1], direction,
-                               b.input_shape(In::Weights)),
-          Out::Weights);
-    T dpeephole = b.has(In::Peephole)
-                      ? call.part(b.reshape([results objectAtIndex:next++],
-                                            call.peephole_shape()),
-                                  direction)
-                      : peephole_gradient(b, dx,
-                                          shifted(b, b.input(In::Cells),
-                                                  own_cell, size, is_reverse),
-                                          size);
-    b.set(b.reshape(dpeephole, b.result_shape(Out::Peephole)), Out::Peephole);
-    b.set(b.reshape(part(next++), size.state()), Out::State);
-    b.set(b.reshape(part(next++), size.state()), Out::Cell);
-    b.set(mask_gradient(b, dx, b.input(In::Weights),
-                        shifted(b, b.input(In::Hidden),
-                                call.part(state, direction), size, is_reverse),
-                        size),
-          Out::Mask);
-  });
+Tensors Call::forward(const GruAttrs& attrs) {
+  return [b_.graph() GRUWithSourceTensor:whole(X)
+                         recurrentWeight:whole(Weights)
+                             inputWeight:nil
+                                    bias:nil
+                               initState:whole(InitialState)
+                                    mask:whole(Mask)
+                           secondaryBias:whole(SecondaryBias)
+                              descriptor:descriptor_of(attrs, *this)
+                                    name:b_.name()];
 }
+
+Tensors Call::forward(const SingleGateAttrs& attrs) {
+  return [b_.graph() singleGateRNNWithSourceTensor:whole(X)
+                                   recurrentWeight:whole(Weights)
+                                       inputWeight:nil
+                                              bias:nil
+                                         initState:whole(InitialState)
+                                              mask:whole(Mask)
+                                        descriptor:descriptor_of(attrs, *this)
+                                              name:b_.name()];
+}
+
+Tensors Call::backward(const LstmAttrs& attrs) {
+  T gates = whole(Gates);
+  return [b_.graph() LSTMGradientsWithSourceTensor:gates
+                                   recurrentWeight:whole(Weights)
+                                    sourceGradient:whole_or_zeros(Hidden, true)
+                                            zState:gates
+                                     cellOutputFwd:whole(Cells)
+                                     stateGradient:whole(LastHidden, true)
+                                      cellGradient:whole(LastCell, true)
+                                       inputWeight:nil
+                                              bias:nil
+                                         initState:state_
+                                          initCell:cell_
+                                              mask:whole(Mask)
+                                          peephole:whole(Peephole)
+                                        descriptor:descriptor_of(attrs, *this)
+                                              name:b_.name()];
+}
+
+Tensors Call::backward(const GruAttrs& attrs) {
+  T gates = whole(Gates);
+  return [b_.graph() GRUGradientsWithSourceTensor:gates
+                                  recurrentWeight:whole(Weights)
+                                   sourceGradient:whole_or_zeros(Hidden, true)
+                                           zState:gates
+                                        outputFwd:whole(Hidden)
+                                    stateGradient:whole(LastHidden, true)
+                                      inputWeight:nil
+                                             bias:nil
+                                        initState:state_
+                                             mask:whole(Mask)
+                                    secondaryBias:whole(SecondaryBias)
+                                       descriptor:descriptor_of(attrs, *this)
+                                             name:b_.name()];
+}
+
+Tensors Call::backward(const SingleGateAttrs& attrs) {
+  T gates = whole(Gates);
+  return [b_.graph()
+      singleGateRNNGradientsWithSourceTensor:gates
+                             recurrentWeight:whole(Weights)
+                              sourceGradient:whole_or_zeros(Hidden, true)
+                                      zState:gates
+                               stateGradient:whole(LastHidden, true)
+                                 inputWeight:nil
+                                        bias:nil
+                                   initState:state_
+                                        mask:whole(Mask)
+                                  descriptor:descriptor_of(attrs, *this)
+                                        name:b_.name()];
+}
+
+/// Is MPSGraph's op as the node is?
+bool has_mps_op(RnnNode node) {
+  return has_mps_rnn(node.attrs(), node.has(Peephole), node.has(Lengths));
+}
+
+void lower_steps(GraphBuilder& b) {
+  if (!has_mps_op(RnnNode(b))) return compose_rnn(b);
+  Call(b).run();
+}
+
+void lower_gradient(GraphBuilder& b) {
+  const RnnNode node(b);
+  // The states are computed again by nobody else.
+  const bool has_states =
+      std::holds_alternative<SingleGateAttrs>(node.attrs()) || node.has(Hidden);
+  const bool has_more = node.has(Cells, true) || node.has(Gates, true);
+  if (has_more || !has_states || !kRnnGradientsIgnoreTheSource ||
+      !has_mps_op(node)) {
+    return compose_rnn(b);
+  }
+  Call(b).run_gradient();
+}
+
+}  // namespace
+
+void lower_lstm_steps(GraphBuilder& b) { lower_steps(b); }
+void lower_lstm_steps_gradient(GraphBuilder& b) { lower_gradient(b); }
+void lower_gru_steps(GraphBuilder& b) { lower_steps(b); }
+void lower_gru_steps_gradient(GraphBuilder& b) { lower_gradient(b); }
+void lower_single_gate_steps(GraphBuilder& b) { lower_steps(b); }
+void lower_single_gate_steps_gradient(GraphBuilder& b) { lower_gradient(b); }
 
 }  // namespace traingraph::metal

@@ -10,10 +10,9 @@
 
 namespace traingraph::metal {
 
-class RnnCall {
+class RnnCall : public RnnNode {
  public:
-  /// `weights`: the recurrent ones, among the inputs.
-  RnnCall(GraphBuilder& b, const Shape& gates, int weights, bool is_reverse);
+  explicit RnnCall(GraphBuilder& b);
 
   /// Both directions: then the call also gives what the node of the other one
   /// gave, and that one's own call is read by nobody, so that MPSGraph drops
@@ -21,9 +20,9 @@ class RnnCall {
   BOOL has_both() const { return pair_ ? YES : NO; }
   BOOL is_reverse() const { return pair_ ? NO : is_reverse_; }
 
-  /// What the call gets: nil when the input is absent.
-  T input(int i);
-  T input_or_zeros(int i, const Shape& of_one_direction);
+  // What the call gets; nil when the input is absent.
+  T whole(Operand operand, bool is_gradient = false);
+  T whole_or_zeros(Operand operand, bool is_gradient = false);
 
   /// Runs f(direction) with each node as the builder's.
   template <class F>
@@ -34,23 +33,18 @@ class RnnCall {
     b_.begin(own_);
     f(1);
   }
-  /// A direction's own of what the call gave.
-  T part(T x, int direction);
-  T part_of_weights(T x, int direction, const Shape& weights);
-  /// Of one direction's states, the ones after all steps.
-  T last_row(T states, bool is_reverse) {
-    return row_of(b_, states, size_, is_reverse ? 0 : size_.steps - 1);
-  }
-  /// Of an LSTM: one axis.
-  Shape peephole_shape() const { return {(pair_ ? 8 : 4) * size_.hidden}; }
-  /// Of one direction.
-  const RnnSize& size() const { return size_; }
+  /// A direction's own of an operand, or of a gradient, that the call gave.
+  T part(T x, Operand operand, int direction);
+  /// Of the node's states, the ones after all steps.
+  T last_row(T states);
+  /// Each step's value of the step before, and `first` for the first step.
+  T shifted(T states, T first);
+  /// x of all steps times so many blocks of the node's weights, as states.
+  T product_of_steps(T x, std::int64_t first, std::int64_t count);
 
  private:
-  GraphBuilder& b_;
   const int weights_;
   const NodeId own_;
-  RnnSize size_;
   const BOOL is_reverse_;
   std::optional<RnnPair> pair_;
 };

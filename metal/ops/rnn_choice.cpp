@@ -29,24 +29,20 @@ bool is_known(const ActivationAttrs& f) {
   }
 }
 
+bool is_reliable(const Attributes& attrs) {
+  if (std::holds_alternative<LstmAttrs>(attrs)) return kMpsLstmIsReliable;
+  if (std::holds_alternative<GruAttrs>(attrs)) return kMpsGruIsReliable;
+  return kMpsSingleGateIsReliable;
+}
+
 }  // namespace
 
-bool has_mps_lstm(const LstmAttrs& attrs, bool has_peephole, bool has_lengths) {
+bool has_mps_rnn(const Attributes& attrs, bool has_peephole, bool has_lengths) {
+  const auto* lstm = std::get_if<LstmAttrs>(&attrs);
   const bool reads_new_cell =
-      has_peephole && attrs.output_peephole_reads_new_cell;
-  return kMpsLstmIsReliable && !has_lengths && !reads_new_cell &&
-         std::ranges::all_of(lstm_gates(attrs), is_known) &&
-         is_known(lstm_activation(attrs));
-}
-
-bool has_mps_gru(const GruAttrs& attrs, bool has_lengths) {
-  return kMpsGruIsReliable && !has_lengths &&
-         std::ranges::all_of(gru_gates(attrs), is_known);
-}
-
-bool has_mps_single_gate(const SingleGateAttrs& attrs, bool has_lengths) {
-  return kMpsSingleGateIsReliable && !has_lengths &&
-         is_known(single_gate_activation(attrs));
+      lstm && has_peephole && lstm->output_peephole_reads_new_cell;
+  return is_reliable(attrs) && !has_lengths && !reads_new_cell &&
+         std::ranges::all_of(gate_activations(attrs), is_known);
 }
 
 }  // namespace traingraph::metal

@@ -7,8 +7,6 @@
 namespace traingraph::metal {
 
 /// Does MPSGraph's own op mean the same as a node with these attributes?
-bool has_mps_lstm(const LstmAttrs& attrs, bool has_peephole, bool has_lengths);
-bool has_mps_gru(const GruAttrs& attrs, bool has_lengths);
-bool has_mps_single_gate(const SingleGateAttrs& attrs, bool has_lengths);
+bool has_mps_rnn(const Attributes& attrs, bool has_peephole, bool has_lengths);
 
 }  // namespace traingraph::metal

@@ -2,6 +2,7 @@
 #include "metal/ops/rnn_pair.h"
 
 #include "graph/op_def.h"
+#include "ops/rnn_gates.h"
 
 namespace traingraph::metal {
 namespace {
@@ -56,21 +57,6 @@ ValueId whole_of(const Program& program, ValueId first, ValueId second,
   return a->axis == axis && b->axis == axis && is_stacked ? a->of : kNoValue;
 }
 
-bool is_reverse(const Attributes& attrs) {
-  if (const auto* lstm = std::get_if<LstmAttrs>(&attrs)) return lstm->reverse;
-  if (const auto* gru = std::get_if<GruAttrs>(&attrs)) return gru->reverse;
-  return std::get<SingleGateAttrs>(attrs).reverse;
-}
-
-Attributes turned(Attributes attrs) {
-  if (auto* lstm = std::get_if<LstmAttrs>(&attrs)) lstm->reverse = false;
-  if (auto* gru = std::get_if<GruAttrs>(&attrs)) gru->reverse = false;
-  if (auto* single = std::get_if<SingleGateAttrs>(&attrs)) {
-    single->reverse = false;
-  }
-  return attrs;
-}
-
 bool has_same_inputs(const Program& program, const Node& a, const Node& b) {
   for (std::size_t i = 0; i < a.inputs.size(); ++i) {
     const ValueId x = a.inputs[i], y = b.inputs[i];
@@ -86,7 +72,7 @@ std::optional<RnnPair> find_rnn_pair(const Program& program, NodeId reverse,
                                      int weights) {
   const Node& node = program.node(reverse);
   if (!is_reverse(node.attrs)) return {};
-  const Attributes wanted = turned(node.attrs);
+  const Attributes wanted = in_direction(node.attrs, /*is_reverse=*/false);
   for (NodeId id = reverse - 1; id >= 0; --id) {
     const Node& other = program.node(id);
     if (other.op != node.op || other.phase != node.phase ||

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A recurrent op step by step, of plain ops: what the cells share.
+// A recurrent op step by step, of plain ops: for lengths, activations with
+// parameters and peepholes that read the new cell. The walk over the steps is
+// written once; a cell says what one of them computes.
 #pragma once
 
 #include <span>
@@ -9,27 +11,56 @@
 
 namespace traingraph::metal {
 
-/// Steps are joined in their own order, whatever the one they are done in.
-class UnrolledSteps {
+/// The state of a step; only an LSTM has a cell.
+struct RnnState {
+  T h = nil, c = nil;
+};
+
+/// What a step sends back.
+struct RnnStepGradient {
+  T gates = nil;    // of the gates' arguments, in blocks
+  T weights = nil;  // of the recurrent weights
+  T product = nil;  // of what products multiplied: the state times the mask
+  T direct = nil;   // of the state before, past the products; may be nil
+  T cell = nil;     // of the cell before
+};
+
+/// What cells share. Steps are joined in their own order, whatever the one they
+/// are done in.
+class UnrolledCell : protected RnnNode {
  public:
-  UnrolledSteps(GraphBuilder& b, const RnnSize& size, bool is_reverse, int mask,
-                int lengths);
+  explicit UnrolledCell(GraphBuilder& b);
+  virtual ~UnrolledCell() = default;
+  void run();
+  void run_gradient();
 
  protected:
+  using GateList = std::vector<T>;  // in the order of the formulas
+
+  /// The step that is done as the i-th, from its x; sets what is saved of the
+  /// gates.
+  virtual RnnState compute(T x, const RnnState& before, GateList& saved) = 0;
+  /// The state of a step, from what the forward op saved.
+  virtual T state_at(std::int64_t step) = 0;
+  /// Of the i-th step, from the gradients of its state.
+  virtual RnnStepGradient differentiate(std::int64_t i, const RnnState& d) = 0;
+  /// Sets what else the op gives.
+  virtual void finish_gradient() {}
+
   /// The i-th step that is done.
   std::int64_t at(std::int64_t i) const {
     return is_reverse_ ? size_.steps - 1 - i : i;
   }
   T step_of(T x, std::int64_t step);
-  T step_of(int input, std::int64_t step) {
-    return b_.has(input) ? step_of(b_.input(input), step) : nil;
+  T step_of(Operand operand, std::int64_t step) {
+    return step_of(input(operand), step);
   }
-  /// `count` blocks of the hidden size on the last axis.
-  T block_of(T x, std::int64_t block, std::int64_t count = 1);
-  /// Rows of the weights.
-  T rows_of(T weights, std::int64_t block, std::int64_t count = 1);
-  T join_blocks(std::span<const T> blocks);
-  T join_steps(const std::vector<T>& steps, const Shape& shape);
+  /// Nil when it is absent.
+  T step_gradient(Operand operand, std::int64_t step);
+  /// The block of gate q on the last axis.
+  T gate_of(T x, int q);
+  T join_gates(const GateList& gates);
+  T join(std::span<const T> blocks, int axis);
 
   /// Samples that take part in a step; nil: all do.
   T has_step(std::int64_t step);
@@ -39,12 +70,17 @@ class UnrolledSteps {
   T where(T condition, T x) {
     return condition ? b_.select(condition, x, 0.0) : x;
   }
-  /// x of the step before the i-th, or `first` for samples without one.
+  /// x of the step before the i-th, or the initial one for samples without.
   template <class Get>
-  T before(std::int64_t i, T first, Get get) {
+  T before(std::int64_t i, Operand initial, Get get) {
+    T first = input_or_zeros(initial);
     if (i == 0) return first;
     const std::int64_t step = at(i - 1);
     return where(has_step(step), get(step), first);
+  }
+  T state_before(std::int64_t i) {
+    return before(i, Operand::InitialState,
+                  [this](std::int64_t step) { return state_at(step); });
   }
 
   T product(T x, T y);
@@ -52,17 +88,25 @@ class UnrolledSteps {
   /// Of two tensors that may be nil.
   T sum(T x, T y) { return !x ? y : !y ? x : b_.add(x, y); }
 
-  /// From what the forward op saved of a gate.
-  T saved_value(const ActivationAttrs& f, T saved);
-  T saved_slope(const ActivationAttrs& f, T saved);
-  /// Of the argument of a gate, from that of its result and, which may be nil,
-  /// that of what was saved.
-  T gate_gradient(const ActivationAttrs& f, T saved, T d, T more);
+  /// f(u) of gate q, and what is saved of it.
+  T run_gate(int q, T u, GateList& saved);
+  /// From what the forward op saved of a step.
+  T value_of(int q, T saved);
+  /// Of the argument of gate q, from that of its result.
+  T gate_gradient(int q, std::int64_t step, T saved, T d);
+  /// With one product, of all gates.
+  RnnStepGradient with_product(std::int64_t i, T gates);
+
+  bool saves_value(int q) const {
+    return saves_values_ && has_slope_of_result(f_[q]);
+  }
+  T slope_of(int q, T saved);
   DataType type() const { return b_.compute_type(); }
 
-  GraphBuilder& b_;
-  const RnnSize size_;
+  const std::vector<ActivationAttrs> f_;
+  const std::vector<int> blocks_;
   const bool is_reverse_;
+  bool saves_values_ = true;  // where slopes follow from them
   T mask_, lengths_;
 };
 

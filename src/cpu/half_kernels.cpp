@@ -5,7 +5,7 @@
 
 #include "cpu/lowering.h"
 #include "cpu/native_types.h"
-#include "ops/rnn_gates.h"
+#include "ops/rnn_ops.h"
 
 namespace traingraph::cpu {
 namespace {
@@ -24,7 +24,7 @@ bool has_pooling(const Attrs& attrs) {
 bool has_half_kernels(const Node& node, DataType type) {
   const bool is_bfloat16 = type == DataType::BFloat16;
   // Their steps are products, too.
-  if (is_recurrent(node.op->kind)) return has_products(type);
+  if (rnn::find_op(node.op->kind)) return has_products(type);
   switch (node.op->kind) {
     case OpKind::Convolution2d:
     case OpKind::Convolution2dInputGradient:

@@ -4,9 +4,7 @@
 
 #include "layers/rnn_op.h"
 #include "layers/validate.h"
-#include "ops/rnn_gates.h"
 #include "traingraph/graph.h"
-#include "traingraph/layers/activation.h"
 
 namespace traingraph {
 namespace {
@@ -25,23 +23,14 @@ void require_activation(const char* op, const char* field,
 
 RnnOp op_of(const GRUDescriptor& d, bool is_gradient) {
   d.validate();
-  const ActivationDescriptor update(d.update_gate_activation),
-      reset(d.reset_gate_activation), output(d.output_gate_activation);
   return {.name = is_gradient ? "gru_gradients" : "gru",
           .kind = OpKind::GruSteps,
           .attrs = GruAttrs{.reset_gate_first = d.reset_gate_first,
                             .reset_after = d.reset_after,
                             .flip_z = d.flip_z,
-                            .update_gate_activation = update.activation_type,
-                            .update_gate_a = update.a,
-                            .update_gate_b = update.b,
-                            .reset_gate_activation = reset.activation_type,
-                            .reset_gate_a = reset.a,
-                            .reset_gate_b = reset.b,
-                            .output_gate_activation = output.activation_type,
-                            .output_gate_a = output.a,
-                            .output_gate_b = output.b},
-          .num_gates = kNumGruGates,
+                            .update_gate_activation = d.update_gate_activation,
+                            .reset_gate_activation = d.reset_gate_activation,
+                            .output_gate_activation = d.output_gate_activation},
           .is_reverse = d.reverse,
           .is_bidirectional = d.bidirectional,
           .is_training = d.training,
@@ -50,28 +39,14 @@ RnnOp op_of(const GRUDescriptor& d, bool is_gradient) {
 
 RnnOp op_of(const LSTMOpDescriptor& d, bool is_gradient) {
   d.validate();
-  const ActivationDescriptor input(d.input_gate_activation),
-      forget(d.forget_gate_activation), cell(d.cell_gate_activation),
-      output(d.output_gate_activation), activation(d.activation);
   return {.name = is_gradient ? "lstm_gradients" : "lstm",
           .kind = OpKind::LstmSteps,
           .attrs = LstmAttrs{.forget_gate_last = d.forget_gate_last,
-                             .input_gate_activation = input.activation_type,
-                             .input_gate_a = input.a,
-                             .input_gate_b = input.b,
-                             .forget_gate_activation = forget.activation_type,
-                             .forget_gate_a = forget.a,
-                             .forget_gate_b = forget.b,
-                             .cell_gate_activation = cell.activation_type,
-                             .cell_gate_a = cell.a,
-                             .cell_gate_b = cell.b,
-                             .output_gate_activation = output.activation_type,
-                             .output_gate_a = output.a,
-                             .output_gate_b = output.b,
-                             .activation = activation.activation_type,
-                             .activation_a = activation.a,
-                             .activation_b = activation.b},
-          .num_gates = kNumLstmGates,
+                             .input_gate_activation = d.input_gate_activation,
+                             .forget_gate_activation = d.forget_gate_activation,
+                             .cell_gate_activation = d.cell_gate_activation,
+                             .output_gate_activation = d.output_gate_activation,
+                             .activation = d.activation},
           .is_reverse = d.reverse,
           .is_bidirectional = d.bidirectional,
           .is_training = d.training,
@@ -81,13 +56,9 @@ RnnOp op_of(const LSTMOpDescriptor& d, bool is_gradient) {
 
 RnnOp op_of(const SingleGateRNNDescriptor& d, bool is_gradient) {
   d.validate();
-  const ActivationDescriptor f(d.activation);
   return {.name = is_gradient ? "single_gate_rnn_gradients" : "single_gate_rnn",
           .kind = OpKind::SingleGateSteps,
-          .attrs = SingleGateAttrs{.activation = f.activation_type,
-                                   .activation_a = f.a,
-                                   .activation_b = f.b},
-          .num_gates = 1,
+          .attrs = SingleGateAttrs{.activation = d.activation},
           .is_reverse = d.reverse,
           .is_bidirectional = d.bidirectional,
           .is_training = d.training,

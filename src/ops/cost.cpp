@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "graph/op_def.h"
+#include "ops/rnn_ops.h"
 
 namespace traingraph {
 namespace {
@@ -35,6 +36,11 @@ double estimate_flops(const Program& program, const Node& node) {
   const Shape empty;
   const Shape& result =
       node.outputs.empty() ? empty : program.shape(node.outputs[0]);
+  // One recurrent product per step; the gradient has that of the weights too.
+  if (const rnn::Op* op = rnn::find_op(node.op->kind)) {
+    return (op->is_gradient() ? 4 : 2) * elements(input(0)) *
+           static_cast<double>(input(op->input(rnn::Operand::Weights))[1]);
+  }
   switch (node.op->kind) {
     case OpKind::MatMul: {
       const auto& attrs = std::get<MatMulAttrs>(node.attrs);
@@ -48,17 +54,6 @@ double estimate_flops(const Program& program, const Node& node) {
       return 2 * elements(input(0)) * taps(input(1));
     case OpKind::Convolution2dWeightsGradient:
       return 2 * elements(input(0)) * taps(result);
-    // One recurrent product per step; the gradient has that of the weights too.
-    case OpKind::LstmSteps:
-    case OpKind::GruSteps:
-    case OpKind::SingleGateSteps:
-      return 2 * elements(input(0)) * static_cast<double>(input(1)[1]);
-    case OpKind::LstmStepsGradient:
-      return 4 * elements(input(0)) * static_cast<double>(input(3)[1]);
-    case OpKind::GruStepsGradient:
-      return 4 * elements(input(0)) * static_cast<double>(input(2)[1]);
-    case OpKind::SingleGateStepsGradient:
-      return 4 * elements(input(0)) * static_cast<double>(input(1)[1]);
     case OpKind::MaxPool2d:
       return elements(result) *
              window(std::get<Pool2dAttrs>(node.attrs).kernel_sizes);

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Recurrent ops: which they are, where the blocks of their gates are and what
-// the forward ops save of them.
+// Gates of the recurrent ops: where their blocks are, their activations, and
+// what the forward ops save of them.
 #pragma once
 
-#include <array>
+#include <vector>
 
 #include "traingraph/op_attrs.h"
 
 namespace traingraph {
-
-/// Steps of a recurrent layer, forward or their gradient?
-bool is_recurrent(OpKind kind);
 
 /// Parameters of activations that are kOfType become those of the type.
 void fill_gate_defaults(Attributes& attrs);
@@ -24,18 +21,15 @@ inline constexpr int kNumLstmGates = 4;
 enum GruGate { kUpdateGate, kResetGate, kCandidate };
 inline constexpr int kNumGruGates = 3;
 
-/// The activations of the gates, by LstmGate.
-std::array<ActivationAttrs, kNumLstmGates> lstm_gates(const LstmAttrs& attrs);
-/// That of the cell.
-ActivationAttrs lstm_activation(const LstmAttrs& attrs);
+// Of attributes of a recurrent op.
+
+/// The activations of the gates; last that of an LSTM's cell.
+std::vector<ActivationAttrs> gate_activations(const Attributes& attrs);
 /// The block of each gate on the gate axis.
-std::array<int, kNumLstmGates> lstm_blocks(const LstmAttrs& attrs);
-
-/// By GruGate.
-std::array<ActivationAttrs, kNumGruGates> gru_gates(const GruAttrs& attrs);
-std::array<int, kNumGruGates> gru_blocks(const GruAttrs& attrs);
-
-ActivationAttrs single_gate_activation(const SingleGateAttrs& attrs);
+std::vector<int> gate_blocks(const Attributes& attrs);
+/// From the last step to the first?
+bool is_reverse(const Attributes& attrs);
+Attributes in_direction(Attributes attrs, bool is_reverse);
 
 /// Is f'(x) a function of f(x)? Then f(x) is what is saved of the gates of an
 /// LSTM or GRU, else x.

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 
 #include "cpu/float_types.h"
 #include "cpu/ops/elementwise_rows.h"
@@ -104,19 +103,6 @@ inline void Gate::differentiate(const float* x, float* value, float* slope,
   slope_of_row(activation, x, slope, n);
   activate_row(activation, x, value, n);
 }
-
-/// The gates of an op in the order of its formulas, and where their blocks are.
-template <std::size_t kGates>
-struct Gates {
-  std::array<Gate, kGates> gate;
-  std::array<int, kGates> block;
-
-  Gates(const std::array<ActivationAttrs, kGates>& activations,
-        const std::array<int, kGates>& blocks)
-      : block(blocks) {
-    for (std::size_t q = 0; q < kGates; ++q) gate[q] = Gate(activations[q]);
-  }
-};
 
 // Rows of floats, and of what is stored; null: zeros.
 

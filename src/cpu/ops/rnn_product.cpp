@@ -14,35 +14,6 @@ constexpr double kMostSmallStep = 1 << 16;
 
 }  // namespace
 
-BoundStepProduct::BoundStepProduct(const SmallProduct& product,
-                                   const SmallProductArgs<float>& args,
-                                   float* panels)
-    : small_(product), args_(args), weights_(args.y), panels_(panels) {
-  if (!panels) return;
-  small_.has_panels = true;
-  args_.y = panels;
-}
-
-void BoundStepProduct::pack() const {
-  if (product_) product_->pack();
-  if (panels_) pack_panels(small_, weights_, panels_);
-}
-
-void BoundStepProduct::operator()() const {
-  if (product_) return product_->run();
-  vectorized_by_width([this]<int kFloats>(VectorWidth<kFloats>) {
-    run_small_product<kFloats>(small_, args_);
-  });
-}
-
-void BoundStepProduct::move_x(std::byte* x) {
-  if (product_) {
-    product_->move_x(x);
-  } else {
-    args_.x = floats(x);
-  }
-}
-
 StepProduct::StepProduct(NodeLowering& lowering, const MatrixView& x,
                          const MatrixView& weights, DataType type) {
   const double count = static_cast<double>(x.rows) *
@@ -51,7 +22,7 @@ StepProduct::StepProduct(NodeLowering& lowering, const MatrixView& x,
   if (type != DataType::Float32 || count > kMostSmallStep) {
     const PrimitiveThreads threads(
         threads_for({.flops = 2 * count}, PrimitiveThreads::count()));
-    product_ =
+    plan_ =
         make_engine_product(lowering, x, weights, type, ProductUse::Repeated);
     return;
   }
@@ -60,20 +31,50 @@ StepProduct::StepProduct(NodeLowering& lowering, const MatrixView& x,
             .x_column = x.column,
             .y_row = weights.row,
             .y_column = weights.column};
-  scratch_ =
-      lowering.scratch(checked_bytes<float>(small_->scratch(), "scratch"));
-  if (small_->is_y_transposed()) {
-    packed_ = lowering.scratch(checked_bytes<float>(
+  scratch_arg_ =
+      lowering.scratch(checked_bytes<float>(small_.scratch(), "scratch"));
+  if (small_.is_y_transposed()) {
+    packed_arg_ = lowering.scratch(checked_bytes<float>(
         round_up(weights.columns, kPanel) * x.columns, "scratch"));
   }
 }
 
-BoundStepProduct StepProduct::bind(std::span<std::byte* const> at, std::byte* x,
-                                   std::byte* weights, std::byte* z) const {
-  if (product_) return BoundStepProduct(product_->bind(at, x, weights, z));
-  const SmallProductArgs<float> args{floats(x), floats(weights), nullptr,
-                                     floats(z), floats(at[scratch_])};
-  return {*small_, args, packed_ < 0 ? nullptr : floats(at[packed_])};
+void StepProduct::bind(std::span<std::byte* const> at, void* x, void* weights,
+                       void* z) {
+  if (plan_) {
+    product_ = plan_->bind(at, static_cast<std::byte*>(x),
+                           static_cast<std::byte*>(weights),
+                           static_cast<std::byte*>(z));
+    return;
+  }
+  weights_ = static_cast<const float*>(weights);
+  args_ = {static_cast<const float*>(x), weights_, nullptr,
+           static_cast<float*>(z), floats(at[scratch_arg_])};
+  if (packed_arg_ < 0) return;
+  panels_ = floats(at[packed_arg_]);
+  args_.y = panels_;
+  small_.has_panels = true;
+}
+
+void StepProduct::pack() const {
+  if (product_) return product_->pack();
+  if (panels_) pack_panels(small_, weights_, panels_);
+}
+
+void StepProduct::run() const {
+  if (product_) return product_->run();
+  vectorized_by_width([this]<int kFloats>(VectorWidth<kFloats>) {
+    run_small_product<kFloats>(small_, args_);
+  });
+}
+
+void StepProduct::run(void* x) {
+  if (product_) {
+    product_->move_x(static_cast<std::byte*>(x));
+  } else {
+    args_.x = static_cast<const float*>(x);
+  }
+  run();
 }
 
 }  // namespace traingraph::cpu

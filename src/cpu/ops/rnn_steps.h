@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: MIT
-// What all recurrent ops share: the order of steps, and the loop over them
-// forward. A step is a recurrent product (rnn_product.h) of all samples and one
-// pass over blocks of a few columns, in which the cell of the op does the rest.
-//
-// A Cell has, all for one Place:
-//   Element, kProducts     what floats are stored as; products of a step
-//   begin(place, h)        h: the initial state
-//   step(place, has_product, h)
-//                          sets h, the new state; has_product: there was a
-//                          state, and the products are computed
-//   prepare(place, has_product)
-//                          the same before the second product, if there is one
-//   skip(place)            the sample has ended: results other than the states
-//   finish(place)          the sample's last step is done, or it has none
+// What the recurrent ops have in common whatever their cell and direction of
+// time: operands, the order of steps, and places that are worked on at once.
 #pragma once
 
+#include <algorithm>
+#include <array>
+
+#include "cpu/float_types.h"
+#include "cpu/lowering.h"
 #include "cpu/ops/rnn_gates.h"
-#include "cpu/ops/rnn_product.h"
 #include "cpu/parallel.h"
+#include "cpu/typed_address.h"
+#include "ops/rnn_ops.h"
 
 namespace traingraph::cpu {
 
@@ -97,89 +91,73 @@ void RecurrentSteps::for_each_place(std::int64_t step,
       /*multiple=*/1);
 }
 
-/// Null where an input is absent or a result is not used.
+/// The operands of a node, and their gradients. Null where an input is absent
+/// or a result is not used.
 template <class T>
-struct ForwardArgs {
-  const T *x, *initial_state, *mask;
+struct RecurrentOperands {
+  std::array<T*, rnn::kNumOperands> values, gradients;
   const std::int32_t* lengths;
-  T *hidden, *gates, *last_hidden;
-  float* product;  // (samples, gates * hidden)
-  T* state;        // (samples, hidden): what the next product multiplies
+
+  T* operator[](rnn::Operand operand) const {
+    return values[static_cast<std::size_t>(operand)];
+  }
+  T* gradient(rnn::Operand operand) const {
+    return gradients[static_cast<std::size_t>(operand)];
+  }
 };
 
-template <class Cell>
-class RecurrentForward {
+/// The address of an argument that may be absent.
+template <class T>
+T* address(std::span<std::byte* const> at, int arg) {
+  return arg < 0 ? nullptr : typed<T>(at[arg]);
+}
+
+inline std::byte* bytes(void* address) {
+  return static_cast<std::byte*>(address);
+}
+
+/// Scratch memory for so many elements.
+template <class T>
+int scratch_of(NodeLowering& lowering, std::int64_t n) {
+  return lowering.scratch(checked_bytes<T>(n, "scratch"));
+}
+
+/// A node's arguments.
+class RecurrentArguments {
  public:
-  using T = typename Cell::Element;
-  using Products = std::array<BoundStepProduct, Cell::kProducts>;
+  explicit RecurrentArguments(NodeLowering& lowering);
 
-  RecurrentForward(const RecurrentSteps& steps, const ForwardArgs<T>& args,
-                   Cell cell, Products products)
-      : s_(steps),
-        a_(args),
-        cell_(std::move(cell)),
-        products_(std::move(products)) {}
+  const RecurrentSteps& steps() const { return steps_; }
+  DataType type() const { return type_; }
+  bool has(rnn::Operand operand) const { return at(operand, false) >= 0; }
+  bool has_gradient(rnn::Operand operand) const {
+    return at(operand, true) >= 0;
+  }
+  /// Of a gradient op: are the states that products have multiplied those of
+  /// the sequence, a step apart? The first one has none and no mask is between.
+  bool is_shifted() const { return is_shifted_; }
 
-  void operator()() {
-    for (const BoundStepProduct& product : products_) product.pack();
-    for_each_place(0, [this](const Place& p) { begin(p); });
-    for (std::int64_t i = 0; i < s_.steps; ++i) {
-      const bool has_product = i > 0 || a_.initial_state != nullptr;
-      if (has_product) products_.front()();
-      if constexpr (Cell::kProducts > 1) {
-        for_each_place(s_.nth(i), [&](const Place& p) {
-          if (p.step < p.length) cell_.prepare(p, has_product);
-        });
-        if (has_product) products_.back()();
-      }
-      for_each_place(s_.nth(i), [&](const Place& p) { run(p, has_product); });
+  template <class T>
+  RecurrentOperands<T> bind(std::span<std::byte* const> at) const {
+    RecurrentOperands<T> all;
+    for (std::size_t i = 0; i < rnn::kNumOperands; ++i) {
+      all.values[i] = address<T>(at, args_[0][i]);
+      all.gradients[i] = address<T>(at, args_[1][i]);
     }
+    all.lengths =
+        address<std::int32_t>(at, this->at(rnn::Operand::Lengths, false));
+    return all;
   }
 
  private:
-  template <class F>
-  void for_each_place(std::int64_t step, F&& f) const {
-    s_.for_each_place(step, a_.lengths, f);
+  int at(rnn::Operand operand, bool is_gradient) const {
+    return args_[is_gradient ? 1 : 0][static_cast<std::size_t>(operand)];
   }
 
-  void begin(const Place& p) {
-    GateRow buffer;
-    const float* const h =
-        floats_of(offset(a_.initial_state, p.state), buffer, p.n);
-    multiply_row(h, offset(a_.mask, p.state), a_.state + p.state, p.n);
-    cell_.begin(p, h);
-    if (p.length == 0) finish(p, h);
-  }
-
-  void run(const Place& p, bool has_product) {
-    if (p.step >= p.length) {
-      if (a_.hidden) std::fill_n(a_.hidden + p.at, p.n, T{});
-      if (a_.gates) skip_gates(p);
-      return cell_.skip(p);
-    }
-    GateRow h;
-    cell_.step(p, has_product, h);
-    multiply_row(h, offset(a_.mask, p.state), a_.state + p.state, p.n);
-    if (a_.hidden) std::copy_n(h, p.n, a_.hidden + p.at);
-    if (s_.is_last(p)) finish(p, h);
-  }
-
-  void skip_gates(const Place& p) const {
-    for (int q = 0; q < Cell::kGates; ++q) {
-      std::fill_n(a_.gates + p.gates(s_.row(p), Cell::kGates, q, s_.hidden),
-                  p.n, T{});
-    }
-  }
-
-  void finish(const Place& p, const float* h) {
-    if (a_.last_hidden) std::copy_n(h, p.n, a_.last_hidden + p.state);
-    cell_.finish(p);
-  }
-
-  RecurrentSteps s_;
-  ForwardArgs<T> a_;
-  Cell cell_;
-  Products products_;
+  std::array<std::array<int, rnn::kNumOperands>, 2> args_;  // -1: absent
+  RecurrentSteps steps_;
+  DataType type_;
+  bool is_shifted_;
 };
 
 }  // namespace traingraph::cpu

@@ -7,6 +7,7 @@
 
 #include "graph/op_def.h"
 #include "ops/rnn_gates.h"
+#include "ops/rnn_ops.h"
 #include "support/half_rounding.h"
 #include "support/operand_rounding.h"
 
@@ -59,15 +60,7 @@ bool has_kink(const Node& node) {
   const auto is_kinked = [](const ActivationAttrs& f) {
     return f.type == ReLU || f.type == HardSigmoid;
   };
-  if (const auto* lstm = std::get_if<LstmAttrs>(&node.attrs)) {
-    return std::ranges::any_of(lstm_gates(*lstm), is_kinked) ||
-           is_kinked(lstm_activation(*lstm));
-  }
-  if (const auto* gru = std::get_if<GruAttrs>(&node.attrs)) {
-    return std::ranges::any_of(gru_gates(*gru), is_kinked);
-  }
-  return is_kinked(
-      single_gate_activation(std::get<SingleGateAttrs>(node.attrs)));
+  return std::ranges::any_of(gate_activations(node.attrs), is_kinked);
 }
 
 /// The node's reference, and the same without stored states, where an LSTM's
@@ -152,7 +145,7 @@ std::optional<HalfBounds> half_bounds(const Program& program, const Node& node,
                                       RefTensors& inputs, double error,
                                       bool rounds_steps) {
   if (takes_long(node, inputs)) return {};
-  if (is_recurrent(node.op->kind)) {
+  if (rnn::find_op(node.op->kind)) {
     const DataType type = program.desc(node.inputs[0]).data_type;
     return bounds_of_steps(node, inputs,
                            rounds_steps ? type : DataType::Float32, error);

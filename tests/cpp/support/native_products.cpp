@@ -2,7 +2,7 @@
 #include "support/native_products.h"
 
 #include "graph/op_def.h"
-#include "ops/rnn_gates.h"
+#include "ops/rnn_ops.h"
 
 namespace traingraph::testing {
 
@@ -13,7 +13,7 @@ bool NativeProducts::has_products(const Node& node) {
     case OpKind::Convolution2dWeightsGradient:
       return true;
     default:
-      return is_recurrent(node.op->kind);
+      return rnn::find_op(node.op->kind) != nullptr;
   }
 }
 
