@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Options and parameters of an LSTM; lstm_lowering.cpp has its ops.
+// Options of LSTM.
 #include "traingraph/layers/lstm.h"
 
 #include <utility>
 
-#include "layers/lstm_parameters.h"
+#include "layers/recurrent_lists.h"
 #include "layers/validate.h"
 #include "ops/rnn_gates.h"
 
@@ -35,59 +35,24 @@ void validate(const LSTMDescriptor& d, const char* op) {
 
 namespace {
 
-constexpr const char* kLSTM = "LSTM";
-
-void require_tensor(const Kind& kind, const Tensor& tensor, const Shape& shape,
-                    DataType type) {
-  require_option(static_cast<bool>(tensor), kLSTM, kind.name, "tensors",
-                 "none");
-  const Shape given = squeezed(tensor.shape()), wanted = squeezed(shape);
-  const bool is_turned = given.rank() == 2 && wanted.rank() == 2 &&
-                         given == Shape{wanted[1], wanted[0]} &&
-                         given != wanted;
-  if (given.num_elements() == shape.num_elements() && !is_turned) {
-    return require_parameter(kLSTM, kind.name, tensor, {tensor.shape()}, type);
-  }
-  require_parameter(kLSTM, kind.name, tensor, {shape}, type);  // throws
-}
-
-/// One tensor per gate of each set, or one per set.
-void require_tensors(const Kind& kind, const LSTMDescriptor& d,
-                     const std::vector<Tensor>& tensors, DataType type) {
-  const auto count = static_cast<std::int64_t>(tensors.size());
-  const std::int64_t sets = num_sets(d), all = kNumLstmGates * sets;
-  require_option(count == sets || count == all, kLSTM, kind.name,
-                 std::to_string(all) + " tensors, one per gate, or " +
-                     std::to_string(sets) + ", all gates in one",
-                 std::to_string(count));
-  const std::int64_t gates = count == sets ? kNumLstmGates : 1;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t set = i * gates / kNumLstmGates;
-    require_tensor(kind, tensors[static_cast<std::size_t>(i)],
-                   shape_of(kind, d, set, gates), type);
-  }
-}
-
-/// One tensor per set, with random weights or zeros.
-std::vector<Tensor> create(const Kind& kind, const LSTMDescriptor& d,
-                           std::optional<RandomInitializerType> type,
-                           DataType data_type) {
-  std::vector<Tensor> tensors;
-  for (std::int64_t set = 0; set < num_sets(d); ++set) {
-    tensors.push_back(created(kLSTM, kind.name, [&] {
-      const TensorDescriptor desc{shape_of(kind, d, set, kNumLstmGates),
-                                  data_type};
-      if (!type) return Tensor::filled(desc, 0);
-      return Tensor::random(desc, *type, /*fan_in=*/desc.shape.back(),
-                            /*fan_out=*/d.hidden_size);
-    }));
-  }
-  return tensors;
-}
-
-std::vector<ActivationDescriptor> default_activations() {
-  using enum ActivationType;
-  return {Sigmoid, Sigmoid, Tanh, Sigmoid};
+LstmAttrs attributes_of(const std::vector<ActivationDescriptor>& gates,
+                        const ActivationDescriptor& cell, bool has_peephole) {
+  return {.output_peephole_reads_new_cell = has_peephole,
+          .input_gate_activation = gates[kInputGate].activation_type,
+          .input_gate_a = gates[kInputGate].a,
+          .input_gate_b = gates[kInputGate].b,
+          .forget_gate_activation = gates[kForgetGate].activation_type,
+          .forget_gate_a = gates[kForgetGate].a,
+          .forget_gate_b = gates[kForgetGate].b,
+          .cell_gate_activation = gates[kCellGate].activation_type,
+          .cell_gate_a = gates[kCellGate].a,
+          .cell_gate_b = gates[kCellGate].b,
+          .output_gate_activation = gates[kOutputGate].activation_type,
+          .output_gate_a = gates[kOutputGate].a,
+          .output_gate_b = gates[kOutputGate].b,
+          .activation = cell.activation_type,
+          .activation_a = cell.a,
+          .activation_b = cell.b};
 }
 
 }  // namespace
@@ -99,85 +64,27 @@ LSTM::LSTM(std::int64_t input_size, std::int64_t hidden_size,
                           .layer_count = layer_count}) {}
 
 LSTM::LSTM(LSTMDescriptor descriptor, LSTMOptions options)
-    : Layer(kLSTM),
-      descriptor_(descriptor),
+    : Recurrent("LSTM", descriptor),
       gate_activations_(std::move(options.gate_activations)),
       output_result_activation_(options.output_result_activation.value_or(
           ActivationDescriptor(ActivationType::Tanh))) {
-  validate(descriptor_, kLSTM);
-  if (gate_activations_.empty()) gate_activations_ = default_activations();
-  require_option(gate_activations_.size() == kNumLstmGates, kLSTM,
+  using enum ActivationType;
+  if (gate_activations_.empty()) {
+    gate_activations_ = {Sigmoid, Sigmoid, Tanh, Sigmoid};
+  }
+  require_option(gate_activations_.size() == kNumLstmGates, "LSTM",
                  "gate_activations", "four: input, forget, cell, output",
                  std::to_string(gate_activations_.size()));
-  const bool has_weights =
-      !options.input_weights.empty() && !options.hidden_weights.empty();
-  require_option(!has_weights || !options.initializer, kLSTM, "initializer",
-                 "none: the weights are given",
-                 std::string(to_string(options.initializer.value_or(
-                     RandomInitializerType::GlorotUniform))));
-  require_option(options.biases.empty() || descriptor_.uses_biases, kLSTM,
-                 "uses_biases", "on: biases are given", "off");
-  const auto type =
-      options.initializer.value_or(RandomInitializerType::GlorotUniform);
-  const DataType data_type =
-      type_of_weights({options.input_weights, options.hidden_weights,
-                       options.peephole_weights, options.biases});
-  const auto set = [&](const Kind& kind, std::vector<Tensor> tensors,
-                       Parameters& list) {
-    require_tensors(kind, descriptor_, tensors, data_type);
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      list.emplace_back(tensors[i]);
-      const bool is_only = tensors.size() == 1;
-      name_tensor(tensors[i], is_only ? std::string(kind.name)
-                                      : std::string(kind.name) + "_" +
-                                            std::to_string(i + 1));
-    }
-  };
-  const auto or_created = [&](const Kind& kind, std::vector<Tensor>& given,
-                              std::optional<RandomInitializerType> random) {
-    return given.empty() ? create(kind, descriptor_, random, data_type) : given;
-  };
-  set(kInputWeights, or_created(kInputWeights, options.input_weights, type),
-      input_weights_);
-  set(kHiddenWeights, or_created(kHiddenWeights, options.hidden_weights, type),
-      hidden_weights_);
-  if (!options.peephole_weights.empty()) {
-    set(kPeepholeWeights, options.peephole_weights, peephole_weights_);
-  }
-  if (descriptor_.uses_biases) {
-    set(kBiases, or_created(kBiases, options.biases, std::nullopt), biases_);
-  }
-}
-
-std::vector<Tensor> LSTM::input_weights() const {
-  return tensors_of(input_weights_);
-}
-std::vector<Tensor> LSTM::hidden_weights() const {
-  return tensors_of(hidden_weights_);
-}
-std::vector<Tensor> LSTM::peephole_weights() const {
-  return tensors_of(peephole_weights_);
-}
-std::vector<Tensor> LSTM::biases() const { return tensors_of(biases_); }
-
-std::vector<TensorParameter> LSTM::input_weights_parameters() const {
-  return input_weights_;
-}
-std::vector<TensorParameter> LSTM::hidden_weights_parameters() const {
-  return hidden_weights_;
-}
-std::vector<TensorParameter> LSTM::peephole_weights_parameters() const {
-  return peephole_weights_;
-}
-std::vector<TensorParameter> LSTM::biases_parameters() const { return biases_; }
-
-std::vector<TensorParameter> LSTM::parameters() const {
-  Parameters all;
-  for (const auto* list :
-       {&input_weights_, &hidden_weights_, &peephole_weights_, &biases_}) {
-    all.insert(all.end(), list->begin(), list->end());
-  }
-  return all;
+  const LstmAttrs attributes =
+      attributes_of(gate_activations_, output_result_activation_,
+                    !options.peephole_weights.empty());
+  build(OpKind::LstmSteps, attributes,
+        {std::move(options.input_weights),
+         std::move(options.hidden_weights),
+         std::move(options.peephole_weights),
+         std::move(options.biases),
+         {}},
+        options.initializer);
 }
 
 }  // namespace layers

@@ -1,166 +1,176 @@
 // SPDX-License-Identifier: MIT
-// Options and parameters of GRU and RNN; recurrent_lowering.cpp has their ops.
+// Parameters of layers over sequences, and the options of GRU and RNN;
+// recurrent_stack.cpp has their ops.
 #include "traingraph/layers/recurrent.h"
 
 #include <utility>
 
-#include "layers/lstm_parameters.h"
+#include "layers/recurrent_lists.h"
 #include "layers/validate.h"
-#include "ops/rnn_gates.h"
+#include "ops/rnn_ops.h"
 
 namespace traingraph::layers {
 namespace {
 
-/// A list of parameters: so many rows for each, of `columns` by layer; 0:
-/// vectors.
-struct List {
-  const char* name;
-  std::int64_t rows;
-  std::int64_t (*columns)(const LSTMDescriptor&, std::int64_t layer);
+/// What the lists of a layer are checked against.
+struct Layout {
+  const char* op;
+  const LSTMDescriptor& d;
+  int num_gates;
+  bool is_lstm;  // which takes its gates also one by one, and any shape of them
+  DataType type;
 
-  Shape shape(const LSTMDescriptor& d, std::int64_t set) const {
-    const std::int64_t width = columns(d, set % d.layer_count);
-    return width == 0 ? Shape{rows} : Shape{rows, width};
-  }
+  std::vector<Tensor> create(List list,
+                             std::optional<RandomInitializerType> random) const;
+  void require(List list, const std::vector<Tensor>& tensors) const;
+
+ private:
+  void require_tensor(List list, const Tensor& tensor,
+                      const Shape& shape) const;
 };
 
-std::int64_t no_columns(const LSTMDescriptor&, std::int64_t) { return 0; }
-std::int64_t hidden_columns(const LSTMDescriptor& d, std::int64_t) {
-  return d.hidden_size;
-}
-
-void require_list(const char* op, const List& list, const LSTMDescriptor& d,
-                  const std::vector<Tensor>& tensors, DataType type) {
-  const std::int64_t sets = num_sets(d);
-  const auto count = static_cast<std::int64_t>(tensors.size());
-  require_option(count == sets, op, list.name,
-                 std::to_string(sets) +
-                     " tensors: one for each layer and "
-                     "direction",
-                 std::to_string(count));
-  for (std::int64_t set = 0; set < sets; ++set) {
-    const Tensor& tensor = tensors[static_cast<std::size_t>(set)];
-    require_option(static_cast<bool>(tensor), op, list.name, "tensors", "none");
-    require_parameter(op, list.name, tensor, {list.shape(d, set)}, type);
-  }
-}
-
-std::vector<Tensor> create(const char* op, const List& list,
-                           const LSTMDescriptor& d,
-                           std::optional<RandomInitializerType> type,
-                           DataType data_type) {
+/// One tensor per set, with random weights or zeros.
+std::vector<Tensor> Layout::create(
+    List list, std::optional<RandomInitializerType> random) const {
   std::vector<Tensor> tensors;
   for (std::int64_t set = 0; set < num_sets(d); ++set) {
-    tensors.push_back(created(op, list.name, [&] {
-      const TensorDescriptor desc{list.shape(d, set), data_type};
-      if (!type) return Tensor::filled(desc, 0);
-      return Tensor::random(desc, *type, /*fan_in=*/desc.shape.back(),
+    tensors.push_back(created(op, kListNames[list], [&] {
+      const TensorDescriptor desc{
+          shape_of(list, d, set, gates_of(list, num_gates)), type};
+      if (!random) return Tensor::filled(desc, 0);
+      return Tensor::random(desc, *random, /*fan_in=*/desc.shape.back(),
                             /*fan_out=*/d.hidden_size);
     }));
   }
   return tensors;
 }
 
-std::string numbered(const char* name, std::size_t i, std::size_t count) {
-  return count == 1 ? std::string(name)
-                    : std::string(name) + "_" + std::to_string(i + 1);
+void Layout::require(List list, const std::vector<Tensor>& tensors) const {
+  const auto count = static_cast<std::int64_t>(tensors.size());
+  const std::int64_t sets = num_sets(d), all = gates_of(list, num_gates);
+  const bool is_by_gate = is_lstm && count == all * sets;
+  require_option(
+      count == sets || is_by_gate, op, kListNames[list],
+      is_lstm
+          ? std::to_string(all * sets) + " tensors, one per gate, or " +
+                std::to_string(sets) + ", all gates in one"
+          : std::to_string(sets) + " tensors: one for each layer and direction",
+      std::to_string(count));
+  const std::int64_t gates = is_by_gate ? 1 : all;
+  for (std::int64_t i = 0; i < count; ++i) {
+    require_tensor(list, tensors[static_cast<std::size_t>(i)],
+                   shape_of(list, d, i * gates / all, gates));
+  }
+}
+
+void Layout::require_tensor(List list, const Tensor& tensor,
+                            const Shape& shape) const {
+  const char* name = kListNames[list];
+  require_option(static_cast<bool>(tensor), op, name, "tensors", "none");
+  const Shape given = squeezed(tensor.shape()), wanted = squeezed(shape);
+  const bool is_turned = given.rank() == 2 && wanted.rank() == 2 &&
+                         given == Shape{wanted[1], wanted[0]} &&
+                         given != wanted;
+  const bool holds_the_same =
+      is_lstm && given.num_elements() == shape.num_elements() && !is_turned;
+  require_parameter(op, name, tensor, {holds_the_same ? tensor.shape() : shape},
+                    type);
+}
+
+std::vector<Tensor> tensors_of(const std::vector<TensorParameter>& list) {
+  std::vector<Tensor> tensors;
+  for (const TensorParameter& parameter : list) {
+    tensors.push_back(parameter.tensor());
+  }
+  return tensors;
 }
 
 }  // namespace
 
-Recurrent::Recurrent(const char* class_name, const LSTMDescriptor& descriptor,
-                     OpKind op, const Attributes& attributes)
-    : Layer(class_name),
-      type_name_(class_name),
-      descriptor_(descriptor),
-      op_(op),
-      attributes_(attributes) {
+Recurrent::Recurrent(const char* class_name, const LSTMDescriptor& descriptor)
+    : Layer(class_name), class_name_(class_name), descriptor_(descriptor) {
   validate(descriptor_, class_name);
 }
 
-std::int64_t Recurrent::num_gates() const {
-  return op_ == OpKind::GruSteps ? kNumGruGates : 1;
-}
-
-void Recurrent::set_weights(std::vector<Tensor> input_weights,
-                            std::vector<Tensor> hidden_weights,
-                            std::vector<Tensor> biases,
-                            std::optional<RandomInitializerType> initializer) {
-  require_option(
-      input_weights.empty() || hidden_weights.empty() || !initializer,
-      type_name_, "initializer", "none: the weights are given",
-      std::string(to_string(
-          initializer.value_or(RandomInitializerType::GlorotUniform))));
-  require_option(biases.empty() || descriptor_.uses_biases, type_name_,
-                 "uses_biases", "on: biases are given", "off");
-  const std::int64_t rows =
-      checked_multiply(num_gates(), descriptor_.hidden_size, "hidden_size");
+void Recurrent::build(OpKind op, const Attributes& attributes, Lists given,
+                      std::optional<RandomInitializerType> initializer) {
+  op_ = op;
+  attributes_ = attributes;
   const auto random =
       initializer.value_or(RandomInitializerType::GlorotUniform);
-  const DataType data_type =
-      type_of_weights({input_weights, hidden_weights, biases});
-  const auto set = [&](const List& list, std::vector<Tensor> tensors,
-                       std::optional<RandomInitializerType> type,
-                       Parameters& to) {
+  require_option(given[kInputWeights].empty() ||
+                     given[kHiddenWeights].empty() || !initializer,
+                 class_name_, "initializer", "none: the weights are given",
+                 std::string(to_string(random)));
+  const bool has_biases = descriptor_.uses_biases;
+  require_option(
+      (given[kBiases].empty() && given[kSecondaryBiases].empty()) || has_biases,
+      class_name_, "uses_biases", "on: biases are given", "off");
+  const auto* gru = std::get_if<GruAttrs>(&attributes);
+  const Layout layout{
+      class_name_, descriptor_, rnn::op_of(op).num_gates,
+      op == OpKind::LstmSteps,
+      type_of_weights({given[kInputWeights], given[kHiddenWeights],
+                       given[kPeepholeWeights], given[kBiases],
+                       given[kSecondaryBiases]})};
+  for (List list : {kInputWeights, kHiddenWeights, kPeepholeWeights, kBiases,
+                    kSecondaryBiases}) {
+    std::vector<Tensor>& tensors = given[list];
+    const bool is_weight = list == kInputWeights || list == kHiddenWeights;
+    const bool is_created =
+        is_weight || (list == kBiases && has_biases) ||
+        (list == kSecondaryBiases && has_biases && gru && gru->reset_after);
+    if (tensors.empty() && !is_created) continue;
     if (tensors.empty()) {
-      tensors = create(type_name_, list, descriptor_, type, data_type);
+      tensors =
+          layout.create(list, is_weight ? std::optional(random) : std::nullopt);
     }
-    require_list(type_name_, list, descriptor_, tensors, data_type);
+    layout.require(list, tensors);
     for (std::size_t i = 0; i < tensors.size(); ++i) {
-      to.emplace_back(tensors[i]);
-      name_tensor(tensors[i], numbered(list.name, i, tensors.size()));
+      lists_[list].emplace_back(tensors[i]);
+      name_tensor(tensors[i], tensors.size() == 1
+                                  ? std::string(kListNames[list])
+                                  : std::string(kListNames[list]) + "_" +
+                                        std::to_string(i + 1));
     }
-  };
-  set({"input_weights", rows, input_size}, std::move(input_weights), random,
-      input_weights_);
-  set({"hidden_weights", rows, hidden_columns}, std::move(hidden_weights),
-      random, hidden_weights_);
-  if (descriptor_.uses_biases) {
-    set({"biases", rows, no_columns}, std::move(biases), std::nullopt, biases_);
-  }
-}
-
-void Recurrent::set_secondary_biases(std::vector<Tensor> tensors) {
-  const List list{"secondary_biases", descriptor_.hidden_size, no_columns};
-  const DataType data_type = input_weights_.front().tensor().data_type();
-  if (tensors.empty()) {
-    tensors = create(type_name_, list, descriptor_, std::nullopt, data_type);
-  }
-  require_list(type_name_, list, descriptor_, tensors, data_type);
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    secondary_biases_.emplace_back(tensors[i]);
-    name_tensor(tensors[i], numbered(list.name, i, tensors.size()));
   }
 }
 
 std::vector<Tensor> Recurrent::input_weights() const {
-  return tensors_of(input_weights_);
+  return tensors_of(lists_[kInputWeights]);
 }
 std::vector<Tensor> Recurrent::hidden_weights() const {
-  return tensors_of(hidden_weights_);
+  return tensors_of(lists_[kHiddenWeights]);
 }
-std::vector<Tensor> Recurrent::biases() const { return tensors_of(biases_); }
+std::vector<Tensor> Recurrent::peephole_weights() const {
+  return tensors_of(lists_[kPeepholeWeights]);
+}
+std::vector<Tensor> Recurrent::biases() const {
+  return tensors_of(lists_[kBiases]);
+}
 std::vector<Tensor> Recurrent::secondary_biases() const {
-  return tensors_of(secondary_biases_);
+  return tensors_of(lists_[kSecondaryBiases]);
 }
 std::vector<TensorParameter> Recurrent::input_weights_parameters() const {
-  return input_weights_;
+  return lists_[kInputWeights];
 }
 std::vector<TensorParameter> Recurrent::hidden_weights_parameters() const {
-  return hidden_weights_;
+  return lists_[kHiddenWeights];
+}
+std::vector<TensorParameter> Recurrent::peephole_weights_parameters() const {
+  return lists_[kPeepholeWeights];
 }
 std::vector<TensorParameter> Recurrent::biases_parameters() const {
-  return biases_;
+  return lists_[kBiases];
 }
 std::vector<TensorParameter> Recurrent::secondary_biases_parameters() const {
-  return secondary_biases_;
+  return lists_[kSecondaryBiases];
 }
 
 std::vector<TensorParameter> Recurrent::parameters() const {
-  Parameters all;
-  for (const auto* list :
-       {&input_weights_, &hidden_weights_, &biases_, &secondary_biases_}) {
-    all.insert(all.end(), list->begin(), list->end());
+  std::vector<TensorParameter> all;
+  for (const auto& list : lists_) {
+    all.insert(all.end(), list.begin(), list.end());
   }
   return all;
 }
@@ -172,22 +182,19 @@ GRU::GRU(std::int64_t input_size, std::int64_t hidden_size,
                          .layer_count = layer_count}) {}
 
 GRU::GRU(LSTMDescriptor descriptor, GRUOptions options)
-    : Recurrent("GRU", descriptor, OpKind::GruSteps,
-                GruAttrs{.reset_gate_first = true,
-                         .reset_after = options.reset_after}),
-      reset_after_(options.reset_after) {
+    : Recurrent("GRU", descriptor), reset_after_(options.reset_after) {
   require_option(options.secondary_biases.empty() || reset_after_, "GRU",
                  "secondary_biases", "none without reset_after",
                  std::to_string(options.secondary_biases.size()),
                  "Add them to the biases of the candidate.");
-  require_option(options.secondary_biases.empty() || descriptor.uses_biases,
-                 "GRU", "uses_biases", "on: biases are given", "off");
-  set_weights(std::move(options.input_weights),
-              std::move(options.hidden_weights), std::move(options.biases),
-              options.initializer);
-  if (descriptor.uses_biases && reset_after_) {
-    set_secondary_biases(std::move(options.secondary_biases));
-  }
+  build(OpKind::GruSteps,
+        GruAttrs{.reset_gate_first = true, .reset_after = reset_after_},
+        {std::move(options.input_weights),
+         std::move(options.hidden_weights),
+         {},
+         std::move(options.biases),
+         std::move(options.secondary_biases)},
+        options.initializer);
 }
 
 RNN::RNN(std::int64_t input_size, std::int64_t hidden_size,
@@ -197,15 +204,17 @@ RNN::RNN(std::int64_t input_size, std::int64_t hidden_size,
                          .layer_count = layer_count}) {}
 
 RNN::RNN(LSTMDescriptor descriptor, RNNOptions options)
-    : Recurrent(
-          "RNN", descriptor, OpKind::SingleGateSteps,
-          SingleGateAttrs{.activation = options.activation.activation_type,
-                          .activation_a = options.activation.a,
-                          .activation_b = options.activation.b}),
-      activation_(options.activation) {
-  set_weights(std::move(options.input_weights),
-              std::move(options.hidden_weights), std::move(options.biases),
-              options.initializer);
+    : Recurrent("RNN", descriptor), activation_(options.activation) {
+  build(OpKind::SingleGateSteps,
+        SingleGateAttrs{.activation = activation_.activation_type,
+                        .activation_a = activation_.a,
+                        .activation_b = activation_.b},
+        {std::move(options.input_weights),
+         std::move(options.hidden_weights),
+         {},
+         std::move(options.biases),
+         {}},
+        options.initializer);
 }
 
 }  // namespace traingraph::layers

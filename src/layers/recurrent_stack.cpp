@@ -1,23 +1,78 @@
 // SPDX-License-Identifier: MIT
-#include "layers/recurrent_stack.h"
-
+// Layers of a recurrent op on top of each other, in one direction or two, as
+// the layers LSTM, GRU and RNN have them: sources, states, dropout, results.
+// Each layer and direction is one product of all steps' inputs with their
+// weights and one op. Ops want the time on axis 0.
+#include <string>
 #include <utility>
 
+#include "layers/layer_builder.h"
+#include "layers/recurrent_lists.h"
+#include "ops/rnn_gates.h"
+#include "ops/rnn_ops.h"
 #include "traingraph/error.h"
 
 namespace traingraph::layers {
 
-RecurrentStack::RecurrentStack(LayerBuilder& builder,
-                               const LSTMDescriptor& descriptor,
-                               std::vector<const char*> state_names)
-    : b_(builder), d_(descriptor), state_names_(std::move(state_names)) {}
+using rnn::Operand;
+
+class RecurrentStack {
+ public:
+  RecurrentStack(LayerBuilder& builder, const Recurrent& layer)
+      : b_(builder),
+        layer_(layer),
+        d_(layer.descriptor_),
+        op_(rnn::op_of(layer.op_)) {}
+
+  void run();
+
+ private:
+  /// One layer and direction.
+  struct Step {
+    std::int64_t set;  // of parameters: see recurrent_lists.h
+    bool is_reverse;
+    ValueId x;                    // (time, batch, in)
+    std::vector<ValueId> states;  // initial ones, (batch, hidden), or none
+  };
+  /// Appends its op; returns the sequence, then the last states.
+  std::vector<ValueId> append(const Step& step);
+  ValueId input(Operand operand, const Step& step);
+  /// One set of a list of tensors as one value; none when the list is empty.
+  ValueId parameter(List list, std::int64_t set);
+  void find_sources();
+  ValueId states(int source, const char* what);
+  [[noreturn]] void fail(std::string what, std::string expected,
+                         const Shape& got) const;
+  ValueId state_of(ValueId states, std::int64_t index);
+  ValueId output(ValueId sequences, ValueId last);
+  ValueId stack(std::vector<ValueId> states);
+  ValueId drop(ValueId x);
+  ValueId join(const std::vector<ValueId>& parts, std::int64_t axis);
+  ValueId swap_axes(ValueId x);
+  ValueId reshape(ValueId x, const Shape& shape);
+
+  bool has_cell() const { return op_.input(Operand::InitialCell) >= 0; }
+  std::size_t num_states() const { return has_cell() ? 2 : 1; }
+
+  LayerBuilder& b_;
+  const Recurrent& layer_;
+  const LSTMDescriptor& d_;
+  const rnn::Op& op_;
+  std::vector<ValueId> states_;  // those given
+  ValueId lengths_ = kNoValue;
+  std::int64_t samples_ = 0;
+};
+
+void Recurrent::lower(LayerBuilder& builder) const {
+  RecurrentStack(builder, *this).run();
+}
 
 void RecurrentStack::run() {
   find_sources();
   ValueId x = b_.source(0);
   if (d_.batch_first) x = swap_axes(x);
   // Last ones of each kind, by layer and direction.
-  std::vector<std::vector<ValueId>> all(state_names_.size());
+  std::vector<std::vector<ValueId>> all(num_states());
   ValueId top = kNoValue;
   for (std::int64_t layer = 0; layer < d_.layer_count; ++layer) {
     std::vector<ValueId> outputs, lasts;
@@ -28,7 +83,7 @@ void RecurrentStack::run() {
                 .x = x,
                 .states = {}};
       const std::int64_t index = layer * d_.num_directions() + direction;
-      for (std::size_t i = 0; i < state_names_.size(); ++i) {
+      for (std::size_t i = 0; i < num_states(); ++i) {
         step.states.push_back(i < states_.size() ? state_of(states_[i], index)
                                                  : kNoValue);
       }
@@ -52,35 +107,68 @@ void RecurrentStack::run() {
   for (std::vector<ValueId>& lasts : all) b_.add_result(stack(lasts));
 }
 
-ValueId RecurrentStack::parameter(const char* name,
-                                  const std::vector<TensorParameter>& list,
-                                  std::int64_t set, std::int64_t rows,
-                                  std::int64_t columns) {
-  if (list.empty()) return kNoValue;
-  const auto count = static_cast<std::int64_t>(list.size()) / num_sets(d_);
-  const std::int64_t own = rows / count;
-  const Shape shape = columns == 0 ? Shape{own} : Shape{own, columns};
+std::vector<ValueId> RecurrentStack::append(const Step& step) {
+  std::vector<ValueId> inputs;
+  for (const rnn::Slot& slot : op_.inputs) {
+    inputs.push_back(input(slot.operand, step));
+  }
+  const auto results =
+      b_.append_all(op_.kind, in_direction(layer_.attributes_, step.is_reverse),
+                    std::move(inputs));
+  std::vector<ValueId> wanted;
+  for (Operand operand :
+       {Operand::Hidden, Operand::LastHidden, Operand::LastCell}) {
+    const int result = op_.result(operand);
+    if (result >= 0) wanted.push_back(results[result]);
+  }
+  return wanted;
+}
+
+ValueId RecurrentStack::input(Operand operand, const Step& step) {
+  switch (operand) {
+    case Operand::X:
+      return b_.append(OpKind::MatMul, MatMulAttrs{.transposes_y = true},
+                       {step.x, parameter(kInputWeights, step.set),
+                        parameter(kBiases, step.set)});
+    case Operand::Weights:
+      return parameter(kHiddenWeights, step.set);
+    case Operand::InitialState:
+      return step.states[0];
+    case Operand::InitialCell:
+      return step.states[1];
+    case Operand::Peephole:
+      return parameter(kPeepholeWeights, step.set);
+    case Operand::SecondaryBias:
+      return parameter(kSecondaryBiases, step.set);
+    case Operand::Lengths:
+      return lengths_;
+    default:
+      return kNoValue;
+  }
+}
+
+ValueId RecurrentStack::parameter(List list, std::int64_t set) {
+  const std::vector<TensorParameter>& all = layer_.lists_[list];
+  if (all.empty()) return kNoValue;
+  const auto count = static_cast<std::int64_t>(all.size()) / num_sets(d_);
+  const Shape shape =
+      shape_of(list, d_, set, gates_of(list, op_.num_gates) / count);
   std::vector<ValueId> parts;
   for (std::int64_t i = 0; i < count; ++i) {
     const auto at = static_cast<std::size_t>(set * count + i);
-    parts.push_back(b_.variable(list[at].tensor(), shape, name));
+    parts.push_back(b_.variable(all[at].tensor(), shape, kListNames[list]));
   }
   return join(parts, 0);
 }
 
-ValueId RecurrentStack::product(ValueId x, ValueId weights, ValueId biases) {
-  return b_.append(OpKind::MatMul, MatMulAttrs{.transposes_y = true},
-                   {x, weights, biases});
-}
-
 void RecurrentStack::find_sources() {
-  const auto num_states = static_cast<int>(state_names_.size());
-  b_.require_sources(1, 2 + num_states);
+  const auto most = static_cast<int>(num_states());
+  b_.require_sources(1, 2 + most);
   int count = b_.num_sources();
   if (count > 1 && b_.desc(b_.source(count - 1)).data_type == DataType::Int32) {
     lengths_ = b_.source(--count);
   }
-  if (count > 1 + num_states) b_.require_sources(1, 1 + num_states);  // throws
+  if (count > 1 + most) b_.require_sources(1, 1 + most);  // throws
   const Shape& shape = b_.shape(b_.source(0));
   if (shape.rank() != 3 || shape[2] != d_.input_size) {
     const std::string features = std::to_string(d_.input_size) + ")";
@@ -94,7 +182,9 @@ void RecurrentStack::find_sources() {
          b_.shape(lengths_));
   }
   for (int i = 1; i < count; ++i) {
-    states_.push_back(states(i, state_names_[static_cast<std::size_t>(i - 1)]));
+    states_.push_back(states(i, i == 2       ? "the initial cell"
+                                : has_cell() ? "the initial hidden state"
+                                             : "the initial state"));
   }
 }
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-// LSTM: long short-term memory over sequences.
+// LSTM, long short-term memory over sequences, and the base of all layers over
+// sequences.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "traingraph/layers/activation.h"
+#include "traingraph/op_attrs.h"
 
 namespace traingraph {
 
@@ -64,16 +67,11 @@ struct LSTMOptions {
 
 namespace layers {
 
-/// With the W, U, P, b of the gates and * by element:
+/// What layers over sequences have in common: sizes and lists of parameters.
 ///
-///   i = f_i(W_i x + U_i h + P_i * c + b_i), likewise f and g
-///   c = f * c + i * g
-///   o = f_o(W_o x + U_o h + P_o * c + b_o), with the new c
-///   h = o * f_h(c)
-///
-/// Sources: x (batch, time, input_size); then, optionally, the initial hidden
-/// state and the initial cell (zeros), each (layers, directions, batch, hidden)
-/// or (layers * directions, batch, hidden), and last, found by its type, the
+/// Sources: x (batch, time, input_size); then, optionally, the initial state
+/// (zeros), (layers, directions, batch, hidden) or (layers * directions, batch,
+/// hidden), of an LSTM also the initial cell, and last, found by its type, the
 /// lengths of the sequences, Int32 (batch).
 ///
 /// A sequence has no steps beyond its length: the output is zero there, and its
@@ -82,47 +80,74 @@ namespace layers {
 ///
 /// Results: the output (batch, time, directions * hidden), or with
 /// returns_sequences off (batch, 1, directions * hidden); with OutputAndStates
-/// also each sequence's last hidden state and last cell (layers, directions,
-/// batch, hidden).
-class TRAINGRAPH_API LSTM : public Layer {
+/// also each sequence's last state, and of an LSTM its last cell (layers,
+/// directions, batch, hidden).
+class TRAINGRAPH_API Recurrent : public Layer {
+ public:
+  const LSTMDescriptor& descriptor() const& { return descriptor_; }
+  LSTMDescriptor descriptor() const&& { return descriptor_; }
+  /// In the order of the options, in as many tensors as were given; one per
+  /// layer and direction when they were created; empty where there are none.
+  std::vector<Tensor> input_weights() const;
+  std::vector<Tensor> hidden_weights() const;
+  std::vector<Tensor> peephole_weights() const;
+  std::vector<Tensor> biases() const;
+  std::vector<Tensor> secondary_biases() const;
+  /// Handles: set_updatable(false) freezes the layer's own parameter.
+  std::vector<TensorParameter> input_weights_parameters() const;
+  std::vector<TensorParameter> hidden_weights_parameters() const;
+  std::vector<TensorParameter> peephole_weights_parameters() const;
+  std::vector<TensorParameter> biases_parameters() const;
+  std::vector<TensorParameter> secondary_biases_parameters() const;
+
+  /// Input weights, hidden weights, peephole weights, biases, secondary biases.
+  std::vector<TensorParameter> parameters() const override;
+  void lower(LayerBuilder& builder) const override;
+
+ protected:
+  /// In the order of parameters().
+  using Lists = std::array<std::vector<Tensor>, 5>;
+
+  Recurrent(const char* class_name, const LSTMDescriptor& descriptor);
+  /// A stack of layers of this op, whose attributes are without direction.
+  /// Weights and biases that are not given are created.
+  void build(OpKind op, const Attributes& attributes, Lists given,
+             std::optional<RandomInitializerType> initializer);
+
+ private:
+  friend class RecurrentStack;
+
+  const char* class_name_;
+  LSTMDescriptor descriptor_;
+  OpKind op_{};
+  Attributes attributes_;
+  std::array<std::vector<TensorParameter>, 5> lists_;
+};
+
+/// With the W, U, P, b of the gates and * by element:
+///
+///   i = f_i(W_i x + U_i h + P_i * c + b_i), likewise f and g
+///   c = f * c + i * g
+///   o = f_o(W_o x + U_o h + P_o * c + b_o), with the new c
+///   h = o * f_h(c)
+class TRAINGRAPH_API LSTM : public Recurrent {
  public:
   explicit LSTM(LSTMDescriptor descriptor, LSTMOptions options = {});
   LSTM(std::int64_t input_size, std::int64_t hidden_size,
        std::int64_t layer_count = 1);
 
-  const LSTMDescriptor& descriptor() const& { return descriptor_; }
-  LSTMDescriptor descriptor() const&& { return descriptor_; }
   std::vector<ActivationDescriptor> gate_activations() const {
     return gate_activations_;
   }
   ActivationDescriptor output_result_activation() const {
     return output_result_activation_;
   }
-  /// In the order of LSTMOptions, in as many tensors as were given; one per
-  /// layer and direction when they were created.
-  std::vector<Tensor> input_weights() const;
-  std::vector<Tensor> hidden_weights() const;
-  std::vector<Tensor> peephole_weights() const;
-  std::vector<Tensor> biases() const;
-  /// Handles: set_updatable(false) freezes the layer's own parameter.
-  std::vector<TensorParameter> input_weights_parameters() const;
-  std::vector<TensorParameter> hidden_weights_parameters() const;
-  std::vector<TensorParameter> peephole_weights_parameters() const;
-  std::vector<TensorParameter> biases_parameters() const;
-
-  /// Input weights, hidden weights, peephole weights, biases.
-  std::vector<TensorParameter> parameters() const override;
   /// See Layer.
   static bool supports_data_type(DataType type, const Device& device);
-  void lower(LayerBuilder& builder) const override;
 
  private:
-  using Parameters = std::vector<TensorParameter>;
-
-  LSTMDescriptor descriptor_;
   std::vector<ActivationDescriptor> gate_activations_;
   ActivationDescriptor output_result_activation_;
-  Parameters input_weights_, hidden_weights_, peephole_weights_, biases_;
 };
 
 }  // namespace layers

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "traingraph/layers/lstm.h"
-#include "traingraph/op_attrs.h"
 
 namespace traingraph {
 
@@ -46,60 +45,6 @@ struct RNNOptions {
 };
 
 namespace layers {
-
-/// What layers over sequences have in common: sizes and lists of parameters.
-///
-/// Sources: x (batch, time, input_size); then, optionally, the initial state
-/// (zeros), (layers, directions, batch, hidden) or (layers * directions, batch,
-/// hidden), and last, found by its type, the lengths of the sequences, Int32
-/// (batch), as those of LSTM.
-///
-/// Results: the output (batch, time, directions * hidden), or with
-/// returns_sequences off (batch, 1, directions * hidden); with OutputAndStates
-/// also each sequence's last state (layers, directions, batch, hidden).
-class TRAINGRAPH_API Recurrent : public Layer {
- public:
-  const LSTMDescriptor& descriptor() const& { return descriptor_; }
-  LSTMDescriptor descriptor() const&& { return descriptor_; }
-  /// By layer and direction, as in the options.
-  std::vector<Tensor> input_weights() const;
-  std::vector<Tensor> hidden_weights() const;
-  std::vector<Tensor> biases() const;
-  std::vector<Tensor> secondary_biases() const;
-  /// Handles: set_updatable(false) freezes the layer's own parameter.
-  std::vector<TensorParameter> input_weights_parameters() const;
-  std::vector<TensorParameter> hidden_weights_parameters() const;
-  std::vector<TensorParameter> biases_parameters() const;
-  std::vector<TensorParameter> secondary_biases_parameters() const;
-
-  /// Input weights, hidden weights, biases, secondary biases.
-  std::vector<TensorParameter> parameters() const override;
-  void lower(LayerBuilder& builder) const override;
-
- protected:
-  using Parameters = std::vector<TensorParameter>;
-
-  /// A stack of layers of this op, whose attributes are without direction.
-  Recurrent(const char* class_name, const LSTMDescriptor& descriptor, OpKind op,
-            const Attributes& attributes);
-  /// Created with zeros unless the descriptor has no biases.
-  void set_weights(std::vector<Tensor> input_weights,
-                   std::vector<Tensor> hidden_weights,
-                   std::vector<Tensor> biases,
-                   std::optional<RandomInitializerType> initializer);
-  void set_secondary_biases(std::vector<Tensor> tensors);
-
- private:
-  friend class RecurrentLowering;
-
-  std::int64_t num_gates() const;
-
-  const char* type_name_;
-  LSTMDescriptor descriptor_;
-  OpKind op_;
-  Attributes attributes_;
-  Parameters input_weights_, hidden_weights_, biases_, secondary_biases_;
-};
 
 /// With the W, R, b of the gates, the hidden state h' of the step before and *
 /// by element:
