@@ -30,6 +30,7 @@ enum class RnnInput {
   StateGradient,
   CellGradient
 };
+
 /// What a descriptor says.
 struct RnnOp {
   const char* name;  // "gru"

@@ -142,8 +142,7 @@ void infer_shapes(ShapeContext& ctx) {
   }
 }
 
-/// The axis of the samples in a value of three axes (steps, samples, any), to
-/// which the axes of all operands are mapped; -1: it has none.
+/// The axis of an operand that its samples are on; -1: it has none.
 int samples_axis(Operand operand) {
   switch (operand) {
     case X:
