@@ -243,8 +243,8 @@ using emulator::refuse;
 @end
 
 @implementation MTLCommandBufferDescriptor
-@synthesize retainedReferences = _retainedReferences;
-@synthesize errorOptions = _errorOptions;
+@synthesize retainedReferences = _retainedReferences,
+            errorOptions = _errorOptions;
 
 - (instancetype)init {
   self = [super init];

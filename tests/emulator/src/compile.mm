@@ -13,7 +13,7 @@
 namespace emulator {
 namespace {
 
-constexpr const char* kWhat = "compileWithDevice";
+constexpr const char* kCompile = "compileWithDevice";
 
 /// Apple promises no order: this one differs from the caller's, always alike.
 NSArray* shuffled(NSArray* objects) {
@@ -27,13 +27,14 @@ NSArray* shuffled(NSArray* objects) {
 
 void require_feed(MPSGraph* graph, MPSGraphTensor* tensor,
                   MPSGraphShapedType* type) {
-  require_tensor(graph, kWhat, tensor);
+  require_tensor(graph, kCompile, tensor);
   if (![[graph placeholderTensors] containsObject:tensor]) {
-    refuse(kWhat, @"a feed is no placeholder: %@", describe(type_of(tensor)));
+    refuse(kCompile, @"a feed is no placeholder: %@",
+           describe(type_of(tensor)));
   }
   const Type fed{[type dataType], dims_of([type shape])};
   if (![type shape] || fed != type_of(tensor)) {
-    refuse(kWhat, @"%@ is fed to placeholder %@ %@", describe(fed),
+    refuse(kCompile, @"%@ is fed to placeholder %@ %@", describe(fed),
            [[tensor operation] name], describe(type_of(tensor)));
   }
 }
@@ -66,7 +67,7 @@ void require_placeholders_fed(MPSGraph* graph, const Plan& plan) {
     const bool is_fed =
         std::ranges::find(plan.feeds, value) != plan.feeds.end();
     if (!is_needed || is_fed) continue;
-    refuse(kWhat, @"placeholder %@ %@ is not fed",
+    refuse(kCompile, @"placeholder %@ %@ is not fed",
            [[placeholder operation] name], describe(type_of(placeholder)));
   }
 }
@@ -78,27 +79,28 @@ MPSGraphExecutable* compile(MPSGraph* graph,
                             NSArray<MPSGraphTensor*>* targets,
                             NSArray<MPSGraphOperation*>* operations,
                             bool is_finished) {
-  const Building building(kWhat);
+  const Building building(kCompile);
   std::this_thread::sleep_for(std::chrono::duration<double>(compile_delay()));
-  if (!feeds || !targets) refuse(kWhat, @"feeds or target tensors are nil");
+  if (!feeds || !targets) refuse(kCompile, @"feeds or target tensors are nil");
   if ([targets count] == 0 && [operations count] == 0) {
-    refuse(kWhat, @"there are no targets");
+    refuse(kCompile, @"there are no targets");
   }
   for (MPSGraphTensor* tensor in [feeds allKeys]) {
     require_feed(graph, tensor, [feeds objectForKey:tensor]);
   }
   for (MPSGraphTensor* target in targets) {
-    require_tensor(graph, kWhat, target);
+    require_tensor(graph, kCompile, target);
     if ([[[target operation] inputTensors] count] > 0) continue;
-    refuse(kWhat, @"a target is not computed: %@", describe(type_of(target)));
+    refuse(kCompile, @"a target is not computed: %@",
+           describe(type_of(target)));
   }
   if ([[NSSet setWithArray:targets] count] != [targets count]) {
-    refuse(kWhat, @"a tensor is targeted twice");
+    refuse(kCompile, @"a tensor is targeted twice");
   }
   std::vector<std::size_t> target_nodes;
   for (MPSGraphOperation* operation in operations) {
     if ([operation graph] != graph) {
-      refuse(kWhat, @"a target operation belongs to another graph");
+      refuse(kCompile, @"a target operation belongs to another graph");
     }
     target_nodes.push_back([operation nodeIndex]);
   }
@@ -126,9 +128,9 @@ MPSGraphExecutable* compile(MPSGraph* graph,
             targetTensors:(NSArray<MPSGraphTensor*>*)targets
          targetOperations:(NSArray<MPSGraphOperation*>*)operations
     compilationDescriptor:(MPSGraphCompilationDescriptor*)descriptor {
-  if (!device) emulator::refuse(emulator::kWhat, @"the device is nil");
+  if (!device) emulator::refuse(emulator::kCompile, @"the device is nil");
   if (emulator::meets_compile_fault()) {
-    emulator::refuse(emulator::kWhat, @"fails on demand");
+    emulator::refuse(emulator::kCompile, @"fails on demand");
   }
   const bool is_finished =
       !descriptor || [descriptor waitForCompilationCompletion];

@@ -23,9 +23,9 @@ using emulator::event_pair;
 using emulator::set_block;
 
 @implementation MPSGraphCompilationDescriptor
-@synthesize optimizationLevel = _optimizationLevel;
-@synthesize optimizationProfile = _optimizationProfile;
-@synthesize waitForCompilationCompletion = _waitForCompilationCompletion;
+@synthesize optimizationLevel = _optimizationLevel,
+            optimizationProfile = _optimizationProfile,
+            waitForCompilationCompletion = _waitForCompilationCompletion;
 
 - (instancetype)init {
   self = [super init];
@@ -61,16 +61,39 @@ using emulator::set_block;
 }
 @end
 
-@implementation MPSGraphExecutionDescriptor
-@synthesize waitUntilCompleted = _waitUntilCompleted;
-@synthesize compilationDescriptor = _compilationDescriptor;
+// clang-format off
+/// What both descriptors of running have.
+#define HANDLERS_AND_EVENTS(SCHEDULED, COMPLETION) \
+  - (instancetype)init { \
+    self = [super init]; \
+    _waits = [NSMutableArray new]; \
+    _signals = [NSMutableArray new]; \
+    return self; \
+  } \
+  - (SCHEDULED)scheduledHandler { return _scheduledHandler; } \
+  - (void)setScheduledHandler:(SCHEDULED)handler { \
+    set_block(_scheduledHandler, handler); \
+  } \
+  - (COMPLETION)completionHandler { return _completionHandler; } \
+  - (void)setCompletionHandler:(COMPLETION)handler { \
+    set_block(_completionHandler, handler); \
+  } \
+  - (NSArray*)waits { return _waits; } \
+  - (NSArray*)signals { return _signals; } \
+  - (void)waitForEvent:(id<MTLSharedEvent>)event value:(uint64_t)value { \
+    [_waits addObject:event_pair("waitForEvent", event, value)]; \
+  } \
+  - (void)signalEvent:(id<MTLSharedEvent>)event \
+      atExecutionEvent:(MPSGraphExecutionStage)stage \
+                 value:(uint64_t)value { \
+    (void)stage; \
+    [_signals addObject:event_pair("signalEvent", event, value)]; \
+  }
+// clang-format on
 
-- (instancetype)init {
-  self = [super init];
-  _waits = [NSMutableArray new];
-  _signals = [NSMutableArray new];
-  return self;
-}
+@implementation MPSGraphExecutionDescriptor
+@synthesize waitUntilCompleted = _waitUntilCompleted,
+            compilationDescriptor = _compilationDescriptor;
 
 - (void)dealloc {
   set_block<MPSGraphScheduledHandler>(_scheduledHandler, nil);
@@ -81,46 +104,11 @@ using emulator::set_block;
   [super dealloc];
 }
 
-- (MPSGraphScheduledHandler)scheduledHandler {
-  return _scheduledHandler;
-}
-- (void)setScheduledHandler:(MPSGraphScheduledHandler)handler {
-  set_block(_scheduledHandler, handler);
-}
-- (MPSGraphCompletionHandler)completionHandler {
-  return _completionHandler;
-}
-- (void)setCompletionHandler:(MPSGraphCompletionHandler)handler {
-  set_block(_completionHandler, handler);
-}
-- (NSArray*)waits {
-  return _waits;
-}
-- (NSArray*)signals {
-  return _signals;
-}
-
-- (void)waitForEvent:(id<MTLSharedEvent>)event value:(uint64_t)value {
-  [_waits addObject:event_pair("waitForEvent", event, value)];
-}
-
-- (void)signalEvent:(id<MTLSharedEvent>)event
-    atExecutionEvent:(MPSGraphExecutionStage)stage
-               value:(uint64_t)value {
-  (void)stage;
-  [_signals addObject:event_pair("signalEvent", event, value)];
-}
+HANDLERS_AND_EVENTS(MPSGraphScheduledHandler, MPSGraphCompletionHandler)
 @end
 
 @implementation MPSGraphExecutableExecutionDescriptor
 @synthesize waitUntilCompleted = _waitUntilCompleted;
-
-- (instancetype)init {
-  self = [super init];
-  _waits = [NSMutableArray new];
-  _signals = [NSMutableArray new];
-  return self;
-}
 
 - (void)dealloc {
   set_block<MPSGraphExecutableScheduledHandler>(_scheduledHandler, nil);
@@ -140,37 +128,10 @@ using emulator::set_block;
   return copy;
 }
 
-- (MPSGraphExecutableScheduledHandler)scheduledHandler {
-  return _scheduledHandler;
-}
-- (void)setScheduledHandler:(MPSGraphExecutableScheduledHandler)handler {
-  set_block(_scheduledHandler, handler);
-}
-- (MPSGraphExecutableCompletionHandler)completionHandler {
-  return _completionHandler;
-}
-- (void)setCompletionHandler:(MPSGraphExecutableCompletionHandler)handler {
-  set_block(_completionHandler, handler);
-}
-- (NSArray*)waits {
-  return _waits;
-}
-- (NSArray*)signals {
-  return _signals;
-}
+HANDLERS_AND_EVENTS(MPSGraphExecutableScheduledHandler,
+                    MPSGraphExecutableCompletionHandler)
 - (void)setWaits:(NSArray*)waits signals:(NSArray*)signals {
   [_waits setArray:waits];
   [_signals setArray:signals];
-}
-
-- (void)waitForEvent:(id<MTLSharedEvent>)event value:(uint64_t)value {
-  [_waits addObject:event_pair("waitForEvent", event, value)];
-}
-
-- (void)signalEvent:(id<MTLSharedEvent>)event
-    atExecutionEvent:(MPSGraphExecutionStage)stage
-               value:(uint64_t)value {
-  (void)stage;
-  [_signals addObject:event_pair("signalEvent", event, value)];
 }
 @end

@@ -12,7 +12,7 @@
 namespace emulator {
 namespace {
 
-constexpr const char* kWhat = "encodeToCommandBuffer";
+constexpr const char* kExecutable = "encodeToCommandBuffer";
 
 /// One encoding: what it reads and writes, and the results until they are
 /// written.
@@ -49,20 +49,21 @@ std::vector<TensorRegion> regions_of(const char* role, const Plan& plan,
                                      const std::vector<std::size_t>& values,
                                      NSArray<MPSGraphTensorData*>* data) {
   if ([data count] != values.size()) {
-    refuse(kWhat, @"%lu %s, %lu expected", (unsigned long)[data count], role,
-           (unsigned long)values.size());
+    refuse(kExecutable, @"%lu %s, %lu expected", (unsigned long)[data count],
+           role, (unsigned long)values.size());
   }
   std::vector<TensorRegion> regions;
   for (std::size_t i = 0; i < values.size(); ++i) {
     MPSGraphTensorData* one = [data objectAtIndex:i];
     if (![one isKindOfClass:[MPSGraphTensorData class]]) {
-      refuse(kWhat, @"%s contain %@", role, one);
+      refuse(kExecutable, @"%s contain %@", role, one);
     }
     const Type& expected = plan.values[values[i]];
     regions.push_back(region_of(one));
     if (regions.back().type() == expected) continue;
-    refuse(kWhat, @"%s at %lu is %@, compiled for %@", role, (unsigned long)i,
-           describe(regions.back().type()), describe(expected));
+    refuse(kExecutable, @"%s at %lu is %@, compiled for %@", role,
+           (unsigned long)i, describe(regions.back().type()),
+           describe(expected));
   }
   return regions;
 }
@@ -71,12 +72,12 @@ void require_apart(const Run& run) {
   for (std::size_t r = 0; r < run.results.size(); ++r) {
     for (const TensorRegion& input : run.inputs) {
       if (!run.results[r].overlaps(input)) continue;
-      refuse(kWhat, @"the same memory is fed and targeted: %@ and %@",
+      refuse(kExecutable, @"the same memory is fed and targeted: %@ and %@",
              describe(input.type()), describe(run.results[r].type()));
     }
     for (std::size_t other = 0; other < r; ++other) {
       if (!run.results[r].overlaps(run.results[other])) continue;
-      refuse(kWhat, @"the same memory is targeted twice: %@ and %@",
+      refuse(kExecutable, @"the same memory is targeted twice: %@ and %@",
              describe(run.results[other].type()),
              describe(run.results[r].type()));
     }
@@ -91,7 +92,7 @@ void go_on(MPSCommandBuffer* buffer) {
 
 /// Each command buffer after the first writes its share of the results.
 void encode_run(MPSCommandBuffer* buffer, std::shared_ptr<Run> run) {
-  record(kWhat, buffer, [run] { return run->compute_values(); });
+  record(kExecutable, buffer, [run] { return run->compute_values(); });
   const int commits = commits_of_encode();
   const int shares = std::max(commits, 1);
   for (int i = 0; i < shares; ++i) {
@@ -99,13 +100,13 @@ void encode_run(MPSCommandBuffer* buffer, std::shared_ptr<Run> run) {
     const std::size_t count = run->results.size();
     const std::size_t begin = count * i / shares;
     const std::size_t end = count * (i + 1) / shares;
-    record(kWhat, buffer, [=] { return run->write_results(begin, end); });
+    record(kExecutable, buffer, [=] { return run->write_results(begin, end); });
   }
 }
 
 void encode_waits(id<MTLCommandBuffer> buffer, NSArray* waits) {
   for (NSArray* pair in waits) {
-    record(kWhat, buffer,
+    record(kExecutable, buffer,
            wait_command([pair objectAtIndex:0],
                         [[pair objectAtIndex:1] unsignedLongLongValue]));
   }
@@ -113,7 +114,7 @@ void encode_waits(id<MTLCommandBuffer> buffer, NSArray* waits) {
 
 void encode_signals(id<MTLCommandBuffer> buffer, NSArray* signals) {
   for (NSArray* pair in signals) {
-    record(kWhat, buffer,
+    record(kExecutable, buffer,
            signal_command([pair objectAtIndex:0],
                           [[pair objectAtIndex:1] unsignedLongLongValue]));
   }
@@ -144,9 +145,8 @@ using emulator::Plan;
 using emulator::refuse;
 
 @implementation MPSGraphExecutable
-@synthesize options = _options;
-@synthesize feedTensors = _feedTensors;
-@synthesize targetTensors = _targetTensors;
+@synthesize options = _options, feedTensors = _feedTensors,
+            targetTensors = _targetTensors;
 
 - (instancetype)initWithPlan:(std::shared_ptr<Plan>)plan
                        feeds:(NSArray<MPSGraphTensor*>*)feeds
@@ -227,10 +227,10 @@ using emulator::refuse;
       executionDescriptor:(MPSGraphExecutableExecutionDescriptor*)descriptor {
   const Plan& plan = *[self plan];
   if (![buffer isKindOfClass:[MPSCommandBuffer class]]) {
-    refuse(emulator::kWhat, @"%@ is no MPSCommandBuffer", buffer);
+    refuse(emulator::kExecutable, @"%@ is no MPSCommandBuffer", buffer);
   }
   if (!plan.is_alive()) {
-    refuse(emulator::kWhat, @"the executable's MPSGraph was released");
+    refuse(emulator::kExecutable, @"the executable's MPSGraph was released");
   }
   if (!results) results = [self makeResultsFor:[buffer device]];
   auto run = std::make_shared<emulator::Run>();
@@ -242,7 +242,7 @@ using emulator::refuse;
   emulator::encode_waits(buffer, [descriptor waits]);
   emulator::encode_run(buffer, run);
   if (emulator::meets_encode_fault()) {
-    refuse(emulator::kWhat, @"fails on demand");
+    refuse(emulator::kExecutable, @"fails on demand");
   }
   emulator::count_encode();
   emulator::encode_signals(buffer, [descriptor signals]);

@@ -11,9 +11,7 @@ using emulator::GraphState;
 using emulator::refuse;
 
 @implementation MPSGraphTensor
-@synthesize shape = _shape;
-@synthesize dataType = _dataType;
-@synthesize operation = _operation;
+@synthesize shape = _shape, dataType = _dataType, operation = _operation;
 
 - (instancetype)initWithType:(const emulator::Type&)type
                        value:(NSUInteger)value
@@ -45,10 +43,8 @@ using emulator::refuse;
 @end
 
 @implementation MPSGraphOperation
-@synthesize inputTensors = _inputTensors;
-@synthesize outputTensors = _outputTensors;
-@synthesize graph = _graph;
-@synthesize name = _name;
+@synthesize inputTensors = _inputTensors, outputTensors = _outputTensors,
+            graph = _graph, name = _name;
 
 - (instancetype)initWithGraph:(MPSGraph*)graph
                          name:(NSString*)name

@@ -24,8 +24,7 @@
 @end
 
 @implementation MPSGraphShapedType
-@synthesize shape = _shape;
-@synthesize dataType = _dataType;
+@synthesize shape = _shape, dataType = _dataType;
 
 - (instancetype)initWithShape:(MPSShape*)shape dataType:(MPSDataType)data_type {
   self = [super init];

@@ -256,9 +256,7 @@ using emulator::refuse;
 @end
 
 @implementation MTLHeapDescriptor
-@synthesize size = _size;
-@synthesize resourceOptions = _resourceOptions;
-@synthesize type = _type;
+@synthesize size = _size, resourceOptions = _resourceOptions, type = _type;
 
 - (instancetype)init {
   self = [super init];

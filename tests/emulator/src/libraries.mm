@@ -126,9 +126,9 @@ ComputeKernel registered_kernel(const std::string& name) {
 @end
 
 @implementation MTLCompileOptions
-@synthesize fastMathEnabled = _fastMathEnabled;
-@synthesize languageVersion = _languageVersion;
-@synthesize preprocessorMacros = _preprocessorMacros;
+@synthesize fastMathEnabled = _fastMathEnabled,
+            languageVersion = _languageVersion,
+            preprocessorMacros = _preprocessorMacros;
 
 - (instancetype)init {
   self = [super init];

@@ -105,9 +105,7 @@ void for_each_element(const Dims& shape, std::size_t size,
 }  // namespace emulator
 
 @implementation MPSNDArray
-@synthesize label = _label;
-@synthesize dataType = _dataType;
-@synthesize device = _device;
+@synthesize label = _label, dataType = _dataType, device = _device;
 
 - (instancetype)initWithDevice:(id<MTLDevice>)device
                     descriptor:(MPSNDArrayDescriptor*)descriptor {

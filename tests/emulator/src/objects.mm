@@ -94,8 +94,7 @@ void leave_thread() { GSUnregisterCurrentThread(); }
 }  // namespace emulator
 
 @implementation EmulatedObject
-@synthesize label = _label;
-@synthesize device = _device;
+@synthesize label = _label, device = _device;
 
 - (instancetype)initWithDevice:(id<MTLDevice>)device {
   self = [super init];

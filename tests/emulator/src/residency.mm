@@ -88,8 +88,7 @@ std::set<ResidencyState*>& states() {
 @end
 
 @implementation MTLResidencySetDescriptor
-@synthesize label = _label;
-@synthesize initialCapacity = _initialCapacity;
+@synthesize label = _label, initialCapacity = _initialCapacity;
 - (instancetype)init {
   self = [super init];
   emulator::count_birth(self);

@@ -14,9 +14,7 @@ using emulator::refuse;
 @end
 
 @implementation MPSGraphTensorData
-@synthesize shape = _shape;
-@synthesize dataType = _dataType;
-@synthesize device = _device;
+@synthesize shape = _shape, dataType = _dataType, device = _device;
 
 - (instancetype)initWithDevice:(MPSGraphDevice*)device
                           data:(NSData*)data

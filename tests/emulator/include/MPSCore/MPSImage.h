@@ -17,10 +17,8 @@ NS_ASSUME_NONNULL_BEGIN
   MTLStorageMode _storageMode;
   MTLTextureUsage _usage;
 }
-@property(readwrite, nonatomic) NSUInteger width;
-@property(readwrite, nonatomic) NSUInteger height;
-@property(readwrite, nonatomic) NSUInteger featureChannels;
-@property(readwrite, nonatomic) NSUInteger numberOfImages;
+@property(readwrite, nonatomic) NSUInteger width, height, featureChannels,
+    numberOfImages;
 @property(readonly, nonatomic) MTLPixelFormat pixelFormat;
 @property(readwrite, nonatomic) MPSImageFeatureChannelFormat channelFormat;
 @property(readwrite, nonatomic) MTLCPUCacheMode cpuCacheMode;
@@ -77,10 +75,8 @@ typedef struct {
   NSString* _label;
 }
 @property(readonly, retain, nonatomic) id<MTLDevice> device;
-@property(readonly, nonatomic) NSUInteger width;
-@property(readonly, nonatomic) NSUInteger height;
-@property(readonly, nonatomic) NSUInteger featureChannels;
-@property(readonly, nonatomic) NSUInteger numberOfImages;
+@property(readonly, nonatomic) NSUInteger width, height, featureChannels,
+    numberOfImages;
 @property(readonly, nonatomic) MTLPixelFormat pixelFormat;
 @property(readonly, nonatomic) NSUInteger precision;
 @property(readonly, nonatomic) MTLTextureUsage usage;

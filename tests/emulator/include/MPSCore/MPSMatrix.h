@@ -11,8 +11,7 @@ NS_ASSUME_NONNULL_BEGIN
   NSUInteger _rows, _columns, _matrices, _rowBytes, _matrixBytes;
   MPSDataType _dataType;
 }
-@property(readwrite, nonatomic) NSUInteger rows;
-@property(readwrite, nonatomic) NSUInteger columns;
+@property(readwrite, nonatomic) NSUInteger rows, columns;
 @property(readonly, nonatomic) NSUInteger matrices;
 @property(readwrite, nonatomic) MPSDataType dataType;
 @property(readwrite, nonatomic) NSUInteger rowBytes;
@@ -37,13 +36,9 @@ NS_ASSUME_NONNULL_BEGIN
   MPSDataType _dataType;
 }
 @property(readonly, retain, nonatomic) id<MTLDevice> device;
-@property(readonly, nonatomic) NSUInteger rows;
-@property(readonly, nonatomic) NSUInteger columns;
-@property(readonly, nonatomic) NSUInteger matrices;
+@property(readonly, nonatomic) NSUInteger rows, columns, matrices;
 @property(readonly, nonatomic) MPSDataType dataType;
-@property(readonly, nonatomic) NSUInteger rowBytes;
-@property(readonly, nonatomic) NSUInteger matrixBytes;
-@property(readonly, nonatomic) NSUInteger offset;
+@property(readonly, nonatomic) NSUInteger rowBytes, matrixBytes, offset;
 @property(readonly, nonatomic) id<MTLBuffer> data;
 
 - (instancetype)initWithBuffer:(id<MTLBuffer>)buffer

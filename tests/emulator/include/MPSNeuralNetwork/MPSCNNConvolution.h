@@ -16,15 +16,9 @@ NS_ASSUME_NONNULL_BEGIN
   NSUInteger _dilationRateX, _dilationRateY;
   MPSNNNeuronDescriptor* _fusedNeuronDescriptor;
 }
-@property(readwrite, nonatomic) NSUInteger kernelWidth;
-@property(readwrite, nonatomic) NSUInteger kernelHeight;
-@property(readwrite, nonatomic) NSUInteger inputFeatureChannels;
-@property(readwrite, nonatomic) NSUInteger outputFeatureChannels;
-@property(readwrite, nonatomic) NSUInteger strideInPixelsX;
-@property(readwrite, nonatomic) NSUInteger strideInPixelsY;
-@property(readwrite, nonatomic) NSUInteger groups;
-@property(readwrite, nonatomic) NSUInteger dilationRateX;
-@property(readwrite, nonatomic) NSUInteger dilationRateY;
+@property(readwrite, nonatomic) NSUInteger kernelWidth, kernelHeight,
+    inputFeatureChannels, outputFeatureChannels, strideInPixelsX,
+    strideInPixelsY, groups, dilationRateX, dilationRateY;
 @property(readwrite, nonatomic, retain)
     MPSNNNeuronDescriptor* fusedNeuronDescriptor;
 
@@ -73,8 +67,7 @@ typedef NSArray<MPSCNNConvolutionGradientState*>
 }
 @property(readonly, nonatomic) id<MTLBuffer> weights;
 @property(readonly, nonatomic, nullable) id<MTLBuffer> biases;
-@property(readonly, nonatomic) NSUInteger weightsOffset;
-@property(readonly, nonatomic) NSUInteger biasesOffset;
+@property(readonly, nonatomic) NSUInteger weightsOffset, biasesOffset;
 
 - (instancetype)initWithWeights:(id<MTLBuffer>)weights
                          biases:(nullable id<MTLBuffer>)biases;
@@ -122,9 +115,8 @@ typedef NSArray<MPSCNNConvolutionGradientState*>
   NSUInteger _inputFeatureChannels, _outputFeatureChannels, _groups;
   id<MPSCNNConvolutionDataSource> _dataSource;
 }
-@property(readonly, nonatomic) NSUInteger inputFeatureChannels;
-@property(readonly, nonatomic) NSUInteger outputFeatureChannels;
-@property(readonly, nonatomic) NSUInteger groups;
+@property(readonly, nonatomic) NSUInteger inputFeatureChannels,
+    outputFeatureChannels, groups;
 @property(readonly, nonatomic, retain) id<MPSCNNConvolutionDataSource>
     dataSource;
 @end
@@ -134,8 +126,7 @@ typedef NSArray<MPSCNNConvolutionGradientState*>
 @interface MPSCNNConvolutionTranspose : MPSCNNKernel {
   NSInteger _kernelOffsetX, _kernelOffsetY;
 }
-@property(readwrite, nonatomic) NSInteger kernelOffsetX;
-@property(readwrite, nonatomic) NSInteger kernelOffsetY;
+@property(readwrite, nonatomic) NSInteger kernelOffsetX, kernelOffsetY;
 @end
 
 NS_ASSUME_NONNULL_END

@@ -18,24 +18,16 @@ NS_ASSUME_NONNULL_BEGIN
 @property(nonatomic, readonly, nullable)
     MPSCNNConvolutionGradientStateNode* convolutionGradientState;
 
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode
-                       weights:(id<MPSCNNConvolutionDataSource>)weights;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode
-                       weights:(id<MPSCNNConvolutionDataSource>)weights;
+EMULATED_NODE((id<MPSCNNConvolutionDataSource>, weights));
 @end
 
 @interface MPSCNNFullyConnectedNode : MPSCNNConvolutionNode
 @end
 
 @interface MPSCNNConvolutionTransposeNode : MPSCNNConvolutionNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode
-      convolutionGradientState:
-          (nullable MPSCNNConvolutionGradientStateNode*)convolutionGradientState
-                       weights:(id<MPSCNNConvolutionDataSource>)weights;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode
-      convolutionGradientState:
-          (nullable MPSCNNConvolutionGradientStateNode*)convolutionGradientState
-                       weights:(id<MPSCNNConvolutionDataSource>)weights;
+EMULATED_NODE((nullable MPSCNNConvolutionGradientStateNode*,
+               convolutionGradientState),
+              (id<MPSCNNConvolutionDataSource>, weights));
 @end
 
 @interface MPSCNNConvolutionGradientNode
@@ -43,16 +35,10 @@ NS_ASSUME_NONNULL_BEGIN
   id<MPSCNNConvolutionDataSource> _weights;
   MPSNNTrainingStyle _trainingStyle;
 }
-+ (instancetype)
-      nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                 sourceImage:(MPSNNImageNode*)sourceImage
-    convolutionGradientState:(MPSCNNConvolutionGradientStateNode*)gradientState
-                     weights:(nullable id<MPSCNNConvolutionDataSource>)weights;
-- (instancetype)
-      initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                 sourceImage:(MPSNNImageNode*)sourceImage
-    convolutionGradientState:(MPSCNNConvolutionGradientStateNode*)gradientState
-                     weights:(nullable id<MPSCNNConvolutionDataSource>)weights;
+EMULATED_MADE(SourceGradient, MPSNNImageNode*, sourceGradient,
+              (MPSNNImageNode*, sourceImage),
+              (MPSCNNConvolutionGradientStateNode*, convolutionGradientState),
+              (nullable id<MPSCNNConvolutionDataSource>, weights));
 @end
 
 @interface MPSCNNFullyConnectedGradientNode : MPSCNNConvolutionGradientNode
@@ -60,20 +46,11 @@ NS_ASSUME_NONNULL_BEGIN
 
 @interface MPSCNNConvolutionTransposeGradientNode
     : MPSCNNConvolutionGradientNode
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-     convolutionTransposeGradientState:
-         (MPSCNNConvolutionTransposeGradientStateNode*)gradientState
-                               weights:
-                                   (nullable id<MPSCNNConvolutionDataSource>)
-                                       weights;
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-     convolutionTransposeGradientState:
-         (MPSCNNConvolutionTransposeGradientStateNode*)gradientState
-                               weights:
-                                   (nullable id<MPSCNNConvolutionDataSource>)
-                                       weights;
+EMULATED_MADE(SourceGradient, MPSNNImageNode*, sourceGradient,
+              (MPSNNImageNode*, sourceImage),
+              (MPSCNNConvolutionTransposeGradientStateNode*,
+               convolutionTransposeGradientState),
+              (nullable id<MPSCNNConvolutionDataSource>, weights));
 @end
 
 NS_ASSUME_NONNULL_END

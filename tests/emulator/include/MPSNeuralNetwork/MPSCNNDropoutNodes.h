@@ -7,30 +7,20 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
+/// A mask stride of zero shares the mask along an axis (the depth is channels);
+/// the others are one.
+#define EMULATED_DROPOUT \
+  (float, keepProbability), (NSUInteger, seed), (MTLSize, maskStrideInPixels)
+
 @interface MPSCNNDropoutNode : MPSNNFilterNode {
   float _keepProbability;
   NSUInteger _seed;
   MTLSize _maskStrideInPixels;
 }
-@property(readonly, nonatomic) float keepProbability;
-@property(readonly, nonatomic) NSUInteger seed;
-/// Zero shares the mask along an axis (the depth is channels), else one.
-@property(readonly, nonatomic) MTLSize maskStrideInPixels;
-
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source;
-- (instancetype)initWithSource:(MPSNNImageNode*)source;
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source
-               keepProbability:(float)keepProbability;
-- (instancetype)initWithSource:(MPSNNImageNode*)source
-               keepProbability:(float)keepProbability;
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source
-               keepProbability:(float)keepProbability
-                          seed:(NSUInteger)seed
-            maskStrideInPixels:(MTLSize)maskStrideInPixels;
-- (instancetype)initWithSource:(MPSNNImageNode*)source
-               keepProbability:(float)keepProbability
-                          seed:(NSUInteger)seed
-            maskStrideInPixels:(MTLSize)maskStrideInPixels;
+EMULATED_EACH(EMULATED_GETTER, EMULATED_DROPOUT)
+EMULATED_NODE();
+EMULATED_NODE((float, keepProbability));
+EMULATED_NODE(EMULATED_DROPOUT);
 @end
 
 @interface MPSCNNDropoutGradientNode : MPSNNGradientFilterNode {
@@ -38,23 +28,8 @@ NS_ASSUME_NONNULL_BEGIN
   NSUInteger _seed;
   MTLSize _maskStrideInPixels;
 }
-@property(readonly, nonatomic) float keepProbability;
-@property(readonly, nonatomic) NSUInteger seed;
-/// Zero shares the mask along an axis (the depth is channels), else one.
-@property(readonly, nonatomic) MTLSize maskStrideInPixels;
-
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState
-                       keepProbability:(float)keepProbability
-                                  seed:(NSUInteger)seed
-                    maskStrideInPixels:(MTLSize)maskStrideInPixels;
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState
-                       keepProbability:(float)keepProbability
-                                  seed:(NSUInteger)seed
-                    maskStrideInPixels:(MTLSize)maskStrideInPixels;
+EMULATED_EACH(EMULATED_GETTER, EMULATED_DROPOUT)
+EMULATED_GRADIENT_NODE(EMULATED_DROPOUT);
 @end
 
 NS_ASSUME_NONNULL_END

@@ -17,12 +17,8 @@ NS_ASSUME_NONNULL_BEGIN
 /// Where the centre of the first window lies in the source.
 @property(readwrite, nonatomic) MPSOffset offset;
 @property(readwrite, nonatomic) MPSImageEdgeMode edgeMode;
-@property(readonly, nonatomic) NSUInteger kernelWidth;
-@property(readonly, nonatomic) NSUInteger kernelHeight;
-@property(readonly, nonatomic) NSUInteger strideInPixelsX;
-@property(readonly, nonatomic) NSUInteger strideInPixelsY;
-@property(readonly, nonatomic) NSUInteger dilationRateX;
-@property(readonly, nonatomic) NSUInteger dilationRateY;
+@property(readonly, nonatomic) NSUInteger kernelWidth, kernelHeight,
+    strideInPixelsX, strideInPixelsY, dilationRateX, dilationRateY;
 @end
 
 NS_ASSUME_NONNULL_END

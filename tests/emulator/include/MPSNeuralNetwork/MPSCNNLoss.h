@@ -38,11 +38,9 @@ typedef NS_ENUM(int32_t, MPSCNNReductionType) {
 @property(readwrite, nonatomic) MPSCNNLossType lossType;
 @property(readwrite, nonatomic) MPSCNNReductionType reductionType;
 @property(readwrite, nonatomic) BOOL reduceAcrossBatch;
-@property(readwrite, nonatomic) float weight;
-@property(readwrite, nonatomic) float labelSmoothing;
+@property(readwrite, nonatomic) float weight, labelSmoothing;
 @property(readwrite, nonatomic) NSUInteger numberOfClasses;
-@property(readwrite, nonatomic) float epsilon;
-@property(readwrite, nonatomic) float delta;
+@property(readwrite, nonatomic) float epsilon, delta;
 
 + (MPSCNNLossDescriptor*)cnnLossDescriptorWithType:(MPSCNNLossType)lossType
                                      reductionType:
@@ -59,8 +57,7 @@ typedef NS_ENUM(int32_t, MPSCNNReductionType) {
 @property(readonly, nonatomic) MPSDataLayout layout;
 /// Width, height, channels.
 @property(readonly, nonatomic) MTLSize size;
-@property(readwrite, nonatomic) NSUInteger bytesPerRow;
-@property(readwrite, nonatomic) NSUInteger bytesPerImage;
+@property(readwrite, nonatomic) NSUInteger bytesPerRow, bytesPerImage;
 
 + (nullable MPSCNNLossDataDescriptor*)
     cnnLossDataDescriptorWithData:(NSData*)data

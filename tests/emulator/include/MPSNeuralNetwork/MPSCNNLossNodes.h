@@ -14,10 +14,7 @@ NS_ASSUME_NONNULL_BEGIN
 }
 @property(readonly, retain, nonatomic) MPSNNLabelsNode* inputLabels;
 
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source
-                lossDescriptor:(MPSCNNLossDescriptor*)descriptor;
-- (instancetype)initWithSource:(MPSNNImageNode*)source
-                lossDescriptor:(MPSCNNLossDescriptor*)descriptor;
+EMULATED_NODE((MPSCNNLossDescriptor*, lossDescriptor));
 @end
 
 @protocol MPSNNLossCallback <NSObject, NSSecureCoding, NSCopying>
@@ -27,40 +24,32 @@ NS_ASSUME_NONNULL_BEGIN
 
 @class MPSNNLossGradientNode;
 
+/// What nodes tell of their descriptor.
+#define EMULATED_LOSS                                               \
+  (MPSCNNLossType, lossType), (MPSCNNReductionType, reductionType), \
+      (NSUInteger, numberOfClasses), (BOOL, reduceAcrossBatch),     \
+      (float, weight), (float, labelSmoothing), (float, epsilon),   \
+      (float, delta)
+
 @interface MPSNNForwardLossNode : MPSNNFilterNode {
   MPSCNNLossDescriptor* _descriptor;
   id<MPSNNLossCallback> _propertyCallBack;
 }
-@property(readonly, nonatomic) MPSCNNLossType lossType;
-@property(readonly, nonatomic) MPSCNNReductionType reductionType;
-@property(readonly, nonatomic) NSUInteger numberOfClasses;
-@property(readonly, nonatomic) BOOL reduceAcrossBatch;
-@property(readonly, nonatomic) float weight;
-@property(readonly, nonatomic) float labelSmoothing;
-@property(readonly, nonatomic) float epsilon;
-@property(readonly, nonatomic) float delta;
+EMULATED_EACH(EMULATED_GETTER, EMULATED_LOSS)
 @property(nonatomic, nullable, readwrite, retain) id<MPSNNLossCallback>
     propertyCallBack;
 
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source
-                        labels:(MPSNNImageNode*)labels
-                       weights:(MPSNNImageNode*)weights
-                lossDescriptor:(MPSCNNLossDescriptor*)descriptor;
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source
-                        labels:(MPSNNImageNode*)labels
-                lossDescriptor:(MPSCNNLossDescriptor*)descriptor;
++ EMULATED_FROM_SOURCE(node, (MPSNNImageNode*, labels),
+                       (MPSNNImageNode*, weights),
+                       (MPSCNNLossDescriptor*, lossDescriptor));
+- EMULATED_FROM_SOURCE(init, (MPSNNImageNode*, labels),
+                       (nullable MPSNNImageNode*, weights),
+                       (MPSCNNLossDescriptor*, lossDescriptor));
+EMULATED_NODE((MPSNNImageNode*, labels),
+              (MPSCNNLossDescriptor*, lossDescriptor));
 /// Predictions, labels and perhaps weights.
-+ (instancetype)nodeWithSources:(NSArray<MPSNNImageNode*>*)sourceNodes
-                 lossDescriptor:(MPSCNNLossDescriptor*)descriptor;
-- (instancetype)initWithSource:(MPSNNImageNode*)source
-                        labels:(MPSNNImageNode*)labels
-                       weights:(nullable MPSNNImageNode*)weights
-                lossDescriptor:(MPSCNNLossDescriptor*)descriptor;
-- (instancetype)initWithSource:(MPSNNImageNode*)source
-                        labels:(MPSNNImageNode*)labels
-                lossDescriptor:(MPSCNNLossDescriptor*)descriptor;
-- (instancetype)initWithSources:(NSArray<MPSNNImageNode*>*)sourceNodes
-                 lossDescriptor:(MPSCNNLossDescriptor*)descriptor;
+EMULATED_MADE(Sources, NSArray<MPSNNImageNode*>*, sourceNodes,
+              (MPSCNNLossDescriptor*, lossDescriptor));
 
 /// Of the predictions; the plural ones have that of the labels as well.
 - (MPSNNLossGradientNode*)gradientFilterWithSources:
@@ -73,68 +62,37 @@ NS_ASSUME_NONNULL_BEGIN
     (MPSNNImageNode*)sourceGradient;
 @end
 
+#define EMULATED_LOSS_GRADIENT                       \
+  (nullable MPSNNGradientStateNode*, gradientState), \
+      (MPSCNNLossDescriptor*, lossDescriptor), (BOOL, isLabelsGradientFilter)
+
 @interface MPSNNLossGradientNode : MPSNNGradientFilterNode {
   MPSCNNLossDescriptor* _descriptor;
   id<MPSNNLossCallback> _propertyCallBack;
   BOOL _isLabelsGradientFilter;
 }
-@property(readonly, nonatomic) MPSCNNLossType lossType;
-@property(readonly, nonatomic) MPSCNNReductionType reductionType;
-@property(readonly, nonatomic) NSUInteger numberOfClasses;
-@property(readonly, nonatomic) BOOL reduceAcrossBatch;
-@property(readonly, nonatomic) float weight;
-@property(readonly, nonatomic) float labelSmoothing;
-@property(readonly, nonatomic) float epsilon;
-@property(readonly, nonatomic) float delta;
+EMULATED_EACH(EMULATED_GETTER, EMULATED_LOSS)
 @property(readonly, nonatomic) BOOL isLabelsGradientFilter;
 @property(nonatomic, nullable, readwrite, retain) id<MPSNNLossCallback>
     propertyCallBack;
 
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                                labels:(MPSNNImageNode*)labels
-                               weights:(MPSNNImageNode*)weights
-                         gradientState:
-                             (nullable MPSNNGradientStateNode*)gradientState
-                        lossDescriptor:(MPSCNNLossDescriptor*)descriptor
-                isLabelsGradientFilter:(BOOL)isLabelsGradientFilter;
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                                labels:(MPSNNImageNode*)labels
-                         gradientState:
-                             (nullable MPSNNGradientStateNode*)gradientState
-                        lossDescriptor:(MPSCNNLossDescriptor*)descriptor
-                isLabelsGradientFilter:(BOOL)isLabelsGradientFilter;
++ EMULATED_FROM(node, SourceGradient, MPSNNImageNode*, sourceGradient,
+                (MPSNNImageNode*, sourceImage), (MPSNNImageNode*, labels),
+                (MPSNNImageNode*, weights), EMULATED_LOSS_GRADIENT);
+- EMULATED_FROM(init, SourceGradient, MPSNNImageNode*, sourceGradient,
+                (MPSNNImageNode*, sourceImage), (MPSNNImageNode*, labels),
+                (nullable MPSNNImageNode*, weights), EMULATED_LOSS_GRADIENT);
+EMULATED_MADE(SourceGradient, MPSNNImageNode*, sourceGradient,
+              (MPSNNImageNode*, sourceImage), (MPSNNImageNode*, labels),
+              EMULATED_LOSS_GRADIENT);
 /// Gradient, predictions, labels and perhaps weights.
-+ (instancetype)nodeWithSources:(NSArray<MPSNNImageNode*>*)sourceNodes
-                  gradientState:(nullable MPSNNGradientStateNode*)gradientState
-                 lossDescriptor:(MPSCNNLossDescriptor*)descriptor
-         isLabelsGradientFilter:(BOOL)isLabelsGradientFilter;
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                                labels:(MPSNNImageNode*)labels
-                               weights:(nullable MPSNNImageNode*)weights
-                         gradientState:
-                             (nullable MPSNNGradientStateNode*)gradientState
-                        lossDescriptor:(MPSCNNLossDescriptor*)descriptor
-                isLabelsGradientFilter:(BOOL)isLabelsGradientFilter;
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                                labels:(MPSNNImageNode*)labels
-                         gradientState:
-                             (nullable MPSNNGradientStateNode*)gradientState
-                        lossDescriptor:(MPSCNNLossDescriptor*)descriptor
-                isLabelsGradientFilter:(BOOL)isLabelsGradientFilter;
-- (instancetype)initWithSources:(NSArray<MPSNNImageNode*>*)sourceNodes
-                  gradientState:(nullable MPSNNGradientStateNode*)gradientState
-                 lossDescriptor:(MPSCNNLossDescriptor*)descriptor
-         isLabelsGradientFilter:(BOOL)isLabelsGradientFilter;
+EMULATED_MADE(Sources, NSArray<MPSNNImageNode*>*, sourceNodes,
+              EMULATED_LOSS_GRADIENT);
 @end
 
 /// Ones of the source's size.
 @interface MPSNNInitialGradientNode : MPSNNFilterNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source;
-- (instancetype)initWithSource:(MPSNNImageNode*)source;
+EMULATED_NODE();
 @end
 
 NS_ASSUME_NONNULL_END

@@ -32,9 +32,7 @@ typedef NS_ENUM(int32_t, MPSCNNNeuronType) {
   NSData* _data;
 }
 @property(readwrite, nonatomic) MPSCNNNeuronType neuronType;
-@property(readwrite, nonatomic) float a;
-@property(readwrite, nonatomic) float b;
-@property(readwrite, nonatomic) float c;
+@property(readwrite, nonatomic) float a, b, c;
 @property(readwrite, nonatomic, nullable, retain) NSData* data;
 
 + (MPSNNNeuronDescriptor*)cnnNeuronDescriptorWithType:

@@ -13,156 +13,49 @@ NS_ASSUME_NONNULL_BEGIN
 /// Of the class that the descriptor's type has.
 + (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode
                     descriptor:(MPSNNNeuronDescriptor*)descriptor;
-@property(nonatomic, readonly) float a;
-@property(nonatomic, readonly) float b;
-@property(nonatomic, readonly) float c;
+@property(nonatomic, readonly) float a, b, c;
 @end
 
-@interface MPSCNNNeuronAbsoluteNode : MPSCNNNeuronNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode;
-@end
+/// PLAIN(type) and WITH(type, parameters with their defaults). Those of the
+/// last three are not documented.
+#define EMULATED_NEURONS(PLAIN, WITH)                             \
+  PLAIN(Absolute)                                                 \
+  PLAIN(Sigmoid)                                                  \
+  PLAIN(SoftSign)                                                 \
+  PLAIN(GeLU)                                                     \
+  WITH(ReLU, (float, a, 0))                                       \
+  WITH(ELU, (float, a, 1))                                        \
+  WITH(ReLUN, (float, a, 1), (float, b, 6))                       \
+  WITH(Linear, (float, a, 1), (float, b, 0))                      \
+  WITH(HardSigmoid, (float, a, 0.2f), (float, b, 0.5f))           \
+  WITH(SoftPlus, (float, a, 1), (float, b, 1))                    \
+  WITH(TanH, (float, a, 1), (float, b, 1))                        \
+  WITH(Power, (float, a, 1), (float, b, 0), (float, c, 1))        \
+  WITH(Exponential, (float, a, 1), (float, b, 0), (float, c, -1)) \
+  WITH(Logarithm, (float, a, 1), (float, b, 0), (float, c, -1))
 
-@interface MPSCNNNeuronELUNode : MPSCNNNeuronNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode;
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode a:(float)a;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode a:(float)a;
-@end
-
-@interface MPSCNNNeuronReLUNNode : MPSCNNNeuronNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode;
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode
-                             a:(float)a
-                             b:(float)b;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode
-                             a:(float)a
-                             b:(float)b;
-@end
-
-@interface MPSCNNNeuronLinearNode : MPSCNNNeuronNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode;
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode
-                             a:(float)a
-                             b:(float)b;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode
-                             a:(float)a
-                             b:(float)b;
-@end
-
-@interface MPSCNNNeuronReLUNode : MPSCNNNeuronNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode;
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode a:(float)a;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode a:(float)a;
-@end
-
-@interface MPSCNNNeuronSigmoidNode : MPSCNNNeuronNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode;
-@end
-
-@interface MPSCNNNeuronHardSigmoidNode : MPSCNNNeuronNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode;
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode
-                             a:(float)a
-                             b:(float)b;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode
-                             a:(float)a
-                             b:(float)b;
-@end
-
-@interface MPSCNNNeuronSoftPlusNode : MPSCNNNeuronNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode;
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode
-                             a:(float)a
-                             b:(float)b;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode
-                             a:(float)a
-                             b:(float)b;
-@end
-
-@interface MPSCNNNeuronSoftSignNode : MPSCNNNeuronNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode;
-@end
-
-@interface MPSCNNNeuronTanHNode : MPSCNNNeuronNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode;
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode
-                             a:(float)a
-                             b:(float)b;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode
-                             a:(float)a
-                             b:(float)b;
-@end
+// clang-format off
+#define EMULATED_PLAIN_NEURON(TYPE) \
+  @interface MPSCNNNeuron##TYPE##Node : MPSCNNNeuronNode \
+  EMULATED_NODE(); \
+  @end
+#define EMULATED_NEURON_WITH(TYPE, ...) \
+  @interface MPSCNNNeuron##TYPE##Node : MPSCNNNeuronNode \
+  EMULATED_NODE(); \
+  EMULATED_NODE(__VA_ARGS__); \
+  @end
+// clang-format on
+EMULATED_NEURONS(EMULATED_PLAIN_NEURON, EMULATED_NEURON_WITH)
 
 @interface MPSCNNNeuronPReLUNode : MPSCNNNeuronNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode aData:(NSData*)aData;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode aData:(NSData*)aData;
-@end
-
-@interface MPSCNNNeuronPowerNode : MPSCNNNeuronNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode;
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode
-                             a:(float)a
-                             b:(float)b
-                             c:(float)c;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode
-                             a:(float)a
-                             b:(float)b
-                             c:(float)c;
-@end
-
-@interface MPSCNNNeuronExponentialNode : MPSCNNNeuronNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode;
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode
-                             a:(float)a
-                             b:(float)b
-                             c:(float)c;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode
-                             a:(float)a
-                             b:(float)b
-                             c:(float)c;
-@end
-
-@interface MPSCNNNeuronLogarithmNode : MPSCNNNeuronNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode;
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode
-                             a:(float)a
-                             b:(float)b
-                             c:(float)c;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode
-                             a:(float)a
-                             b:(float)b
-                             c:(float)c;
-@end
-
-@interface MPSCNNNeuronGeLUNode : MPSCNNNeuronNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode;
+EMULATED_NODE((NSData*, aData));
 @end
 
 @interface MPSCNNNeuronGradientNode : MPSNNGradientFilterNode {
   MPSNNNeuronDescriptor* _descriptor;
 }
 @property(nonatomic, readonly) MPSNNNeuronDescriptor* descriptor;
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState
-                            descriptor:(MPSNNNeuronDescriptor*)descriptor;
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState
-                            descriptor:(MPSNNNeuronDescriptor*)descriptor;
+EMULATED_GRADIENT_NODE((MPSNNNeuronDescriptor*, descriptor));
 @end
 
 NS_ASSUME_NONNULL_END

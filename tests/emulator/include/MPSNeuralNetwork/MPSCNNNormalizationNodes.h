@@ -9,57 +9,34 @@ NS_ASSUME_NONNULL_BEGIN
 @interface MPSCNNNormalizationNode : MPSNNFilterNode {
   float _alpha, _beta, _delta;
 }
-@property(readwrite, nonatomic) float alpha;
-@property(readwrite, nonatomic) float beta;
-@property(readwrite, nonatomic) float delta;
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode;
+@property(readwrite, nonatomic) float alpha, beta, delta;
+EMULATED_NODE();
 @end
 
 @interface MPSCNNSpatialNormalizationNode : MPSCNNNormalizationNode {
   NSUInteger _kernelWidth, _kernelHeight;
 }
-@property(readwrite, nonatomic) NSUInteger kernelWidth;
-@property(readwrite, nonatomic) NSUInteger kernelHeight;
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode
-                    kernelSize:(NSUInteger)kernelSize;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode
-                    kernelSize:(NSUInteger)kernelSize;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode;
+@property(readwrite, nonatomic) NSUInteger kernelWidth, kernelHeight;
+EMULATED_NODE((NSUInteger, kernelSize));
+- EMULATED_FROM_SOURCE(init);
 @end
 @interface MPSCNNSpatialNormalizationGradientNode : MPSNNGradientFilterNode {
   float _alpha, _beta, _delta;
   NSUInteger _kernelWidth, _kernelHeight;
 }
-@property(readwrite, nonatomic) NSUInteger kernelWidth;
-@property(readwrite, nonatomic) NSUInteger kernelHeight;
-@property(readwrite, nonatomic) float alpha;
-@property(readwrite, nonatomic) float beta;
-@property(readwrite, nonatomic) float delta;
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState
-                            kernelSize:(NSUInteger)kernelSize;
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState
-                            kernelSize:(NSUInteger)kernelSize;
+@property(readwrite, nonatomic) NSUInteger kernelWidth, kernelHeight;
+@property(readwrite, nonatomic) float alpha, beta, delta;
+EMULATED_GRADIENT_NODE((NSUInteger, kernelSize));
 @end
 
 @interface MPSCNNLocalContrastNormalizationNode : MPSCNNNormalizationNode {
   float _pm, _ps, _p0;
   NSUInteger _kernelWidth, _kernelHeight;
 }
-@property(readwrite, nonatomic) float pm;
-@property(readwrite, nonatomic) float ps;
-@property(readwrite, nonatomic) float p0;
-@property(readwrite, nonatomic) NSUInteger kernelWidth;
-@property(readwrite, nonatomic) NSUInteger kernelHeight;
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode
-                    kernelSize:(NSUInteger)kernelSize;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode
-                    kernelSize:(NSUInteger)kernelSize;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode;
+@property(readwrite, nonatomic) float pm, ps, p0;
+@property(readwrite, nonatomic) NSUInteger kernelWidth, kernelHeight;
+EMULATED_NODE((NSUInteger, kernelSize));
+- EMULATED_FROM_SOURCE(init);
 @end
 /// Unlike that of the forward node its own alpha is 0 until it is set.
 @interface MPSCNNLocalContrastNormalizationGradientNode
@@ -67,35 +44,17 @@ NS_ASSUME_NONNULL_BEGIN
   float _alpha, _beta, _delta, _pm, _ps, _p0;
   NSUInteger _kernelWidth, _kernelHeight;
 }
-@property(readwrite, nonatomic) float alpha;
-@property(readwrite, nonatomic) float beta;
-@property(readwrite, nonatomic) float delta;
-@property(readwrite, nonatomic) float pm;
-@property(readwrite, nonatomic) float ps;
-@property(readwrite, nonatomic) float p0;
-@property(readonly, nonatomic) NSUInteger kernelWidth;
-@property(readonly, nonatomic) NSUInteger kernelHeight;
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState
-                           kernelWidth:(NSUInteger)kernelWidth
-                          kernelHeight:(NSUInteger)kernelHeight;
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState
-                           kernelWidth:(NSUInteger)kernelWidth
-                          kernelHeight:(NSUInteger)kernelHeight;
+@property(readwrite, nonatomic) float alpha, beta, delta, pm, ps, p0;
+@property(readonly, nonatomic) NSUInteger kernelWidth, kernelHeight;
+EMULATED_GRADIENT_NODE((NSUInteger, kernelWidth), (NSUInteger, kernelHeight));
 @end
 
 @interface MPSCNNCrossChannelNormalizationNode : MPSCNNNormalizationNode {
   NSUInteger _kernelSizeInFeatureChannels;
 }
 @property(readwrite, nonatomic) NSUInteger kernelSizeInFeatureChannels;
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode
-                    kernelSize:(NSUInteger)kernelSize;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode
-                    kernelSize:(NSUInteger)kernelSize;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode;
+EMULATED_NODE((NSUInteger, kernelSize));
+- EMULATED_FROM_SOURCE(init);
 @end
 /// Everything but the size comes with the state.
 @interface MPSCNNCrossChannelNormalizationGradientNode
@@ -103,14 +62,7 @@ NS_ASSUME_NONNULL_BEGIN
   NSUInteger _kernelSize;
 }
 @property(readonly, nonatomic) NSUInteger kernelSize;
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState
-                            kernelSize:(NSUInteger)kernelSize;
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState
-                            kernelSize:(NSUInteger)kernelSize;
+EMULATED_GRADIENT_NODE((NSUInteger, kernelSize));
 @end
 
 NS_ASSUME_NONNULL_END

@@ -6,30 +6,22 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
+#define EMULATED_POOLING_WINDOW                          \
+  (NSUInteger, kernelWidth), (NSUInteger, kernelHeight), \
+      (NSUInteger, strideInPixelsX), (NSUInteger, strideInPixelsY)
+#define EMULATED_DILATED_WINDOW                         \
+  EMULATED_POOLING_WINDOW, (NSUInteger, dilationRateX), \
+      (NSUInteger, dilationRateY)
+
 @interface MPSCNNPoolingNode : MPSNNFilterNode {
   NSUInteger _kernelWidth, _kernelHeight, _strideInPixelsX, _strideInPixelsY;
 }
-@property(readonly, nonatomic) NSUInteger kernelWidth;
-@property(readonly, nonatomic) NSUInteger kernelHeight;
-@property(readonly, nonatomic) NSUInteger strideInPixelsX;
-@property(readonly, nonatomic) NSUInteger strideInPixelsY;
-
+@property(readonly, nonatomic) NSUInteger kernelWidth, kernelHeight,
+    strideInPixelsX, strideInPixelsY;
 /// Windows that touch each other.
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode
-                    filterSize:(NSUInteger)size;
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode
-                    filterSize:(NSUInteger)size
-                        stride:(NSUInteger)stride;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode
-                   kernelWidth:(NSUInteger)kernelWidth
-                  kernelHeight:(NSUInteger)kernelHeight
-               strideInPixelsX:(NSUInteger)strideInPixelsX
-               strideInPixelsY:(NSUInteger)strideInPixelsY;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode
-                    filterSize:(NSUInteger)size
-                        stride:(NSUInteger)stride;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode
-                    filterSize:(NSUInteger)size;
+EMULATED_NODE((NSUInteger, filterSize));
+EMULATED_NODE((NSUInteger, filterSize), (NSUInteger, stride));
+- EMULATED_FROM_SOURCE(init, EMULATED_POOLING_WINDOW);
 @end
 
 @interface MPSCNNPoolingAverageNode : MPSCNNPoolingNode
@@ -43,55 +35,21 @@ NS_ASSUME_NONNULL_BEGIN
   NSUInteger _kernelWidth, _kernelHeight, _strideInPixelsX, _strideInPixelsY,
       _dilationRateX, _dilationRateY;
 }
-@property(nonatomic, readonly) NSUInteger dilationRateX;
-@property(nonatomic, readonly) NSUInteger dilationRateY;
-
+@property(nonatomic, readonly) NSUInteger dilationRateX, dilationRateY;
 /// Stride and dilation rate are the size too.
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode
-                    filterSize:(NSUInteger)size;
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode
-                    filterSize:(NSUInteger)size
-                        stride:(NSUInteger)stride
-                  dilationRate:(NSUInteger)dilationRate;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode
-                   kernelWidth:(NSUInteger)kernelWidth
-                  kernelHeight:(NSUInteger)kernelHeight
-               strideInPixelsX:(NSUInteger)strideInPixelsX
-               strideInPixelsY:(NSUInteger)strideInPixelsY
-                 dilationRateX:(NSUInteger)dilationRateX
-                 dilationRateY:(NSUInteger)dilationRateY;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode
-                    filterSize:(NSUInteger)size
-                        stride:(NSUInteger)stride
-                  dilationRate:(NSUInteger)dilationRate;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode
-                    filterSize:(NSUInteger)size;
+EMULATED_NODE((NSUInteger, filterSize));
+EMULATED_NODE((NSUInteger, filterSize), (NSUInteger, stride),
+              (NSUInteger, dilationRate));
+- EMULATED_FROM_SOURCE(init, EMULATED_DILATED_WINDOW);
 @end
 
 @interface MPSCNNPoolingGradientNode : MPSNNGradientFilterNode {
   NSUInteger _kernelWidth, _kernelHeight, _strideInPixelsX, _strideInPixelsY;
 }
-@property(readonly, nonatomic) NSUInteger kernelWidth;
-@property(readonly, nonatomic) NSUInteger kernelHeight;
-@property(readonly, nonatomic) NSUInteger strideInPixelsX;
-@property(readonly, nonatomic) NSUInteger strideInPixelsY;
-
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState
-                           kernelWidth:(NSUInteger)kernelWidth
-                          kernelHeight:(NSUInteger)kernelHeight
-                       strideInPixelsX:(NSUInteger)strideInPixelsX
-                       strideInPixelsY:(NSUInteger)strideInPixelsY
-                         paddingPolicy:(nullable id<MPSNNPadding>)paddingPolicy;
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState
-                           kernelWidth:(NSUInteger)kernelWidth
-                          kernelHeight:(NSUInteger)kernelHeight
-                       strideInPixelsX:(NSUInteger)strideInPixelsX
-                       strideInPixelsY:(NSUInteger)strideInPixelsY
-                         paddingPolicy:(nullable id<MPSNNPadding>)paddingPolicy;
+@property(readonly, nonatomic) NSUInteger kernelWidth, kernelHeight,
+    strideInPixelsX, strideInPixelsY;
+EMULATED_GRADIENT_NODE(EMULATED_POOLING_WINDOW,
+                       (nullable id<MPSNNPadding>, paddingPolicy));
 @end
 
 @interface MPSCNNPoolingMaxGradientNode : MPSCNNPoolingGradientNode
@@ -104,27 +62,8 @@ NS_ASSUME_NONNULL_BEGIN
 @interface MPSCNNDilatedPoolingMaxGradientNode : MPSCNNPoolingGradientNode {
   NSUInteger _dilationRateX, _dilationRateY;
 }
-@property(readonly, nonatomic) NSUInteger dilationRateX;
-@property(readonly, nonatomic) NSUInteger dilationRateY;
-
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState
-                           kernelWidth:(NSUInteger)kernelWidth
-                          kernelHeight:(NSUInteger)kernelHeight
-                       strideInPixelsX:(NSUInteger)strideInPixelsX
-                       strideInPixelsY:(NSUInteger)strideInPixelsY
-                         dilationRateX:(NSUInteger)dilationRateX
-                         dilationRateY:(NSUInteger)dilationRateY;
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState
-                           kernelWidth:(NSUInteger)kernelWidth
-                          kernelHeight:(NSUInteger)kernelHeight
-                       strideInPixelsX:(NSUInteger)strideInPixelsX
-                       strideInPixelsY:(NSUInteger)strideInPixelsY
-                         dilationRateX:(NSUInteger)dilationRateX
-                         dilationRateY:(NSUInteger)dilationRateY;
+@property(readonly, nonatomic) NSUInteger dilationRateX, dilationRateY;
+EMULATED_GRADIENT_NODE(EMULATED_DILATED_WINDOW);
 @end
 
 NS_ASSUME_NONNULL_END

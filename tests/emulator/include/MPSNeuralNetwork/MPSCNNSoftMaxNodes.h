@@ -8,29 +8,17 @@
 NS_ASSUME_NONNULL_BEGIN
 
 @interface MPSCNNSoftMaxNode : MPSNNFilterNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode;
+EMULATED_NODE();
 @end
 @interface MPSCNNSoftMaxGradientNode : MPSNNGradientFilterNode
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState;
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState;
+EMULATED_GRADIENT_NODE();
 @end
 
 @interface MPSCNNLogSoftMaxNode : MPSNNFilterNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode;
+EMULATED_NODE();
 @end
 @interface MPSCNNLogSoftMaxGradientNode : MPSNNGradientFilterNode
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState;
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState;
+EMULATED_GRADIENT_NODE();
 @end
 
 NS_ASSUME_NONNULL_END

@@ -7,85 +7,32 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
-@interface MPSCNNBatchNormalizationNode : MPSNNFilterNode <MPSNNTrainableNode> {
-  id<MPSCNNBatchNormalizationDataSource> _dataSource;
-  MPSCNNBatchNormalizationFlags _flags;
-  MPSNNTrainingStyle _trainingStyle;
-}
-@property(readwrite, nonatomic) MPSCNNBatchNormalizationFlags flags;
-@property(readwrite, nonatomic) MPSNNTrainingStyle trainingStyle;
+// clang-format off
+/// The two nodes of one kind. VARIABLES and properties are those that the
+/// forward node of only this kind has.
+#define EMULATED_NORMALIZATION_NODES(KIND, VARIABLES, ...) \
+  @interface MPSCNN##KIND##NormalizationNode \
+      : MPSNNFilterNode <MPSNNTrainableNode> { \
+    id<MPSCNN##KIND##NormalizationDataSource> _dataSource; \
+    MPSNNTrainingStyle _trainingStyle; \
+    VARIABLES \
+  } \
+  @property(readwrite, nonatomic) MPSNNTrainingStyle trainingStyle; \
+  __VA_ARGS__ \
+  EMULATED_NODE((id<MPSCNN##KIND##NormalizationDataSource>, dataSource)); \
+  @end \
+  @interface MPSCNN##KIND##NormalizationGradientNode \
+      : MPSNNGradientFilterNode <MPSNNTrainableNode> { \
+    MPSNNTrainingStyle _trainingStyle; \
+  } \
+  EMULATED_GRADIENT_NODE(); \
+  @end
 
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source
-                    dataSource:
-                        (id<MPSCNNBatchNormalizationDataSource>)dataSource;
-- (instancetype)initWithSource:(MPSNNImageNode*)source
-                    dataSource:
-                        (id<MPSCNNBatchNormalizationDataSource>)dataSource;
-@end
-
-@interface MPSCNNBatchNormalizationGradientNode
-    : MPSNNGradientFilterNode <MPSNNTrainableNode> {
-  MPSNNTrainingStyle _trainingStyle;
-}
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState;
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState;
-@end
-
-@interface MPSCNNInstanceNormalizationNode
-    : MPSNNFilterNode <MPSNNTrainableNode> {
-  id<MPSCNNInstanceNormalizationDataSource> _dataSource;
-  MPSNNTrainingStyle _trainingStyle;
-}
-@property(readwrite, nonatomic) MPSNNTrainingStyle trainingStyle;
-
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source
-                    dataSource:
-                        (id<MPSCNNInstanceNormalizationDataSource>)dataSource;
-- (instancetype)initWithSource:(MPSNNImageNode*)source
-                    dataSource:
-                        (id<MPSCNNInstanceNormalizationDataSource>)dataSource;
-@end
-
-@interface MPSCNNInstanceNormalizationGradientNode
-    : MPSNNGradientFilterNode <MPSNNTrainableNode> {
-  MPSNNTrainingStyle _trainingStyle;
-}
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState;
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState;
-@end
-
-@interface MPSCNNGroupNormalizationNode : MPSNNFilterNode <MPSNNTrainableNode> {
-  id<MPSCNNGroupNormalizationDataSource> _dataSource;
-  MPSNNTrainingStyle _trainingStyle;
-}
-@property(readwrite, nonatomic) MPSNNTrainingStyle trainingStyle;
-
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source
-                    dataSource:
-                        (id<MPSCNNGroupNormalizationDataSource>)dataSource;
-- (instancetype)initWithSource:(MPSNNImageNode*)source
-                    dataSource:
-                        (id<MPSCNNGroupNormalizationDataSource>)dataSource;
-@end
-
-@interface MPSCNNGroupNormalizationGradientNode
-    : MPSNNGradientFilterNode <MPSNNTrainableNode> {
-  MPSNNTrainingStyle _trainingStyle;
-}
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState;
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState;
-@end
+EMULATED_NORMALIZATION_NODES(
+    Batch, MPSCNNBatchNormalizationFlags _flags;,
+    @property(readwrite, nonatomic) MPSCNNBatchNormalizationFlags flags;)
+EMULATED_NORMALIZATION_NODES(Instance, )
+EMULATED_NORMALIZATION_NODES(Group, )
+// clang-format on
 
 NS_ASSUME_NONNULL_END

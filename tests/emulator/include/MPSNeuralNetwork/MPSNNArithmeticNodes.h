@@ -23,24 +23,16 @@ typedef NS_OPTIONS(NSUInteger, MPSNNComparisonType) {
       _primaryStrideInFeatureChannels, _secondaryStrideInPixelsX,
       _secondaryStrideInPixelsY, _secondaryStrideInFeatureChannels;
 }
-@property(readwrite, nonatomic) float primaryScale;
-@property(readwrite, nonatomic) float secondaryScale;
-@property(readwrite, nonatomic) float bias;
-@property(readwrite, nonatomic) NSUInteger primaryStrideInPixelsX;
-@property(readwrite, nonatomic) NSUInteger primaryStrideInPixelsY;
-@property(readwrite, nonatomic) NSUInteger primaryStrideInFeatureChannels;
-@property(readwrite, nonatomic) NSUInteger secondaryStrideInPixelsX;
-@property(readwrite, nonatomic) NSUInteger secondaryStrideInPixelsY;
-@property(readwrite, nonatomic) NSUInteger secondaryStrideInFeatureChannels;
-@property(readwrite, nonatomic) float minimumValue;
-@property(readwrite, nonatomic) float maximumValue;
+@property(readwrite, nonatomic) float primaryScale, secondaryScale, bias;
+@property(readwrite, nonatomic) NSUInteger primaryStrideInPixelsX,
+    primaryStrideInPixelsY, primaryStrideInFeatureChannels,
+    secondaryStrideInPixelsX, secondaryStrideInPixelsY,
+    secondaryStrideInFeatureChannels;
+@property(readwrite, nonatomic) float minimumValue, maximumValue;
 
-+ (instancetype)nodeWithSources:(NSArray<MPSNNImageNode*>*)sourceNodes;
-+ (instancetype)nodeWithLeftSource:(MPSNNImageNode*)left
-                       rightSource:(MPSNNImageNode*)right;
-- (instancetype)initWithSources:(NSArray<MPSNNImageNode*>*)sourceNodes;
-- (instancetype)initWithLeftSource:(MPSNNImageNode*)left
-                       rightSource:(MPSNNImageNode*)right;
+EMULATED_MADE(Sources, NSArray<MPSNNImageNode*>*, sourceNodes);
+EMULATED_MADE(LeftSource, MPSNNImageNode*, left,
+              (MPSNNImageNode*, rightSource));
 - (Class)gradientClass;
 /// Of the primary source, then of the secondary one.
 - (NSArray<MPSNNGradientFilterNode*>*)gradientFiltersWithSources:
@@ -69,26 +61,16 @@ typedef NS_OPTIONS(NSUInteger, MPSNNComparisonType) {
       _secondaryStrideInFeatureChannels;
   BOOL _isSecondarySourceFilter;
 }
-@property(readwrite, nonatomic) float primaryScale;
-@property(readwrite, nonatomic) float secondaryScale;
-@property(readwrite, nonatomic) float bias;
-@property(readwrite, nonatomic) NSUInteger secondaryStrideInPixelsX;
-@property(readwrite, nonatomic) NSUInteger secondaryStrideInPixelsY;
-@property(readwrite, nonatomic) NSUInteger secondaryStrideInFeatureChannels;
-@property(readwrite, nonatomic) float minimumValue;
-@property(readwrite, nonatomic) float maximumValue;
+@property(readwrite, nonatomic) float primaryScale, secondaryScale, bias;
+@property(readwrite, nonatomic) NSUInteger secondaryStrideInPixelsX,
+    secondaryStrideInPixelsY, secondaryStrideInFeatureChannels;
+@property(readwrite, nonatomic) float minimumValue, maximumValue;
 @property(readonly, nonatomic) BOOL isSecondarySourceFilter;
 
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:
-                             (MPSNNBinaryGradientStateNode*)gradientState
-               isSecondarySourceFilter:(BOOL)isSecondarySourceFilter;
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:
-                             (MPSNNBinaryGradientStateNode*)gradientState
-               isSecondarySourceFilter:(BOOL)isSecondarySourceFilter;
+EMULATED_MADE(SourceGradient, MPSNNImageNode*, sourceGradient,
+              (MPSNNImageNode*, sourceImage),
+              (MPSNNBinaryGradientStateNode*, gradientState),
+              (BOOL, isSecondarySourceFilter));
 - (instancetype)initWithGradientImages:(NSArray<MPSNNImageNode*>*)gradientImages
                          forwardFilter:(MPSNNFilterNode*)filter
                isSecondarySourceFilter:(BOOL)isSecondarySourceFilter;

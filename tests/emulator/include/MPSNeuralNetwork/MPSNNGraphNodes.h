@@ -5,6 +5,8 @@
 
 #import <MPSNeuralNetwork/MPSNeuralNetworkTypes.h>
 
+#import <emulator/parameters.h>
+
 NS_ASSUME_NONNULL_BEGIN
 
 @class MPSNNFilterNode;
@@ -28,9 +30,8 @@ NS_ASSUME_NONNULL_BEGIN
 @property(nonatomic, nullable, readwrite, retain) id<MPSHandle> handle;
 @property(nonatomic, readwrite) MPSImageFeatureChannelFormat format;
 @property(readwrite, nonatomic, retain) id<MPSImageAllocator> imageAllocator;
-@property(nonatomic, readwrite) BOOL exportFromGraph;
-@property(nonatomic, readwrite) BOOL synchronizeResource;
-@property(nonatomic, readwrite) BOOL stopGradient;
+@property(nonatomic, readwrite) BOOL exportFromGraph, synchronizeResource,
+    stopGradient;
 
 - (instancetype)initWithHandle:(nullable NSObject<MPSHandle>*)handle;
 + (instancetype)nodeWithHandle:(nullable NSObject<MPSHandle>*)handle;
@@ -43,8 +44,7 @@ NS_ASSUME_NONNULL_BEGIN
   BOOL _exportFromGraph, _synchronizeResource;
 }
 @property(nullable, retain, nonatomic) id<MPSHandle> handle;
-@property(nonatomic, readwrite) BOOL exportFromGraph;
-@property(nonatomic, readwrite) BOOL synchronizeResource;
+@property(nonatomic, readwrite) BOOL exportFromGraph, synchronizeResource;
 @end
 
 @interface MPSNNGradientStateNode : MPSNNStateNode

@@ -11,54 +11,35 @@ NS_ASSUME_NONNULL_BEGIN
   MTLRegion _clipRectSource;
 }
 @property(readwrite, nonatomic) MTLRegion clipRectSource;
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode;
+EMULATED_NODE();
 @end
 
-@interface MPSNNReductionRowMinNode : MPSNNUnaryReductionNode
-@end
-@interface MPSNNReductionColumnMinNode : MPSNNUnaryReductionNode
-@end
-@interface MPSNNReductionFeatureChannelsMinNode : MPSNNUnaryReductionNode
-@end
-@interface MPSNNReductionRowMaxNode : MPSNNUnaryReductionNode
-@end
-@interface MPSNNReductionColumnMaxNode : MPSNNUnaryReductionNode
-@end
-@interface MPSNNReductionFeatureChannelsMaxNode : MPSNNUnaryReductionNode
-@end
-@interface MPSNNReductionRowMeanNode : MPSNNUnaryReductionNode
-@end
-@interface MPSNNReductionColumnMeanNode : MPSNNUnaryReductionNode
-@end
-@interface MPSNNReductionFeatureChannelsMeanNode : MPSNNUnaryReductionNode
-@end
-@interface MPSNNReductionRowSumNode : MPSNNUnaryReductionNode
-@end
-@interface MPSNNReductionColumnSumNode : MPSNNUnaryReductionNode
-@end
+// clang-format off
+/// M(axis, operation): those that have nothing more.
+#define EMULATED_REDUCTIONS(M) \
+  M(Row, Min)  M(Column, Min)  M(FeatureChannels, Min) \
+  M(Row, Max)  M(Column, Max)  M(FeatureChannels, Max) \
+  M(Row, Mean) M(Column, Mean) M(FeatureChannels, Mean) \
+  M(Row, Sum)  M(Column, Sum) \
+  M(FeatureChannels, ArgumentMin) M(FeatureChannels, ArgumentMax)
+
+#define EMULATED_REDUCTION_NODE(AXIS, OPERATION) \
+  @interface MPSNNReduction##AXIS##OPERATION##Node : MPSNNUnaryReductionNode \
+  @end
+// clang-format on
+EMULATED_REDUCTIONS(EMULATED_REDUCTION_NODE)
+
 @interface MPSNNReductionFeatureChannelsSumNode : MPSNNUnaryReductionNode {
   float _weight;
 }
 /// A factor of the sum.
 @property(readwrite, nonatomic) float weight;
 @end
-@interface MPSNNReductionFeatureChannelsArgumentMinNode
-    : MPSNNUnaryReductionNode
-@end
-@interface MPSNNReductionFeatureChannelsArgumentMaxNode
-    : MPSNNUnaryReductionNode
-@end
+
 @interface MPSNNReductionSpatialMeanNode : MPSNNUnaryReductionNode
 @end
-
 @interface MPSNNReductionSpatialMeanGradientNode : MPSNNGradientFilterNode
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState;
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState;
+EMULATED_GRADIENT_NODE();
 @end
 
 NS_ASSUME_NONNULL_END

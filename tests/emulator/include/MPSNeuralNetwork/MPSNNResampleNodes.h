@@ -6,73 +6,37 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
+#define EMULATED_UPSAMPLING_FACTORS \
+  (NSUInteger, integerScaleFactorX), (NSUInteger, integerScaleFactorY)
+
 @interface MPSCNNUpsamplingNearestNode : MPSNNFilterNode {
   double _scaleFactorX, _scaleFactorY;
 }
-@property(nonatomic, readonly) double scaleFactorX;
-@property(nonatomic, readonly) double scaleFactorY;
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode
-           integerScaleFactorX:(NSUInteger)integerScaleFactorX
-           integerScaleFactorY:(NSUInteger)integerScaleFactorY;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode
-           integerScaleFactorX:(NSUInteger)integerScaleFactorX
-           integerScaleFactorY:(NSUInteger)integerScaleFactorY;
+@property(nonatomic, readonly) double scaleFactorX, scaleFactorY;
+EMULATED_NODE(EMULATED_UPSAMPLING_FACTORS);
 @end
 @interface MPSCNNUpsamplingNearestGradientNode : MPSNNGradientFilterNode {
   double _scaleFactorX, _scaleFactorY;
 }
-@property(nonatomic, readonly) double scaleFactorX;
-@property(nonatomic, readonly) double scaleFactorY;
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState
-                          scaleFactorX:(double)scaleFactorX
-                          scaleFactorY:(double)scaleFactorY;
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState
-                          scaleFactorX:(double)scaleFactorX
-                          scaleFactorY:(double)scaleFactorY;
+@property(nonatomic, readonly) double scaleFactorX, scaleFactorY;
+EMULATED_GRADIENT_NODE((double, scaleFactorX), (double, scaleFactorY));
 @end
 
 @interface MPSCNNUpsamplingBilinearNode : MPSNNFilterNode {
   double _scaleFactorX, _scaleFactorY;
   BOOL _alignCorners;
 }
-@property(nonatomic, readonly) double scaleFactorX;
-@property(nonatomic, readonly) double scaleFactorY;
+@property(nonatomic, readonly) double scaleFactorX, scaleFactorY;
 @property(nonatomic, readonly) BOOL alignCorners;
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode
-           integerScaleFactorX:(NSUInteger)integerScaleFactorX
-           integerScaleFactorY:(NSUInteger)integerScaleFactorY;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode
-           integerScaleFactorX:(NSUInteger)integerScaleFactorX
-           integerScaleFactorY:(NSUInteger)integerScaleFactorY;
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode
-           integerScaleFactorX:(NSUInteger)integerScaleFactorX
-           integerScaleFactorY:(NSUInteger)integerScaleFactorY
-                  alignCorners:(BOOL)alignCorners;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode
-           integerScaleFactorX:(NSUInteger)integerScaleFactorX
-           integerScaleFactorY:(NSUInteger)integerScaleFactorY
-                  alignCorners:(BOOL)alignCorners;
+EMULATED_NODE(EMULATED_UPSAMPLING_FACTORS);
+EMULATED_NODE(EMULATED_UPSAMPLING_FACTORS, (BOOL, alignCorners));
 @end
 /// Whether corners are aligned the state says.
 @interface MPSCNNUpsamplingBilinearGradientNode : MPSNNGradientFilterNode {
   double _scaleFactorX, _scaleFactorY;
 }
-@property(nonatomic, readonly) double scaleFactorX;
-@property(nonatomic, readonly) double scaleFactorY;
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState
-                          scaleFactorX:(double)scaleFactorX
-                          scaleFactorY:(double)scaleFactorY;
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState
-                          scaleFactorX:(double)scaleFactorX
-                          scaleFactorY:(double)scaleFactorY;
+@property(nonatomic, readonly) double scaleFactorX, scaleFactorY;
+EMULATED_GRADIENT_NODE((double, scaleFactorX), (double, scaleFactorY));
 @end
 
 @protocol MPSImageTransformProvider <NSSecureCoding, NSObject>
@@ -84,18 +48,9 @@ NS_ASSUME_NONNULL_BEGIN
   MTLSize _size;
   id<MPSImageTransformProvider> _provider;
 }
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode
-                    outputSize:(MTLSize)size;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode
-                    outputSize:(MTLSize)size;
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode
-             transformProvider:
-                 (nullable id<MPSImageTransformProvider>)transformProvider
-                    outputSize:(MTLSize)size;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode
-             transformProvider:
-                 (nullable id<MPSImageTransformProvider>)transformProvider
-                    outputSize:(MTLSize)size;
+EMULATED_NODE((MTLSize, outputSize));
+EMULATED_NODE((nullable id<MPSImageTransformProvider>, transformProvider),
+              (MTLSize, outputSize));
 @end
 @interface MPSNNBilinearScaleNode : MPSNNScaleNode
 @end

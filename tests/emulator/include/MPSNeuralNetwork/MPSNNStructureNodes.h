@@ -8,65 +8,37 @@ NS_ASSUME_NONNULL_BEGIN
 
 /// Every source takes a multiple of four channels of the result.
 @interface MPSNNConcatenationNode : MPSNNFilterNode
-+ (instancetype)nodeWithSources:(NSArray<MPSNNImageNode*>*)sourceNodes;
-- (instancetype)initWithSources:(NSArray<MPSNNImageNode*>*)sourceNodes;
+EMULATED_MADE(Sources, NSArray<MPSNNImageNode*>*, sourceNodes);
 @end
-
 /// The channels of one source.
 @interface MPSNNConcatenationGradientNode : MPSNNGradientFilterNode {
   NSUInteger _index;
 }
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState;
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState;
+EMULATED_GRADIENT_NODE();
 @end
 
 @interface MPSNNReshapeNode : MPSNNFilterNode {
-  NSUInteger _width, _height, _channels;
+  NSUInteger _resultWidth, _resultHeight, _resultFeatureChannels;
 }
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source
-                   resultWidth:(NSUInteger)resultWidth
-                  resultHeight:(NSUInteger)resultHeight
-         resultFeatureChannels:(NSUInteger)resultFeatureChannels;
-- (instancetype)initWithSource:(MPSNNImageNode*)source
-                   resultWidth:(NSUInteger)resultWidth
-                  resultHeight:(NSUInteger)resultHeight
-         resultFeatureChannels:(NSUInteger)resultFeatureChannels;
+EMULATED_NODE((NSUInteger, resultWidth), (NSUInteger, resultHeight),
+              (NSUInteger, resultFeatureChannels));
 @end
 @interface MPSNNReshapeGradientNode : MPSNNGradientFilterNode
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState;
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState;
+EMULATED_GRADIENT_NODE();
 @end
 
 @interface MPSNNPadNode : MPSNNFilterNode {
-  MPSImageCoordinate _before, _after;
+  MPSImageCoordinate _paddingSizeBefore, _paddingSizeAfter;
   MPSImageEdgeMode _edgeMode;
   float _fillValue;
 }
 @property(readwrite, nonatomic) float fillValue;
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source
-             paddingSizeBefore:(MPSImageCoordinate)paddingSizeBefore
-              paddingSizeAfter:(MPSImageCoordinate)paddingSizeAfter
-                      edgeMode:(MPSImageEdgeMode)edgeMode;
-- (instancetype)initWithSource:(MPSNNImageNode*)source
-             paddingSizeBefore:(MPSImageCoordinate)paddingSizeBefore
-              paddingSizeAfter:(MPSImageCoordinate)paddingSizeAfter
-                      edgeMode:(MPSImageEdgeMode)edgeMode;
+EMULATED_NODE((MPSImageCoordinate, paddingSizeBefore),
+              (MPSImageCoordinate, paddingSizeAfter),
+              (MPSImageEdgeMode, edgeMode));
 @end
 @interface MPSNNPadGradientNode : MPSNNGradientFilterNode
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState;
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState;
+EMULATED_GRADIENT_NODE();
 @end
 
 @protocol MPSNNGramMatrixCallback <NSObject, NSSecureCoding, NSCopying>
@@ -81,29 +53,15 @@ NS_ASSUME_NONNULL_BEGIN
 @property(readonly, nonatomic) float alpha;
 @property(nonatomic, nullable, readwrite, retain) id<MPSNNGramMatrixCallback>
     propertyCallBack;
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode;
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode alpha:(float)alpha;
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode alpha:(float)alpha;
+EMULATED_NODE();
+EMULATED_NODE((float, alpha));
 @end
 @interface MPSNNGramMatrixCalculationGradientNode : MPSNNGradientFilterNode {
   float _alpha;
 }
 @property(readonly, nonatomic) float alpha;
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState;
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState;
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState
-                                 alpha:(float)alpha;
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState
-                                 alpha:(float)alpha;
+EMULATED_GRADIENT_NODE();
+EMULATED_GRADIENT_NODE((float, alpha));
 @end
 
 NS_ASSUME_NONNULL_END

@@ -74,8 +74,7 @@ typedef NS_OPTIONS(NSUInteger, MPSNNPaddingMethod) {
 @end
 
 @protocol MPSImageSizeEncodingState <NSObject>
-@property(readonly, nonatomic) NSUInteger sourceWidth;
-@property(readonly, nonatomic) NSUInteger sourceHeight;
+@property(readonly, nonatomic) NSUInteger sourceWidth, sourceHeight;
 @end
 
 NS_ASSUME_NONNULL_END

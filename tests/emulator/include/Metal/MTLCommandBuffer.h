@@ -60,10 +60,8 @@ typedef void (^MTLCommandBufferHandler)(id<MTLCommandBuffer>);
 @property(readonly) BOOL retainedReferences;
 @property(readonly) MTLCommandBufferErrorOption errorOptions;
 @property(nullable, copy, atomic) NSString* label;
-@property(readonly) CFTimeInterval kernelStartTime;
-@property(readonly) CFTimeInterval kernelEndTime;
-@property(readonly) CFTimeInterval GPUStartTime;
-@property(readonly) CFTimeInterval GPUEndTime;
+@property(readonly) CFTimeInterval kernelStartTime, kernelEndTime, GPUStartTime,
+    GPUEndTime;
 @property(readonly) MTLCommandBufferStatus status;
 @property(nullable, readonly) NSError* error;
 - (void)enqueue;

@@ -9,9 +9,8 @@ NS_ASSUME_NONNULL_BEGIN
 @protocol MTLComputePipelineState <NSObject>
 @property(nullable, readonly) NSString* label;
 @property(readonly) id<MTLDevice> device;
-@property(readonly) NSUInteger maxTotalThreadsPerThreadgroup;
-@property(readonly) NSUInteger threadExecutionWidth;
-@property(readonly) NSUInteger staticThreadgroupMemoryLength;
+@property(readonly) NSUInteger maxTotalThreadsPerThreadgroup,
+    threadExecutionWidth, staticThreadgroupMemoryLength;
 @end
 
 NS_ASSUME_NONNULL_END

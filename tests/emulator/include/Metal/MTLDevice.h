@@ -38,9 +38,8 @@ typedef NS_ENUM(NSInteger, MTLGPUFamily) {
 @property(readonly, getter=isRemovable) BOOL removable;
 @property(readonly) BOOL hasUnifiedMemory;
 @property(readonly) uint64_t recommendedMaxWorkingSetSize;
-@property(readonly) NSUInteger currentAllocatedSize;
-@property(readonly) NSUInteger maxBufferLength;
-@property(readonly) NSUInteger maxThreadgroupMemoryLength;
+@property(readonly) NSUInteger currentAllocatedSize, maxBufferLength,
+    maxThreadgroupMemoryLength;
 - (BOOL)supportsFamily:(MTLGPUFamily)gpuFamily;
 
 - (nullable id<MTLCommandQueue>)newCommandQueue;

@@ -32,9 +32,7 @@ typedef NS_ENUM(NSInteger, MTLHeapType) {
 @property(readonly) MTLCPUCacheMode cpuCacheMode;
 @property(readonly) MTLHazardTrackingMode hazardTrackingMode;
 @property(readonly) MTLResourceOptions resourceOptions;
-@property(readonly) NSUInteger size;
-@property(readonly) NSUInteger usedSize;
-@property(readonly) NSUInteger currentAllocatedSize;
+@property(readonly) NSUInteger size, usedSize, currentAllocatedSize;
 @property(readonly) MTLHeapType type;
 - (NSUInteger)maxAvailableSizeWithAlignment:(NSUInteger)alignment;
 - (nullable id<MTLBuffer>)newBufferWithLength:(NSUInteger)length

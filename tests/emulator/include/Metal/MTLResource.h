@@ -62,8 +62,7 @@ typedef NS_OPTIONS(NSUInteger, MTLResourceOptions) {
 @property(readonly) MTLHazardTrackingMode hazardTrackingMode;
 @property(readonly) MTLResourceOptions resourceOptions;
 @property(readonly, nullable) id<MTLHeap> heap;
-@property(readonly) NSUInteger heapOffset;
-@property(readonly) NSUInteger allocatedSize;
+@property(readonly) NSUInteger heapOffset, allocatedSize;
 - (MTLPurgeableState)setPurgeableState:(MTLPurgeableState)state;
 @end
 

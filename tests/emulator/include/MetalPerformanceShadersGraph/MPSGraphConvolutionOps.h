@@ -4,51 +4,44 @@
 
 #import <MetalPerformanceShadersGraph/MPSGraph.h>
 
+#define EMULATED_CONVOLUTION                                                 \
+  EMULATED_STRIDES, EMULATED_DILATION, EMULATED_SIDES, (NSUInteger, groups), \
+      EMULATED_STYLE_AND_WEIGHTS
+
 @interface MPSGraphConvolution2DOpDescriptor : MPSGraphObject <NSCopying> {
-  NSUInteger _strideInX, _strideInY, _dilationRateInX, _dilationRateInY,
-      _paddingLeft, _paddingRight, _paddingTop, _paddingBottom, _groups;
-  MPSGraphPaddingStyle _paddingStyle;
-  MPSGraphTensorNamedDataLayout _dataLayout, _weightsLayout;
+  EMULATED_EACH(EMULATED_VARIABLE, EMULATED_CONVOLUTION)
 }
-@property(readwrite, nonatomic) NSUInteger strideInX;
-@property(readwrite, nonatomic) NSUInteger strideInY;
-@property(readwrite, nonatomic) NSUInteger dilationRateInX;
-@property(readwrite, nonatomic) NSUInteger dilationRateInY;
-@property(readwrite, nonatomic) NSUInteger paddingLeft;
-@property(readwrite, nonatomic) NSUInteger paddingRight;
-@property(readwrite, nonatomic) NSUInteger paddingTop;
-@property(readwrite, nonatomic) NSUInteger paddingBottom;
-@property(readwrite, nonatomic) NSUInteger groups;
-@property(readwrite, nonatomic) MPSGraphPaddingStyle paddingStyle;
-@property(readwrite, nonatomic) MPSGraphTensorNamedDataLayout dataLayout;
-@property(readwrite, nonatomic) MPSGraphTensorNamedDataLayout weightsLayout;
-+ (instancetype)
-    descriptorWithStrideInX:(NSUInteger)strideInX
-                  strideInY:(NSUInteger)strideInY
-            dilationRateInX:(NSUInteger)dilationRateInX
-            dilationRateInY:(NSUInteger)dilationRateInY
-                     groups:(NSUInteger)groups
-                paddingLeft:(NSUInteger)paddingLeft
-               paddingRight:(NSUInteger)paddingRight
-                 paddingTop:(NSUInteger)paddingTop
-              paddingBottom:(NSUInteger)paddingBottom
-               paddingStyle:(MPSGraphPaddingStyle)paddingStyle
-                 dataLayout:(MPSGraphTensorNamedDataLayout)dataLayout
-              weightsLayout:(MPSGraphTensorNamedDataLayout)weightsLayout;
-+ (instancetype)
-    descriptorWithStrideInX:(NSUInteger)strideInX
-                  strideInY:(NSUInteger)strideInY
-            dilationRateInX:(NSUInteger)dilationRateInX
-            dilationRateInY:(NSUInteger)dilationRateInY
-                     groups:(NSUInteger)groups
-               paddingStyle:(MPSGraphPaddingStyle)paddingStyle
-                 dataLayout:(MPSGraphTensorNamedDataLayout)dataLayout
-              weightsLayout:(MPSGraphTensorNamedDataLayout)weightsLayout;
+EMULATED_EACH(EMULATED_PROPERTY, EMULATED_CONVOLUTION)
++ EMULATED_FROM(descriptor, StrideInX, NSUInteger, strideInX,
+                (NSUInteger, strideInY), EMULATED_DILATION,
+                (NSUInteger, groups), EMULATED_SIDES,
+                EMULATED_STYLE_AND_WEIGHTS);
++ EMULATED_FROM(descriptor, StrideInX, NSUInteger, strideInX,
+                (NSUInteger, strideInY), EMULATED_DILATION,
+                (NSUInteger, groups), EMULATED_STYLE_AND_WEIGHTS);
 - (void)setExplicitPaddingWithPaddingLeft:(NSUInteger)paddingLeft
                              paddingRight:(NSUInteger)paddingRight
                                paddingTop:(NSUInteger)paddingTop
                             paddingBottom:(NSUInteger)paddingBottom;
 @end
+
+// clang-format off
+/// The gradients of a convolution have the same methods for every OP.
+#define EMULATED_DATA_GRADIENT(OP, KEYWORD, DESCRIPTOR) \
+  (MPSGraphTensor*)OP##DataGradientWithIncomingGradientTensor: \
+      (MPSGraphTensor*)incomingGradient \
+      weightsTensor:(MPSGraphTensor*)weights \
+      outputShape:(MPSShape*)outputShape \
+      KEYWORD:(DESCRIPTOR*)descriptor \
+      name:(NSString*)name
+#define EMULATED_WEIGHTS_GRADIENT(OP, KEYWORD, DESCRIPTOR) \
+  (MPSGraphTensor*)OP##WeightsGradientWithIncomingGradientTensor: \
+      (MPSGraphTensor*)incomingGradient \
+      sourceTensor:(MPSGraphTensor*)source \
+      outputShape:(MPSShape*)outputShape \
+      KEYWORD:(DESCRIPTOR*)descriptor \
+      name:(NSString*)name
+// clang-format on
 
 @interface MPSGraph (MPSGraphConvolutionOps)
 - (MPSGraphTensor*)
@@ -56,22 +49,8 @@
                     weightsTensor:(MPSGraphTensor*)weights
                        descriptor:(MPSGraphConvolution2DOpDescriptor*)descriptor
                              name:(NSString*)name;
-- (MPSGraphTensor*)
-    convolution2DDataGradientWithIncomingGradientTensor:
-        (MPSGraphTensor*)incomingGradient
-                                          weightsTensor:(MPSGraphTensor*)weights
-                                            outputShape:(MPSShape*)outputShape
-                           forwardConvolutionDescriptor:
-                               (MPSGraphConvolution2DOpDescriptor*)descriptor
-                                                   name:(NSString*)name;
-- (MPSGraphTensor*)
-    convolution2DWeightsGradientWithIncomingGradientTensor:
-        (MPSGraphTensor*)incomingGradient
-                                              sourceTensor:
-                                                  (MPSGraphTensor*)source
-                                               outputShape:
-                                                   (MPSShape*)outputShape
-                              forwardConvolutionDescriptor:
-                                  (MPSGraphConvolution2DOpDescriptor*)descriptor
-                                                      name:(NSString*)name;
+- EMULATED_DATA_GRADIENT(convolution2D, forwardConvolutionDescriptor,
+                         MPSGraphConvolution2DOpDescriptor);
+- EMULATED_WEIGHTS_GRADIENT(convolution2D, forwardConvolutionDescriptor,
+                            MPSGraphConvolution2DOpDescriptor);
 @end

@@ -12,30 +12,9 @@
                                 descriptor:(MPSGraphConvolution2DOpDescriptor*)
                                                descriptor
                                       name:(NSString*)name;
-- (MPSGraphTensor*)
-    convolutionTranspose2DDataGradientWithIncomingGradientTensor:
-        (MPSGraphTensor*)incomingGradient
-                                                   weightsTensor:
-                                                       (MPSGraphTensor*)weights
-                                                     outputShape:
-                                                         (MPSShape*)outputShape
-                                    forwardConvolutionDescriptor:
-                                        (MPSGraphConvolution2DOpDescriptor*)
-                                            descriptor
-                                                            name:
-                                                                (NSString*)name;
-- (MPSGraphTensor*)
-    convolutionTranspose2DWeightsGradientWithIncomingGradientTensor:
-        (MPSGraphTensor*)incomingGradient
-                                                       sourceTensor:
-                                                           (MPSGraphTensor*)
-                                                               source
-                                                        outputShape:
-                                                            (MPSShape*)
-                                                                outputShape
-                                       forwardConvolutionDescriptor:
-                                           (MPSGraphConvolution2DOpDescriptor*)
-                                               descriptor
-                                                               name:(NSString*)
-                                                                        name;
+- EMULATED_DATA_GRADIENT(convolutionTranspose2D, forwardConvolutionDescriptor,
+                         MPSGraphConvolution2DOpDescriptor);
+- EMULATED_WEIGHTS_GRADIENT(convolutionTranspose2D,
+                            forwardConvolutionDescriptor,
+                            MPSGraphConvolution2DOpDescriptor);
 @end

@@ -4,6 +4,7 @@
 
 #import <Foundation/Foundation.h>
 #import <MetalPerformanceShaders/MetalPerformanceShaders.h>
+#import <emulator/parameters.h>
 
 NS_ASSUME_NONNULL_BEGIN
 
@@ -45,6 +46,19 @@ typedef NS_ENUM(NSUInteger, MPSGraphPaddingStyle) {
   MPSGraphPaddingStyleExplicitOffset = 3,
   MPSGraphPaddingStyleONNX_SAME_LOWER = 4,
 };
+
+/// Fields that descriptors of windows have in common.
+#define EMULATED_STRIDES (NSUInteger, strideInX), (NSUInteger, strideInY)
+#define EMULATED_DILATION \
+  (NSUInteger, dilationRateInX), (NSUInteger, dilationRateInY)
+#define EMULATED_SIDES                                   \
+  (NSUInteger, paddingLeft), (NSUInteger, paddingRight), \
+      (NSUInteger, paddingTop), (NSUInteger, paddingBottom)
+#define EMULATED_STYLE                  \
+  (MPSGraphPaddingStyle, paddingStyle), \
+      (MPSGraphTensorNamedDataLayout, dataLayout)
+#define EMULATED_STYLE_AND_WEIGHTS \
+  EMULATED_STYLE, (MPSGraphTensorNamedDataLayout, weightsLayout)
 
 typedef NS_ENUM(NSInteger, MPSGraphPaddingMode) {
   MPSGraphPaddingModeConstant = 0,

@@ -2,63 +2,46 @@
 // Depthwise 2-D and 3-D convolutions and their gradients.
 #pragma once
 
-#import <MetalPerformanceShadersGraph/MPSGraph.h>
+#import <MetalPerformanceShadersGraph/MPSGraphConvolutionOps.h>
+
+#define EMULATED_DEPTHWISE_CONVOLUTION                 \
+  EMULATED_STRIDES, EMULATED_DILATION, EMULATED_SIDES, \
+      EMULATED_STYLE_AND_WEIGHTS
 
 @interface MPSGraphDepthwiseConvolution2DOpDescriptor
     : MPSGraphObject <NSCopying> {
-  NSUInteger _strideInX, _strideInY, _dilationRateInX, _dilationRateInY,
-      _paddingLeft, _paddingRight, _paddingTop, _paddingBottom;
-  MPSGraphPaddingStyle _paddingStyle;
-  MPSGraphTensorNamedDataLayout _dataLayout, _weightsLayout;
+  EMULATED_EACH(EMULATED_VARIABLE, EMULATED_DEPTHWISE_CONVOLUTION)
 }
-@property(readwrite, nonatomic) NSUInteger strideInX;
-@property(readwrite, nonatomic) NSUInteger strideInY;
-@property(readwrite, nonatomic) NSUInteger dilationRateInX;
-@property(readwrite, nonatomic) NSUInteger dilationRateInY;
-@property(readwrite, nonatomic) NSUInteger paddingLeft;
-@property(readwrite, nonatomic) NSUInteger paddingRight;
-@property(readwrite, nonatomic) NSUInteger paddingTop;
-@property(readwrite, nonatomic) NSUInteger paddingBottom;
-@property(readwrite, nonatomic) MPSGraphPaddingStyle paddingStyle;
-@property(readwrite, nonatomic) MPSGraphTensorNamedDataLayout dataLayout;
-@property(readwrite, nonatomic) MPSGraphTensorNamedDataLayout weightsLayout;
-+ (instancetype)
-    descriptorWithStrideInX:(NSUInteger)strideInX
-                  strideInY:(NSUInteger)strideInY
-            dilationRateInX:(NSUInteger)dilationRateInX
-            dilationRateInY:(NSUInteger)dilationRateInY
-                paddingLeft:(NSUInteger)paddingLeft
-               paddingRight:(NSUInteger)paddingRight
-                 paddingTop:(NSUInteger)paddingTop
-              paddingBottom:(NSUInteger)paddingBottom
-               paddingStyle:(MPSGraphPaddingStyle)paddingStyle
-                 dataLayout:(MPSGraphTensorNamedDataLayout)dataLayout
-              weightsLayout:(MPSGraphTensorNamedDataLayout)weightsLayout;
-+ (instancetype)
-    descriptorWithDataLayout:(MPSGraphTensorNamedDataLayout)dataLayout
-               weightsLayout:(MPSGraphTensorNamedDataLayout)weightsLayout;
+EMULATED_EACH(EMULATED_PROPERTY, EMULATED_DEPTHWISE_CONVOLUTION)
++ EMULATED_FROM(descriptor, StrideInX, NSUInteger, strideInX,
+                (NSUInteger, strideInY), EMULATED_DILATION, EMULATED_SIDES,
+                EMULATED_STYLE_AND_WEIGHTS);
++ EMULATED_FROM(descriptor, DataLayout, MPSGraphTensorNamedDataLayout,
+                dataLayout, (MPSGraphTensorNamedDataLayout, weightsLayout));
 - (void)setExplicitPaddingWithPaddingLeft:(NSUInteger)paddingLeft
                              paddingRight:(NSUInteger)paddingRight
                                paddingTop:(NSUInteger)paddingTop
                             paddingBottom:(NSUInteger)paddingBottom;
 @end
 
+#define EMULATED_LISTS_OF_3D                                            \
+  (NSArray<NSNumber*>*, strides), (NSArray<NSNumber*>*, dilationRates), \
+      (NSArray<NSNumber*>*, paddingValues)
+#define EMULATED_NUMBERS_OF_3D \
+  (MPSGraphPaddingStyle, paddingStyle), (NSInteger, channelDimensionIndex)
+
 @interface MPSGraphDepthwiseConvolution3DOpDescriptor
     : MPSGraphObject <NSCopying> {
-  NSArray<NSNumber*>*_strides, *_dilationRates, *_paddingValues;
-  MPSGraphPaddingStyle _paddingStyle;
-  NSInteger _channelDimensionIndex;
+  EMULATED_EACH(EMULATED_VARIABLE, EMULATED_LISTS_OF_3D)
+  EMULATED_EACH(EMULATED_VARIABLE, EMULATED_NUMBERS_OF_3D)
 }
-@property(readwrite, nonatomic, copy) NSArray<NSNumber*>* strides;
-@property(readwrite, nonatomic, copy) NSArray<NSNumber*>* dilationRates;
-@property(readwrite, nonatomic, copy) NSArray<NSNumber*>* paddingValues;
-@property(readwrite, nonatomic) MPSGraphPaddingStyle paddingStyle;
-@property(readwrite, nonatomic) NSInteger channelDimensionIndex;
-+ (instancetype)descriptorWithStrides:(NSArray<NSNumber*>*)strides
-                        dilationRates:(NSArray<NSNumber*>*)dilationRates
-                        paddingValues:(NSArray<NSNumber*>*)paddingValues
-                         paddingStyle:(MPSGraphPaddingStyle)paddingStyle;
-+ (instancetype)descriptorWithPaddingStyle:(MPSGraphPaddingStyle)paddingStyle;
+EMULATED_EACH(EMULATED_COPIED, EMULATED_LISTS_OF_3D)
+EMULATED_EACH(EMULATED_PROPERTY, EMULATED_NUMBERS_OF_3D)
++ EMULATED_FROM(descriptor, Strides, NSArray<NSNumber*>*, strides,
+                (NSArray<NSNumber*>*, dilationRates),
+                (NSArray<NSNumber*>*, paddingValues),
+                (MPSGraphPaddingStyle, paddingStyle));
++ EMULATED_FROM(descriptor, PaddingStyle, MPSGraphPaddingStyle, paddingStyle);
 @end
 
 @interface MPSGraph (MPSGraphDepthwiseConvolutionOps)
@@ -69,32 +52,10 @@
                                     (MPSGraphDepthwiseConvolution2DOpDescriptor*)
                                         descriptor
                                       name:(NSString*)name;
-- (MPSGraphTensor*)
-    depthwiseConvolution2DDataGradientWithIncomingGradientTensor:
-        (MPSGraphTensor*)incomingGradient
-                                                   weightsTensor:
-                                                       (MPSGraphTensor*)weights
-                                                     outputShape:
-                                                         (MPSShape*)outputShape
-                                                      descriptor:
-                                                          (MPSGraphDepthwiseConvolution2DOpDescriptor*)
-                                                              descriptor
-                                                            name:
-                                                                (NSString*)name;
-- (MPSGraphTensor*)
-    depthwiseConvolution2DWeightsGradientWithIncomingGradientTensor:
-        (MPSGraphTensor*)incomingGradient
-                                                       sourceTensor:
-                                                           (MPSGraphTensor*)
-                                                               source
-                                                        outputShape:
-                                                            (MPSShape*)
-                                                                outputShape
-                                                         descriptor:
-                                                             (MPSGraphDepthwiseConvolution2DOpDescriptor*)
-                                                                 descriptor
-                                                               name:(NSString*)
-                                                                        name;
+- EMULATED_DATA_GRADIENT(depthwiseConvolution2D, descriptor,
+                         MPSGraphDepthwiseConvolution2DOpDescriptor);
+- EMULATED_WEIGHTS_GRADIENT(depthwiseConvolution2D, descriptor,
+                            MPSGraphDepthwiseConvolution2DOpDescriptor);
 - (MPSGraphTensor*)
     depthwiseConvolution3DWithSourceTensor:(MPSGraphTensor*)source
                              weightsTensor:(MPSGraphTensor*)weights
@@ -102,30 +63,8 @@
                                     (MPSGraphDepthwiseConvolution3DOpDescriptor*)
                                         descriptor
                                       name:(NSString*)name;
-- (MPSGraphTensor*)
-    depthwiseConvolution3DDataGradientWithIncomingGradientTensor:
-        (MPSGraphTensor*)incomingGradient
-                                                   weightsTensor:
-                                                       (MPSGraphTensor*)weights
-                                                     outputShape:
-                                                         (MPSShape*)outputShape
-                                                      descriptor:
-                                                          (MPSGraphDepthwiseConvolution3DOpDescriptor*)
-                                                              descriptor
-                                                            name:
-                                                                (NSString*)name;
-- (MPSGraphTensor*)
-    depthwiseConvolution3DWeightsGradientWithIncomingGradientTensor:
-        (MPSGraphTensor*)incomingGradient
-                                                       sourceTensor:
-                                                           (MPSGraphTensor*)
-                                                               source
-                                                        outputShape:
-                                                            (MPSShape*)
-                                                                outputShape
-                                                         descriptor:
-                                                             (MPSGraphDepthwiseConvolution3DOpDescriptor*)
-                                                                 descriptor
-                                                               name:(NSString*)
-                                                                        name;
+- EMULATED_DATA_GRADIENT(depthwiseConvolution3D, descriptor,
+                         MPSGraphDepthwiseConvolution3DOpDescriptor);
+- EMULATED_WEIGHTS_GRADIENT(depthwiseConvolution3D, descriptor,
+                            MPSGraphDepthwiseConvolution3DOpDescriptor);
 @end

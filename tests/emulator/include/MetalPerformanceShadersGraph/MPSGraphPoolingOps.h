@@ -16,134 +16,70 @@ typedef NS_ENUM(NSUInteger, MPSGraphPoolingReturnIndicesMode) {
   MPSGraphPoolingReturnIndicesLocalFlatten4D = 8,
 };
 
+#define EMULATED_POOLING_2D                                                \
+  (NSUInteger, kernelWidth), (NSUInteger, kernelHeight), EMULATED_STRIDES, \
+      EMULATED_DILATION, EMULATED_SIDES, EMULATED_STYLE
+/// Of 2-D and 4-D pooling.
+#define EMULATED_POOLING_RESULT                               \
+  (MPSGraphPoolingReturnIndicesMode, returnIndicesMode),      \
+      (MPSDataType, returnIndicesDataType), (BOOL, ceilMode), \
+      (BOOL, includeZeroPadToAverage)
+
 @interface MPSGraphPooling2DOpDescriptor : MPSGraphObject <NSCopying> {
-  NSUInteger _kernelWidth, _kernelHeight, _strideInX, _strideInY,
-      _dilationRateInX, _dilationRateInY, _paddingLeft, _paddingRight,
-      _paddingTop, _paddingBottom;
-  MPSGraphPaddingStyle _paddingStyle;
-  MPSGraphTensorNamedDataLayout _dataLayout;
-  MPSGraphPoolingReturnIndicesMode _returnIndicesMode;
-  MPSDataType _returnIndicesDataType;
-  BOOL _ceilMode, _includeZeroPadToAverage;
+  EMULATED_EACH(EMULATED_VARIABLE, EMULATED_POOLING_2D, EMULATED_POOLING_RESULT)
 }
-@property(readwrite, nonatomic) NSUInteger kernelWidth;
-@property(readwrite, nonatomic) NSUInteger kernelHeight;
-@property(readwrite, nonatomic) NSUInteger strideInX;
-@property(readwrite, nonatomic) NSUInteger strideInY;
-@property(readwrite, nonatomic) NSUInteger dilationRateInX;
-@property(readwrite, nonatomic) NSUInteger dilationRateInY;
-@property(readwrite, nonatomic) NSUInteger paddingLeft;
-@property(readwrite, nonatomic) NSUInteger paddingRight;
-@property(readwrite, nonatomic) NSUInteger paddingTop;
-@property(readwrite, nonatomic) NSUInteger paddingBottom;
-@property(readwrite, nonatomic) MPSGraphPaddingStyle paddingStyle;
-@property(readwrite, nonatomic) MPSGraphTensorNamedDataLayout dataLayout;
-@property(readwrite, nonatomic)
-    MPSGraphPoolingReturnIndicesMode returnIndicesMode;
-@property(readwrite, nonatomic) MPSDataType returnIndicesDataType;
-@property(readwrite, nonatomic) BOOL ceilMode;
-@property(readwrite, nonatomic) BOOL includeZeroPadToAverage;
-+ (instancetype)descriptorWithKernelWidth:(NSUInteger)kernelWidth
-                             kernelHeight:(NSUInteger)kernelHeight
-                                strideInX:(NSUInteger)strideInX
-                                strideInY:(NSUInteger)strideInY
-                          dilationRateInX:(NSUInteger)dilationRateInX
-                          dilationRateInY:(NSUInteger)dilationRateInY
-                              paddingLeft:(NSUInteger)paddingLeft
-                             paddingRight:(NSUInteger)paddingRight
-                               paddingTop:(NSUInteger)paddingTop
-                            paddingBottom:(NSUInteger)paddingBottom
-                             paddingStyle:(MPSGraphPaddingStyle)paddingStyle
-                               dataLayout:
-                                   (MPSGraphTensorNamedDataLayout)dataLayout;
-+ (instancetype)descriptorWithKernelWidth:(NSUInteger)kernelWidth
-                             kernelHeight:(NSUInteger)kernelHeight
-                                strideInX:(NSUInteger)strideInX
-                                strideInY:(NSUInteger)strideInY
-                             paddingStyle:(MPSGraphPaddingStyle)paddingStyle
-                               dataLayout:
-                                   (MPSGraphTensorNamedDataLayout)dataLayout;
+EMULATED_EACH(EMULATED_PROPERTY, EMULATED_POOLING_2D, EMULATED_POOLING_RESULT)
++ EMULATED_FROM(descriptor, KernelWidth, NSUInteger, kernelWidth,
+                (NSUInteger, kernelHeight), EMULATED_STRIDES, EMULATED_DILATION,
+                EMULATED_SIDES, EMULATED_STYLE);
++ EMULATED_FROM(descriptor, KernelWidth, NSUInteger, kernelWidth,
+                (NSUInteger, kernelHeight), EMULATED_STRIDES, EMULATED_STYLE);
 - (void)setExplicitPaddingWithPaddingLeft:(NSUInteger)paddingLeft
                              paddingRight:(NSUInteger)paddingRight
                                paddingTop:(NSUInteger)paddingTop
                             paddingBottom:(NSUInteger)paddingBottom;
 @end
 
+#define EMULATED_POOLING_4D                                           \
+  (NSArray<NSNumber*>*, kernelSizes), (NSArray<NSNumber*>*, strides), \
+      (NSArray<NSNumber*>*, dilationRates),                           \
+      (NSArray<NSNumber*>*, paddingValues)
+
 @interface MPSGraphPooling4DOpDescriptor : MPSGraphObject <NSCopying> {
-  NSArray<NSNumber*>*_kernelSizes, *_strides, *_dilationRates, *_paddingValues;
-  MPSGraphPaddingStyle _paddingStyle;
-  MPSGraphPoolingReturnIndicesMode _returnIndicesMode;
-  MPSDataType _returnIndicesDataType;
-  BOOL _ceilMode, _includeZeroPadToAverage;
+  EMULATED_EACH(EMULATED_VARIABLE, EMULATED_POOLING_4D,
+                (MPSGraphPaddingStyle, paddingStyle), EMULATED_POOLING_RESULT)
 }
-@property(readwrite, nonatomic, copy) NSArray<NSNumber*>* kernelSizes;
-@property(readwrite, nonatomic, copy) NSArray<NSNumber*>* strides;
-@property(readwrite, nonatomic, copy) NSArray<NSNumber*>* dilationRates;
-@property(readwrite, nonatomic, copy) NSArray<NSNumber*>* paddingValues;
-@property(readwrite, nonatomic) MPSGraphPaddingStyle paddingStyle;
-@property(readwrite, nonatomic)
-    MPSGraphPoolingReturnIndicesMode returnIndicesMode;
-@property(readwrite, nonatomic) MPSDataType returnIndicesDataType;
-@property(readwrite, nonatomic) BOOL ceilMode;
-@property(readwrite, nonatomic) BOOL includeZeroPadToAverage;
-+ (instancetype)descriptorWithKernelSizes:(NSArray<NSNumber*>*)kernelSizes
-                                  strides:(NSArray<NSNumber*>*)strides
-                            dilationRates:(NSArray<NSNumber*>*)dilationRates
-                            paddingValues:(NSArray<NSNumber*>*)paddingValues
-                             paddingStyle:(MPSGraphPaddingStyle)paddingStyle;
-+ (instancetype)descriptorWithKernelSizes:(NSArray<NSNumber*>*)kernelSizes
-                             paddingStyle:(MPSGraphPaddingStyle)paddingStyle;
+EMULATED_EACH(EMULATED_COPIED, EMULATED_POOLING_4D)
+EMULATED_EACH(EMULATED_PROPERTY, (MPSGraphPaddingStyle, paddingStyle),
+              EMULATED_POOLING_RESULT)
++ EMULATED_FROM(descriptor, KernelSizes, NSArray<NSNumber*>*, kernelSizes,
+                (NSArray<NSNumber*>*, strides),
+                (NSArray<NSNumber*>*, dilationRates),
+                (NSArray<NSNumber*>*, paddingValues),
+                (MPSGraphPaddingStyle, paddingStyle));
++ EMULATED_FROM(descriptor, KernelSizes, NSArray<NSNumber*>*, kernelSizes,
+                (MPSGraphPaddingStyle, paddingStyle));
 @end
 
+// clang-format off
+#define EMULATED_POOLING(OP, DESCRIPTOR) \
+  (MPSGraphTensor*)OP##WithSourceTensor:(MPSGraphTensor*)source \
+                            descriptor:(DESCRIPTOR*)descriptor \
+                                  name:(NSString*)name
+#define EMULATED_POOLING_GRADIENT(OP, DESCRIPTOR) \
+  (MPSGraphTensor*)OP##GradientWithGradientTensor:(MPSGraphTensor*)gradient \
+                                    sourceTensor:(MPSGraphTensor*)source \
+                                      descriptor:(DESCRIPTOR*)descriptor \
+                                            name:(NSString*)name
+#define EMULATED_POOLING_PAIR(OP, DESCRIPTOR) \
+  - EMULATED_POOLING(OP, DESCRIPTOR); \
+  - EMULATED_POOLING_GRADIENT(OP, DESCRIPTOR);
+// clang-format on
+
 @interface MPSGraph (MPSGraphPoolingOps)
-- (MPSGraphTensor*)
-    maxPooling2DWithSourceTensor:(MPSGraphTensor*)source
-                      descriptor:(MPSGraphPooling2DOpDescriptor*)descriptor
-                            name:(NSString*)name;
-- (MPSGraphTensor*)
-    maxPooling2DGradientWithGradientTensor:(MPSGraphTensor*)gradient
-                              sourceTensor:(MPSGraphTensor*)source
-                                descriptor:
-                                    (MPSGraphPooling2DOpDescriptor*)descriptor
-                                      name:(NSString*)name;
-- (MPSGraphTensor*)
-    avgPooling2DWithSourceTensor:(MPSGraphTensor*)source
-                      descriptor:(MPSGraphPooling2DOpDescriptor*)descriptor
-                            name:(NSString*)name;
-- (MPSGraphTensor*)
-    avgPooling2DGradientWithGradientTensor:(MPSGraphTensor*)gradient
-                              sourceTensor:(MPSGraphTensor*)source
-                                descriptor:
-                                    (MPSGraphPooling2DOpDescriptor*)descriptor
-                                      name:(NSString*)name;
-- (MPSGraphTensor*)
-    maxPooling4DWithSourceTensor:(MPSGraphTensor*)source
-                      descriptor:(MPSGraphPooling4DOpDescriptor*)descriptor
-                            name:(NSString*)name;
-- (MPSGraphTensor*)
-    maxPooling4DGradientWithGradientTensor:(MPSGraphTensor*)gradient
-                              sourceTensor:(MPSGraphTensor*)source
-                                descriptor:
-                                    (MPSGraphPooling4DOpDescriptor*)descriptor
-                                      name:(NSString*)name;
-- (MPSGraphTensor*)
-    avgPooling4DWithSourceTensor:(MPSGraphTensor*)source
-                      descriptor:(MPSGraphPooling4DOpDescriptor*)descriptor
-                            name:(NSString*)name;
-- (MPSGraphTensor*)
-    avgPooling4DGradientWithGradientTensor:(MPSGraphTensor*)gradient
-                              sourceTensor:(MPSGraphTensor*)source
-                                descriptor:
-                                    (MPSGraphPooling4DOpDescriptor*)descriptor
-                                      name:(NSString*)name;
-- (MPSGraphTensor*)
-    L2NormPooling4DWithSourceTensor:(MPSGraphTensor*)source
-                         descriptor:(MPSGraphPooling4DOpDescriptor*)descriptor
-                               name:(NSString*)name;
-- (MPSGraphTensor*)
-    L2NormPooling4DGradientWithGradientTensor:(MPSGraphTensor*)gradient
-                                 sourceTensor:(MPSGraphTensor*)source
-                                   descriptor:(MPSGraphPooling4DOpDescriptor*)
-                                                  descriptor
-                                         name:(NSString*)name;
+EMULATED_POOLING_PAIR(maxPooling2D, MPSGraphPooling2DOpDescriptor)
+EMULATED_POOLING_PAIR(avgPooling2D, MPSGraphPooling2DOpDescriptor)
+EMULATED_POOLING_PAIR(maxPooling4D, MPSGraphPooling4DOpDescriptor)
+EMULATED_POOLING_PAIR(avgPooling4D, MPSGraphPooling4DOpDescriptor)
+EMULATED_POOLING_PAIR(L2NormPooling4D, MPSGraphPooling4DOpDescriptor)
 @end

@@ -12,129 +12,98 @@ typedef NS_ENUM(NSUInteger, MPSGraphRNNActivation) {
   MPSGraphRNNActivationHardSigmoid = 4,
 };
 
+#define EMULATED_LSTM_FIELDS                                   \
+  (BOOL, reverse), (BOOL, bidirectional), (BOOL, produceCell), \
+      (BOOL, training), (BOOL, forgetGateLast),                \
+      (MPSGraphRNNActivation, inputGateActivation),            \
+      (MPSGraphRNNActivation, forgetGateActivation),           \
+      (MPSGraphRNNActivation, cellGateActivation),             \
+      (MPSGraphRNNActivation, outputGateActivation),           \
+      (MPSGraphRNNActivation, activation)
+
 @interface MPSGraphLSTMDescriptor : MPSGraphObject <NSCopying> {
-  BOOL _reverse, _bidirectional, _produceCell, _training, _forgetGateLast;
-  MPSGraphRNNActivation _inputGateActivation, _forgetGateActivation,
-      _cellGateActivation, _outputGateActivation, _activation;
+  EMULATED_EACH(EMULATED_VARIABLE, EMULATED_LSTM_FIELDS)
 }
-@property(readwrite, nonatomic) BOOL reverse;
-@property(readwrite, nonatomic) BOOL bidirectional;
-@property(readwrite, nonatomic) BOOL produceCell;
-@property(readwrite, nonatomic) BOOL training;
-@property(readwrite, nonatomic) BOOL forgetGateLast;
-@property(readwrite, nonatomic) MPSGraphRNNActivation inputGateActivation;
-@property(readwrite, nonatomic) MPSGraphRNNActivation forgetGateActivation;
-@property(readwrite, nonatomic) MPSGraphRNNActivation cellGateActivation;
-@property(readwrite, nonatomic) MPSGraphRNNActivation outputGateActivation;
-@property(readwrite, nonatomic) MPSGraphRNNActivation activation;
+EMULATED_EACH(EMULATED_PROPERTY, EMULATED_LSTM_FIELDS)
 + (instancetype)descriptor;
 @end
+
+#define EMULATED_GRU_FIELDS                                      \
+  (BOOL, reverse), (BOOL, bidirectional), (BOOL, training),      \
+      (BOOL, resetGateFirst), (BOOL, resetAfter), (BOOL, flipZ), \
+      (MPSGraphRNNActivation, updateGateActivation),             \
+      (MPSGraphRNNActivation, resetGateActivation),              \
+      (MPSGraphRNNActivation, outputGateActivation)
 
 @interface MPSGraphGRUDescriptor : MPSGraphObject <NSCopying> {
-  BOOL _reverse, _bidirectional, _training, _resetGateFirst, _resetAfter,
-      _flipZ;
-  MPSGraphRNNActivation _updateGateActivation, _resetGateActivation,
-      _outputGateActivation;
+  EMULATED_EACH(EMULATED_VARIABLE, EMULATED_GRU_FIELDS)
 }
-@property(readwrite, nonatomic) BOOL reverse;
-@property(readwrite, nonatomic) BOOL bidirectional;
-@property(readwrite, nonatomic) BOOL training;
-@property(readwrite, nonatomic) BOOL resetGateFirst;
-@property(readwrite, nonatomic) BOOL resetAfter;
-@property(readwrite, nonatomic) BOOL flipZ;
-@property(readwrite, nonatomic) MPSGraphRNNActivation updateGateActivation;
-@property(readwrite, nonatomic) MPSGraphRNNActivation resetGateActivation;
-@property(readwrite, nonatomic) MPSGraphRNNActivation outputGateActivation;
+EMULATED_EACH(EMULATED_PROPERTY, EMULATED_GRU_FIELDS)
 + (instancetype)descriptor;
 @end
+
+#define EMULATED_SINGLE_GATE_FIELDS                         \
+  (BOOL, reverse), (BOOL, bidirectional), (BOOL, training), \
+      (MPSGraphRNNActivation, activation)
 
 @interface MPSGraphSingleGateRNNDescriptor : MPSGraphObject <NSCopying> {
-  BOOL _reverse, _bidirectional, _training;
-  MPSGraphRNNActivation _activation;
+  EMULATED_EACH(EMULATED_VARIABLE, EMULATED_SINGLE_GATE_FIELDS)
 }
-@property(readwrite, nonatomic) BOOL reverse;
-@property(readwrite, nonatomic) BOOL bidirectional;
-@property(readwrite, nonatomic) BOOL training;
-@property(readwrite, nonatomic) MPSGraphRNNActivation activation;
+EMULATED_EACH(EMULATED_PROPERTY, EMULATED_SINGLE_GATE_FIELDS)
 + (instancetype)descriptor;
 @end
 
+// clang-format off
+/// The head of an RNN op, of its tensors after the source.
+#define EMULATED_RNN(OP, DESCRIPTOR, ...) \
+  (NSArray<MPSGraphTensor*>*)OP##WithSourceTensor:(MPSGraphTensor*)source \
+      EMULATED_EACH(EMULATED_TENSOR, __VA_ARGS__) \
+      descriptor:(DESCRIPTOR*)descriptor \
+      name:(NSString*)name
+#define EMULATED_TENSOR(NAME) NAME:(MPSGraphTensor*)NAME
+
+#define EMULATED_LSTM \
+  EMULATED_RNN( \
+      LSTM, MPSGraphLSTMDescriptor, \
+      (recurrentWeight), (inputWeight), (bias), (initState), (initCell), \
+      (mask), (peephole))
+#define EMULATED_LSTM_GRADIENTS \
+  EMULATED_RNN( \
+      LSTMGradients, MPSGraphLSTMDescriptor, \
+      (recurrentWeight), (sourceGradient), (zState), (cellOutputFwd), \
+      (stateGradient), (cellGradient), (inputWeight), (bias), (initState), \
+      (initCell), (mask), (peephole))
+#define EMULATED_GRU \
+  EMULATED_RNN( \
+      GRU, MPSGraphGRUDescriptor, \
+      (recurrentWeight), (inputWeight), (bias), (initState), (mask), \
+      (secondaryBias))
+#define EMULATED_GRU_GRADIENTS \
+  EMULATED_RNN( \
+      GRUGradients, MPSGraphGRUDescriptor, \
+      (recurrentWeight), (sourceGradient), (zState), (outputFwd), \
+      (stateGradient), (inputWeight), (bias), (initState), (mask), \
+      (secondaryBias))
+#define EMULATED_SINGLE_GATE \
+  EMULATED_RNN( \
+      singleGateRNN, MPSGraphSingleGateRNNDescriptor, \
+      (recurrentWeight), (inputWeight), (bias), (initState), (mask))
+#define EMULATED_SINGLE_GATE_GRADIENTS \
+  EMULATED_RNN( \
+      singleGateRNNGradients, MPSGraphSingleGateRNNDescriptor, \
+      (recurrentWeight), (sourceGradient), (zState), (stateGradient), \
+      (inputWeight), (bias), (initState), (mask))
+// clang-format on
+
 @interface MPSGraph (MPSGraphRNNOps)
-- (NSArray<MPSGraphTensor*>*)
-    LSTMWithSourceTensor:(MPSGraphTensor*)source
-         recurrentWeight:(MPSGraphTensor*)recurrentWeight
-             inputWeight:(MPSGraphTensor*)inputWeight
-                    bias:(MPSGraphTensor*)bias
-               initState:(MPSGraphTensor*)initState
-                initCell:(MPSGraphTensor*)initCell
-                    mask:(MPSGraphTensor*)mask
-                peephole:(MPSGraphTensor*)peephole
-              descriptor:(MPSGraphLSTMDescriptor*)descriptor
-                    name:(NSString*)name;
-- (NSArray<MPSGraphTensor*>*)
-    LSTMGradientsWithSourceTensor:(MPSGraphTensor*)source
-                  recurrentWeight:(MPSGraphTensor*)recurrentWeight
-                   sourceGradient:(MPSGraphTensor*)sourceGradient
-                           zState:(MPSGraphTensor*)zState
-                    cellOutputFwd:(MPSGraphTensor*)cellOutputFwd
-                    stateGradient:(MPSGraphTensor*)stateGradient
-                     cellGradient:(MPSGraphTensor*)cellGradient
-                      inputWeight:(MPSGraphTensor*)inputWeight
-                             bias:(MPSGraphTensor*)bias
-                        initState:(MPSGraphTensor*)initState
-                         initCell:(MPSGraphTensor*)initCell
-                             mask:(MPSGraphTensor*)mask
-                         peephole:(MPSGraphTensor*)peephole
-                       descriptor:(MPSGraphLSTMDescriptor*)descriptor
-                             name:(NSString*)name;
+- EMULATED_LSTM;
+- EMULATED_LSTM_GRADIENTS;
 @end
 
 // One category at Apple's.
 @interface MPSGraph (MPSGraphGRUOps)
-- (NSArray<MPSGraphTensor*>*)
-    GRUWithSourceTensor:(MPSGraphTensor*)source
-        recurrentWeight:(MPSGraphTensor*)recurrentWeight
-            inputWeight:(MPSGraphTensor*)inputWeight
-                   bias:(MPSGraphTensor*)bias
-              initState:(MPSGraphTensor*)initState
-                   mask:(MPSGraphTensor*)mask
-          secondaryBias:(MPSGraphTensor*)secondaryBias
-             descriptor:(MPSGraphGRUDescriptor*)descriptor
-                   name:(NSString*)name;
-- (NSArray<MPSGraphTensor*>*)
-    GRUGradientsWithSourceTensor:(MPSGraphTensor*)source
-                 recurrentWeight:(MPSGraphTensor*)recurrentWeight
-                  sourceGradient:(MPSGraphTensor*)sourceGradient
-                          zState:(MPSGraphTensor*)zState
-                       outputFwd:(MPSGraphTensor*)outputFwd
-                   stateGradient:(MPSGraphTensor*)stateGradient
-                     inputWeight:(MPSGraphTensor*)inputWeight
-                            bias:(MPSGraphTensor*)bias
-                       initState:(MPSGraphTensor*)initState
-                            mask:(MPSGraphTensor*)mask
-                   secondaryBias:(MPSGraphTensor*)secondaryBias
-                      descriptor:(MPSGraphGRUDescriptor*)descriptor
-                            name:(NSString*)name;
-- (NSArray<MPSGraphTensor*>*)
-    singleGateRNNWithSourceTensor:(MPSGraphTensor*)source
-                  recurrentWeight:(MPSGraphTensor*)recurrentWeight
-                      inputWeight:(MPSGraphTensor*)inputWeight
-                             bias:(MPSGraphTensor*)bias
-                        initState:(MPSGraphTensor*)initState
-                             mask:(MPSGraphTensor*)mask
-                       descriptor:(MPSGraphSingleGateRNNDescriptor*)descriptor
-                             name:(NSString*)name;
-- (NSArray<MPSGraphTensor*>*)
-    singleGateRNNGradientsWithSourceTensor:(MPSGraphTensor*)source
-                           recurrentWeight:(MPSGraphTensor*)recurrentWeight
-                            sourceGradient:(MPSGraphTensor*)sourceGradient
-                                    zState:(MPSGraphTensor*)zState
-                             stateGradient:(MPSGraphTensor*)stateGradient
-                               inputWeight:(MPSGraphTensor*)inputWeight
-                                      bias:(MPSGraphTensor*)bias
-                                 initState:(MPSGraphTensor*)initState
-                                      mask:(MPSGraphTensor*)mask
-                                descriptor:
-                                    (MPSGraphSingleGateRNNDescriptor*)descriptor
-                                      name:(NSString*)name;
+- EMULATED_GRU;
+- EMULATED_GRU_GRADIENTS;
+- EMULATED_SINGLE_GATE;
+- EMULATED_SINGLE_GATE_GRADIENTS;
 @end

@@ -15,23 +15,16 @@ typedef NS_ENUM(uint64_t, MPSGraphRandomNormalSamplingMethod) {
   MPSGraphRandomNormalSamplingBoxMuller = 1,
 };
 
+#define EMULATED_RANDOM_FIELDS                                            \
+  (MPSGraphRandomDistribution, distribution), (MPSDataType, dataType),    \
+      (float, min), (float, max), (NSInteger, minInteger),                \
+      (NSInteger, maxInteger), (float, mean), (float, standardDeviation), \
+      (MPSGraphRandomNormalSamplingMethod, samplingMethod)
+
 @interface MPSGraphRandomOpDescriptor : MPSGraphObject <NSCopying> {
-  MPSGraphRandomDistribution _distribution;
-  MPSDataType _dataType;
-  float _min, _max, _mean, _standardDeviation;
-  NSInteger _minInteger, _maxInteger;
-  MPSGraphRandomNormalSamplingMethod _samplingMethod;
+  EMULATED_EACH(EMULATED_VARIABLE, EMULATED_RANDOM_FIELDS)
 }
-@property(readwrite, nonatomic) MPSGraphRandomDistribution distribution;
-@property(readwrite, nonatomic) MPSDataType dataType;
-@property(readwrite, nonatomic) float min;
-@property(readwrite, nonatomic) float max;
-@property(readwrite, nonatomic) NSInteger minInteger;
-@property(readwrite, nonatomic) NSInteger maxInteger;
-@property(readwrite, nonatomic) float mean;
-@property(readwrite, nonatomic) float standardDeviation;
-@property(readwrite, nonatomic)
-    MPSGraphRandomNormalSamplingMethod samplingMethod;
+EMULATED_EACH(EMULATED_PROPERTY, EMULATED_RANDOM_FIELDS)
 + (instancetype)descriptorWithDistribution:
                     (MPSGraphRandomDistribution)distribution
                                   dataType:(MPSDataType)dataType;

@@ -3,16 +3,13 @@
 #import "objects.h"
 
 @implementation MPSCNNConvolutionDescriptor
-@synthesize kernelWidth = _kernelWidth;
-@synthesize kernelHeight = _kernelHeight;
-@synthesize inputFeatureChannels = _inputFeatureChannels;
-@synthesize outputFeatureChannels = _outputFeatureChannels;
-@synthesize strideInPixelsX = _strideInPixelsX;
-@synthesize strideInPixelsY = _strideInPixelsY;
-@synthesize groups = _groups;
-@synthesize dilationRateX = _dilationRateX;
-@synthesize dilationRateY = _dilationRateY;
-@synthesize fusedNeuronDescriptor = _fusedNeuronDescriptor;
+@synthesize kernelWidth = _kernelWidth, kernelHeight = _kernelHeight,
+            inputFeatureChannels = _inputFeatureChannels,
+            outputFeatureChannels = _outputFeatureChannels,
+            strideInPixelsX = _strideInPixelsX,
+            strideInPixelsY = _strideInPixelsY, groups = _groups,
+            dilationRateX = _dilationRateX, dilationRateY = _dilationRateY,
+            fusedNeuronDescriptor = _fusedNeuronDescriptor;
 
 + (instancetype)cnnConvolutionDescriptorWithKernelWidth:(NSUInteger)width
                                            kernelHeight:(NSUInteger)height

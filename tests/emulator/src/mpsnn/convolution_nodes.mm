@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Nodes of convolutions and of their gradients.
 #import "convolution_kernels.h"
-#import "objects.h"
+#import "nodes/node_class.h"
 
 using emulator::refuse;
 using emulator::mpsnn::ConvolutionKind;
@@ -32,16 +32,10 @@ std::shared_ptr<ConvolutionWeights> weights_of(MPSCNNConvolutionNode* node,
 }  // namespace emulator::mpsnn
 
 @implementation MPSCNNConvolutionNode
-@synthesize trainingStyle = _trainingStyle;
-@synthesize accumulatorPrecision = _accumulatorPrecision;
+@synthesize trainingStyle = _trainingStyle,
+            accumulatorPrecision = _accumulatorPrecision;
 
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source
-                       weights:(id<MPSCNNConvolutionDataSource>)weights {
-  return [[[self alloc] initWithSource:source weights:weights] autorelease];
-}
-
-- (instancetype)initWithSource:(MPSNNImageNode*)source
-                       weights:(id<MPSCNNConvolutionDataSource>)weights {
+NODE((id<MPSCNNConvolutionDataSource>, weights)) {
   return [self initWithSource:source state:nil weights:weights];
 }
 
@@ -123,18 +117,11 @@ std::shared_ptr<ConvolutionWeights> weights_of(MPSCNNConvolutionNode* node,
 @end
 
 @implementation MPSCNNConvolutionTransposeNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source
-      convolutionGradientState:(MPSCNNConvolutionGradientStateNode*)state
-                       weights:(id<MPSCNNConvolutionDataSource>)weights {
-  return [[[self alloc] initWithSource:source
-              convolutionGradientState:state
-                               weights:weights] autorelease];
-}
-
-- (instancetype)initWithSource:(MPSNNImageNode*)source
-      convolutionGradientState:(MPSCNNConvolutionGradientStateNode*)state
-                       weights:(id<MPSCNNConvolutionDataSource>)weights {
-  return [self initWithSource:source state:state weights:weights];
+NODE((MPSCNNConvolutionGradientStateNode*, convolutionGradientState),
+     (id<MPSCNNConvolutionDataSource>, weights)) {
+  return [self initWithSource:source
+                        state:convolutionGradientState
+                      weights:weights];
 }
 
 - (ConvolutionKind)kind {
@@ -158,28 +145,21 @@ std::shared_ptr<ConvolutionWeights> weights_of(MPSCNNConvolutionNode* node,
 @implementation MPSCNNConvolutionGradientNode
 @synthesize trainingStyle = _trainingStyle;
 
-+ (instancetype)
-      nodeWithSourceGradient:(MPSNNImageNode*)gradient
-                 sourceImage:(MPSNNImageNode*)image
-    convolutionGradientState:(MPSCNNConvolutionGradientStateNode*)state
-                     weights:(id<MPSCNNConvolutionDataSource>)weights {
-  return [[[self alloc] initWithSourceGradient:gradient
-                                   sourceImage:image
-                      convolutionGradientState:state
-                                       weights:weights] autorelease];
-}
-
-- (instancetype)
-      initWithSourceGradient:(MPSNNImageNode*)gradient
-                 sourceImage:(MPSNNImageNode*)image
-    convolutionGradientState:(MPSCNNConvolutionGradientStateNode*)state
-                     weights:(id<MPSCNNConvolutionDataSource>)weights {
+MADE(SourceGradient, MPSNNImageNode*, sourceGradient,
+     (MPSNNImageNode*, sourceImage),
+     (MPSCNNConvolutionGradientStateNode*, convolutionGradientState),
+     (id<MPSCNNConvolutionDataSource>, weights)) {
   const char* what = object_getClassName(self);
-  if (![state isKindOfClass:[MPSCNNConvolutionGradientStateNode class]] ||
-      ![[state producer] isKindOfClass:[MPSCNNConvolutionNode class]]) {
-    refuse(what, @"%@ is not the state of a convolution", state);
+  if (![convolutionGradientState
+          isKindOfClass:[MPSCNNConvolutionGradientStateNode class]] ||
+      ![[convolutionGradientState producer]
+          isKindOfClass:[MPSCNNConvolutionNode class]]) {
+    refuse(what, @"%@ is not the state of a convolution",
+           convolutionGradientState);
   }
-  self = [super initWithSourceGradient:gradient sourceImage:image state:state];
+  self = [super initWithSourceGradient:sourceGradient
+                           sourceImage:sourceImage
+                                 state:convolutionGradientState];
   _weights = [(id)weights retain];
   _trainingStyle = MPSNNTrainingStyleUpdateDeviceGPU;
   return self;
@@ -210,27 +190,14 @@ std::shared_ptr<ConvolutionWeights> weights_of(MPSCNNConvolutionNode* node,
 @end
 
 @implementation MPSCNNConvolutionTransposeGradientNode
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)gradient
-                           sourceImage:(MPSNNImageNode*)image
-     convolutionTransposeGradientState:
-         (MPSCNNConvolutionTransposeGradientStateNode*)state
-                               weights:
-                                   (id<MPSCNNConvolutionDataSource>)weights {
-  return [[[self alloc] initWithSourceGradient:gradient
-                                   sourceImage:image
-             convolutionTransposeGradientState:state
-                                       weights:weights] autorelease];
-}
-
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)gradient
-                           sourceImage:(MPSNNImageNode*)image
-     convolutionTransposeGradientState:
-         (MPSCNNConvolutionTransposeGradientStateNode*)state
-                               weights:
-                                   (id<MPSCNNConvolutionDataSource>)weights {
-  return [self initWithSourceGradient:gradient
-                          sourceImage:image
-             convolutionGradientState:state
+MADE(SourceGradient, MPSNNImageNode*, sourceGradient,
+     (MPSNNImageNode*, sourceImage),
+     (MPSCNNConvolutionTransposeGradientStateNode*,
+      convolutionTransposeGradientState),
+     (id<MPSCNNConvolutionDataSource>, weights)) {
+  return [self initWithSourceGradient:sourceGradient
+                          sourceImage:sourceImage
+             convolutionGradientState:convolutionTransposeGradientState
                               weights:weights];
 }
 @end

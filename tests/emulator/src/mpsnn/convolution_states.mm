@@ -83,10 +83,9 @@ void ConvolutionState::synchronize() {
 @end
 
 @implementation MPSCNNConvolution
-@synthesize inputFeatureChannels = _inputFeatureChannels;
-@synthesize outputFeatureChannels = _outputFeatureChannels;
-@synthesize groups = _groups;
-@synthesize dataSource = _dataSource;
+@synthesize inputFeatureChannels = _inputFeatureChannels,
+            outputFeatureChannels = _outputFeatureChannels, groups = _groups,
+            dataSource = _dataSource;
 
 - (instancetype)initWithDevice:(id<MTLDevice>)device
                         window:(const emulator::mpsnn::Window&)window
@@ -109,8 +108,7 @@ void ConvolutionState::synchronize() {
 @end
 
 @implementation MPSCNNConvolutionTranspose
-@synthesize kernelOffsetX = _kernelOffsetX;
-@synthesize kernelOffsetY = _kernelOffsetY;
+@synthesize kernelOffsetX = _kernelOffsetX, kernelOffsetY = _kernelOffsetY;
 @end
 
 @interface MPSCNNConvolutionWeightsAndBiasesState ()
@@ -120,8 +118,7 @@ void ConvolutionState::synchronize() {
 @end
 
 @implementation MPSCNNConvolutionWeightsAndBiasesState
-@synthesize weightsOffset = _weightsOffset;
-@synthesize biasesOffset = _biasesOffset;
+@synthesize weightsOffset = _weightsOffset, biasesOffset = _biasesOffset;
 
 namespace {
 

@@ -9,7 +9,7 @@
 namespace emulator::mpsnn {
 namespace {
 
-constexpr const char* kWhat = "MPSCNNConvolutionDataSource";
+constexpr const char* kSource = "MPSCNNConvolutionDataSource";
 
 ConvolutionShape shape_of(MPSCNNConvolutionDescriptor* d, bool is_reverse) {
   ConvolutionShape shape;
@@ -33,18 +33,18 @@ void require_shape(const ConvolutionShape& s) {
   if (w.kernel_width < 1 || w.kernel_height < 1 || w.stride_x < 1 ||
       w.stride_y < 1 || w.dilation_x < 1 || w.dilation_y < 1 || s.inputs < 1 ||
       s.outputs < 1 || s.groups < 1) {
-    refuse(kWhat, @"the descriptor has a zero");
+    refuse(kSource, @"the descriptor has a zero");
   }
   if (s.is_depthwise) {
     if (s.outputs != s.inputs) {
-      refuse(kWhat, @"depthwise: the channel multiplier must be 1");
+      refuse(kSource, @"depthwise: the channel multiplier must be 1");
     }
     return;
   }
   if (s.groups == 1) return;
   if (s.inputs % s.groups || s.outputs % s.groups || s.inputs_per_group() % 4 ||
       s.outputs_per_group() % 4) {
-    refuse(kWhat, @"%ld and %ld channels in %ld groups: not multiples of 4",
+    refuse(kSource, @"%ld and %ld channels in %ld groups: not multiples of 4",
            (long)s.inputs, (long)s.outputs, (long)s.groups);
   }
 }
@@ -69,10 +69,10 @@ void ConvolutionWeights::inspect(bool is_reverse) {
   id<MPSCNNConvolutionDataSource> source = source_.get();
   MPSCNNConvolutionDescriptor* descriptor = [source descriptor];
   if (![descriptor isKindOfClass:[MPSCNNConvolutionDescriptor class]]) {
-    refuse(kWhat, @"the descriptor is %@", descriptor);
+    refuse(kSource, @"the descriptor is %@", descriptor);
   }
   if ([descriptor fusedNeuronDescriptor]) {
-    refuse(kWhat, @"fused neurons are not emulated; none may be trained");
+    refuse(kSource, @"fused neurons are not emulated; none may be trained");
   }
   descriptor_ =
       Retained<MPSCNNConvolutionDescriptor*>([[descriptor copy] autorelease]);
@@ -80,7 +80,7 @@ void ConvolutionWeights::inspect(bool is_reverse) {
   require_shape(shape_);
   const MPSDataType type = [source dataType];
   if (type != MPSDataTypeFloat32 && type != MPSDataTypeFloat16) {
-    refuse(kWhat, @"weights of type %@ are not emulated",
+    refuse(kSource, @"weights of type %@ are not emulated",
            to_ns(type_name(type)));
   }
   MPSDataType kernel_type = MPSDataTypeFloat16;
@@ -89,7 +89,7 @@ void ConvolutionWeights::inspect(bool is_reverse) {
   }
   if (kernel_type != MPSDataTypeFloat16 &&
       (kernel_type != MPSDataTypeFloat32 || type != MPSDataTypeFloat32)) {
-    refuse(kWhat, @"kernelWeightsDataType %@ of weights of type %@",
+    refuse(kSource, @"kernelWeightsDataType %@ of weights of type %@",
            to_ns(type_name(kernel_type)), to_ns(type_name(type)));
   }
   has_half_weights_ = kernel_type == MPSDataTypeFloat16;
@@ -99,7 +99,7 @@ void ConvolutionWeights::inspect(bool is_reverse) {
 void ConvolutionWeights::read_source() {
   id<MPSCNNConvolutionDataSource> source = source_.get();
   const void* bytes = [source weights];
-  if (!bytes) refuse(kWhat, @"the weights are NULL");
+  if (!bytes) refuse(kSource, @"the weights are NULL");
   std::vector<double> values(shape_.num_weights());
   decode([source dataType], bytes, values.size(), values.data());
   const std::vector<float> weights(values.begin(), values.end());

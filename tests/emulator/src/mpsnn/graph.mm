@@ -38,10 +38,9 @@ void append_unwrapped(NSMutableArray* objects, NSArray* batches) {
 @end
 
 @implementation MPSNNGraph
-@synthesize outputStateIsTemporary = _outputStateIsTemporary;
-@synthesize destinationImageAllocator = _destinationImageAllocator;
-@synthesize format = _format;
-@synthesize resultImageIsNeeded = _resultImageIsNeeded;
+@synthesize outputStateIsTemporary = _outputStateIsTemporary,
+            destinationImageAllocator = _destinationImageAllocator,
+            format = _format, resultImageIsNeeded = _resultImageIsNeeded;
 
 + (instancetype)graphWithDevice:(id<MTLDevice>)device
                     resultImage:(MPSNNImageNode*)image

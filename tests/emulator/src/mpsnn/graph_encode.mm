@@ -12,7 +12,7 @@
 namespace emulator::mpsnn {
 namespace {
 
-constexpr const char* kWhat = "MPSNNGraph encode";
+constexpr const char* kEncode = "MPSNNGraph encode";
 
 using ImageBatch = Retained<MPSImageBatch*>;
 using StateBatch = Retained<MPSStateBatch*>;
@@ -78,11 +78,11 @@ class Encoder {
         go_on();
       }
     }
-    record(kWhat, buffer(), [] {
+    record(kEncode, buffer(), [] {
       count_filter_graph_run();
       return 0;
     });
-    if (meets_encode_fault()) refuse(kWhat, @"fails on demand");
+    if (meets_encode_fault()) refuse(kEncode, @"fails on demand");
     for (int slot : program_.intermediates) {
       [arguments_.intermediates addObject:images_[slot]];
     }
@@ -96,32 +96,32 @@ class Encoder {
   id<MTLCommandBuffer> buffer() const { return arguments_.buffer; }
 
   void take_images() {
-    if (!buffer()) refuse(kWhat, @"the command buffer is nil");
-    record(kWhat, buffer(), nullptr);
+    if (!buffer()) refuse(kEncode, @"the command buffer is nil");
+    record(kEncode, buffer(), nullptr);
     NSArray* given = arguments_.source_images;
     if ([given count] != program_.source_images.size()) {
-      refuse(kWhat, @"%lu source images, %lu expected",
+      refuse(kEncode, @"%lu source images, %lu expected",
              (unsigned long)[given count],
              (unsigned long)program_.source_images.size());
     }
     for (NSUInteger i = 0; i < [given count]; ++i) {
       MPSImageBatch* batch = [given objectAtIndex:i];
       if (![batch isKindOfClass:[NSArray class]]) {
-        refuse(kWhat, @"source image %lu is no batch", (unsigned long)i);
+        refuse(kEncode, @"source image %lu is no batch", (unsigned long)i);
       }
-      require_batch(kWhat, batch);
+      require_batch(kEncode, batch);
       if (i == 0) batch_size_ = [batch count];
       if ([batch count] != batch_size_) {
-        refuse(kWhat, @"source images %lu are %lu, not %lu", (unsigned long)i,
+        refuse(kEncode, @"source images %lu are %lu, not %lu", (unsigned long)i,
                (unsigned long)[batch count], (unsigned long)batch_size_);
       }
       const int slot = program_.source_images[i];
       const NSUInteger reads = program_.images[slot].num_reads;
       for (MPSImage* image in batch) {
-        [image require:kWhat usableOn:buffer()];
+        [image require:kEncode usableOn:buffer()];
         if (![image isKindOfClass:[MPSTemporaryImage class]]) continue;
         if ([(MPSTemporaryImage*)image readCount] >= reads) continue;
-        refuse(kWhat,
+        refuse(kEncode,
                @"source image %lu is read %lu times, its read count is %lu",
                (unsigned long)i, (unsigned long)reads,
                (unsigned long)[(MPSTemporaryImage*)image readCount]);
@@ -133,7 +133,7 @@ class Encoder {
   void take_states() {
     NSArray* given = arguments_.source_states;
     if ([given count] != program_.source_states.size()) {
-      refuse(kWhat, @"%lu source states, %lu expected",
+      refuse(kEncode, @"%lu source states, %lu expected",
              (unsigned long)[given count],
              (unsigned long)program_.source_states.size());
     }
@@ -141,15 +141,15 @@ class Encoder {
       MPSStateBatch* batch = [given objectAtIndex:i];
       if (![batch isKindOfClass:[NSArray class]] ||
           [batch count] != batch_size_) {
-        refuse(kWhat, @"source state %lu: %lu states for %lu images",
+        refuse(kEncode, @"source state %lu: %lu states for %lu images",
                (unsigned long)i, (unsigned long)[batch count],
                (unsigned long)batch_size_);
       }
       for (MPSState* state in batch) {
         if (![state isKindOfClass:[MPSState class]]) {
-          refuse(kWhat, @"%@ is no MPSState", state);
+          refuse(kEncode, @"%@ is no MPSState", state);
         }
-        [state require:kWhat usableOn:buffer()];
+        [state require:kEncode usableOn:buffer()];
       }
       states_[program_.source_states[i]] = batch;
     }

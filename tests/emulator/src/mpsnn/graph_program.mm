@@ -28,7 +28,7 @@
 namespace emulator::mpsnn {
 namespace {
 
-constexpr const char* kWhat = "MPSNNGraph";
+constexpr const char* kProgram = "MPSNNGraph";
 
 Retained<id> handle_or_blank(id<MPSHandle> handle) {
   if (handle) return Retained<id>(handle);
@@ -57,7 +57,8 @@ class Builder {
                                      const std::vector<bool>& needed) {
     std::vector<int> result_slots;
     for (MPSNNImageNode* node in results) {
-      if (![node producer]) refuse(kWhat, @"no filter makes the result image");
+      if (![node producer])
+        refuse(kProgram, @"no filter makes the result image");
       result_slots.push_back(visit(node));
     }
     if (build_.has_failed) return nullptr;

@@ -4,14 +4,11 @@
 #import "images.h"
 
 @implementation MPSImageDescriptor
-@synthesize width = _width;
-@synthesize height = _height;
-@synthesize featureChannels = _featureChannels;
-@synthesize numberOfImages = _numberOfImages;
-@synthesize channelFormat = _channelFormat;
-@synthesize cpuCacheMode = _cpuCacheMode;
-@synthesize storageMode = _storageMode;
-@synthesize usage = _usage;
+@synthesize width = _width, height = _height,
+            featureChannels = _featureChannels,
+            numberOfImages = _numberOfImages, channelFormat = _channelFormat,
+            cpuCacheMode = _cpuCacheMode, storageMode = _storageMode,
+            usage = _usage;
 
 + (instancetype)imageDescriptorWithChannelFormat:
                     (MPSImageFeatureChannelFormat)format

@@ -65,10 +65,10 @@ void encode_element(MPSImageFeatureChannelFormat format, double value,
       std::memcpy(bytes, &word, 2);
       break;
     case MPSImageFeatureChannelFormatFloat16:
-      encode(MPSDataTypeFloat16, &value, 1, bytes);
+      emulator::encode(MPSDataTypeFloat16, &value, 1, bytes);
       break;
     default:
-      encode(MPSDataTypeFloat32, &value, 1, bytes);
+      emulator::encode(MPSDataTypeFloat32, &value, 1, bytes);
   }
 }
 

@@ -61,8 +61,7 @@ void require_batch(const char* what, MPSImageBatch* batch) {
 }  // namespace emulator::mpsnn
 
 @implementation MPSImage
-@synthesize device = _device;
-@synthesize label = _label;
+@synthesize device = _device, label = _label;
 
 + (id<MPSImageAllocator>)defaultAllocator {
   return [EmulatedImageAllocator allocatorOfTemporary:NO];

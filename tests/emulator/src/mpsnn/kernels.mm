@@ -9,9 +9,7 @@ const MTLRegion MPSRectNoClip = {{0, 0, 0},
                                  {NSUIntegerMax, NSUIntegerMax, NSUIntegerMax}};
 
 @implementation MPSKernel
-@synthesize options = _options;
-@synthesize device = _device;
-@synthesize label = _label;
+@synthesize options = _options, device = _device, label = _label;
 
 - (instancetype)initWithDevice:(id<MTLDevice>)device {
   if (!device) refuse(object_getClassName(self), @"the device is nil");
@@ -30,14 +28,10 @@ const MTLRegion MPSRectNoClip = {{0, 0, 0},
 @end
 
 @implementation MPSCNNKernel
-@synthesize offset = _offset;
-@synthesize edgeMode = _edgeMode;
-@synthesize kernelWidth = _kernelWidth;
-@synthesize kernelHeight = _kernelHeight;
-@synthesize strideInPixelsX = _strideInPixelsX;
-@synthesize strideInPixelsY = _strideInPixelsY;
-@synthesize dilationRateX = _dilationRateX;
-@synthesize dilationRateY = _dilationRateY;
+@synthesize offset = _offset, edgeMode = _edgeMode, kernelWidth = _kernelWidth,
+            kernelHeight = _kernelHeight, strideInPixelsX = _strideInPixelsX,
+            strideInPixelsY = _strideInPixelsY, dilationRateX = _dilationRateX,
+            dilationRateY = _dilationRateY;
 
 - (instancetype)initWithDevice:(id<MTLDevice>)device
                         window:(const emulator::mpsnn::Window&)window

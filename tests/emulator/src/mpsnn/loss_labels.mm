@@ -19,14 +19,11 @@ using emulator::refuse;
 @end
 
 @implementation MPSCNNLossDescriptor
-@synthesize lossType = _lossType;
-@synthesize reductionType = _reductionType;
-@synthesize reduceAcrossBatch = _reduceAcrossBatch;
-@synthesize weight = _weight;
-@synthesize labelSmoothing = _labelSmoothing;
-@synthesize numberOfClasses = _numberOfClasses;
-@synthesize epsilon = _epsilon;
-@synthesize delta = _delta;
+@synthesize lossType = _lossType, reductionType = _reductionType,
+            reduceAcrossBatch = _reduceAcrossBatch, weight = _weight,
+            labelSmoothing = _labelSmoothing,
+            numberOfClasses = _numberOfClasses, epsilon = _epsilon,
+            delta = _delta;
 
 - (instancetype)init {
   refuse("MPSCNNLossDescriptor", @"init is unavailable");
@@ -77,10 +74,8 @@ using emulator::refuse;
 @end
 
 @implementation MPSCNNLossDataDescriptor
-@synthesize layout = _layout;
-@synthesize size = _size;
-@synthesize bytesPerRow = _bytesPerRow;
-@synthesize bytesPerImage = _bytesPerImage;
+@synthesize layout = _layout, size = _size, bytesPerRow = _bytesPerRow,
+            bytesPerImage = _bytesPerImage;
 
 + (MPSCNNLossDataDescriptor*)cnnLossDataDescriptorWithData:(NSData*)data
                                                     layout:(MPSDataLayout)layout

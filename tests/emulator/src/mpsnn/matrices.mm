@@ -11,12 +11,9 @@ using emulator::refuse;
 using emulator::Retained;
 
 @implementation MPSMatrixDescriptor
-@synthesize rows = _rows;
-@synthesize columns = _columns;
-@synthesize matrices = _matrices;
-@synthesize dataType = _dataType;
-@synthesize rowBytes = _rowBytes;
-@synthesize matrixBytes = _matrixBytes;
+@synthesize rows = _rows, columns = _columns, matrices = _matrices,
+            dataType = _dataType, rowBytes = _rowBytes,
+            matrixBytes = _matrixBytes;
 
 + (instancetype)matrixDescriptorWithRows:(NSUInteger)rows
                                  columns:(NSUInteger)columns
@@ -66,14 +63,9 @@ using emulator::Retained;
 @end
 
 @implementation MPSMatrix
-@synthesize rows = _rows;
-@synthesize columns = _columns;
-@synthesize matrices = _matrices;
-@synthesize dataType = _dataType;
-@synthesize rowBytes = _rowBytes;
-@synthesize matrixBytes = _matrixBytes;
-@synthesize offset = _offset;
-@synthesize data = _data;
+@synthesize rows = _rows, columns = _columns, matrices = _matrices,
+            dataType = _dataType, rowBytes = _rowBytes,
+            matrixBytes = _matrixBytes, offset = _offset, data = _data;
 
 - (instancetype)init {
   refuse("MPSMatrix", @"init is unavailable");
@@ -179,7 +171,7 @@ struct Transfer {
       for_each(picture.extent, [&](auto c, auto y, auto x, auto at) {
         values[at] = picture.at(c, y, x);
       });
-      encode(data_type, values.data(), values.size(), row(i));
+      emulator::encode(data_type, values.data(), values.size(), row(i));
     }
     return 0;
   }
@@ -247,9 +239,9 @@ Transfer make_transfer(const char* what, id<MTLCommandBuffer> buffer,
 }  // namespace emulator::mpsnn
 
 @implementation MPSImageCopyToMatrix
-@synthesize destinationMatrixOrigin = _destinationMatrixOrigin;
-@synthesize destinationMatrixBatchIndex = _destinationMatrixBatchIndex;
-@synthesize dataLayout = _dataLayout;
+@synthesize destinationMatrixOrigin = _destinationMatrixOrigin,
+            destinationMatrixBatchIndex = _destinationMatrixBatchIndex,
+            dataLayout = _dataLayout;
 
 - (instancetype)initWithDevice:(id<MTLDevice>)device
                     dataLayout:(MPSDataLayout)layout {
@@ -280,9 +272,9 @@ Transfer make_transfer(const char* what, id<MTLCommandBuffer> buffer,
 @end
 
 @implementation MPSMatrixCopyToImage
-@synthesize sourceMatrixOrigin = _sourceMatrixOrigin;
-@synthesize sourceMatrixBatchIndex = _sourceMatrixBatchIndex;
-@synthesize dataLayout = _dataLayout;
+@synthesize sourceMatrixOrigin = _sourceMatrixOrigin,
+            sourceMatrixBatchIndex = _sourceMatrixBatchIndex,
+            dataLayout = _dataLayout;
 
 - (instancetype)initWithDevice:(id<MTLDevice>)device
                     dataLayout:(MPSDataLayout)layout {

@@ -5,11 +5,7 @@
 #import "objects.h"
 
 @implementation MPSNNNeuronDescriptor
-@synthesize neuronType = _neuronType;
-@synthesize a = _a;
-@synthesize b = _b;
-@synthesize c = _c;
-@synthesize data = _data;
+@synthesize neuronType = _neuronType, a = _a, b = _b, c = _c, data = _data;
 
 - (instancetype)init {
   emulator::refuse("MPSNNNeuronDescriptor", @"init is unavailable");

@@ -19,13 +19,31 @@ using emulator::refuse;
 - (void)dispose;
 @end
 
+// clang-format off
+/// Lives as long as the filter whose result it is; dispose is that filter's.
+#define OWNED_BY_PRODUCER \
+  - (void)dispose { \
+    _producer = nil; \
+    [self release]; \
+  } \
+  - (id)retain { \
+    if (!_producer) return [super retain]; \
+    [_producer retain]; \
+    return self; \
+  } \
+  - (oneway void)release { \
+    if (!_producer) return [super release]; \
+    [_producer release]; \
+  } \
+  - (MPSNNFilterNode*)producer { return _producer; }
+// clang-format on
+
 @implementation MPSNNImageNode
-@synthesize handle = _handle;
-@synthesize format = _format;
-@synthesize imageAllocator = _imageAllocator;
-@synthesize exportFromGraph = _exportFromGraph;
-@synthesize synchronizeResource = _synchronizeResource;
-@synthesize stopGradient = _stopGradient;
+@synthesize handle = _handle, format = _format,
+            imageAllocator = _imageAllocator,
+            exportFromGraph = _exportFromGraph,
+            synchronizeResource = _synchronizeResource,
+            stopGradient = _stopGradient;
 
 + (instancetype)nodeWithHandle:(NSObject<MPSHandle>*)handle {
   return [[[self alloc] initWithHandle:handle] autorelease];
@@ -55,11 +73,6 @@ using emulator::refuse;
   return self;
 }
 
-- (void)dispose {
-  _producer = nil;
-  [self release];
-}
-
 - (void)dealloc {
   emulator::count_death(self);
   [(id)_handle release];
@@ -67,26 +80,12 @@ using emulator::refuse;
   [super dealloc];
 }
 
-- (id)retain {
-  if (!_producer) return [super retain];
-  [_producer retain];
-  return self;
-}
-
-- (oneway void)release {
-  if (!_producer) return [super release];
-  [_producer release];
-}
-
-- (MPSNNFilterNode*)producer {
-  return _producer;
-}
+OWNED_BY_PRODUCER
 @end
 
 @implementation MPSNNStateNode
-@synthesize handle = _handle;
-@synthesize exportFromGraph = _exportFromGraph;
-@synthesize synchronizeResource = _synchronizeResource;
+@synthesize handle = _handle, exportFromGraph = _exportFromGraph,
+            synchronizeResource = _synchronizeResource;
 
 + (instancetype)sourceNode {
   return [[[self alloc] initWithProducer:nil] autorelease];
@@ -103,31 +102,13 @@ using emulator::refuse;
   return self;
 }
 
-- (void)dispose {
-  _producer = nil;
-  [self release];
-}
-
 - (void)dealloc {
   emulator::count_death(self);
   [(id)_handle release];
   [super dealloc];
 }
 
-- (id)retain {
-  if (!_producer) return [super retain];
-  [_producer retain];
-  return self;
-}
-
-- (oneway void)release {
-  if (!_producer) return [super release];
-  [_producer release];
-}
-
-- (MPSNNFilterNode*)producer {
-  return _producer;
-}
+OWNED_BY_PRODUCER
 @end
 
 @implementation MPSNNGradientStateNode
@@ -163,9 +144,8 @@ void require_nodes(id filter, NSArray* nodes, Class wanted) {
 using emulator::mpsnn::name_of;
 
 @implementation MPSNNFilterNode
-@synthesize resultImage = _resultImage;
-@synthesize paddingPolicy = _paddingPolicy;
-@synthesize label = _label;
+@synthesize resultImage = _resultImage, paddingPolicy = _paddingPolicy,
+            label = _label;
 
 - (instancetype)init {
   refuse(name_of(self), @"init is unavailable");

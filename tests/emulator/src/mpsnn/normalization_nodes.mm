@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Nodes of batch, instance and group normalization and of their gradients.
+#import <MPSNeuralNetwork/MPSCNNStatisticsNormalizationNodes.h>
+
+#import "nodes/node_class.h"
 #import "normalization_weights.h"
-#import "objects.h"
 
 using emulator::refuse;
 using emulator::mpsnn::GraphBuild;
@@ -41,9 +43,9 @@ void require_state(id node, MPSNNStateNode* state, Class producer) {
          producer);
 }
 
-std::shared_ptr<FilterKernel> gradient_of(MPSNNFilterNode* node,
-                                          MPSNNTrainingStyle style,
-                                          GraphBuild& build) {
+std::shared_ptr<FilterKernel> gradient_kernel_of(MPSNNFilterNode* node,
+                                                 MPSNNTrainingStyle style,
+                                                 GraphBuild& build) {
   auto forward = (id<EmulatedNormalization>)[[[node sourceStates]
       objectAtIndex:0] producer];
   return make_normalization_gradient(weights_of(forward, build),
@@ -53,253 +55,67 @@ std::shared_ptr<FilterKernel> gradient_of(MPSNNFilterNode* node,
 }  // namespace
 }  // namespace emulator::mpsnn
 
-@interface MPSCNNBatchNormalizationNode (Emulator) <EmulatedNormalization>
-@end
+// clang-format off
+/// The two nodes of one kind. What follows is of the forward node.
+#define NORMALIZATION(KIND, STATE, FLAGS, ...) \
+  @interface MPSCNN##KIND##NormalizationNode (Emulator) \
+      <EmulatedNormalization> \
+  @end \
+  @implementation MPSCNN##KIND##NormalizationNode \
+  @synthesize trainingStyle = _trainingStyle; \
+  __VA_ARGS__ \
+  NODE((id<MPSCNN##KIND##NormalizationDataSource>, dataSource)) { \
+    emulator::mpsnn::require_source(self, source, dataSource); \
+    self = [super initWithSources:[NSArray arrayWithObject:source] \
+                           states:nil]; \
+    _dataSource = [(id)dataSource retain]; \
+    _trainingStyle = MPSNNTrainingStyleUpdateDeviceGPU; \
+    return self; \
+  } \
+  - (void)dealloc { \
+    [(id)_dataSource release]; \
+    [super dealloc]; \
+  } \
+  - (id)dataSource { return _dataSource; } \
+  - (StatisticsOf)kind { return StatisticsOf::KIND; } \
+  - (MPSCNNBatchNormalizationFlags)statisticsFlags { return FLAGS; } \
+  - (Class)stateClass { return [STATE class]; } \
+  - (std::shared_ptr<emulator::mpsnn::FilterKernel>)makeKernel: \
+      (GraphBuild&)build { \
+    return emulator::mpsnn::make_normalization( \
+        emulator::mpsnn::weights_of(self, build), [self statisticsFlags]); \
+  } \
+  - (NSArray<MPSNNGradientFilterNode*>*)makeGradientNodes: \
+      (MPSNNImageNode*)gradient { \
+    auto* node = [MPSCNN##KIND##NormalizationGradientNode \
+        nodeWithSourceGradient:gradient \
+                   sourceImage:[self sourceImage] \
+                 gradientState:emulator::mpsnn::gradient_state_of(self)]; \
+    [node setTrainingStyle:_trainingStyle]; \
+    return [NSArray arrayWithObject:node]; \
+  } \
+  @end \
+  @implementation MPSCNN##KIND##NormalizationGradientNode \
+  @synthesize trainingStyle = _trainingStyle; \
+  GRADIENT_NODE() { \
+    emulator::mpsnn::require_state( \
+        self, gradientState, [MPSCNN##KIND##NormalizationNode class]); \
+    self = [super initWithSourceGradient:sourceGradient \
+                             sourceImage:sourceImage \
+                                   state:gradientState]; \
+    _trainingStyle = MPSNNTrainingStyleUpdateDeviceGPU; \
+    return self; \
+  } \
+  - (std::shared_ptr<emulator::mpsnn::FilterKernel>)makeKernel: \
+      (GraphBuild&)build { \
+    return emulator::mpsnn::gradient_kernel_of(self, _trainingStyle, build); \
+  } \
+  @end
 
-@implementation MPSCNNBatchNormalizationNode
-@synthesize flags = _flags;
-@synthesize trainingStyle = _trainingStyle;
-
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source
-                    dataSource:(id<MPSCNNBatchNormalizationDataSource>)weights {
-  return [[[self alloc] initWithSource:source dataSource:weights] autorelease];
-}
-
-- (instancetype)initWithSource:(MPSNNImageNode*)source
-                    dataSource:(id<MPSCNNBatchNormalizationDataSource>)weights {
-  emulator::mpsnn::require_source(self, source, weights);
-  self = [super initWithSources:[NSArray arrayWithObject:source] states:nil];
-  _dataSource = [(id)weights retain];
-  _trainingStyle = MPSNNTrainingStyleUpdateDeviceGPU;
-  return self;
-}
-
-- (void)dealloc {
-  [(id)_dataSource release];
-  [super dealloc];
-}
-
-- (id)dataSource {
-  return _dataSource;
-}
-- (StatisticsOf)kind {
-  return StatisticsOf::Batch;
-}
-- (MPSCNNBatchNormalizationFlags)statisticsFlags {
-  return _flags;
-}
-- (Class)stateClass {
-  return [MPSCNNBatchNormalizationState class];
-}
-
-- (std::shared_ptr<emulator::mpsnn::FilterKernel>)makeKernel:
-    (GraphBuild&)build {
-  return emulator::mpsnn::make_normalization(
-      emulator::mpsnn::weights_of(self, build), [self statisticsFlags]);
-}
-
-- (NSArray<MPSNNGradientFilterNode*>*)makeGradientNodes:
-    (MPSNNImageNode*)gradient {
-  auto* node = [MPSCNNBatchNormalizationGradientNode
-      nodeWithSourceGradient:gradient
-                 sourceImage:[self sourceImage]
-               gradientState:(MPSNNGradientStateNode*)[self resultState]];
-  [node setTrainingStyle:_trainingStyle];
-  return [NSArray arrayWithObject:node];
-}
-@end
-
-@implementation MPSCNNBatchNormalizationGradientNode
-@synthesize trainingStyle = _trainingStyle;
-
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)gradient
-                           sourceImage:(MPSNNImageNode*)image
-                         gradientState:(MPSNNGradientStateNode*)state {
-  return [[[self alloc] initWithSourceGradient:gradient
-                                   sourceImage:image
-                                 gradientState:state] autorelease];
-}
-
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)gradient
-                           sourceImage:(MPSNNImageNode*)image
-                         gradientState:(MPSNNGradientStateNode*)state {
-  emulator::mpsnn::require_state(self, state,
-                                 [MPSCNNBatchNormalizationNode class]);
-  self = [super initWithSourceGradient:gradient sourceImage:image state:state];
-  _trainingStyle = MPSNNTrainingStyleUpdateDeviceGPU;
-  return self;
-}
-
-- (std::shared_ptr<emulator::mpsnn::FilterKernel>)makeKernel:
-    (GraphBuild&)build {
-  return emulator::mpsnn::gradient_of(self, _trainingStyle, build);
-}
-@end
-
-@interface MPSCNNInstanceNormalizationNode (Emulator) <EmulatedNormalization>
-@end
-
-@implementation MPSCNNInstanceNormalizationNode
-
-@synthesize trainingStyle = _trainingStyle;
-
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source
-                    dataSource:
-                        (id<MPSCNNInstanceNormalizationDataSource>)weights {
-  return [[[self alloc] initWithSource:source dataSource:weights] autorelease];
-}
-
-- (instancetype)initWithSource:(MPSNNImageNode*)source
-                    dataSource:
-                        (id<MPSCNNInstanceNormalizationDataSource>)weights {
-  emulator::mpsnn::require_source(self, source, weights);
-  self = [super initWithSources:[NSArray arrayWithObject:source] states:nil];
-  _dataSource = [(id)weights retain];
-  _trainingStyle = MPSNNTrainingStyleUpdateDeviceGPU;
-  return self;
-}
-
-- (void)dealloc {
-  [(id)_dataSource release];
-  [super dealloc];
-}
-
-- (id)dataSource {
-  return _dataSource;
-}
-- (StatisticsOf)kind {
-  return StatisticsOf::Instance;
-}
-- (MPSCNNBatchNormalizationFlags)statisticsFlags {
-  return MPSCNNBatchNormalizationFlagsDefault;
-}
-- (Class)stateClass {
-  return [MPSCNNInstanceNormalizationGradientState class];
-}
-
-- (std::shared_ptr<emulator::mpsnn::FilterKernel>)makeKernel:
-    (GraphBuild&)build {
-  return emulator::mpsnn::make_normalization(
-      emulator::mpsnn::weights_of(self, build), [self statisticsFlags]);
-}
-
-- (NSArray<MPSNNGradientFilterNode*>*)makeGradientNodes:
-    (MPSNNImageNode*)gradient {
-  auto* node = [MPSCNNInstanceNormalizationGradientNode
-      nodeWithSourceGradient:gradient
-                 sourceImage:[self sourceImage]
-               gradientState:(MPSNNGradientStateNode*)[self resultState]];
-  [node setTrainingStyle:_trainingStyle];
-  return [NSArray arrayWithObject:node];
-}
-@end
-
-@implementation MPSCNNInstanceNormalizationGradientNode
-@synthesize trainingStyle = _trainingStyle;
-
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)gradient
-                           sourceImage:(MPSNNImageNode*)image
-                         gradientState:(MPSNNGradientStateNode*)state {
-  return [[[self alloc] initWithSourceGradient:gradient
-                                   sourceImage:image
-                                 gradientState:state] autorelease];
-}
-
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)gradient
-                           sourceImage:(MPSNNImageNode*)image
-                         gradientState:(MPSNNGradientStateNode*)state {
-  emulator::mpsnn::require_state(self, state,
-                                 [MPSCNNInstanceNormalizationNode class]);
-  self = [super initWithSourceGradient:gradient sourceImage:image state:state];
-  _trainingStyle = MPSNNTrainingStyleUpdateDeviceGPU;
-  return self;
-}
-
-- (std::shared_ptr<emulator::mpsnn::FilterKernel>)makeKernel:
-    (GraphBuild&)build {
-  return emulator::mpsnn::gradient_of(self, _trainingStyle, build);
-}
-@end
-
-@interface MPSCNNGroupNormalizationNode (Emulator) <EmulatedNormalization>
-@end
-
-@implementation MPSCNNGroupNormalizationNode
-
-@synthesize trainingStyle = _trainingStyle;
-
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source
-                    dataSource:(id<MPSCNNGroupNormalizationDataSource>)weights {
-  return [[[self alloc] initWithSource:source dataSource:weights] autorelease];
-}
-
-- (instancetype)initWithSource:(MPSNNImageNode*)source
-                    dataSource:(id<MPSCNNGroupNormalizationDataSource>)weights {
-  emulator::mpsnn::require_source(self, source, weights);
-  self = [super initWithSources:[NSArray arrayWithObject:source] states:nil];
-  _dataSource = [(id)weights retain];
-  _trainingStyle = MPSNNTrainingStyleUpdateDeviceGPU;
-  return self;
-}
-
-- (void)dealloc {
-  [(id)_dataSource release];
-  [super dealloc];
-}
-
-- (id)dataSource {
-  return _dataSource;
-}
-- (StatisticsOf)kind {
-  return StatisticsOf::Group;
-}
-- (MPSCNNBatchNormalizationFlags)statisticsFlags {
-  return MPSCNNBatchNormalizationFlagsDefault;
-}
-- (Class)stateClass {
-  return [MPSCNNGroupNormalizationGradientState class];
-}
-
-- (std::shared_ptr<emulator::mpsnn::FilterKernel>)makeKernel:
-    (GraphBuild&)build {
-  return emulator::mpsnn::make_normalization(
-      emulator::mpsnn::weights_of(self, build), [self statisticsFlags]);
-}
-
-- (NSArray<MPSNNGradientFilterNode*>*)makeGradientNodes:
-    (MPSNNImageNode*)gradient {
-  auto* node = [MPSCNNGroupNormalizationGradientNode
-      nodeWithSourceGradient:gradient
-                 sourceImage:[self sourceImage]
-               gradientState:(MPSNNGradientStateNode*)[self resultState]];
-  [node setTrainingStyle:_trainingStyle];
-  return [NSArray arrayWithObject:node];
-}
-@end
-
-@implementation MPSCNNGroupNormalizationGradientNode
-@synthesize trainingStyle = _trainingStyle;
-
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)gradient
-                           sourceImage:(MPSNNImageNode*)image
-                         gradientState:(MPSNNGradientStateNode*)state {
-  return [[[self alloc] initWithSourceGradient:gradient
-                                   sourceImage:image
-                                 gradientState:state] autorelease];
-}
-
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)gradient
-                           sourceImage:(MPSNNImageNode*)image
-                         gradientState:(MPSNNGradientStateNode*)state {
-  emulator::mpsnn::require_state(self, state,
-                                 [MPSCNNGroupNormalizationNode class]);
-  self = [super initWithSourceGradient:gradient sourceImage:image state:state];
-  _trainingStyle = MPSNNTrainingStyleUpdateDeviceGPU;
-  return self;
-}
-
-- (std::shared_ptr<emulator::mpsnn::FilterKernel>)makeKernel:
-    (GraphBuild&)build {
-  return emulator::mpsnn::gradient_of(self, _trainingStyle, build);
-}
-@end
+NORMALIZATION(Batch, MPSCNNBatchNormalizationState, _flags,
+              @synthesize flags = _flags;)
+NORMALIZATION(Instance, MPSCNNInstanceNormalizationGradientState,
+              MPSCNNBatchNormalizationFlagsDefault)
+NORMALIZATION(Group, MPSCNNGroupNormalizationGradientState,
+              MPSCNNBatchNormalizationFlagsDefault)
+// clang-format on

@@ -50,139 +50,61 @@ using emulator::mpsnn::pair_of;
 using emulator::mpsnn::state_of;
 using emulator::mpsnn::temporary_pair;
 
-@implementation MPSCNNNormalizationGammaAndBetaState
-+ (instancetype)temporaryStateWithCommandBuffer:(id<MTLCommandBuffer>)buffer
-                        numberOfFeatureChannels:(NSUInteger)channels {
-  return [[[self alloc] initWithResources:temporary_pair(buffer, channels)
-                            commandBuffer:buffer] autorelease];
-}
-- (instancetype)initWithGamma:(id<MTLBuffer>)gamma beta:(id<MTLBuffer>)beta {
-  return [self initWithResources:pair_of(gamma, beta) commandBuffer:nil];
-}
-- (id<MTLBuffer>)gamma {
-  return (id<MTLBuffer>)[self resourceAtIndex:0 allocateMemory:YES];
-}
-- (id<MTLBuffer>)beta {
-  return (id<MTLBuffer>)[self resourceAtIndex:1 allocateMemory:YES];
-}
-@end
+// clang-format off
+/// A state of two buffers.
+#define PAIR_STATE(CLASS, FIRST_KEYWORD, FIRST, SECOND) \
+  @implementation CLASS \
+  + (instancetype)temporaryStateWithCommandBuffer:(id<MTLCommandBuffer>)buffer \
+                          numberOfFeatureChannels:(NSUInteger)channels { \
+    return [[[self alloc] initWithResources:temporary_pair(buffer, channels) \
+                              commandBuffer:buffer] autorelease]; \
+  } \
+  - (instancetype)initWith##FIRST_KEYWORD:(id<MTLBuffer>)FIRST \
+                                   SECOND:(id<MTLBuffer>)SECOND { \
+    return [self initWithResources:pair_of(FIRST, SECOND) commandBuffer:nil]; \
+  } \
+  - (id<MTLBuffer>)FIRST { \
+    return (id<MTLBuffer>)[self resourceAtIndex:0 allocateMemory:YES]; \
+  } \
+  - (id<MTLBuffer>)SECOND { \
+    return (id<MTLBuffer>)[self resourceAtIndex:1 allocateMemory:YES]; \
+  } \
+  @end
+PAIR_STATE(MPSCNNNormalizationGammaAndBetaState, Gamma, gamma, beta)
+PAIR_STATE(MPSCNNNormalizationMeanAndVarianceState, Mean, mean, variance)
 
-@implementation MPSCNNNormalizationMeanAndVarianceState
-+ (instancetype)temporaryStateWithCommandBuffer:(id<MTLCommandBuffer>)buffer
-                        numberOfFeatureChannels:(NSUInteger)channels {
-  return [[[self alloc] initWithResources:temporary_pair(buffer, channels)
-                            commandBuffer:buffer] autorelease];
-}
-- (instancetype)initWithMean:(id<MTLBuffer>)mean
-                    variance:(id<MTLBuffer>)variance {
-  return [self initWithResources:pair_of(mean, variance) commandBuffer:nil];
-}
-- (id<MTLBuffer>)mean {
-  return (id<MTLBuffer>)[self resourceAtIndex:0 allocateMemory:YES];
-}
-- (id<MTLBuffer>)variance {
-  return (id<MTLBuffer>)[self resourceAtIndex:1 allocateMemory:YES];
-}
-@end
-
-@implementation MPSCNNBatchNormalizationState
-- (MPSCNNBatchNormalization*)batchNormalization {
-  return state_of(self).kernel.get();
-}
-/// Statistics and gradients belong to one encoding: there is nothing to keep.
-- (void)reset {
-}
-- (id<MTLBuffer>)gamma {
-  return state_of(self).gamma.get();
-}
-- (id<MTLBuffer>)beta {
-  return state_of(self).beta.get();
-}
-- (id<MTLBuffer>)mean {
-  return state_of(self).mean.get();
-}
-- (id<MTLBuffer>)variance {
-  return state_of(self).variance.get();
-}
-- (id<MTLBuffer>)gradientForGamma {
-  return state_of(self).gamma_gradient.get();
-}
-- (id<MTLBuffer>)gradientForBeta {
-  return state_of(self).beta_gradient.get();
-}
-@end
-
-@implementation MPSCNNInstanceNormalizationGradientState
-- (MPSCNNInstanceNormalization*)instanceNormalization {
-  return state_of(self).kernel.get();
-}
-- (id<MTLBuffer>)gamma {
-  return state_of(self).gamma.get();
-}
-- (id<MTLBuffer>)beta {
-  return state_of(self).beta.get();
-}
-- (id<MTLBuffer>)gradientForGamma {
-  return state_of(self).gamma_gradient.get();
-}
-- (id<MTLBuffer>)gradientForBeta {
-  return state_of(self).beta_gradient.get();
-}
-@end
-
-@implementation MPSCNNGroupNormalizationGradientState
-- (MPSCNNGroupNormalization*)groupNormalization {
-  return state_of(self).kernel.get();
-}
-- (id<MTLBuffer>)gamma {
-  return state_of(self).gamma.get();
-}
-- (id<MTLBuffer>)beta {
-  return state_of(self).beta.get();
-}
-- (id<MTLBuffer>)gradientForGamma {
-  return state_of(self).gamma_gradient.get();
-}
-- (id<MTLBuffer>)gradientForBeta {
-  return state_of(self).beta_gradient.get();
-}
-@end
-
-@implementation MPSCNNBatchNormalization
-@synthesize dataSource = _dataSource;
-- (instancetype)initWithDevice:(id<MTLDevice>)device dataSource:(id)source {
-  self = [super initWithDevice:device];
-  _dataSource = [source retain];
-  return self;
-}
-- (void)dealloc {
-  [(id)_dataSource release];
-  [super dealloc];
-}
-@end
-
-@implementation MPSCNNInstanceNormalization
-@synthesize dataSource = _dataSource;
-- (instancetype)initWithDevice:(id<MTLDevice>)device dataSource:(id)source {
-  self = [super initWithDevice:device];
-  _dataSource = [source retain];
-  return self;
-}
-- (void)dealloc {
-  [(id)_dataSource release];
-  [super dealloc];
-}
-@end
-
-@implementation MPSCNNGroupNormalization
-@synthesize dataSource = _dataSource;
-- (instancetype)initWithDevice:(id<MTLDevice>)device dataSource:(id)source {
-  self = [super initWithDevice:device];
-  _dataSource = [source retain];
-  return self;
-}
-- (void)dealloc {
-  [(id)_dataSource release];
-  [super dealloc];
-}
-@end
+#define STATE_MEMBER(TYPE, NAME, MEMBER) \
+  - (TYPE)NAME { return state_of(self).MEMBER.get(); }
+/// The kernel of one kind and the state of its encodings.
+#define NORMALIZATION_STATE(CLASS, KERNEL, NAME, ...) \
+  @implementation KERNEL \
+  @synthesize dataSource = _dataSource; \
+  - (instancetype)initWithDevice:(id<MTLDevice>)device dataSource:(id)source { \
+    self = [super initWithDevice:device]; \
+    _dataSource = [source retain]; \
+    return self; \
+  } \
+  - (void)dealloc { \
+    [(id)_dataSource release]; \
+    [super dealloc]; \
+  } \
+  @end \
+  @implementation CLASS \
+  STATE_MEMBER(KERNEL*, NAME, kernel) \
+  STATE_MEMBER(id<MTLBuffer>, gamma, gamma) \
+  STATE_MEMBER(id<MTLBuffer>, beta, beta) \
+  STATE_MEMBER(id<MTLBuffer>, gradientForGamma, gamma_gradient) \
+  STATE_MEMBER(id<MTLBuffer>, gradientForBeta, beta_gradient) \
+  __VA_ARGS__ \
+  @end
+// Statistics and gradients belong to one encoding: a reset keeps nothing.
+NORMALIZATION_STATE(MPSCNNBatchNormalizationState, MPSCNNBatchNormalization,
+                    batchNormalization,
+                    STATE_MEMBER(id<MTLBuffer>, mean, mean)
+                    STATE_MEMBER(id<MTLBuffer>, variance, variance)
+                    - (void)reset {})
+NORMALIZATION_STATE(MPSCNNInstanceNormalizationGradientState,
+                    MPSCNNInstanceNormalization, instanceNormalization)
+NORMALIZATION_STATE(MPSCNNGroupNormalizationGradientState,
+                    MPSCNNGroupNormalization, groupNormalization)
+// clang-format on

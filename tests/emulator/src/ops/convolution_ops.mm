@@ -15,28 +15,14 @@ using namespace emulator;
                          descriptor);
 }
 
-- (MPSGraphTensor*)
-    convolution2DDataGradientWithIncomingGradientTensor:
-        (MPSGraphTensor*)incomingGradient
-                                          weightsTensor:(MPSGraphTensor*)weights
-                                            outputShape:(MPSShape*)outputShape
-                           forwardConvolutionDescriptor:
-                               (MPSGraphConvolution2DOpDescriptor*)descriptor
-                                                   name:(NSString*)name {
+- EMULATED_DATA_GRADIENT(convolution2D, forwardConvolutionDescriptor,
+                         MPSGraphConvolution2DOpDescriptor) {
   return add_data_gradient(self, "convolution2DDataGradient", name,
                            incomingGradient, weights, outputShape, descriptor);
 }
 
-- (MPSGraphTensor*)
-    convolution2DWeightsGradientWithIncomingGradientTensor:
-        (MPSGraphTensor*)incomingGradient
-                                              sourceTensor:
-                                                  (MPSGraphTensor*)source
-                                               outputShape:
-                                                   (MPSShape*)outputShape
-                              forwardConvolutionDescriptor:
-                                  (MPSGraphConvolution2DOpDescriptor*)descriptor
-                                                      name:(NSString*)name {
+- EMULATED_WEIGHTS_GRADIENT(convolution2D, forwardConvolutionDescriptor,
+                            MPSGraphConvolution2DOpDescriptor) {
   return add_weights_gradient(self, "convolution2DWeightsGradient", name,
                               incomingGradient, source, outputShape,
                               descriptor);
@@ -57,18 +43,8 @@ using namespace emulator;
                            weights, outputShape, descriptor);
 }
 
-- (MPSGraphTensor*)
-    convolutionTranspose2DDataGradientWithIncomingGradientTensor:
-        (MPSGraphTensor*)incomingGradient
-                                                   weightsTensor:
-                                                       (MPSGraphTensor*)weights
-                                                     outputShape:
-                                                         (MPSShape*)outputShape
-                                    forwardConvolutionDescriptor:
-                                        (MPSGraphConvolution2DOpDescriptor*)
-                                            descriptor
-                                                            name:(NSString*)
-                                                                     name {
+- EMULATED_DATA_GRADIENT(convolutionTranspose2D, forwardConvolutionDescriptor,
+                         MPSGraphConvolution2DOpDescriptor) {
   // The gradient of a convolution's gradient is that convolution.
   MPSGraphTensor* result =
       add_convolution(self, "convolutionTranspose2DDataGradient", name,
@@ -80,20 +56,9 @@ using namespace emulator;
   return result;
 }
 
-- (MPSGraphTensor*)
-    convolutionTranspose2DWeightsGradientWithIncomingGradientTensor:
-        (MPSGraphTensor*)incomingGradient
-                                                       sourceTensor:
-                                                           (MPSGraphTensor*)
-                                                               source
-                                                        outputShape:
-                                                            (MPSShape*)
-                                                                outputShape
-                                       forwardConvolutionDescriptor:
-                                           (MPSGraphConvolution2DOpDescriptor*)
-                                               descriptor
-                                                               name:(NSString*)
-                                                                        name {
+- EMULATED_WEIGHTS_GRADIENT(convolutionTranspose2D,
+                            forwardConvolutionDescriptor,
+                            MPSGraphConvolution2DOpDescriptor) {
   // Source and result of the convolution have changed places.
   return add_weights_gradient(self, "convolutionTranspose2DWeightsGradient",
                               name, source, incomingGradient, outputShape,
@@ -115,36 +80,14 @@ using namespace emulator;
                          descriptor);
 }
 
-- (MPSGraphTensor*)
-    depthwiseConvolution2DDataGradientWithIncomingGradientTensor:
-        (MPSGraphTensor*)incomingGradient
-                                                   weightsTensor:
-                                                       (MPSGraphTensor*)weights
-                                                     outputShape:
-                                                         (MPSShape*)outputShape
-                                                      descriptor:
-                                                          (MPSGraphDepthwiseConvolution2DOpDescriptor*)
-                                                              descriptor
-                                                            name:(NSString*)
-                                                                     name {
+- EMULATED_DATA_GRADIENT(depthwiseConvolution2D, descriptor,
+                         MPSGraphDepthwiseConvolution2DOpDescriptor) {
   return add_data_gradient(self, "depthwiseConvolution2DDataGradient", name,
                            incomingGradient, weights, outputShape, descriptor);
 }
 
-- (MPSGraphTensor*)
-    depthwiseConvolution2DWeightsGradientWithIncomingGradientTensor:
-        (MPSGraphTensor*)incomingGradient
-                                                       sourceTensor:
-                                                           (MPSGraphTensor*)
-                                                               source
-                                                        outputShape:
-                                                            (MPSShape*)
-                                                                outputShape
-                                                         descriptor:
-                                                             (MPSGraphDepthwiseConvolution2DOpDescriptor*)
-                                                                 descriptor
-                                                               name:(NSString*)
-                                                                        name {
+- EMULATED_WEIGHTS_GRADIENT(depthwiseConvolution2D, descriptor,
+                            MPSGraphDepthwiseConvolution2DOpDescriptor) {
   return add_weights_gradient(self, "depthwiseConvolution2DWeightsGradient",
                               name, incomingGradient, source, outputShape,
                               descriptor);
@@ -161,36 +104,14 @@ using namespace emulator;
                          descriptor);
 }
 
-- (MPSGraphTensor*)
-    depthwiseConvolution3DDataGradientWithIncomingGradientTensor:
-        (MPSGraphTensor*)incomingGradient
-                                                   weightsTensor:
-                                                       (MPSGraphTensor*)weights
-                                                     outputShape:
-                                                         (MPSShape*)outputShape
-                                                      descriptor:
-                                                          (MPSGraphDepthwiseConvolution3DOpDescriptor*)
-                                                              descriptor
-                                                            name:(NSString*)
-                                                                     name {
+- EMULATED_DATA_GRADIENT(depthwiseConvolution3D, descriptor,
+                         MPSGraphDepthwiseConvolution3DOpDescriptor) {
   return add_data_gradient(self, "depthwiseConvolution3DDataGradient", name,
                            incomingGradient, weights, outputShape, descriptor);
 }
 
-- (MPSGraphTensor*)
-    depthwiseConvolution3DWeightsGradientWithIncomingGradientTensor:
-        (MPSGraphTensor*)incomingGradient
-                                                       sourceTensor:
-                                                           (MPSGraphTensor*)
-                                                               source
-                                                        outputShape:
-                                                            (MPSShape*)
-                                                                outputShape
-                                                         descriptor:
-                                                             (MPSGraphDepthwiseConvolution3DOpDescriptor*)
-                                                                 descriptor
-                                                               name:(NSString*)
-                                                                        name {
+- EMULATED_WEIGHTS_GRADIENT(depthwiseConvolution3D, descriptor,
+                            MPSGraphDepthwiseConvolution3DOpDescriptor) {
   return add_weights_gradient(self, "depthwiseConvolution3DWeightsGradient",
                               name, incomingGradient, source, outputShape,
                               descriptor);

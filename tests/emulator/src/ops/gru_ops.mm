@@ -40,16 +40,7 @@ SingleGate single_gate_of(const char* op,
 
 @implementation MPSGraph (MPSGraphGRUOps)
 
-- (NSArray<MPSGraphTensor*>*)
-    GRUWithSourceTensor:(MPSGraphTensor*)source
-        recurrentWeight:(MPSGraphTensor*)recurrentWeight
-            inputWeight:(MPSGraphTensor*)inputWeight
-                   bias:(MPSGraphTensor*)bias
-              initState:(MPSGraphTensor*)initState
-                   mask:(MPSGraphTensor*)mask
-          secondaryBias:(MPSGraphTensor*)secondaryBias
-             descriptor:(MPSGraphGRUDescriptor*)descriptor
-                   name:(NSString*)name {
+- EMULATED_GRU {
   const char* op = "GRU";
   require_no_input_weight(op, inputWeight, bias);
   Gru gru = gru_of(op, descriptor);
@@ -70,20 +61,7 @@ SingleGate single_gate_of(const char* op,
                     /*peephole=*/-1, /*gives_weight=*/false));
 }
 
-- (NSArray<MPSGraphTensor*>*)
-    GRUGradientsWithSourceTensor:(MPSGraphTensor*)source
-                 recurrentWeight:(MPSGraphTensor*)recurrentWeight
-                  sourceGradient:(MPSGraphTensor*)sourceGradient
-                          zState:(MPSGraphTensor*)zState
-                       outputFwd:(MPSGraphTensor*)outputFwd
-                   stateGradient:(MPSGraphTensor*)stateGradient
-                     inputWeight:(MPSGraphTensor*)inputWeight
-                            bias:(MPSGraphTensor*)bias
-                       initState:(MPSGraphTensor*)initState
-                            mask:(MPSGraphTensor*)mask
-                   secondaryBias:(MPSGraphTensor*)secondaryBias
-                      descriptor:(MPSGraphGRUDescriptor*)descriptor
-                            name:(NSString*)name {
+- EMULATED_GRU_GRADIENTS {
   const char* op = "GRUGradients";
   require_no_input_weight(op, inputWeight, bias);
   Gru gru = gru_of(op, descriptor);
@@ -113,15 +91,7 @@ SingleGate single_gate_of(const char* op,
                     /*peephole=*/-1, /*gives_weight=*/true));
 }
 
-- (NSArray<MPSGraphTensor*>*)
-    singleGateRNNWithSourceTensor:(MPSGraphTensor*)source
-                  recurrentWeight:(MPSGraphTensor*)recurrentWeight
-                      inputWeight:(MPSGraphTensor*)inputWeight
-                             bias:(MPSGraphTensor*)bias
-                        initState:(MPSGraphTensor*)initState
-                             mask:(MPSGraphTensor*)mask
-                       descriptor:(MPSGraphSingleGateRNNDescriptor*)descriptor
-                             name:(NSString*)name {
+- EMULATED_SINGLE_GATE {
   const char* op = "singleGateRNN";
   require_no_input_weight(op, inputWeight, bias);
   SingleGate single = single_gate_of(op, descriptor);
@@ -141,19 +111,7 @@ SingleGate single_gate_of(const char* op,
                     /*peephole=*/-1, /*gives_weight=*/false));
 }
 
-- (NSArray<MPSGraphTensor*>*)
-    singleGateRNNGradientsWithSourceTensor:(MPSGraphTensor*)source
-                           recurrentWeight:(MPSGraphTensor*)recurrentWeight
-                            sourceGradient:(MPSGraphTensor*)sourceGradient
-                                    zState:(MPSGraphTensor*)zState
-                             stateGradient:(MPSGraphTensor*)stateGradient
-                               inputWeight:(MPSGraphTensor*)inputWeight
-                                      bias:(MPSGraphTensor*)bias
-                                 initState:(MPSGraphTensor*)initState
-                                      mask:(MPSGraphTensor*)mask
-                                descriptor:
-                                    (MPSGraphSingleGateRNNDescriptor*)descriptor
-                                      name:(NSString*)name {
+- EMULATED_SINGLE_GATE_GRADIENTS {
   const char* op = "singleGateRNNGradients";
   require_no_input_weight(op, inputWeight, bias);
   SingleGate single = single_gate_of(op, descriptor);

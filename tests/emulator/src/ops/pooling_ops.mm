@@ -127,17 +127,13 @@ MPSGraphTensor* add_gradient(MPSGraph* graph, const char* op, NSString* name,
 
 }  // namespace
 
-#define POOLING(op, Descriptor, forward, backward)                            \
-  -(MPSGraphTensor*)op##WithSourceTensor : (MPSGraphTensor*)source descriptor \
-      : (Descriptor*)descriptor name : (NSString*)name {                      \
-    return add_pool(self, #op, name, source, descriptor, forward);            \
-  }                                                                           \
-  -(MPSGraphTensor*)op##GradientWithGradientTensor                            \
-      : (MPSGraphTensor*)gradient sourceTensor                                \
-      : (MPSGraphTensor*)source descriptor : (Descriptor*)descriptor name     \
-      : (NSString*)name {                                                     \
-    return add_gradient(self, #op "Gradient", name, gradient, source,         \
-                        descriptor, backward);                                \
+#define POOLING(OP, DESCRIPTOR, FORWARD, BACKWARD)                    \
+  -EMULATED_POOLING(OP, DESCRIPTOR) {                                 \
+    return add_pool(self, #OP, name, source, descriptor, FORWARD);    \
+  }                                                                   \
+  -EMULATED_POOLING_GRADIENT(OP, DESCRIPTOR) {                        \
+    return add_gradient(self, #OP "Gradient", name, gradient, source, \
+                        descriptor, BACKWARD);                        \
   }
 
 @implementation MPSGraph (MPSGraphPoolingOps)

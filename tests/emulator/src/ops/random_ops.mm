@@ -3,6 +3,7 @@
 #include "../arithmetic/random.h"
 
 #include "checks.h"
+#include "descriptor_class.h"
 
 using namespace emulator;
 
@@ -16,7 +17,7 @@ MPSGraphTensor* add_state(MPSGraph* graph, NSString* name,
       [state](const auto&, auto& results) { results[0].data = state; });
 }
 
-RandomNumbers numbers_of(const char* op, MPSGraphRandomOpDescriptor* d) {
+RandomNumbers drawn_numbers(const char* op, MPSGraphRandomOpDescriptor* d) {
   if (d == nil) refuse(op, @"the descriptor is nil");
   RandomNumbers numbers{Distribution::kUniform,
                         [d min],
@@ -52,18 +53,7 @@ MPSGraphRandomOpDescriptor* uniform() {
 }  // namespace
 
 @implementation MPSGraphRandomOpDescriptor
-
-// clang-format off
-@synthesize distribution = _distribution;
-@synthesize dataType = _dataType;
-@synthesize min = _min;
-@synthesize max = _max;
-@synthesize minInteger = _minInteger;
-@synthesize maxInteger = _maxInteger;
-@synthesize mean = _mean;
-@synthesize standardDeviation = _standardDeviation;
-@synthesize samplingMethod = _samplingMethod;
-// clang-format on
+FIELDS(MPSGraphRandomOpDescriptor, EMULATED_RANDOM_FIELDS)
 
 + (instancetype)descriptorWithDistribution:
                     (MPSGraphRandomDistribution)distribution
@@ -84,20 +74,6 @@ MPSGraphRandomOpDescriptor* uniform() {
   _maxInteger = INT32_MAX;
   _standardDeviation = 1;
   return self;
-}
-
-- (id)copyWithZone:(NSZone*)zone {
-  MPSGraphRandomOpDescriptor* copy = [[[self class] allocWithZone:zone] init];
-  [copy setDistribution:_distribution];
-  [copy setDataType:_dataType];
-  [copy setMin:_min];
-  [copy setMax:_max];
-  [copy setMinInteger:_minInteger];
-  [copy setMaxInteger:_maxInteger];
-  [copy setMean:_mean];
-  [copy setStandardDeviation:_standardDeviation];
-  [copy setSamplingMethod:_samplingMethod];
-  return copy;
 }
 
 @end
@@ -121,7 +97,7 @@ MPSGraphRandomOpDescriptor* uniform() {
                                     seed:(NSUInteger)seed
                                     name:(NSString*)name {
   const char* op = "random";
-  const RandomNumbers numbers = ::numbers_of(op, descriptor);
+  const RandomNumbers numbers = drawn_numbers(op, descriptor);
   const Type type{[descriptor dataType], result_shape(op, shape)};
   return add_operation(self, op, name, @[], type,
                        random_numbers_of(numbers, random_state(0, 0, seed)));
@@ -133,7 +109,7 @@ MPSGraphRandomOpDescriptor* uniform() {
               stateTensor:(MPSGraphTensor*)state
                      name:(NSString*)name {
   const char* op = "random";
-  const RandomNumbers numbers = ::numbers_of(op, descriptor);
+  const RandomNumbers numbers = drawn_numbers(op, descriptor);
   const Type values{[descriptor dataType], result_shape(op, shape)};
   const Type state_type{MPSDataTypeInt32, {kRandomStateWords}};
   if (operand(self, op, state) != state_type) {

@@ -27,17 +27,7 @@ Lstm lstm_of(const char* op, MPSGraphLSTMDescriptor* descriptor) {
 
 @implementation MPSGraph (MPSGraphRNNOps)
 
-- (NSArray<MPSGraphTensor*>*)
-    LSTMWithSourceTensor:(MPSGraphTensor*)source
-         recurrentWeight:(MPSGraphTensor*)recurrentWeight
-             inputWeight:(MPSGraphTensor*)inputWeight
-                    bias:(MPSGraphTensor*)bias
-               initState:(MPSGraphTensor*)initState
-                initCell:(MPSGraphTensor*)initCell
-                    mask:(MPSGraphTensor*)mask
-                peephole:(MPSGraphTensor*)peephole
-              descriptor:(MPSGraphLSTMDescriptor*)descriptor
-                    name:(NSString*)name {
+- EMULATED_LSTM {
   const char* op = "LSTM";
   if (inputWeight || bias) refuse(op, @"input weights are not emulated");
   Lstm lstm = lstm_of(op, descriptor);
@@ -61,22 +51,7 @@ Lstm lstm_of(const char* op, MPSGraphLSTMDescriptor* descriptor) {
                     /*gives_weight=*/false));
 }
 
-- (NSArray<MPSGraphTensor*>*)
-    LSTMGradientsWithSourceTensor:(MPSGraphTensor*)source
-                  recurrentWeight:(MPSGraphTensor*)recurrentWeight
-                   sourceGradient:(MPSGraphTensor*)sourceGradient
-                           zState:(MPSGraphTensor*)zState
-                    cellOutputFwd:(MPSGraphTensor*)cellOutputFwd
-                    stateGradient:(MPSGraphTensor*)stateGradient
-                     cellGradient:(MPSGraphTensor*)cellGradient
-                      inputWeight:(MPSGraphTensor*)inputWeight
-                             bias:(MPSGraphTensor*)bias
-                        initState:(MPSGraphTensor*)initState
-                         initCell:(MPSGraphTensor*)initCell
-                             mask:(MPSGraphTensor*)mask
-                         peephole:(MPSGraphTensor*)peephole
-                       descriptor:(MPSGraphLSTMDescriptor*)descriptor
-                             name:(NSString*)name {
+- EMULATED_LSTM_GRADIENTS {
   const char* op = "LSTMGradients";
   if (inputWeight || bias) refuse(op, @"input weights are not emulated");
   Lstm lstm = lstm_of(op, descriptor);

@@ -54,10 +54,10 @@ Extent reduced_extent(const Reduce& reduce, const Extent& source,
     case ReducedAxis::kColumn:
       result.height = 1;
       break;
-    case ReducedAxis::kChannels:
+    case ReducedAxis::kFeatureChannels:
       result.channels = 1;
       break;
-    case ReducedAxis::kPixels:
+    case ReducedAxis::kSpatial:
       result.width = result.height = 1;
       break;
   }

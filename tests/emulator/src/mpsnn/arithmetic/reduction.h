@@ -7,7 +7,7 @@
 namespace emulator::mpsnn {
 
 /// Rows: one column is left. Columns: one row is left.
-enum class ReducedAxis { kRow, kColumn, kChannels, kPixels };
+enum class ReducedAxis { kRow, kColumn, kFeatureChannels, kSpatial };
 enum class ReduceOp { kMin, kMax, kSum, kMean, kArgumentMin, kArgumentMax };
 
 /// What is read of a source.

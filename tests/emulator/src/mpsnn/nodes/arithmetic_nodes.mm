@@ -5,14 +5,12 @@
 #include <cfloat>
 
 #include "mpsnn/binary_kernels.h"
-#import "mpsnn/nodes/made_by.h"
+#import "mpsnn/nodes/node_class.h"
 
 using emulator::refuse;
 using emulator::mpsnn::Binary;
 using emulator::mpsnn::BinaryOp;
 using emulator::mpsnn::both;
-using emulator::mpsnn::FilterKernel;
-using emulator::mpsnn::GraphBuild;
 using emulator::mpsnn::Strides;
 
 // To override.
@@ -24,34 +22,20 @@ using emulator::mpsnn::Strides;
 @end
 
 @implementation MPSNNBinaryArithmeticNode
-@synthesize primaryScale = _primaryScale;
-@synthesize secondaryScale = _secondaryScale;
-@synthesize bias = _bias;
-@synthesize primaryStrideInPixelsX = _primaryStrideInPixelsX;
-@synthesize primaryStrideInPixelsY = _primaryStrideInPixelsY;
-@synthesize primaryStrideInFeatureChannels = _primaryStrideInFeatureChannels;
-@synthesize secondaryStrideInPixelsX = _secondaryStrideInPixelsX;
-@synthesize secondaryStrideInPixelsY = _secondaryStrideInPixelsY;
-@synthesize secondaryStrideInFeatureChannels =
-    _secondaryStrideInFeatureChannels;
-@synthesize minimumValue = _minimumValue;
-@synthesize maximumValue = _maximumValue;
+@synthesize primaryScale = _primaryScale, secondaryScale = _secondaryScale,
+            bias = _bias, primaryStrideInPixelsX = _primaryStrideInPixelsX,
+            primaryStrideInPixelsY = _primaryStrideInPixelsY,
+            primaryStrideInFeatureChannels = _primaryStrideInFeatureChannels,
+            secondaryStrideInPixelsX = _secondaryStrideInPixelsX,
+            secondaryStrideInPixelsY = _secondaryStrideInPixelsY,
+            secondaryStrideInFeatureChannels =
+                _secondaryStrideInFeatureChannels,
+            minimumValue = _minimumValue, maximumValue = _maximumValue;
 
-+ (instancetype)nodeWithSources:(NSArray<MPSNNImageNode*>*)sources {
-  return [[[self alloc] initWithSources:sources] autorelease];
+MADE(LeftSource, MPSNNImageNode*, left, (MPSNNImageNode*, rightSource)) {
+  return [self initWithSources:both(left, rightSource)];
 }
-
-+ (instancetype)nodeWithLeftSource:(MPSNNImageNode*)left
-                       rightSource:(MPSNNImageNode*)right {
-  return [[[self alloc] initWithLeftSource:left rightSource:right] autorelease];
-}
-
-- (instancetype)initWithLeftSource:(MPSNNImageNode*)left
-                       rightSource:(MPSNNImageNode*)right {
-  return [self initWithSources:both(left, right)];
-}
-
-- (instancetype)initWithSources:(NSArray<MPSNNImageNode*>*)sources {
+MADE(Sources, NSArray<MPSNNImageNode*>*, sources) {
   if ([sources count] != 2) {
     refuse(object_getClassName(self), @"%lu sources, not two",
            (unsigned long)[sources count]);
@@ -83,11 +67,7 @@ using emulator::mpsnn::Strides;
   return binary;
 }
 
-- (std::shared_ptr<FilterKernel>)makeKernel:(GraphBuild&)build {
-  (void)build;
-  return emulator::mpsnn::binary_kernel(object_getClassName(self),
-                                        [self binary]);
-}
+KERNEL(emulator::mpsnn::binary_kernel(object_getClassName(self), [self binary]))
 
 - (Class)stateNodeClass {
   return [MPSNNArithmeticGradientStateNode class];
@@ -127,41 +107,19 @@ using emulator::mpsnn::Strides;
 }
 @end
 
-@implementation MPSNNAdditionNode
-- (Class)gradientClass {
-  return [MPSNNAdditionGradientNode class];
-}
-@end
-
-@implementation MPSNNSubtractionNode
-- (Class)gradientClass {
-  return [MPSNNSubtractionGradientNode class];
-}
-- (Binary)binary {
-  Binary binary = [super binary];
-  binary.op = BinaryOp::kSubtract;
-  return binary;
-}
-@end
-
-@implementation MPSNNMultiplicationNode
-- (Class)gradientClass {
-  return [MPSNNMultiplicationGradientNode class];
-}
-- (Binary)binary {
-  Binary binary = [super binary];
-  binary.op = BinaryOp::kMultiply;
-  return binary;
-}
-@end
-
-@implementation MPSNNDivisionNode
-- (Binary)binary {
-  Binary binary = [super binary];
-  binary.op = BinaryOp::kDivide;
-  return binary;
-}
-@end
+#define ARITHMETIC(CLASS, OPERATION, ...)                           \
+  @implementation CLASS                                             \
+  -(Binary)binary {                                                 \
+    Binary binary = [super binary];                                 \
+    binary.op = BinaryOp::k##OPERATION;                             \
+    return binary;                                                  \
+  }                                                                 \
+  __VA_OPT__(-(Class)gradientClass { return [__VA_ARGS__ class]; }) \
+  @end
+ARITHMETIC(MPSNNAdditionNode, Add, MPSNNAdditionGradientNode)
+ARITHMETIC(MPSNNSubtractionNode, Subtract, MPSNNSubtractionGradientNode)
+ARITHMETIC(MPSNNMultiplicationNode, Multiply, MPSNNMultiplicationGradientNode)
+ARITHMETIC(MPSNNDivisionNode, Divide)
 
 @implementation MPSNNComparisonNode
 @synthesize comparisonType = _comparisonType;
@@ -179,38 +137,27 @@ using emulator::mpsnn::Strides;
 @end
 
 @implementation MPSNNArithmeticGradientNode
-@synthesize primaryScale = _primaryScale;
-@synthesize secondaryScale = _secondaryScale;
-@synthesize bias = _bias;
-@synthesize secondaryStrideInPixelsX = _secondaryStrideInPixelsX;
-@synthesize secondaryStrideInPixelsY = _secondaryStrideInPixelsY;
-@synthesize secondaryStrideInFeatureChannels =
-    _secondaryStrideInFeatureChannels;
-@synthesize minimumValue = _minimumValue;
-@synthesize maximumValue = _maximumValue;
-@synthesize isSecondarySourceFilter = _isSecondarySourceFilter;
+@synthesize primaryScale = _primaryScale, secondaryScale = _secondaryScale,
+            bias = _bias, secondaryStrideInPixelsX = _secondaryStrideInPixelsX,
+            secondaryStrideInPixelsY = _secondaryStrideInPixelsY,
+            secondaryStrideInFeatureChannels =
+                _secondaryStrideInFeatureChannels,
+            minimumValue = _minimumValue, maximumValue = _maximumValue,
+            isSecondarySourceFilter = _isSecondarySourceFilter;
 
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)gradient
-                           sourceImage:(MPSNNImageNode*)source
-                         gradientState:(MPSNNBinaryGradientStateNode*)state
-               isSecondarySourceFilter:(BOOL)isSecondary {
-  return [[[self alloc] initWithSourceGradient:gradient
-                                   sourceImage:source
-                                 gradientState:state
-                       isSecondarySourceFilter:isSecondary] autorelease];
-}
-
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)gradient
-                           sourceImage:(MPSNNImageNode*)source
-                         gradientState:(MPSNNBinaryGradientStateNode*)state
-               isSecondarySourceFilter:(BOOL)isSecondary {
-  self = [super initWithSourceGradient:gradient sourceImage:source state:state];
+MADE(SourceGradient, MPSNNImageNode*, sourceGradient,
+     (MPSNNImageNode*, sourceImage),
+     (MPSNNBinaryGradientStateNode*, gradientState),
+     (BOOL, isSecondarySourceFilter)) {
+  self = [super initWithSourceGradient:sourceGradient
+                           sourceImage:sourceImage
+                                 state:gradientState];
   _primaryScale = _secondaryScale = 1;
   _minimumValue = -FLT_MAX;
   _maximumValue = FLT_MAX;
   _secondaryStrideInPixelsX = _secondaryStrideInPixelsY =
       _secondaryStrideInFeatureChannels = 1;
-  _isSecondarySourceFilter = isSecondary;
+  _isSecondarySourceFilter = isSecondarySourceFilter;
   return self;
 }
 
@@ -250,7 +197,8 @@ using emulator::mpsnn::Strides;
   return NO;
 }
 
-- (std::shared_ptr<FilterKernel>)makeKernel:(GraphBuild&)build {
+- (std::shared_ptr<emulator::mpsnn::FilterKernel>)makeKernel:
+    (emulator::mpsnn::GraphBuild&)build {
   (void)build;
   emulator::mpsnn::BinaryGradientNode node;
   node.is_product = [self isProduct];

@@ -6,14 +6,11 @@
 #include <limits>
 
 #include "mpsnn/arithmetic/dropout.h"
-#import "mpsnn/nodes/made_by.h"
+#import "mpsnn/nodes/node_class.h"
 #include "mpsnn/picture_kernels.h"
 #import "mpsnn/states.h"
 
 using emulator::refuse;
-using emulator::mpsnn::FilterKernel;
-using emulator::mpsnn::GraphBuild;
-using emulator::mpsnn::only;
 
 namespace emulator::mpsnn {
 namespace {
@@ -120,115 +117,52 @@ using emulator::mpsnn::checked_dropout;
 @end
 
 @implementation MPSCNNDropoutNode
-@synthesize keepProbability = _keepProbability;
-@synthesize seed = _seed;
-@synthesize maskStrideInPixels = _maskStrideInPixels;
+@synthesize keepProbability = _keepProbability, seed = _seed,
+            maskStrideInPixels = _maskStrideInPixels;
 
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source {
-  return [[[self alloc] initWithSource:source] autorelease];
-}
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source
-               keepProbability:(float)keepProbability {
-  return [[[self alloc] initWithSource:source
-                       keepProbability:keepProbability] autorelease];
-}
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source
-               keepProbability:(float)keepProbability
-                          seed:(NSUInteger)seed
-            maskStrideInPixels:(MTLSize)maskStrideInPixels {
-  return [[[self alloc] initWithSource:source
-                       keepProbability:keepProbability
-                                  seed:seed
-                    maskStrideInPixels:maskStrideInPixels] autorelease];
-}
-/// The defaults are not documented.
-- (instancetype)initWithSource:(MPSNNImageNode*)source {
-  return [self initWithSource:source keepProbability:0.5f];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)source
-               keepProbability:(float)keepProbability {
+// The defaults are not documented.
+NODE() { return [self initWithSource:source keepProbability:0.5f]; }
+NODE((float, keepProbability)) {
   return [self initWithSource:source
               keepProbability:keepProbability
                          seed:0
            maskStrideInPixels:MTLSizeMake(1, 1, 1)];
 }
-- (instancetype)initWithSource:(MPSNNImageNode*)source
-               keepProbability:(float)keepProbability
-                          seed:(NSUInteger)seed
-            maskStrideInPixels:(MTLSize)maskStrideInPixels {
+NODE(EMULATED_DROPOUT) {
   checked_dropout(object_getClassName(self), keepProbability, seed,
                   maskStrideInPixels);
-  self = [super initWithSources:only(source) states:nil];
-  _keepProbability = keepProbability;
-  _seed = seed;
-  _maskStrideInPixels = maskStrideInPixels;
+  self = [super initWithSources:emulator::mpsnn::only(source) states:nil];
+  EMULATED_EACH(EMULATED_KEEP, EMULATED_DROPOUT)
   return self;
 }
 
-- (std::shared_ptr<FilterKernel>)makeKernel:(GraphBuild&)build {
-  (void)build;
-  return std::make_shared<emulator::mpsnn::DropoutKernel>(checked_dropout(
-      object_getClassName(self), _keepProbability, _seed, _maskStrideInPixels));
-}
-
+KERNEL(std::make_shared<emulator::mpsnn::DropoutKernel>(checked_dropout(
+    object_getClassName(self), _keepProbability, _seed, _maskStrideInPixels)))
 - (Class)stateClass {
   return [MPSCNNDropoutGradientState class];
 }
 
-- (NSArray<MPSNNGradientFilterNode*>*)makeGradientNodes:
-    (MPSNNImageNode*)gradient {
-  return [NSArray
-      arrayWithObject:
-          [MPSCNNDropoutGradientNode
-              nodeWithSourceGradient:gradient
-                         sourceImage:[self sourceImage]
-                       gradientState:emulator::mpsnn::gradient_state_of(self)
-                     keepProbability:_keepProbability
-                                seed:_seed
-                  maskStrideInPixels:_maskStrideInPixels]];
-}
+GRADIENT(MPSCNNDropoutGradientNode,
+         keepProbability : _keepProbability seed : _seed
+             maskStrideInPixels : _maskStrideInPixels)
 @end
 
 @implementation MPSCNNDropoutGradientNode
-@synthesize keepProbability = _keepProbability;
-@synthesize seed = _seed;
-@synthesize maskStrideInPixels = _maskStrideInPixels;
+@synthesize keepProbability = _keepProbability, seed = _seed,
+            maskStrideInPixels = _maskStrideInPixels;
 
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState
-                       keepProbability:(float)keepProbability
-                                  seed:(NSUInteger)seed
-                    maskStrideInPixels:(MTLSize)maskStrideInPixels {
-  return [[[self alloc] initWithSourceGradient:sourceGradient
-                                   sourceImage:sourceImage
-                                 gradientState:gradientState
-                               keepProbability:keepProbability
-                                          seed:seed
-                            maskStrideInPixels:maskStrideInPixels] autorelease];
-}
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState
-                       keepProbability:(float)keepProbability
-                                  seed:(NSUInteger)seed
-                    maskStrideInPixels:(MTLSize)maskStrideInPixels {
+GRADIENT_NODE(EMULATED_DROPOUT) {
   checked_dropout(object_getClassName(self), keepProbability, seed,
                   maskStrideInPixels);
   self = [super initWithSourceGradient:sourceGradient
                            sourceImage:sourceImage
                                  state:gradientState];
-  _keepProbability = keepProbability;
-  _seed = seed;
-  _maskStrideInPixels = maskStrideInPixels;
+  EMULATED_EACH(EMULATED_KEEP, EMULATED_DROPOUT)
   return self;
 }
 
-- (std::shared_ptr<FilterKernel>)makeKernel:(GraphBuild&)build {
-  (void)build;
-  const char* name = object_getClassName(self);
-  return std::make_shared<emulator::mpsnn::DropoutGradientKernel>(
-      name,
-      checked_dropout(name, _keepProbability, _seed, _maskStrideInPixels));
-}
+KERNEL(std::make_shared<emulator::mpsnn::DropoutGradientKernel>(
+    object_getClassName(self),
+    checked_dropout(object_getClassName(self), _keepProbability, _seed,
+                    _maskStrideInPixels)))
 @end

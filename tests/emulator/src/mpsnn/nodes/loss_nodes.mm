@@ -6,31 +6,26 @@
 #include <algorithm>
 
 #import "mpsnn/loss_kernels.h"
-#import "mpsnn/nodes/made_by.h"
+#import "mpsnn/nodes/node_class.h"
 #include "mpsnn/picture_kernels.h"
 
 using emulator::refuse;
-using emulator::mpsnn::FilterKernel;
-using emulator::mpsnn::GraphBuild;
-using emulator::mpsnn::only;
 using emulator::mpsnn::require_loss;
+
+#define OF_DESCRIPTOR(TYPE, NAME) \
+  -(TYPE)NAME {                   \
+    return [_descriptor NAME];    \
+  }
 
 @implementation MPSCNNLossNode
 @synthesize inputLabels = _inputLabels;
 
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source
-                lossDescriptor:(MPSCNNLossDescriptor*)descriptor {
-  return [[[self alloc] initWithSource:source
-                        lossDescriptor:descriptor] autorelease];
-}
-
-- (instancetype)initWithSource:(MPSNNImageNode*)source
-                lossDescriptor:(MPSCNNLossDescriptor*)descriptor {
-  require_loss("MPSCNNLossNode", descriptor);
+NODE((MPSCNNLossDescriptor*, lossDescriptor)) {
+  require_loss("MPSCNNLossNode", lossDescriptor);
   MPSNNLabelsNode* labels = [MPSNNLabelsNode sourceNode];
-  self = [super initWithSources:only(source)
+  self = [super initWithSources:emulator::mpsnn::only(source)
                          states:[NSArray arrayWithObject:labels]];
-  _descriptor = [descriptor copy];
+  _descriptor = [lossDescriptor copy];
   _inputLabels = [labels retain];
   return self;
 }
@@ -41,11 +36,8 @@ using emulator::mpsnn::require_loss;
   [super dealloc];
 }
 
-- (std::shared_ptr<FilterKernel>)makeKernel:(GraphBuild&)build {
-  (void)build;
-  return emulator::mpsnn::loss_kernel("MPSCNNLossNode",
-                                      emulator::mpsnn::loss_of(_descriptor));
-}
+KERNEL(emulator::mpsnn::loss_kernel("MPSCNNLossNode",
+                                    emulator::mpsnn::loss_of(_descriptor)))
 
 - (Class)stateNodeClass {
   return Nil;
@@ -55,11 +47,7 @@ using emulator::mpsnn::require_loss;
   return YES;
 }
 
-- (NSArray<MPSNNGradientFilterNode*>*)makeGradientNodes:
-    (MPSNNImageNode*)gradient {
-  (void)gradient;
-  refuse("MPSCNNLossNode", @"the result is the gradient already");
-}
+NO_GRADIENT(@"the result is the gradient already")
 @end
 
 @interface MPSNNLossGradientNode ()
@@ -72,54 +60,28 @@ using emulator::mpsnn::require_loss;
 @implementation MPSNNForwardLossNode
 @synthesize propertyCallBack = _propertyCallBack;
 
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source
-                        labels:(MPSNNImageNode*)labels
-                       weights:(MPSNNImageNode*)weights
-                lossDescriptor:(MPSCNNLossDescriptor*)descriptor {
-  return [[[self alloc] initWithSource:source
-                                labels:labels
-                               weights:weights
-                        lossDescriptor:descriptor] autorelease];
-}
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source
-                        labels:(MPSNNImageNode*)labels
-                lossDescriptor:(MPSCNNLossDescriptor*)descriptor {
-  return [[[self alloc] initWithSource:source
-                                labels:labels
-                        lossDescriptor:descriptor] autorelease];
-}
-+ (instancetype)nodeWithSources:(NSArray<MPSNNImageNode*>*)sources
-                 lossDescriptor:(MPSCNNLossDescriptor*)descriptor {
-  return [[[self alloc] initWithSources:sources
-                         lossDescriptor:descriptor] autorelease];
-}
-
-- (instancetype)initWithSource:(MPSNNImageNode*)source
-                        labels:(MPSNNImageNode*)labels
-                       weights:(MPSNNImageNode*)weights
-                lossDescriptor:(MPSCNNLossDescriptor*)descriptor {
+NODE((MPSNNImageNode*, labels), (MPSNNImageNode*, weights),
+     (MPSCNNLossDescriptor*, lossDescriptor)) {
   NSArray* sources =
       source && labels ? [NSArray arrayWithObjects:source, labels, weights, nil]
                        : nil;
-  return [self initWithSources:sources lossDescriptor:descriptor];
+  return [self initWithSources:sources lossDescriptor:lossDescriptor];
 }
-- (instancetype)initWithSource:(MPSNNImageNode*)source
-                        labels:(MPSNNImageNode*)labels
-                lossDescriptor:(MPSCNNLossDescriptor*)descriptor {
+NODE((MPSNNImageNode*, labels), (MPSCNNLossDescriptor*, lossDescriptor)) {
   return [self initWithSource:source
                        labels:labels
                       weights:nil
-               lossDescriptor:descriptor];
+               lossDescriptor:lossDescriptor];
 }
-- (instancetype)initWithSources:(NSArray<MPSNNImageNode*>*)sources
-                 lossDescriptor:(MPSCNNLossDescriptor*)descriptor {
-  require_loss("MPSNNForwardLossNode", descriptor);
+MADE(Sources, NSArray<MPSNNImageNode*>*, sources,
+     (MPSCNNLossDescriptor*, lossDescriptor)) {
+  require_loss("MPSNNForwardLossNode", lossDescriptor);
   if ([sources count] < 2 || [sources count] > 3) {
     refuse("MPSNNForwardLossNode",
            @"wants predictions, labels and perhaps weights");
   }
   self = [super initWithSources:sources states:nil];
-  _descriptor = [descriptor copy];
+  _descriptor = [lossDescriptor copy];
   return self;
 }
 
@@ -129,37 +91,11 @@ using emulator::mpsnn::require_loss;
   [super dealloc];
 }
 
-- (MPSCNNLossType)lossType {
-  return [_descriptor lossType];
-}
-- (MPSCNNReductionType)reductionType {
-  return [_descriptor reductionType];
-}
-- (NSUInteger)numberOfClasses {
-  return [_descriptor numberOfClasses];
-}
-- (BOOL)reduceAcrossBatch {
-  return [_descriptor reduceAcrossBatch];
-}
-- (float)weight {
-  return [_descriptor weight];
-}
-- (float)labelSmoothing {
-  return [_descriptor labelSmoothing];
-}
-- (float)epsilon {
-  return [_descriptor epsilon];
-}
-- (float)delta {
-  return [_descriptor delta];
-}
+EMULATED_EACH(OF_DESCRIPTOR, EMULATED_LOSS)
 
-- (std::shared_ptr<FilterKernel>)makeKernel:(GraphBuild&)build {
-  (void)build;
-  return emulator::mpsnn::forward_loss_kernel(
-      "MPSNNForwardLossNode", emulator::mpsnn::loss_of(_descriptor),
-      _propertyCallBack);
-}
+KERNEL(emulator::mpsnn::forward_loss_kernel(
+    "MPSNNForwardLossNode", emulator::mpsnn::loss_of(_descriptor),
+    _propertyCallBack))
 
 - (NSArray<MPSNNGradientFilterNode*>*)makeGradientNodes:
     (MPSNNImageNode*)gradient {
@@ -192,90 +128,45 @@ using emulator::mpsnn::require_loss;
 @end
 
 @implementation MPSNNLossGradientNode
-@synthesize propertyCallBack = _propertyCallBack;
-@synthesize isLabelsGradientFilter = _isLabelsGradientFilter;
+@synthesize propertyCallBack = _propertyCallBack,
+            isLabelsGradientFilter = _isLabelsGradientFilter;
 
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)gradient
-                           sourceImage:(MPSNNImageNode*)source
-                                labels:(MPSNNImageNode*)labels
-                               weights:(MPSNNImageNode*)weights
-                         gradientState:(MPSNNGradientStateNode*)state
-                        lossDescriptor:(MPSCNNLossDescriptor*)descriptor
-                isLabelsGradientFilter:(BOOL)isLabels {
-  return [[[self alloc] initWithSourceGradient:gradient
-                                   sourceImage:source
-                                        labels:labels
-                                       weights:weights
-                                 gradientState:state
-                                lossDescriptor:descriptor
-                        isLabelsGradientFilter:isLabels] autorelease];
-}
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)gradient
-                           sourceImage:(MPSNNImageNode*)source
-                                labels:(MPSNNImageNode*)labels
-                         gradientState:(MPSNNGradientStateNode*)state
-                        lossDescriptor:(MPSCNNLossDescriptor*)descriptor
-                isLabelsGradientFilter:(BOOL)isLabels {
-  return [[[self alloc] initWithSourceGradient:gradient
-                                   sourceImage:source
-                                        labels:labels
-                                 gradientState:state
-                                lossDescriptor:descriptor
-                        isLabelsGradientFilter:isLabels] autorelease];
-}
-+ (instancetype)nodeWithSources:(NSArray<MPSNNImageNode*>*)sources
-                  gradientState:(MPSNNGradientStateNode*)state
-                 lossDescriptor:(MPSCNNLossDescriptor*)descriptor
-         isLabelsGradientFilter:(BOOL)isLabels {
-  return [[[self alloc] initWithSources:sources
-                          gradientState:state
-                         lossDescriptor:descriptor
-                 isLabelsGradientFilter:isLabels] autorelease];
-}
-
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)gradient
-                           sourceImage:(MPSNNImageNode*)source
-                                labels:(MPSNNImageNode*)labels
-                               weights:(MPSNNImageNode*)weights
-                         gradientState:(MPSNNGradientStateNode*)state
-                        lossDescriptor:(MPSCNNLossDescriptor*)descriptor
-                isLabelsGradientFilter:(BOOL)isLabels {
+MADE(SourceGradient, MPSNNImageNode*, sourceGradient,
+     (MPSNNImageNode*, sourceImage), (MPSNNImageNode*, labels),
+     (MPSNNImageNode*, weights), EMULATED_LOSS_GRADIENT) {
   NSArray* sources =
-      gradient && source && labels
-          ? [NSArray arrayWithObjects:gradient, source, labels, weights, nil]
+      sourceGradient && sourceImage && labels
+          ? [NSArray arrayWithObjects:sourceGradient, sourceImage, labels,
+                                      weights, nil]
           : nil;
   return [self initWithSources:sources
-                 gradientState:state
-                lossDescriptor:descriptor
-        isLabelsGradientFilter:isLabels];
+                 gradientState:gradientState
+                lossDescriptor:lossDescriptor
+        isLabelsGradientFilter:isLabelsGradientFilter];
 }
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)gradient
-                           sourceImage:(MPSNNImageNode*)source
-                                labels:(MPSNNImageNode*)labels
-                         gradientState:(MPSNNGradientStateNode*)state
-                        lossDescriptor:(MPSCNNLossDescriptor*)descriptor
-                isLabelsGradientFilter:(BOOL)isLabels {
-  return [self initWithSourceGradient:gradient
-                          sourceImage:source
+MADE(SourceGradient, MPSNNImageNode*, sourceGradient,
+     (MPSNNImageNode*, sourceImage), (MPSNNImageNode*, labels),
+     EMULATED_LOSS_GRADIENT) {
+  return [self initWithSourceGradient:sourceGradient
+                          sourceImage:sourceImage
                                labels:labels
                               weights:nil
-                        gradientState:state
-                       lossDescriptor:descriptor
-               isLabelsGradientFilter:isLabels];
+                        gradientState:gradientState
+                       lossDescriptor:lossDescriptor
+               isLabelsGradientFilter:isLabelsGradientFilter];
 }
-- (instancetype)initWithSources:(NSArray<MPSNNImageNode*>*)sources
-                  gradientState:(MPSNNGradientStateNode*)state
-                 lossDescriptor:(MPSCNNLossDescriptor*)descriptor
-         isLabelsGradientFilter:(BOOL)isLabels {
-  require_loss("MPSNNLossGradientNode", descriptor);
+MADE(Sources, NSArray<MPSNNImageNode*>*, sources, EMULATED_LOSS_GRADIENT) {
+  require_loss("MPSNNLossGradientNode", lossDescriptor);
   if ([sources count] < 3 || [sources count] > 4) {
     refuse("MPSNNLossGradientNode",
            @"wants a gradient, predictions, labels and perhaps weights");
   }
-  self = [super initWithSources:sources
-                         states:state ? [NSArray arrayWithObject:state] : nil];
-  _descriptor = [descriptor copy];
-  _isLabelsGradientFilter = isLabels;
+  self = [super
+      initWithSources:sources
+               states:gradientState ? [NSArray arrayWithObject:gradientState]
+                                    : nil];
+  _descriptor = [lossDescriptor copy];
+  _isLabelsGradientFilter = isLabelsGradientFilter;
   return self;
 }
 
@@ -299,49 +190,18 @@ using emulator::mpsnn::require_loss;
   [super dealloc];
 }
 
-- (MPSCNNLossType)lossType {
-  return [_descriptor lossType];
-}
-- (MPSCNNReductionType)reductionType {
-  return [_descriptor reductionType];
-}
-- (NSUInteger)numberOfClasses {
-  return [_descriptor numberOfClasses];
-}
-- (BOOL)reduceAcrossBatch {
-  return [_descriptor reduceAcrossBatch];
-}
-- (float)weight {
-  return [_descriptor weight];
-}
-- (float)labelSmoothing {
-  return [_descriptor labelSmoothing];
-}
-- (float)epsilon {
-  return [_descriptor epsilon];
-}
-- (float)delta {
-  return [_descriptor delta];
-}
+EMULATED_EACH(OF_DESCRIPTOR, EMULATED_LOSS)
 
-- (std::shared_ptr<FilterKernel>)makeKernel:(GraphBuild&)build {
-  (void)build;
-  return emulator::mpsnn::loss_gradient_kernel(
-      "MPSNNLossGradientNode", emulator::mpsnn::loss_of(_descriptor),
-      _isLabelsGradientFilter, _propertyCallBack);
-}
+KERNEL(emulator::mpsnn::loss_gradient_kernel(
+    "MPSNNLossGradientNode", emulator::mpsnn::loss_of(_descriptor),
+    _isLabelsGradientFilter, _propertyCallBack))
 @end
 
 @implementation MPSNNInitialGradientNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source {
-  return [[[self alloc] initWithSource:source] autorelease];
-}
+KEEPING_NODE()
 
-- (instancetype)initWithSource:(MPSNNImageNode*)source {
-  return [super initWithSources:only(source) states:nil];
-}
-
-- (std::shared_ptr<FilterKernel>)makeKernel:(GraphBuild&)build {
+- (std::shared_ptr<emulator::mpsnn::FilterKernel>)makeKernel:
+    (emulator::mpsnn::GraphBuild&)build {
   (void)build;
   return emulator::mpsnn::filter_of([](const auto& source) {
     emulator::mpsnn::Picture ones(source.extent);
@@ -358,9 +218,5 @@ using emulator::mpsnn::require_loss;
   return YES;
 }
 
-- (NSArray<MPSNNGradientFilterNode*>*)makeGradientNodes:
-    (MPSNNImageNode*)gradient {
-  (void)gradient;
-  refuse("MPSNNInitialGradientNode", @"the result is a gradient already");
-}
+NO_GRADIENT(@"the result is a gradient already")
 @end

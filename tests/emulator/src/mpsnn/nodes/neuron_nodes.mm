@@ -2,10 +2,11 @@
 // MPSCNNNeuronNode, its subclasses and MPSCNNNeuronGradientNode.
 #import <MPSNeuralNetwork/MPSCNNNeuronNodes.h>
 
+#include <algorithm>
+
 #include "mpsnn/arithmetic/neuron.h"
-#import "mpsnn/nodes.h"
+#import "mpsnn/nodes/node_class.h"
 #include "mpsnn/picture_kernels.h"
-#import "objects.h"
 
 using emulator::mpsnn::Neuron;
 
@@ -34,9 +35,14 @@ ExtentRule same_extent(const char* name, const Neuron& neuron) {
   };
 }
 
-MPSNNNeuronDescriptor* described(MPSCNNNeuronType type, float a, float b,
-                                 float c) {
-  return [MPSNNNeuronDescriptor cnnNeuronDescriptorWithType:type a:a b:b c:c];
+MPSNNNeuronDescriptor* described(MPSCNNNeuronType type,
+                                 std::initializer_list<float> parameters) {
+  float abc[3] = {};
+  std::copy(parameters.begin(), parameters.end(), abc);
+  return [MPSNNNeuronDescriptor cnnNeuronDescriptorWithType:type
+                                                          a:abc[0]
+                                                          b:abc[1]
+                                                          c:abc[2]];
 }
 
 }  // namespace
@@ -98,269 +104,51 @@ using emulator::mpsnn::described;
       emulator::mpsnn::same_extent(object_getClassName(self), neuron));
 }
 
-- (NSArray<MPSNNGradientFilterNode*>*)makeGradientNodes:
-    (MPSNNImageNode*)gradient {
-  return [NSArray
-      arrayWithObject:[MPSCNNNeuronGradientNode
-                          nodeWithSourceGradient:gradient
-                                     sourceImage:[self sourceImage]
-                                   gradientState:(MPSNNGradientStateNode*)
-                                                     [self resultState]
-                                      descriptor:_descriptor]];
-}
+GRADIENT(MPSCNNNeuronGradientNode, descriptor : _descriptor)
 @end
 
-@implementation MPSCNNNeuronAbsoluteNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source {
-  return [[[self alloc] initWithSource:source] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)source {
-  return [self initWithSource:source
-                     emulated:described(MPSCNNNeuronTypeAbsolute, 0, 0, 0)];
-}
-@end
-
-@implementation MPSCNNNeuronELUNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source {
-  return [[[self alloc] initWithSource:source] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)source {
-  return [self initWithSource:source a:1];
-}
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source a:(float)a {
-  return [[[self alloc] initWithSource:source a:a] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)source a:(float)a {
-  return [self initWithSource:source
-                     emulated:described(MPSCNNNeuronTypeELU, a, 0, 0)];
-}
-@end
-
-@implementation MPSCNNNeuronReLUNNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source {
-  return [[[self alloc] initWithSource:source] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)source {
-  return [self initWithSource:source a:1 b:6];
-}
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source a:(float)a b:(float)b {
-  return [[[self alloc] initWithSource:source a:a b:b] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)source a:(float)a b:(float)b {
-  return [self initWithSource:source
-                     emulated:described(MPSCNNNeuronTypeReLUN, a, b, 0)];
-}
-@end
-
-@implementation MPSCNNNeuronLinearNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source {
-  return [[[self alloc] initWithSource:source] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)source {
-  return [self initWithSource:source a:1 b:0];
-}
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source a:(float)a b:(float)b {
-  return [[[self alloc] initWithSource:source a:a b:b] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)source a:(float)a b:(float)b {
-  return [self initWithSource:source
-                     emulated:described(MPSCNNNeuronTypeLinear, a, b, 0)];
-}
-@end
-
-@implementation MPSCNNNeuronReLUNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source {
-  return [[[self alloc] initWithSource:source] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)source {
-  return [self initWithSource:source a:0];
-}
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source a:(float)a {
-  return [[[self alloc] initWithSource:source a:a] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)source a:(float)a {
-  return [self initWithSource:source
-                     emulated:described(MPSCNNNeuronTypeReLU, a, 0, 0)];
-}
-@end
-
-@implementation MPSCNNNeuronSigmoidNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source {
-  return [[[self alloc] initWithSource:source] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)source {
-  return [self initWithSource:source
-                     emulated:described(MPSCNNNeuronTypeSigmoid, 0, 0, 0)];
-}
-@end
-
-@implementation MPSCNNNeuronHardSigmoidNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source {
-  return [[[self alloc] initWithSource:source] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)source {
-  return [self initWithSource:source a:0.2f b:0.5f];
-}
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source a:(float)a b:(float)b {
-  return [[[self alloc] initWithSource:source a:a b:b] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)source a:(float)a b:(float)b {
-  return [self initWithSource:source
-                     emulated:described(MPSCNNNeuronTypeHardSigmoid, a, b, 0)];
-}
-@end
-
-@implementation MPSCNNNeuronSoftPlusNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source {
-  return [[[self alloc] initWithSource:source] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)source {
-  return [self initWithSource:source a:1 b:1];
-}
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source a:(float)a b:(float)b {
-  return [[[self alloc] initWithSource:source a:a b:b] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)source a:(float)a b:(float)b {
-  return [self initWithSource:source
-                     emulated:described(MPSCNNNeuronTypeSoftPlus, a, b, 0)];
-}
-@end
-
-@implementation MPSCNNNeuronSoftSignNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source {
-  return [[[self alloc] initWithSource:source] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)source {
-  return [self initWithSource:source
-                     emulated:described(MPSCNNNeuronTypeSoftSign, 0, 0, 0)];
-}
-@end
-
-@implementation MPSCNNNeuronTanHNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source {
-  return [[[self alloc] initWithSource:source] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)source {
-  return [self initWithSource:source a:1 b:1];
-}
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source a:(float)a b:(float)b {
-  return [[[self alloc] initWithSource:source a:a b:b] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)source a:(float)a b:(float)b {
-  return [self initWithSource:source
-                     emulated:described(MPSCNNNeuronTypeTanH, a, b, 0)];
-}
-@end
+// clang-format off
+#define PLAIN_NEURON(TYPE) \
+  @implementation MPSCNNNeuron##TYPE##Node \
+  NODE() { \
+    return [self initWithSource:source \
+                       emulated:described(MPSCNNNeuronType##TYPE, {})]; \
+  } \
+  @end
+#define NEURON_WITH(TYPE, ...) \
+  @implementation MPSCNNNeuron##TYPE##Node \
+  NODE() { \
+    return [self initWithSource:source \
+                 EMULATED_EACH(EMULATED_DEFAULT, __VA_ARGS__)]; \
+  } \
+  NODE(__VA_ARGS__) { \
+    return [self initWithSource:source \
+                       emulated:described( \
+                           MPSCNNNeuronType##TYPE, \
+                           {EMULATED_EACH(EMULATED_VALUE, __VA_ARGS__)})]; \
+  } \
+  @end
+// clang-format on
+EMULATED_NEURONS(PLAIN_NEURON, NEURON_WITH)
 
 @implementation MPSCNNNeuronPReLUNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source aData:(NSData*)data {
-  return [[[self alloc] initWithSource:source aData:data] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)source aData:(NSData*)data {
+NODE((NSData*, aData)) {
   return [self initWithSource:source
                      emulated:[MPSNNNeuronDescriptor
-                                  cnnNeuronPReLUDescriptorWithData:data
+                                  cnnNeuronPReLUDescriptorWithData:aData
                                                             noCopy:false]];
-}
-@end
-
-// The defaults of the last three with a, b and c are not documented.
-@implementation MPSCNNNeuronPowerNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source {
-  return [[[self alloc] initWithSource:source] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)source {
-  return [self initWithSource:source a:1 b:0 c:1];
-}
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source
-                             a:(float)a
-                             b:(float)b
-                             c:(float)c {
-  return [[[self alloc] initWithSource:source a:a b:b c:c] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)source
-                             a:(float)a
-                             b:(float)b
-                             c:(float)c {
-  return [self initWithSource:source
-                     emulated:described(MPSCNNNeuronTypePower, a, b, c)];
-}
-@end
-
-@implementation MPSCNNNeuronExponentialNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source {
-  return [[[self alloc] initWithSource:source] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)source {
-  return [self initWithSource:source a:1 b:0 c:-1];
-}
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source
-                             a:(float)a
-                             b:(float)b
-                             c:(float)c {
-  return [[[self alloc] initWithSource:source a:a b:b c:c] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)source
-                             a:(float)a
-                             b:(float)b
-                             c:(float)c {
-  return [self initWithSource:source
-                     emulated:described(MPSCNNNeuronTypeExponential, a, b, c)];
-}
-@end
-
-@implementation MPSCNNNeuronLogarithmNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source {
-  return [[[self alloc] initWithSource:source] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)source {
-  return [self initWithSource:source a:1 b:0 c:-1];
-}
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source
-                             a:(float)a
-                             b:(float)b
-                             c:(float)c {
-  return [[[self alloc] initWithSource:source a:a b:b c:c] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)source
-                             a:(float)a
-                             b:(float)b
-                             c:(float)c {
-  return [self initWithSource:source
-                     emulated:described(MPSCNNNeuronTypeLogarithm, a, b, c)];
-}
-@end
-
-@implementation MPSCNNNeuronGeLUNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source {
-  return [[[self alloc] initWithSource:source] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)source {
-  return [self initWithSource:source
-                     emulated:described(MPSCNNNeuronTypeGeLU, 0, 0, 0)];
 }
 @end
 
 @implementation MPSCNNNeuronGradientNode
 @synthesize descriptor = _descriptor;
 
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)gradient
-                           sourceImage:(MPSNNImageNode*)source
-                         gradientState:(MPSNNGradientStateNode*)state
-                            descriptor:(MPSNNNeuronDescriptor*)descriptor {
-  return [[[self alloc] initWithSourceGradient:gradient
-                                   sourceImage:source
-                                 gradientState:state
-                                    descriptor:descriptor] autorelease];
-}
-
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)gradient
-                           sourceImage:(MPSNNImageNode*)source
-                         gradientState:(MPSNNGradientStateNode*)state
-                            descriptor:(MPSNNNeuronDescriptor*)descriptor {
+GRADIENT_NODE((MPSNNNeuronDescriptor*, descriptor)) {
   if (!descriptor)
     emulator::refuse("MPSCNNNeuronGradientNode", @"the descriptor is nil");
-  self = [super initWithSourceGradient:gradient sourceImage:source state:state];
+  self = [super initWithSourceGradient:sourceGradient
+                           sourceImage:sourceImage
+                                 state:gradientState];
   _descriptor = [descriptor copy];
   return self;
 }

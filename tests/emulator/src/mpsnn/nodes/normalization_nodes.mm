@@ -3,11 +3,9 @@
 #import <MPSNeuralNetwork/MPSCNNNormalizationNodes.h>
 
 #include "mpsnn/local_normalization_kernels.h"
-#import "mpsnn/nodes/made_by.h"
+#import "mpsnn/nodes/node_class.h"
 
-using emulator::mpsnn::FilterKernel;
 using emulator::mpsnn::gradient_state_of;
-using emulator::mpsnn::GraphBuild;
 using emulator::mpsnn::LocalNormalization;
 using emulator::mpsnn::LocalNormalizationType;
 using emulator::mpsnn::only;
@@ -17,45 +15,41 @@ using emulator::mpsnn::only;
 @end
 
 @implementation MPSCNNNormalizationNode
-@synthesize alpha = _alpha;
-@synthesize beta = _beta;
-@synthesize delta = _delta;
+@synthesize alpha = _alpha, beta = _beta, delta = _delta;
 
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode {
-  return [[[self alloc] initWithSource:sourceNode] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode {
-  self = [super initWithSources:only(sourceNode) states:nil];
+NODE() {
+  self = [super initWithSources:only(source) states:nil];
   _alpha = 1;
   _beta = 5;
   _delta = 1;
   return self;
 }
 - (LocalNormalization)normalization {
-  LocalNormalization n;
-  n.alpha = _alpha;
-  n.beta = _beta;
-  n.delta = _delta;
-  return n;
+  return {.alpha = _alpha, .beta = _beta, .delta = _delta};
 }
 @end
 
-@implementation MPSCNNSpatialNormalizationNode
-@synthesize kernelWidth = _kernelWidth;
-@synthesize kernelHeight = _kernelHeight;
+/// The default size is that of the cross-channel node: the others' are not
+/// documented.
+#define DEFAULT_SIZE                                  \
+  -EMULATED_FROM_SOURCE(init) {                       \
+    return [self initWithSource:source kernelSize:5]; \
+  }
+#define LOCAL_KERNEL(TYPE)                                        \
+  KERNEL(emulator::mpsnn::local_normalization_kernel(             \
+      object_getClassName(self), LocalNormalizationType::k##TYPE, \
+      [self normalization]))
+#define LOCAL_GRADIENT_KERNEL(TYPE, ...)                          \
+  KERNEL(emulator::mpsnn::local_normalization_gradient_kernel(    \
+      object_getClassName(self), LocalNormalizationType::k##TYPE, \
+      LocalNormalization{__VA_ARGS__}))
 
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode
-                    kernelSize:(NSUInteger)kernelSize {
-  return [[[self alloc] initWithSource:sourceNode
-                            kernelSize:kernelSize] autorelease];
-}
-/// The default size is that of the cross-channel node: it is not documented.
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode {
-  return [self initWithSource:sourceNode kernelSize:5];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode
-                    kernelSize:(NSUInteger)kernelSize {
-  self = [super initWithSource:sourceNode];
+@implementation MPSCNNSpatialNormalizationNode
+@synthesize kernelWidth = _kernelWidth, kernelHeight = _kernelHeight;
+
+DEFAULT_SIZE
+NODE((NSUInteger, kernelSize)) {
+  self = [super initWithSource:source];
   _kernelWidth = _kernelHeight = kernelSize;
   return self;
 }
@@ -65,12 +59,7 @@ using emulator::mpsnn::only;
   n.kernel_height = _kernelHeight;
   return n;
 }
-- (std::shared_ptr<FilterKernel>)makeKernel:(GraphBuild&)build {
-  (void)build;
-  return emulator::mpsnn::local_normalization_kernel(
-      "MPSCNNSpatialNormalizationNode", LocalNormalizationType::kSpatial,
-      [self normalization]);
-}
+LOCAL_KERNEL(Spatial)
 - (NSArray<MPSNNGradientFilterNode*>*)makeGradientNodes:
     (MPSNNImageNode*)gradient {
   MPSCNNSpatialNormalizationGradientNode* node =
@@ -88,25 +77,10 @@ using emulator::mpsnn::only;
 @end
 
 @implementation MPSCNNSpatialNormalizationGradientNode
-@synthesize alpha = _alpha;
-@synthesize beta = _beta;
-@synthesize delta = _delta;
-@synthesize kernelWidth = _kernelWidth;
-@synthesize kernelHeight = _kernelHeight;
+@synthesize alpha = _alpha, beta = _beta, delta = _delta;
+@synthesize kernelWidth = _kernelWidth, kernelHeight = _kernelHeight;
 
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState
-                            kernelSize:(NSUInteger)kernelSize {
-  return [[[self alloc] initWithSourceGradient:sourceGradient
-                                   sourceImage:sourceImage
-                                 gradientState:gradientState
-                                    kernelSize:kernelSize] autorelease];
-}
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState
-                            kernelSize:(NSUInteger)kernelSize {
+GRADIENT_NODE((NSUInteger, kernelSize)) {
   self = [super initWithSourceGradient:sourceGradient
                            sourceImage:sourceImage
                                  state:gradientState];
@@ -116,38 +90,18 @@ using emulator::mpsnn::only;
   _delta = 1;
   return self;
 }
-- (std::shared_ptr<FilterKernel>)makeKernel:(GraphBuild&)build {
-  (void)build;
-  LocalNormalization n;
-  n.alpha = _alpha;
-  n.beta = _beta;
-  n.delta = _delta;
-  n.kernel_width = _kernelWidth;
-  n.kernel_height = _kernelHeight;
-  return emulator::mpsnn::local_normalization_gradient_kernel(
-      "MPSCNNSpatialNormalizationGradientNode",
-      LocalNormalizationType::kSpatial, n);
-}
+LOCAL_GRADIENT_KERNEL(Spatial, .alpha = _alpha, .beta = _beta, .delta = _delta,
+                      .kernel_width = std::int64_t(_kernelWidth),
+                      .kernel_height = std::int64_t(_kernelHeight))
 @end
 
 @implementation MPSCNNLocalContrastNormalizationNode
-@synthesize pm = _pm;
-@synthesize ps = _ps;
-@synthesize p0 = _p0;
-@synthesize kernelWidth = _kernelWidth;
-@synthesize kernelHeight = _kernelHeight;
+@synthesize pm = _pm, ps = _ps, p0 = _p0;
+@synthesize kernelWidth = _kernelWidth, kernelHeight = _kernelHeight;
 
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode
-                    kernelSize:(NSUInteger)kernelSize {
-  return [[[self alloc] initWithSource:sourceNode
-                            kernelSize:kernelSize] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode {
-  return [self initWithSource:sourceNode kernelSize:5];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode
-                    kernelSize:(NSUInteger)kernelSize {
-  self = [super initWithSource:sourceNode];
+DEFAULT_SIZE
+NODE((NSUInteger, kernelSize)) {
+  self = [super initWithSource:source];
   _beta = 0.5f;
   _delta = 1.0f / 1024;
   _ps = _p0 = 1;
@@ -163,12 +117,7 @@ using emulator::mpsnn::only;
   n.kernel_height = _kernelHeight;
   return n;
 }
-- (std::shared_ptr<FilterKernel>)makeKernel:(GraphBuild&)build {
-  (void)build;
-  return emulator::mpsnn::local_normalization_kernel(
-      "MPSCNNLocalContrastNormalizationNode",
-      LocalNormalizationType::kLocalContrast, [self normalization]);
-}
+LOCAL_KERNEL(LocalContrast)
 - (NSArray<MPSNNGradientFilterNode*>*)makeGradientNodes:
     (MPSNNImageNode*)gradient {
   MPSCNNLocalContrastNormalizationGradientNode* node =
@@ -189,31 +138,11 @@ using emulator::mpsnn::only;
 @end
 
 @implementation MPSCNNLocalContrastNormalizationGradientNode
-@synthesize alpha = _alpha;
-@synthesize beta = _beta;
-@synthesize delta = _delta;
-@synthesize pm = _pm;
-@synthesize ps = _ps;
-@synthesize p0 = _p0;
-@synthesize kernelWidth = _kernelWidth;
-@synthesize kernelHeight = _kernelHeight;
+@synthesize alpha = _alpha, beta = _beta, delta = _delta;
+@synthesize pm = _pm, ps = _ps, p0 = _p0;
+@synthesize kernelWidth = _kernelWidth, kernelHeight = _kernelHeight;
 
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState
-                           kernelWidth:(NSUInteger)kernelWidth
-                          kernelHeight:(NSUInteger)kernelHeight {
-  return [[[self alloc] initWithSourceGradient:sourceGradient
-                                   sourceImage:sourceImage
-                                 gradientState:gradientState
-                                   kernelWidth:kernelWidth
-                                  kernelHeight:kernelHeight] autorelease];
-}
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState
-                           kernelWidth:(NSUInteger)kernelWidth
-                          kernelHeight:(NSUInteger)kernelHeight {
+GRADIENT_NODE((NSUInteger, kernelWidth), (NSUInteger, kernelHeight)) {
   self = [super initWithSourceGradient:sourceGradient
                            sourceImage:sourceImage
                                  state:gradientState];
@@ -224,37 +153,18 @@ using emulator::mpsnn::only;
   _ps = _p0 = 1;
   return self;
 }
-- (std::shared_ptr<FilterKernel>)makeKernel:(GraphBuild&)build {
-  (void)build;
-  LocalNormalization n;
-  n.alpha = _alpha;
-  n.beta = _beta;
-  n.delta = _delta;
-  n.pm = _pm;
-  n.ps = _ps;
-  n.p0 = _p0;
-  n.kernel_width = _kernelWidth;
-  n.kernel_height = _kernelHeight;
-  return emulator::mpsnn::local_normalization_gradient_kernel(
-      "MPSCNNLocalContrastNormalizationGradientNode",
-      LocalNormalizationType::kLocalContrast, n);
-}
+LOCAL_GRADIENT_KERNEL(LocalContrast, .alpha = _alpha, .beta = _beta,
+                      .delta = _delta, .p0 = _p0, .pm = _pm, .ps = _ps,
+                      .kernel_width = std::int64_t(_kernelWidth),
+                      .kernel_height = std::int64_t(_kernelHeight))
 @end
 
 @implementation MPSCNNCrossChannelNormalizationNode
 @synthesize kernelSizeInFeatureChannels = _kernelSizeInFeatureChannels;
 
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode
-                    kernelSize:(NSUInteger)kernelSize {
-  return [[[self alloc] initWithSource:sourceNode
-                            kernelSize:kernelSize] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode {
-  return [self initWithSource:sourceNode kernelSize:5];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode
-                    kernelSize:(NSUInteger)kernelSize {
-  self = [super initWithSource:sourceNode];
+DEFAULT_SIZE
+NODE((NSUInteger, kernelSize)) {
+  self = [super initWithSource:source];
   _kernelSizeInFeatureChannels = kernelSize;
   return self;
 }
@@ -263,51 +173,15 @@ using emulator::mpsnn::only;
   n.kernel_channels = _kernelSizeInFeatureChannels;
   return n;
 }
-- (std::shared_ptr<FilterKernel>)makeKernel:(GraphBuild&)build {
-  (void)build;
-  return emulator::mpsnn::local_normalization_kernel(
-      "MPSCNNCrossChannelNormalizationNode",
-      LocalNormalizationType::kCrossChannel, [self normalization]);
-}
-- (NSArray<MPSNNGradientFilterNode*>*)makeGradientNodes:
-    (MPSNNImageNode*)gradient {
-  return [NSArray
-      arrayWithObject:[MPSCNNCrossChannelNormalizationGradientNode
-                          nodeWithSourceGradient:gradient
-                                     sourceImage:[self sourceImage]
-                                   gradientState:gradient_state_of(self)
-                                      kernelSize:_kernelSizeInFeatureChannels]];
-}
+LOCAL_KERNEL(CrossChannel)
+GRADIENT(MPSCNNCrossChannelNormalizationGradientNode,
+         kernelSize : _kernelSizeInFeatureChannels)
 @end
 
 @implementation MPSCNNCrossChannelNormalizationGradientNode
 @synthesize kernelSize = _kernelSize;
 
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState
-                            kernelSize:(NSUInteger)kernelSize {
-  return [[[self alloc] initWithSourceGradient:sourceGradient
-                                   sourceImage:sourceImage
-                                 gradientState:gradientState
-                                    kernelSize:kernelSize] autorelease];
-}
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState
-                            kernelSize:(NSUInteger)kernelSize {
-  self = [super initWithSourceGradient:sourceGradient
-                           sourceImage:sourceImage
-                                 state:gradientState];
-  _kernelSize = kernelSize;
-  return self;
-}
-- (std::shared_ptr<FilterKernel>)makeKernel:(GraphBuild&)build {
-  (void)build;
-  LocalNormalization n;
-  n.kernel_channels = _kernelSize;
-  return emulator::mpsnn::local_normalization_gradient_kernel(
-      "MPSCNNCrossChannelNormalizationGradientNode",
-      LocalNormalizationType::kCrossChannel, n);
-}
+KEEPING_GRADIENT_NODE((NSUInteger, kernelSize))
+LOCAL_GRADIENT_KERNEL(CrossChannel,
+                      .kernel_channels = std::int64_t(_kernelSize))
 @end

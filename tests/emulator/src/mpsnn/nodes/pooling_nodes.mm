@@ -2,18 +2,16 @@
 // MPSCNNPoolingNode, its subclasses and their gradient nodes.
 #import <MPSNeuralNetwork/MPSCNNPoolingNodes.h>
 
-#import "mpsnn/nodes/made_by.h"
+#import "mpsnn/nodes/node_class.h"
 #include "mpsnn/pooling_kernels.h"
 
-using emulator::mpsnn::FilterKernel;
-using emulator::mpsnn::GraphBuild;
-using emulator::mpsnn::only;
 using emulator::mpsnn::PoolType;
 using emulator::mpsnn::Window;
 
 // To override.
 @interface MPSCNNPoolingNode ()
 - (PoolType)poolType;
+- (Window)window;
 - (Class)gradientNodeClass;
 @end
 @interface MPSCNNPoolingGradientNode ()
@@ -22,172 +20,71 @@ using emulator::mpsnn::Window;
 @end
 
 @implementation MPSCNNPoolingNode
-@synthesize kernelWidth = _kernelWidth;
-@synthesize kernelHeight = _kernelHeight;
-@synthesize strideInPixelsX = _strideInPixelsX;
-@synthesize strideInPixelsY = _strideInPixelsY;
+@synthesize kernelWidth = _kernelWidth, kernelHeight = _kernelHeight,
+            strideInPixelsX = _strideInPixelsX,
+            strideInPixelsY = _strideInPixelsY;
 
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source
-                    filterSize:(NSUInteger)size {
-  return [[[self alloc] initWithSource:source filterSize:size] autorelease];
+NODE((NSUInteger, filterSize)) {
+  return [self initWithSource:source filterSize:filterSize stride:filterSize];
 }
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source
-                    filterSize:(NSUInteger)size
-                        stride:(NSUInteger)stride {
-  return [[[self alloc] initWithSource:source filterSize:size
-                                stride:stride] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)source
-                    filterSize:(NSUInteger)size {
-  return [self initWithSource:source filterSize:size stride:size];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)source
-                    filterSize:(NSUInteger)size
-                        stride:(NSUInteger)stride {
+NODE((NSUInteger, filterSize), (NSUInteger, stride)) {
   return [self initWithSource:source
-                  kernelWidth:size
-                 kernelHeight:size
+                  kernelWidth:filterSize
+                 kernelHeight:filterSize
               strideInPixelsX:stride
               strideInPixelsY:stride];
 }
-- (instancetype)initWithSource:(MPSNNImageNode*)source
-                   kernelWidth:(NSUInteger)kernelWidth
-                  kernelHeight:(NSUInteger)kernelHeight
-               strideInPixelsX:(NSUInteger)strideInPixelsX
-               strideInPixelsY:(NSUInteger)strideInPixelsY {
-  self = [super initWithSources:only(source) states:nil];
-  _kernelWidth = kernelWidth;
-  _kernelHeight = kernelHeight;
-  _strideInPixelsX = strideInPixelsX;
-  _strideInPixelsY = strideInPixelsY;
-  return self;
-}
+-EMULATED_FROM_SOURCE(init, EMULATED_POOLING_WINDOW)
+KEEPING(EMULATED_POOLING_WINDOW)
 
-- (std::shared_ptr<FilterKernel>)makeKernel:(GraphBuild&)build {
-  (void)build;
-  Window window;
-  window.kernel_width = _kernelWidth;
-  window.kernel_height = _kernelHeight;
-  window.stride_x = _strideInPixelsX;
-  window.stride_y = _strideInPixelsY;
-  return emulator::mpsnn::pooling_kernel(object_getClassName(self),
-                                         [self poolType], window);
-}
+KERNEL(emulator::mpsnn::pooling_kernel(object_getClassName(self),
+                                       [self poolType], [self window]))
+GRADIENT([self gradientNodeClass],
+         kernelWidth:_kernelWidth kernelHeight:_kernelHeight
+         strideInPixelsX:_strideInPixelsX strideInPixelsY:_strideInPixelsY
+         paddingPolicy:[self paddingPolicy])
 
-- (NSArray<MPSNNGradientFilterNode*>*)makeGradientNodes:
-    (MPSNNImageNode*)gradient {
-  return [NSArray
-      arrayWithObject:
-          [[self gradientNodeClass]
-              nodeWithSourceGradient:gradient
-                         sourceImage:[self sourceImage]
-                       gradientState:emulator::mpsnn::gradient_state_of(self)
-                         kernelWidth:_kernelWidth
-                        kernelHeight:_kernelHeight
-                     strideInPixelsX:_strideInPixelsX
-                     strideInPixelsY:_strideInPixelsY
-                       paddingPolicy:[self paddingPolicy]]];
+- (Window)window {
+  return {std::int64_t(_kernelWidth), std::int64_t(_kernelHeight),
+          std::int64_t(_strideInPixelsX), std::int64_t(_strideInPixelsY)};
 }
-
 - (PoolType)poolType {
   emulator::refuse(object_getClassName(self), @"is an abstract class");
 }
 - (Class)gradientNodeClass {
   emulator::refuse(object_getClassName(self), @"is an abstract class");
-}
-@end
-
-@implementation MPSCNNPoolingAverageNode
-- (PoolType)poolType {
-  return PoolType::kAverage;
-}
-- (Class)gradientNodeClass {
-  return [MPSCNNPoolingAverageGradientNode class];
-}
-@end
-
-@implementation MPSCNNPoolingL2NormNode
-- (PoolType)poolType {
-  return PoolType::kL2Norm;
-}
-- (Class)gradientNodeClass {
-  return [MPSCNNPoolingL2NormGradientNode class];
-}
-@end
-
-@implementation MPSCNNPoolingMaxNode
-- (PoolType)poolType {
-  return PoolType::kMax;
-}
-- (Class)gradientNodeClass {
-  return [MPSCNNPoolingMaxGradientNode class];
 }
 @end
 
 @implementation MPSCNNDilatedPoolingMaxNode
-@synthesize dilationRateX = _dilationRateX;
-@synthesize dilationRateY = _dilationRateY;
+@synthesize dilationRateX = _dilationRateX, dilationRateY = _dilationRateY;
 
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source
-                    filterSize:(NSUInteger)size {
-  return [[[self alloc] initWithSource:source filterSize:size] autorelease];
-}
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source
-                    filterSize:(NSUInteger)size
-                        stride:(NSUInteger)stride
-                  dilationRate:(NSUInteger)dilationRate {
-  return [[[self alloc] initWithSource:source
-                            filterSize:size
-                                stride:stride
-                          dilationRate:dilationRate] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)source
-                    filterSize:(NSUInteger)size {
+NODE((NSUInteger, filterSize)) {
   return [self initWithSource:source
-                   filterSize:size
-                       stride:size
-                 dilationRate:size];
+                   filterSize:filterSize
+                       stride:filterSize
+                 dilationRate:filterSize];
 }
-- (instancetype)initWithSource:(MPSNNImageNode*)source
-                    filterSize:(NSUInteger)size
-                        stride:(NSUInteger)stride
-                  dilationRate:(NSUInteger)dilationRate {
+NODE((NSUInteger, filterSize), (NSUInteger, stride),
+     (NSUInteger, dilationRate)) {
   return [self initWithSource:source
-                  kernelWidth:size
-                 kernelHeight:size
+                  kernelWidth:filterSize
+                 kernelHeight:filterSize
               strideInPixelsX:stride
               strideInPixelsY:stride
                 dilationRateX:dilationRate
                 dilationRateY:dilationRate];
 }
-- (instancetype)initWithSource:(MPSNNImageNode*)source
-                   kernelWidth:(NSUInteger)kernelWidth
-                  kernelHeight:(NSUInteger)kernelHeight
-               strideInPixelsX:(NSUInteger)strideInPixelsX
-               strideInPixelsY:(NSUInteger)strideInPixelsY
-                 dilationRateX:(NSUInteger)dilationRateX
-                 dilationRateY:(NSUInteger)dilationRateY {
-  self = [super initWithSources:only(source) states:nil];
-  _kernelWidth = kernelWidth;
-  _kernelHeight = kernelHeight;
-  _strideInPixelsX = strideInPixelsX;
-  _strideInPixelsY = strideInPixelsY;
-  _dilationRateX = dilationRateX;
-  _dilationRateY = dilationRateY;
-  return self;
-}
+-EMULATED_FROM_SOURCE(init, EMULATED_DILATED_WINDOW)
+KEEPING(EMULATED_DILATED_WINDOW)
 
-- (std::shared_ptr<FilterKernel>)makeKernel:(GraphBuild&)build {
-  (void)build;
-  Window window;
-  window.kernel_width = _kernelWidth;
-  window.kernel_height = _kernelHeight;
-  window.stride_x = _strideInPixelsX;
-  window.stride_y = _strideInPixelsY;
-  window.dilation_x = _dilationRateX;
-  window.dilation_y = _dilationRateY;
-  return emulator::mpsnn::pooling_kernel(object_getClassName(self),
-                                         PoolType::kMax, window);
+KERNEL(emulator::mpsnn::pooling_kernel(object_getClassName(self),
+                                       PoolType::kMax, [self window]))
+
+- (Window)window {
+  return {std::int64_t(_kernelWidth),     std::int64_t(_kernelHeight),
+          std::int64_t(_strideInPixelsX), std::int64_t(_strideInPixelsY),
+          std::int64_t(_dilationRateX),   std::int64_t(_dilationRateY)};
 }
 
 - (NSArray<MPSNNGradientFilterNode*>*)makeGradientNodes:
@@ -208,121 +105,55 @@ using emulator::mpsnn::Window;
 @end
 
 @implementation MPSCNNPoolingGradientNode
-@synthesize kernelWidth = _kernelWidth;
-@synthesize kernelHeight = _kernelHeight;
-@synthesize strideInPixelsX = _strideInPixelsX;
-@synthesize strideInPixelsY = _strideInPixelsY;
+@synthesize kernelWidth = _kernelWidth, kernelHeight = _kernelHeight,
+            strideInPixelsX = _strideInPixelsX,
+            strideInPixelsY = _strideInPixelsY;
 
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)gradient
-                           sourceImage:(MPSNNImageNode*)source
-                         gradientState:(MPSNNGradientStateNode*)state
-                           kernelWidth:(NSUInteger)kernelWidth
-                          kernelHeight:(NSUInteger)kernelHeight
-                       strideInPixelsX:(NSUInteger)strideInPixelsX
-                       strideInPixelsY:(NSUInteger)strideInPixelsY
-                         paddingPolicy:(id<MPSNNPadding>)policy {
-  return [[[self alloc] initWithSourceGradient:gradient
-                                   sourceImage:source
-                                 gradientState:state
-                                   kernelWidth:kernelWidth
-                                  kernelHeight:kernelHeight
-                               strideInPixelsX:strideInPixelsX
-                               strideInPixelsY:strideInPixelsY
-                                 paddingPolicy:policy] autorelease];
-}
-
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)gradient
-                           sourceImage:(MPSNNImageNode*)source
-                         gradientState:(MPSNNGradientStateNode*)state
-                           kernelWidth:(NSUInteger)kernelWidth
-                          kernelHeight:(NSUInteger)kernelHeight
-                       strideInPixelsX:(NSUInteger)strideInPixelsX
-                       strideInPixelsY:(NSUInteger)strideInPixelsY
-                         paddingPolicy:(id<MPSNNPadding>)policy {
-  self = [super initWithSourceGradient:gradient sourceImage:source state:state];
-  _kernelWidth = kernelWidth;
-  _kernelHeight = kernelHeight;
-  _strideInPixelsX = strideInPixelsX;
-  _strideInPixelsY = strideInPixelsY;
+GRADIENT_NODE(EMULATED_POOLING_WINDOW, (id<MPSNNPadding>, paddingPolicy)) {
+  self = [super initWithSourceGradient:sourceGradient
+                           sourceImage:sourceImage
+                                 state:gradientState];
+  EMULATED_EACH(EMULATED_KEEP, EMULATED_POOLING_WINDOW)
   // Nothing asks it: the windows are where the state says.
-  if (policy) [self setPaddingPolicy:policy];
+  if (paddingPolicy) [self setPaddingPolicy:paddingPolicy];
   return self;
 }
 
-- (std::shared_ptr<FilterKernel>)makeKernel:(GraphBuild&)build {
-  (void)build;
-  return emulator::mpsnn::pooling_gradient_kernel(
-      object_getClassName(self), [self poolType], [self window]);
-}
+KERNEL(emulator::mpsnn::pooling_gradient_kernel(object_getClassName(self),
+                                                [self poolType], [self window]))
 
 - (Window)window {
-  Window window;
-  window.kernel_width = _kernelWidth;
-  window.kernel_height = _kernelHeight;
-  window.stride_x = _strideInPixelsX;
-  window.stride_y = _strideInPixelsY;
-  return window;
+  return {std::int64_t(_kernelWidth), std::int64_t(_kernelHeight),
+          std::int64_t(_strideInPixelsX), std::int64_t(_strideInPixelsY)};
 }
-
 - (PoolType)poolType {
   emulator::refuse(object_getClassName(self), @"is an abstract class");
 }
 @end
 
-@implementation MPSCNNPoolingAverageGradientNode
-- (PoolType)poolType {
-  return PoolType::kAverage;
-}
-@end
-
-@implementation MPSCNNPoolingL2NormGradientNode
-- (PoolType)poolType {
-  return PoolType::kL2Norm;
-}
-@end
-
-@implementation MPSCNNPoolingMaxGradientNode
-- (PoolType)poolType {
-  return PoolType::kMax;
-}
-@end
+// clang-format off
+#define POOLING(TYPE) \
+  @implementation MPSCNNPooling##TYPE##Node \
+  - (PoolType)poolType { return PoolType::k##TYPE; } \
+  - (Class)gradientNodeClass { \
+    return [MPSCNNPooling##TYPE##GradientNode class]; \
+  } \
+  @end \
+  @implementation MPSCNNPooling##TYPE##GradientNode \
+  - (PoolType)poolType { return PoolType::k##TYPE; } \
+  @end
+// clang-format on
+POOLING(Average)
+POOLING(L2Norm)
+POOLING(Max)
 
 @implementation MPSCNNDilatedPoolingMaxGradientNode
-@synthesize dilationRateX = _dilationRateX;
-@synthesize dilationRateY = _dilationRateY;
+@synthesize dilationRateX = _dilationRateX, dilationRateY = _dilationRateY;
 
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)gradient
-                           sourceImage:(MPSNNImageNode*)source
-                         gradientState:(MPSNNGradientStateNode*)state
-                           kernelWidth:(NSUInteger)kernelWidth
-                          kernelHeight:(NSUInteger)kernelHeight
-                       strideInPixelsX:(NSUInteger)strideInPixelsX
-                       strideInPixelsY:(NSUInteger)strideInPixelsY
-                         dilationRateX:(NSUInteger)dilationRateX
-                         dilationRateY:(NSUInteger)dilationRateY {
-  return [[[self alloc] initWithSourceGradient:gradient
-                                   sourceImage:source
-                                 gradientState:state
-                                   kernelWidth:kernelWidth
-                                  kernelHeight:kernelHeight
-                               strideInPixelsX:strideInPixelsX
-                               strideInPixelsY:strideInPixelsY
-                                 dilationRateX:dilationRateX
-                                 dilationRateY:dilationRateY] autorelease];
-}
-
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)gradient
-                           sourceImage:(MPSNNImageNode*)source
-                         gradientState:(MPSNNGradientStateNode*)state
-                           kernelWidth:(NSUInteger)kernelWidth
-                          kernelHeight:(NSUInteger)kernelHeight
-                       strideInPixelsX:(NSUInteger)strideInPixelsX
-                       strideInPixelsY:(NSUInteger)strideInPixelsY
-                         dilationRateX:(NSUInteger)dilationRateX
-                         dilationRateY:(NSUInteger)dilationRateY {
-  self = [super initWithSourceGradient:gradient
-                           sourceImage:source
-                         gradientState:state
+GRADIENT_NODE(EMULATED_DILATED_WINDOW) {
+  self = [super initWithSourceGradient:sourceGradient
+                           sourceImage:sourceImage
+                         gradientState:gradientState
                            kernelWidth:kernelWidth
                           kernelHeight:kernelHeight
                        strideInPixelsX:strideInPixelsX
@@ -336,7 +167,6 @@ using emulator::mpsnn::Window;
 - (PoolType)poolType {
   return PoolType::kMax;
 }
-
 - (Window)window {
   Window window = [super window];
   window.dilation_x = _dilationRateX;

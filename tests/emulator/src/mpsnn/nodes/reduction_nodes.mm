@@ -3,13 +3,10 @@
 // pixels.
 #import <MPSNeuralNetwork/MPSNNReductionNodes.h>
 
-#import "mpsnn/nodes/made_by.h"
+#import "mpsnn/nodes/node_class.h"
 #import "mpsnn/structure_kernels.h"
 
 using emulator::mpsnn::Clip;
-using emulator::mpsnn::FilterKernel;
-using emulator::mpsnn::GraphBuild;
-using emulator::mpsnn::only;
 using emulator::mpsnn::Reduce;
 using emulator::mpsnn::ReducedAxis;
 using emulator::mpsnn::ReduceOp;
@@ -22,18 +19,16 @@ using emulator::mpsnn::ReduceOp;
 @implementation MPSNNUnaryReductionNode
 @synthesize clipRectSource = _clipRectSource;
 
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode {
-  return [[[self alloc] initWithSource:sourceNode] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode {
-  self = [super initWithSources:only(sourceNode) states:nil];
+NODE() {
+  self = [super initWithSources:emulator::mpsnn::only(source) states:nil];
   _clipRectSource = MPSRectNoClip;
   return self;
 }
 - (Reduce)reduce {
   emulator::refuse(object_getClassName(self), @"is an abstract class");
 }
-- (std::shared_ptr<FilterKernel>)makeKernel:(GraphBuild&)build {
+- (std::shared_ptr<emulator::mpsnn::FilterKernel>)makeKernel:
+    (emulator::mpsnn::GraphBuild&)build {
   (void)build;
   const auto limited = [](NSUInteger value) {
     return static_cast<std::int64_t>(MIN(value, NSUInteger(INT32_MAX)));
@@ -47,130 +42,37 @@ using emulator::mpsnn::ReduceOp;
 }
 @end
 
-@implementation MPSNNReductionRowMinNode
-- (Reduce)reduce {
-  return {ReducedAxis::kRow, ReduceOp::kMin, 1};
-}
-@end
-
-@implementation MPSNNReductionColumnMinNode
-- (Reduce)reduce {
-  return {ReducedAxis::kColumn, ReduceOp::kMin, 1};
-}
-@end
-
-@implementation MPSNNReductionFeatureChannelsMinNode
-- (Reduce)reduce {
-  return {ReducedAxis::kChannels, ReduceOp::kMin, 1};
-}
-@end
-
-@implementation MPSNNReductionRowMaxNode
-- (Reduce)reduce {
-  return {ReducedAxis::kRow, ReduceOp::kMax, 1};
-}
-@end
-
-@implementation MPSNNReductionColumnMaxNode
-- (Reduce)reduce {
-  return {ReducedAxis::kColumn, ReduceOp::kMax, 1};
-}
-@end
-
-@implementation MPSNNReductionFeatureChannelsMaxNode
-- (Reduce)reduce {
-  return {ReducedAxis::kChannels, ReduceOp::kMax, 1};
-}
-@end
-
-@implementation MPSNNReductionRowMeanNode
-- (Reduce)reduce {
-  return {ReducedAxis::kRow, ReduceOp::kMean, 1};
-}
-@end
-
-@implementation MPSNNReductionColumnMeanNode
-- (Reduce)reduce {
-  return {ReducedAxis::kColumn, ReduceOp::kMean, 1};
-}
-@end
-
-@implementation MPSNNReductionFeatureChannelsMeanNode
-- (Reduce)reduce {
-  return {ReducedAxis::kChannels, ReduceOp::kMean, 1};
-}
-@end
-
-@implementation MPSNNReductionRowSumNode
-- (Reduce)reduce {
-  return {ReducedAxis::kRow, ReduceOp::kSum, 1};
-}
-@end
-
-@implementation MPSNNReductionColumnSumNode
-- (Reduce)reduce {
-  return {ReducedAxis::kColumn, ReduceOp::kSum, 1};
-}
-@end
+// clang-format off
+#define REDUCTION(AXIS, OPERATION) \
+  @implementation MPSNNReduction##AXIS##OPERATION##Node \
+  - (Reduce)reduce { \
+    return {ReducedAxis::k##AXIS, ReduceOp::k##OPERATION, 1}; \
+  } \
+  @end
+// clang-format on
+EMULATED_REDUCTIONS(REDUCTION)
 
 @implementation MPSNNReductionFeatureChannelsSumNode
 @synthesize weight = _weight;
 
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode {
-  self = [super initWithSource:sourceNode];
+- (instancetype)initWithSource:(MPSNNImageNode*)source {
+  self = [super initWithSource:source];
   _weight = 1;
   return self;
 }
 - (Reduce)reduce {
-  return {ReducedAxis::kChannels, ReduceOp::kSum, _weight};
-}
-@end
-
-@implementation MPSNNReductionFeatureChannelsArgumentMinNode
-- (Reduce)reduce {
-  return {ReducedAxis::kChannels, ReduceOp::kArgumentMin, 1};
-}
-@end
-
-@implementation MPSNNReductionFeatureChannelsArgumentMaxNode
-- (Reduce)reduce {
-  return {ReducedAxis::kChannels, ReduceOp::kArgumentMax, 1};
+  return {ReducedAxis::kFeatureChannels, ReduceOp::kSum, _weight};
 }
 @end
 
 @implementation MPSNNReductionSpatialMeanNode
 - (Reduce)reduce {
-  return {ReducedAxis::kPixels, ReduceOp::kMean, 1};
+  return {ReducedAxis::kSpatial, ReduceOp::kMean, 1};
 }
-- (NSArray<MPSNNGradientFilterNode*>*)makeGradientNodes:
-    (MPSNNImageNode*)gradient {
-  return [NSArray
-      arrayWithObject:
-          [MPSNNReductionSpatialMeanGradientNode
-              nodeWithSourceGradient:gradient
-                         sourceImage:[self sourceImage]
-                       gradientState:emulator::mpsnn::gradient_state_of(self)]];
-}
+GRADIENT(MPSNNReductionSpatialMeanGradientNode)
 @end
 
 @implementation MPSNNReductionSpatialMeanGradientNode
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState {
-  return [[[self alloc] initWithSourceGradient:sourceGradient
-                                   sourceImage:sourceImage
-                                 gradientState:gradientState] autorelease];
-}
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState {
-  return [super initWithSourceGradient:sourceGradient
-                           sourceImage:sourceImage
-                                 state:gradientState];
-}
-- (std::shared_ptr<FilterKernel>)makeKernel:(GraphBuild&)build {
-  (void)build;
-  return emulator::mpsnn::spatial_mean_gradient_kernel(
-      "MPSNNReductionSpatialMeanGradientNode");
-}
+KEEPING_GRADIENT_NODE()
+KERNEL(emulator::mpsnn::spatial_mean_gradient_kernel(object_getClassName(self)))
 @end

@@ -2,200 +2,71 @@
 // Upsampling and scaling nodes.
 #import <MPSNeuralNetwork/MPSNNResampleNodes.h>
 
-#import "mpsnn/nodes/made_by.h"
+#import "mpsnn/nodes/node_class.h"
 #import "mpsnn/resample_kernels.h"
 
-using emulator::refuse;
-using emulator::mpsnn::FilterKernel;
-using emulator::mpsnn::gradient_state_of;
-using emulator::mpsnn::GraphBuild;
-using emulator::mpsnn::only;
-using emulator::mpsnn::Upsampling;
+#define UPSAMPLING_GRADIENT(CLASS)                                        \
+  @implementation CLASS                                                   \
+  @synthesize scaleFactorX = _scaleFactorX, scaleFactorY = _scaleFactorY; \
+  KEEPING_GRADIENT_NODE((double, scaleFactorX), (double, scaleFactorY))   \
+  KERNEL(emulator::mpsnn::upsampling_gradient_kernel(                     \
+      object_getClassName(self), _scaleFactorX, _scaleFactorY))           \
+  @end
 
 @implementation MPSCNNUpsamplingNearestNode
-@synthesize scaleFactorX = _scaleFactorX;
-@synthesize scaleFactorY = _scaleFactorY;
+@synthesize scaleFactorX = _scaleFactorX, scaleFactorY = _scaleFactorY;
 
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode
-           integerScaleFactorX:(NSUInteger)integerScaleFactorX
-           integerScaleFactorY:(NSUInteger)integerScaleFactorY {
-  return [[[self alloc] initWithSource:sourceNode
-                   integerScaleFactorX:integerScaleFactorX
-                   integerScaleFactorY:integerScaleFactorY] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode
-           integerScaleFactorX:(NSUInteger)integerScaleFactorX
-           integerScaleFactorY:(NSUInteger)integerScaleFactorY {
-  self = [super initWithSources:only(sourceNode) states:nil];
+NODE(EMULATED_UPSAMPLING_FACTORS) {
+  self = [super initWithSources:emulator::mpsnn::only(source) states:nil];
   _scaleFactorX = integerScaleFactorX;
   _scaleFactorY = integerScaleFactorY;
   return self;
 }
-- (std::shared_ptr<FilterKernel>)makeKernel:(GraphBuild&)build {
-  (void)build;
-  return emulator::mpsnn::upsampling_kernel(
-      "MPSCNNUpsamplingNearestNode",
-      {_scaleFactorX, _scaleFactorY, /*is_linear=*/false,
-       /*aligns_corners=*/false});
-}
-- (NSArray<MPSNNGradientFilterNode*>*)makeGradientNodes:
-    (MPSNNImageNode*)gradient {
-  return [NSArray
-      arrayWithObject:[MPSCNNUpsamplingNearestGradientNode
-                          nodeWithSourceGradient:gradient
-                                     sourceImage:[self sourceImage]
-                                   gradientState:gradient_state_of(self)
-                                    scaleFactorX:_scaleFactorX
-                                    scaleFactorY:_scaleFactorY]];
-}
+KERNEL(emulator::mpsnn::upsampling_kernel(object_getClassName(self),
+                                          {_scaleFactorX, _scaleFactorY,
+                                           /*is_linear=*/false,
+                                           /*aligns_corners=*/false}))
+GRADIENT(MPSCNNUpsamplingNearestGradientNode,
+         scaleFactorX : _scaleFactorX scaleFactorY : _scaleFactorY)
 @end
-
-@implementation MPSCNNUpsamplingNearestGradientNode
-@synthesize scaleFactorX = _scaleFactorX;
-@synthesize scaleFactorY = _scaleFactorY;
-
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState
-                          scaleFactorX:(double)scaleFactorX
-                          scaleFactorY:(double)scaleFactorY {
-  return [[[self alloc] initWithSourceGradient:sourceGradient
-                                   sourceImage:sourceImage
-                                 gradientState:gradientState
-                                  scaleFactorX:scaleFactorX
-                                  scaleFactorY:scaleFactorY] autorelease];
-}
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState
-                          scaleFactorX:(double)scaleFactorX
-                          scaleFactorY:(double)scaleFactorY {
-  self = [super initWithSourceGradient:sourceGradient
-                           sourceImage:sourceImage
-                                 state:gradientState];
-  _scaleFactorX = scaleFactorX;
-  _scaleFactorY = scaleFactorY;
-  return self;
-}
-- (std::shared_ptr<FilterKernel>)makeKernel:(GraphBuild&)build {
-  (void)build;
-  return emulator::mpsnn::upsampling_gradient_kernel(
-      "MPSCNNUpsamplingNearestGradientNode", _scaleFactorX, _scaleFactorY);
-}
-@end
+UPSAMPLING_GRADIENT(MPSCNNUpsamplingNearestGradientNode)
 
 @implementation MPSCNNUpsamplingBilinearNode
-@synthesize scaleFactorX = _scaleFactorX;
-@synthesize scaleFactorY = _scaleFactorY;
+@synthesize scaleFactorX = _scaleFactorX, scaleFactorY = _scaleFactorY;
 @synthesize alignCorners = _alignCorners;
 
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode
-           integerScaleFactorX:(NSUInteger)integerScaleFactorX
-           integerScaleFactorY:(NSUInteger)integerScaleFactorY {
-  return [[[self alloc] initWithSource:sourceNode
-                   integerScaleFactorX:integerScaleFactorX
-                   integerScaleFactorY:integerScaleFactorY] autorelease];
-}
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode
-           integerScaleFactorX:(NSUInteger)integerScaleFactorX
-           integerScaleFactorY:(NSUInteger)integerScaleFactorY
-                  alignCorners:(BOOL)alignCorners {
-  return [[[self alloc] initWithSource:sourceNode
-                   integerScaleFactorX:integerScaleFactorX
-                   integerScaleFactorY:integerScaleFactorY
-                          alignCorners:alignCorners] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode
-           integerScaleFactorX:(NSUInteger)integerScaleFactorX
-           integerScaleFactorY:(NSUInteger)integerScaleFactorY {
-  return [self initWithSource:sourceNode
+NODE(EMULATED_UPSAMPLING_FACTORS) {
+  return [self initWithSource:source
           integerScaleFactorX:integerScaleFactorX
           integerScaleFactorY:integerScaleFactorY
                  alignCorners:NO];
 }
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode
-           integerScaleFactorX:(NSUInteger)integerScaleFactorX
-           integerScaleFactorY:(NSUInteger)integerScaleFactorY
-                  alignCorners:(BOOL)alignCorners {
-  self = [super initWithSources:only(sourceNode) states:nil];
+NODE(EMULATED_UPSAMPLING_FACTORS, (BOOL, alignCorners)) {
+  self = [super initWithSources:emulator::mpsnn::only(source) states:nil];
   _scaleFactorX = integerScaleFactorX;
   _scaleFactorY = integerScaleFactorY;
   _alignCorners = alignCorners;
   return self;
 }
-- (std::shared_ptr<FilterKernel>)makeKernel:(GraphBuild&)build {
-  (void)build;
-  return emulator::mpsnn::upsampling_kernel(
-      "MPSCNNUpsamplingBilinearNode",
-      {_scaleFactorX, _scaleFactorY, /*is_linear=*/true, bool(_alignCorners)});
-}
-- (NSArray<MPSNNGradientFilterNode*>*)makeGradientNodes:
-    (MPSNNImageNode*)gradient {
-  return [NSArray
-      arrayWithObject:[MPSCNNUpsamplingBilinearGradientNode
-                          nodeWithSourceGradient:gradient
-                                     sourceImage:[self sourceImage]
-                                   gradientState:gradient_state_of(self)
-                                    scaleFactorX:_scaleFactorX
-                                    scaleFactorY:_scaleFactorY]];
-}
+KERNEL(emulator::mpsnn::upsampling_kernel(object_getClassName(self),
+                                          {_scaleFactorX, _scaleFactorY,
+                                           /*is_linear=*/true,
+                                           bool(_alignCorners)}))
+GRADIENT(MPSCNNUpsamplingBilinearGradientNode,
+         scaleFactorX : _scaleFactorX scaleFactorY : _scaleFactorY)
 @end
-
-@implementation MPSCNNUpsamplingBilinearGradientNode
-@synthesize scaleFactorX = _scaleFactorX;
-@synthesize scaleFactorY = _scaleFactorY;
-
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState
-                          scaleFactorX:(double)scaleFactorX
-                          scaleFactorY:(double)scaleFactorY {
-  return [[[self alloc] initWithSourceGradient:sourceGradient
-                                   sourceImage:sourceImage
-                                 gradientState:gradientState
-                                  scaleFactorX:scaleFactorX
-                                  scaleFactorY:scaleFactorY] autorelease];
-}
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState
-                          scaleFactorX:(double)scaleFactorX
-                          scaleFactorY:(double)scaleFactorY {
-  self = [super initWithSourceGradient:sourceGradient
-                           sourceImage:sourceImage
-                                 state:gradientState];
-  _scaleFactorX = scaleFactorX;
-  _scaleFactorY = scaleFactorY;
-  return self;
-}
-- (std::shared_ptr<FilterKernel>)makeKernel:(GraphBuild&)build {
-  (void)build;
-  return emulator::mpsnn::upsampling_gradient_kernel(
-      "MPSCNNUpsamplingBilinearGradientNode", _scaleFactorX, _scaleFactorY);
-}
-@end
+UPSAMPLING_GRADIENT(MPSCNNUpsamplingBilinearGradientNode)
 
 @implementation MPSNNScaleNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode
-                    outputSize:(MTLSize)size {
-  return [[[self alloc] initWithSource:sourceNode outputSize:size] autorelease];
+NODE((MTLSize, outputSize)) {
+  return [self initWithSource:source
+            transformProvider:nil
+                   outputSize:outputSize];
 }
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)sourceNode
-             transformProvider:(id<MPSImageTransformProvider>)transformProvider
-                    outputSize:(MTLSize)size {
-  return [[[self alloc] initWithSource:sourceNode
-                     transformProvider:transformProvider
-                            outputSize:size] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode
-                    outputSize:(MTLSize)size {
-  return [self initWithSource:sourceNode transformProvider:nil outputSize:size];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)sourceNode
-             transformProvider:(id<MPSImageTransformProvider>)transformProvider
-                    outputSize:(MTLSize)size {
-  self = [super initWithSources:only(sourceNode) states:nil];
-  _size = size;
+NODE((id<MPSImageTransformProvider>, transformProvider),
+     (MTLSize, outputSize)) {
+  self = [super initWithSources:emulator::mpsnn::only(source) states:nil];
+  _size = outputSize;
   _provider = [(id)transformProvider retain];
   return self;
 }
@@ -203,16 +74,14 @@ using emulator::mpsnn::Upsampling;
   [(id)_provider release];
   [super dealloc];
 }
-- (std::shared_ptr<FilterKernel>)makeKernel:(GraphBuild&)build {
+- (std::shared_ptr<emulator::mpsnn::FilterKernel>)makeKernel:
+    (emulator::mpsnn::GraphBuild&)build {
   (void)build;
-  refuse(object_getClassName(self), @"is an abstract class");
+  emulator::refuse(object_getClassName(self), @"is an abstract class");
 }
 @end
 
 @implementation MPSNNBilinearScaleNode
-- (std::shared_ptr<FilterKernel>)makeKernel:(GraphBuild&)build {
-  (void)build;
-  return emulator::mpsnn::scale_kernel("MPSNNBilinearScaleNode", _size,
-                                       _provider, [[self sourceImage] handle]);
-}
+KERNEL(emulator::mpsnn::scale_kernel(object_getClassName(self), _size,
+                                     _provider, [[self sourceImage] handle]))
 @end

@@ -3,18 +3,12 @@
 // nodes.
 #import <MPSNeuralNetwork/MPSNNStructureNodes.h>
 
-#import "mpsnn/nodes/made_by.h"
+#import "mpsnn/nodes/node_class.h"
 #include "mpsnn/picture_kernels.h"
 #import "mpsnn/structure_kernels.h"
 
 using emulator::refuse;
 using emulator::mpsnn::Extent;
-using emulator::mpsnn::filter_of;
-using emulator::mpsnn::FilterKernel;
-using emulator::mpsnn::gradient_of;
-using emulator::mpsnn::gradient_state_of;
-using emulator::mpsnn::GraphBuild;
-using emulator::mpsnn::only;
 using emulator::mpsnn::Picture;
 
 @interface MPSNNConcatenationGradientNode ()
@@ -28,10 +22,7 @@ using emulator::mpsnn::Picture;
 - (instancetype)initWithSources:(NSArray<MPSNNImageNode*>*)sourceNodes {
   return [super initWithSources:sourceNodes states:nil];
 }
-- (std::shared_ptr<FilterKernel>)makeKernel:(GraphBuild&)build {
-  (void)build;
-  return emulator::mpsnn::concatenation_kernel("MPSNNConcatenationNode");
-}
+KERNEL(emulator::mpsnn::concatenation_kernel(object_getClassName(self)))
 - (NSArray<MPSNNGradientFilterNode*>*)makeGradientNodes:
     (MPSNNImageNode*)gradient {
   NSMutableArray* nodes = [NSMutableArray array];
@@ -39,7 +30,7 @@ using emulator::mpsnn::Picture;
     MPSNNConcatenationGradientNode* node = [MPSNNConcatenationGradientNode
         nodeWithSourceGradient:gradient
                    sourceImage:source
-                 gradientState:gradient_state_of(self)];
+                 gradientState:emulator::mpsnn::gradient_state_of(self)];
     [node setIndex:[nodes count]];
     [nodes addObject:node];
   }
@@ -54,16 +45,7 @@ using emulator::mpsnn::Picture;
 @end
 
 @implementation MPSNNConcatenationGradientNode
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState {
-  return [[[self alloc] initWithSourceGradient:sourceGradient
-                                   sourceImage:sourceImage
-                                 gradientState:gradientState] autorelease];
-}
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState {
+GRADIENT_NODE() {
   self = [super initWithSourceGradient:sourceGradient
                            sourceImage:sourceImage
                                  state:gradientState];
@@ -79,38 +61,19 @@ using emulator::mpsnn::Picture;
 - (void)setIndex:(NSUInteger)index {
   _index = index;
 }
-- (std::shared_ptr<FilterKernel>)makeKernel:(GraphBuild&)build {
-  (void)build;
-  return emulator::mpsnn::concatenation_gradient_kernel(
-      "MPSNNConcatenationGradientNode", _index);
-}
+KERNEL(emulator::mpsnn::concatenation_gradient_kernel(object_getClassName(self),
+                                                      _index))
 @end
 
 @implementation MPSNNReshapeNode
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source
-                   resultWidth:(NSUInteger)resultWidth
-                  resultHeight:(NSUInteger)resultHeight
-         resultFeatureChannels:(NSUInteger)resultFeatureChannels {
-  return [[[self alloc] initWithSource:source
-                           resultWidth:resultWidth
-                          resultHeight:resultHeight
-                 resultFeatureChannels:resultFeatureChannels] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)source
-                   resultWidth:(NSUInteger)resultWidth
-                  resultHeight:(NSUInteger)resultHeight
-         resultFeatureChannels:(NSUInteger)resultFeatureChannels {
-  self = [super initWithSources:only(source) states:nil];
-  _width = resultWidth;
-  _height = resultHeight;
-  _channels = resultFeatureChannels;
-  return self;
-}
-- (std::shared_ptr<FilterKernel>)makeKernel:(GraphBuild&)build {
+KEEPING_NODE((NSUInteger, resultWidth), (NSUInteger, resultHeight),
+             (NSUInteger, resultFeatureChannels))
+- (std::shared_ptr<emulator::mpsnn::FilterKernel>)makeKernel:
+    (emulator::mpsnn::GraphBuild&)build {
   (void)build;
-  const Extent result{std::int64_t(_channels), std::int64_t(_height),
-                      std::int64_t(_width)};
-  return filter_of(
+  const Extent result{std::int64_t(_resultFeatureChannels),
+                      std::int64_t(_resultHeight), std::int64_t(_resultWidth)};
+  return emulator::mpsnn::filter_of(
       [result](const Picture& source) { return reshape(source, result); },
       [result](const Extent& source) {
         if (source.count() != result.count()) {
@@ -122,100 +85,47 @@ using emulator::mpsnn::Picture;
         return result;
       });
 }
-- (NSArray<MPSNNGradientFilterNode*>*)makeGradientNodes:
-    (MPSNNImageNode*)gradient {
-  return [NSArray
-      arrayWithObject:[MPSNNReshapeGradientNode
-                          nodeWithSourceGradient:gradient
-                                     sourceImage:[self sourceImage]
-                                   gradientState:gradient_state_of(self)]];
-}
+GRADIENT(MPSNNReshapeGradientNode)
 @end
 
 @implementation MPSNNReshapeGradientNode
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState {
-  return [[[self alloc] initWithSourceGradient:sourceGradient
-                                   sourceImage:sourceImage
-                                 gradientState:gradientState] autorelease];
-}
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState {
-  return [super initWithSourceGradient:sourceGradient
-                           sourceImage:sourceImage
-                                 state:gradientState];
-}
-- (std::shared_ptr<FilterKernel>)makeKernel:(GraphBuild&)build {
-  (void)build;
-  return emulator::mpsnn::reshape_gradient_kernel("MPSNNReshapeGradientNode");
-}
+KEEPING_GRADIENT_NODE()
+KERNEL(emulator::mpsnn::reshape_gradient_kernel(object_getClassName(self)))
 @end
+
+#define PADDING                            \
+  (MPSImageCoordinate, paddingSizeBefore), \
+      (MPSImageCoordinate, paddingSizeAfter), (MPSImageEdgeMode, edgeMode)
 
 @implementation MPSNNPadNode
 @synthesize fillValue = _fillValue;
 
-+ (instancetype)nodeWithSource:(MPSNNImageNode*)source
-             paddingSizeBefore:(MPSImageCoordinate)paddingSizeBefore
-              paddingSizeAfter:(MPSImageCoordinate)paddingSizeAfter
-                      edgeMode:(MPSImageEdgeMode)edgeMode {
-  return [[[self alloc] initWithSource:source
-                     paddingSizeBefore:paddingSizeBefore
-                      paddingSizeAfter:paddingSizeAfter
-                              edgeMode:edgeMode] autorelease];
-}
-- (instancetype)initWithSource:(MPSNNImageNode*)source
-             paddingSizeBefore:(MPSImageCoordinate)paddingSizeBefore
-              paddingSizeAfter:(MPSImageCoordinate)paddingSizeAfter
-                      edgeMode:(MPSImageEdgeMode)edgeMode {
+NODE(PADDING) {
   if (edgeMode > MPSImageEdgeModeConstant) {
     refuse("MPSNNPadNode", @"no edge mode is %lu", (unsigned long)edgeMode);
   }
-  self = [super initWithSources:only(source) states:nil];
-  _before = paddingSizeBefore;
-  _after = paddingSizeAfter;
-  _edgeMode = edgeMode;
+  self = [super initWithSources:emulator::mpsnn::only(source) states:nil];
+  EMULATED_EACH(EMULATED_KEEP, PADDING)
   return self;
 }
-- (std::shared_ptr<FilterKernel>)makeKernel:(GraphBuild&)build {
+- (std::shared_ptr<emulator::mpsnn::FilterKernel>)makeKernel:
+    (emulator::mpsnn::GraphBuild&)build {
   (void)build;
+  const auto extent_of = [](const MPSImageCoordinate& size) {
+    return Extent{std::int64_t(size.channel), std::int64_t(size.y),
+                  std::int64_t(size.x)};
+  };
   emulator::mpsnn::Padding padding;
-  padding.before = {std::int64_t(_before.channel), std::int64_t(_before.y),
-                    std::int64_t(_before.x)};
-  padding.after = {std::int64_t(_after.channel), std::int64_t(_after.y),
-                   std::int64_t(_after.x)};
+  padding.before = extent_of(_paddingSizeBefore);
+  padding.after = extent_of(_paddingSizeAfter);
   padding.mode = static_cast<emulator::mpsnn::EdgeMode>(_edgeMode);
   padding.fill_value = _fillValue;
   return emulator::mpsnn::pad_kernel("MPSNNPadNode", padding);
 }
-- (NSArray<MPSNNGradientFilterNode*>*)makeGradientNodes:
-    (MPSNNImageNode*)gradient {
-  return [NSArray
-      arrayWithObject:[MPSNNPadGradientNode
-                          nodeWithSourceGradient:gradient
-                                     sourceImage:[self sourceImage]
-                                   gradientState:gradient_state_of(self)]];
-}
+GRADIENT(MPSNNPadGradientNode)
 @end
 
 @implementation MPSNNPadGradientNode
-+ (instancetype)nodeWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState {
-  return [[[self alloc] initWithSourceGradient:sourceGradient
-                                   sourceImage:sourceImage
-                                 gradientState:gradientState] autorelease];
-}
-- (instancetype)initWithSourceGradient:(MPSNNImageNode*)sourceGradient
-                           sourceImage:(MPSNNImageNode*)sourceImage
-                         gradientState:(MPSNNGradientStateNode*)gradientState {
-  return [super initWithSourceGradient:sourceGradient
-                           sourceImage:sourceImage
-                                 state:gradientState];
-}
-- (std::shared_ptr<FilterKernel>)makeKernel:(GraphBuild&)build {
-  (void)build;
-  return emulator::mpsnn::pad_gradient_kernel("MPSNNPadGradientNode");
-}
+KEEPING_GRADIENT_NODE()
+KERNEL(emulator::mpsnn::pad_gradient_kernel(object_getClassName(self)))
 @end
