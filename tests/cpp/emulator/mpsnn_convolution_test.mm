@@ -9,7 +9,7 @@
 
 namespace {
 
-struct Setting {
+struct ConvolutionSetting {
   int width = 3, height = 3, inputs = 2, outputs = 3;
   int stride_x = 1, stride_y = 1, dilation_x = 1, dilation_y = 1, groups = 1;
   bool is_depthwise = false;
@@ -23,7 +23,7 @@ struct Setting {
   }
 };
 
-std::vector<Setting> settings() {
+std::vector<ConvolutionSetting> settings() {
   const auto valid = MPSNNPaddingMethodSizeValidOnly;
   const auto full = MPSNNPaddingMethodSizeFull;
   const auto same_bottom =
@@ -42,7 +42,7 @@ std::vector<Setting> settings() {
 
 class MpsnnConvolutionTest : public MpsnnTest {
  protected:
-  MPSCNNConvolutionDescriptor* descriptor(const Setting& s) {
+  MPSCNNConvolutionDescriptor* descriptor(const ConvolutionSetting& s) {
     Class kind = s.is_depthwise ? [MPSCNNDepthWiseConvolutionDescriptor class]
                                 : [MPSCNNConvolutionDescriptor class];
     MPSCNNConvolutionDescriptor* d =
@@ -59,20 +59,21 @@ class MpsnnConvolutionTest : public MpsnnTest {
   }
 
   template <class Source = TestConvolution>
-  TestConvolution* source(const Setting& s) {
+  TestConvolution* source(const ConvolutionSetting& s) {
     return [Source sourceWith:descriptor(s)
                       weights:random(s.num_weights())
                        biases:random(s.outputs)];
   }
 
-  MPSCNNConvolutionNode* node(const Setting& s, TestConvolution* source) {
+  MPSCNNConvolutionNode* node(const ConvolutionSetting& s,
+                              TestConvolution* source) {
     MPSCNNConvolutionNode* node =
         [MPSCNNConvolutionNode nodeWithSource:input(@"x") weights:source];
     [node setPaddingPolicy:[MPSNNDefaultPadding paddingWithMethod:s.padding]];
     return node;
   }
 
-  std::vector<std::vector<float>> forward(const Setting& s,
+  std::vector<std::vector<float>> forward(const ConvolutionSetting& s,
                                           TestConvolution* source,
                                           MPSImageBatch* x) {
     return values(run(graph([node(s, source) resultImage]), {{"x", x}}));
@@ -92,7 +93,7 @@ int pixels_before(MPSNNPaddingMethod padding, int length, int extent,
 }
 
 /// The sum of the specification, for one element.
-double convolved(const Setting& s, const TestConvolution* source,
+double convolved(const ConvolutionSetting& s, const TestConvolution* source,
                  const std::vector<float>& x, int o, int oy, int ox) {
   const int before_x = pixels_before(
       s.padding, s.image.width, (s.width - 1) * s.dilation_x + 1, s.stride_x);
@@ -120,7 +121,7 @@ double convolved(const Setting& s, const TestConvolution* source,
 }
 
 TEST_F(MpsnnConvolutionTest, IsTheSumOfTheSpecification) {
-  for (const Setting& s : settings()) {
+  for (const ConvolutionSetting& s : settings()) {
     TestConvolution* weights = source(s);
     const auto x = random_batch(2, s.image);
     MPSImageBatch* y =
@@ -144,7 +145,7 @@ TEST_F(MpsnnConvolutionTest, IsTheSumOfTheSpecification) {
 
 TEST_F(MpsnnConvolutionTest, GradientsAreDifferencesOfTheForward) {
   constexpr float kStep = 1e-2f;
-  for (const Setting& s : settings()) {
+  for (const ConvolutionSetting& s : settings()) {
     TestConvolution* weights = source(s);
     auto x = random_batch(2, s.image);
     const auto y = forward(s, weights, batch(s.image, x));
@@ -185,7 +186,7 @@ TEST_F(MpsnnConvolutionTest, GradientsAreDifferencesOfTheForward) {
 }
 
 TEST_F(MpsnnConvolutionTest, FullyConnectedCoversTheWholeImage) {
-  Setting s{.width = 3, .height = 2, .image = {2, 2, 3}};
+  ConvolutionSetting s{.width = 3, .height = 2, .image = {2, 2, 3}};
   s.padding = MPSNNPaddingMethodSizeValidOnly;
   TestConvolution* weights = source(s);
   MPSCNNFullyConnectedNode* made =
@@ -209,7 +210,8 @@ TEST_F(MpsnnConvolutionTest, FullyConnectedCoversTheWholeImage) {
 /// The result of y is where the convolution over the source with zeros between
 /// its pixels is; the weights are not turned.
 TEST_F(MpsnnConvolutionTest, TransposedSpreadsTheSource) {
-  Setting s{.width = 3, .height = 1, .inputs = 1, .outputs = 1, .stride_x = 2};
+  ConvolutionSetting s{
+      .width = 3, .height = 1, .inputs = 1, .outputs = 1, .stride_x = 2};
   TestConvolution* weights = [TestConvolution sourceWith:descriptor(s)
                                                  weights:{1, 10, 100}
                                                   biases:{0}];
@@ -226,10 +228,10 @@ TEST_F(MpsnnConvolutionTest, TransposedSpreadsTheSource) {
 }
 
 TEST_F(MpsnnConvolutionTest, TransposedGoesBackToTheSizeOfItsConvolution) {
-  Setting s{.stride_x = 2, .stride_y = 3};
+  ConvolutionSetting s{.stride_x = 2, .stride_y = 3};
   s.image = {2, 5, 6};
   MPSCNNConvolutionNode* there = node(s, source(s));
-  Setting back = s;
+  ConvolutionSetting back = s;
   std::swap(back.inputs, back.outputs);
   TestConvolution* weights = source(back);
   MPSCNNConvolutionTransposeNode* made = [MPSCNNConvolutionTransposeNode
@@ -263,7 +265,7 @@ TEST_F(MpsnnConvolutionTest, TransposedGoesBackToTheSizeOfItsConvolution) {
 }
 
 TEST_F(MpsnnConvolutionTest, WeightsAreHalvesUnlessAskedOtherwise) {
-  Setting s{.width = 1, .height = 1, .inputs = 1, .outputs = 1};
+  ConvolutionSetting s{.width = 1, .height = 1, .inputs = 1, .outputs = 1};
   s.image = {1, 1, 1};
   TestConvolution* weights = [TestConvolution sourceWith:descriptor(s)
                                                  weights:{0.1f}
@@ -282,7 +284,7 @@ TEST_F(MpsnnConvolutionTest, WeightsAreHalvesUnlessAskedOtherwise) {
 }
 
 TEST_F(MpsnnConvolutionTest, DeviceUpdatesAreUsedByTheNextRun) {
-  Setting s{.width = 1, .height = 1, .inputs = 1, .outputs = 1};
+  ConvolutionSetting s{.width = 1, .height = 1, .inputs = 1, .outputs = 1};
   TestConvolution* weights = [TestGpuConvolution sourceWith:descriptor(s)
                                                     weights:{2}
                                                      biases:{1}];
@@ -317,7 +319,7 @@ TEST_F(MpsnnConvolutionTest, DeviceUpdatesAreUsedByTheNextRun) {
 }
 
 TEST_F(MpsnnConvolutionTest, HostUpdatesHappenAfterTheCommandBuffer) {
-  Setting s{.width = 1, .height = 1, .inputs = 1, .outputs = 1};
+  ConvolutionSetting s{.width = 1, .height = 1, .inputs = 1, .outputs = 1};
   TestConvolution* weights = [TestCpuConvolution sourceWith:descriptor(s)
                                                     weights:{2}
                                                      biases:{1}];
@@ -337,15 +339,16 @@ TEST_F(MpsnnConvolutionTest, HostUpdatesHappenAfterTheCommandBuffer) {
 }
 
 TEST_F(MpsnnConvolutionTest, MisuseRaises) {
-  Setting s;
+  ConvolutionSetting s;
   EXPECT_NE(raised(^{
               [MPSCNNConvolutionNode nodeWithSource:input(@"x")
                                             weights:(id) @"no source"];
             }),
             "");
-  for (Setting bad :
-       {Setting{.inputs = 4, .outputs = 4, .groups = 2},
-        Setting{.outputs = 4, .is_depthwise = true}, Setting{.stride_x = 0}}) {
+  for (ConvolutionSetting bad :
+       {ConvolutionSetting{.inputs = 4, .outputs = 4, .groups = 2},
+        ConvolutionSetting{.outputs = 4, .is_depthwise = true},
+        ConvolutionSetting{.stride_x = 0}}) {
     MPSCNNConvolutionNode* made = node(bad, source(bad));
     EXPECT_NE(raised(^{
                 graph([made resultImage]);

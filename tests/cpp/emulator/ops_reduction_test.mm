@@ -7,8 +7,6 @@
 
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
 bool all_nan(const Values& values) {
   for (double value : values) {
     if (!std::isnan(value)) return false;
@@ -42,7 +40,7 @@ TEST_F(OpsTest, ReductionsKeepAxes) {
 }
 
 TEST_F(OpsTest, ReductionsOfNaN) {
-  MPSGraphTensor* x = feed({1, kNaN, 3});
+  MPSGraphTensor* x = feed({1, std::numeric_limits<double>::quiet_NaN(), 3});
   EXPECT_EQ(run([graph reductionMaximumWithTensor:x axis:0 name:nil]),
             Values{3});
   EXPECT_TRUE(all_nan(run([graph reductionMaximumPropagateNaNWithTensor:x
