@@ -63,7 +63,8 @@ check: $(VENV)/.ready
 	python tools/check_sources.py
 
 CONFIGURE_DEV := cmake --preset dev -DPython_EXECUTABLE=$(BIN)/python \
-  -DTRAINGRAPH_TEST_CBLAS=ON -DTRAINGRAPH_COMPILE_TOGETHER=ON
+  -DTRAINGRAPH_TEST_CBLAS=ON -DTRAINGRAPH_COMPILE_TOGETHER=ON \
+  -DTRAINGRAPH_TEST_SHARDS=4
 
 # The CPU device's suites run on both of its engines.
 cpp-test: $(VENV)/.test

@@ -12,14 +12,6 @@
 namespace traingraph::testing {
 namespace {
 
-std::size_t flat_index(const Shape& shape, const Shape& position) {
-  std::int64_t index = 0;
-  for (int axis = 0; axis < shape.rank(); ++axis) {
-    index = index * shape[axis] + position[axis];
-  }
-  return static_cast<std::size_t>(index);
-}
-
 double dot(const RefTensor& x, const RefTensor& y) {
   if (x.shape != y.shape) {
     throw InternalError("a seed of shape " + y.shape.to_string() +
@@ -48,14 +40,6 @@ RefTensor central_differences(
 }
 
 }  // namespace
-
-double& RefTensor::operator()(const Shape& position) {
-  return data.at(flat_index(shape, position));
-}
-
-double RefTensor::operator()(const Shape& position) const {
-  return data.at(flat_index(shape, position));
-}
 
 RefTensor filled(const Shape& shape, double value) {
   const auto count = static_cast<std::size_t>(shape.num_elements());
@@ -121,19 +105,6 @@ RefTensor numerical_gradient(const Program& program, const RefValues& values,
     changed[input] = x;
     return dot(evaluate_program(program, changed).at(result), seed);
   });
-}
-
-void for_each_position(const Shape& shape,
-                       const std::function<void(const Shape&)>& visit) {
-  Shape position = Shape::filled(shape.rank(), 0);
-  const std::int64_t count = shape.num_elements();
-  for (std::int64_t i = 0; i < count; ++i) {
-    visit(position);
-    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-      if (++position[axis] < shape[axis]) break;
-      position[axis] = 0;
-    }
-  }
 }
 
 Shape broadcast(const Shape& x, const Shape& y) {

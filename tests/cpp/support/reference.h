@@ -5,6 +5,7 @@
 // their forward op, so keep their tensors small and away from kinks.
 #pragma once
 
+#include <initializer_list>
 #include <map>
 #include <vector>
 
@@ -20,8 +21,23 @@ struct RefTensor {
   std::vector<double> data = {};
 
   bool is_present() const { return !data.empty(); }
-  double& operator()(const Shape& position);
-  double operator()(const Shape& position) const;
+  // References read their elements one by one, and tests evaluate them often.
+  using Position = std::initializer_list<std::int64_t>;
+  double& operator()(const Shape& at) { return data.at(index(at)); }
+  double operator()(const Shape& at) const { return data.at(index(at)); }
+  double& operator()(Position at) { return data.at(index(at)); }
+  double operator()(Position at) const { return data.at(index(at)); }
+
+ private:
+  template <class Axes>
+  std::size_t index(const Axes& at) const {
+    std::int64_t index = 0;
+    const std::int64_t* position = at.begin();
+    for (const std::int64_t size : shape) {
+      index = index * size + (position == at.end() ? 0 : *position++);
+    }
+    return static_cast<std::size_t>(index);
+  }
 };
 
 using RefTensors = std::vector<RefTensor>;

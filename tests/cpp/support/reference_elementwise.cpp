@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-double activate(const ActivationAttrs& attrs, double x) {
+double activation(const ActivationAttrs& attrs, double x) {
   const double a = attrs.a;
   const double b = attrs.b;
   switch (attrs.type) {
@@ -221,9 +221,13 @@ std::uint64_t words(const RefTensor& state, std::size_t low) {
 
 }  // namespace
 
+double activate(const ActivationAttrs& given, double x) {
+  return activation(with_defaults(given), x);
+}
+
 RefTensors reference_activation(const ActivationAttrs& given, RefTensors& in) {
   const ActivationAttrs attrs = with_defaults(given);
-  return {map(in[0], [&](double x) { return activate(attrs, x); })};
+  return {map(in[0], [&](double x) { return activation(attrs, x); })};
 }
 
 RefTensors reference_activation_gradient(const ActivationAttrs& given,
@@ -231,7 +235,8 @@ RefTensors reference_activation_gradient(const ActivationAttrs& given,
   const ActivationAttrs attrs = with_defaults(given);
   return {map(in[0], in[1], [&](double gradient, double x) {
     const double step = difference_step(x);
-    return gradient * (activate(attrs, x + step) - activate(attrs, x - step)) /
+    return gradient *
+           (activation(attrs, x + step) - activation(attrs, x - step)) /
            (2 * step);
   })};
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <utility>
 
 #include "support/reference.h"
 
@@ -15,8 +16,18 @@ namespace traingraph::testing {
 #undef OP
 
 /// Calls visit(position) for every position of a shape, in row-major order.
-void for_each_position(const Shape& shape,
-                       const std::function<void(const Shape&)>& visit);
+template <class Visit>
+void for_each_position(const Shape& shape, Visit visit) {
+  Shape position = Shape::filled(shape.rank(), 0);
+  const std::int64_t count = shape.num_elements();
+  for (std::int64_t i = 0; i < count; ++i) {
+    visit(std::as_const(position));
+    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+      if (++position[axis] < shape[axis]) break;
+      position[axis] = 0;
+    }
+  }
+}
 
 /// NumPy's broadcast of two shapes that fit.
 Shape broadcast(const Shape& x, const Shape& y);
@@ -27,6 +38,9 @@ inline double read_broadcast(const RefTensor& x, const Shape& position) {
 }
 /// `x` repeated to `shape`.
 RefTensor expand(const RefTensor& x, const Shape& shape);
+
+/// An activation of one number.
+double activate(const ActivationAttrs& given, double x);
 
 /// The step of central differences at x: small enough for the cubic term, big
 /// enough for the rounding of doubles.

@@ -11,11 +11,6 @@
 
 namespace traingraph::testing {
 
-inline double activate(const ActivationAttrs& f, double x) {
-  RefTensors in{{{1}, {x}}};
-  return reference_activation(f, in)[0].data[0];
-}
-
 /// ReLU's slope at its kink is that below: cells are 0 where gates are.
 inline double slope(const ActivationAttrs& f, double x) {
   if (f.type == ActivationType::ReLU) return x > 0 ? 1 : f.a;
@@ -65,6 +60,10 @@ inline std::vector<std::int64_t> steps_of(const RefTensor& lengths,
 }
 
 inline double at_or(const RefTensor& x, const Shape& position, double value) {
+  return x.is_present() ? x(position) : value;
+}
+inline double at_or(const RefTensor& x, RefTensor::Position position,
+                    double value) {
   return x.is_present() ? x(position) : value;
 }
 
