@@ -66,13 +66,22 @@ CONFIGURE_DEV := cmake --preset dev -DPython_EXECUTABLE=$(BIN)/python \
   -DTRAINGRAPH_TEST_CBLAS=ON -DTRAINGRAPH_COMPILE_TOGETHER=ON \
   -DTRAINGRAPH_TEST_SHARDS=4
 
-# The CPU device's suites run on both of its engines.
-cpp-test: $(VENV)/.test
+# The CPU device's suites run on both of its engines; again when what they are made
+# of has changed, which documentation and Python are not.
+cpp-test: build/.cpp_tested
+
+CPP_SOURCES := CMakeLists.txt CMakePresets.json \
+  $(shell find cmake examples/c examples/cpp include metal src tests/c tests/cpp \
+    tests/data tests/emulator tests/fake_mpi tests/fuzz tests/metal_probes -type f)
+
+build/.cpp_tested: $(VENV)/.test tests/CMakeLists.txt tests/package/check_relocation.py \
+  $(CPP_SOURCES)
 	tools/setup_machine.sh $(PYTHON) test
 	$(CONFIGURE_DEV)
 	cmake --build --preset dev
 	ctest --preset dev
 	python tests/package/check_relocation.py build/dev
+	touch $@
 
 # From another folder, so that only the installed package can be imported.
 python-test: build/.demo build/.test
