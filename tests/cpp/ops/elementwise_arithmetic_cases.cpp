@@ -125,6 +125,9 @@ void add_binary(OpCases& cases, Random& random, Operation operation) {
   };
   add_large({4, 31, 257}, {4, 31, 257});
   add_large({4, 31, 257}, {31, 1});
+  add_large({4, 31, 257}, {257});
+  add_large({1}, {4, 31, 257});
+  add_large({157, 1}, {1, 203});
 }
 
 void add_ties_and_zeros(OpCases& cases) {

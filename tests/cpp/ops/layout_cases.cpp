@@ -54,6 +54,10 @@ void add_transposes(OpCases& cases, Random& random) {
     transpose({4, 1, 3}, dimensions);
   }
   transpose({3, 7}, {1, 0});
+  std::vector<std::int64_t> all{0, 1, 2, 3};
+  do {
+    transpose({2, 3, 1, 5}, Shape(all));
+  } while (std::ranges::next_permutation(all).found);
   transpose({2, 3, 5, 7}, {0, 2, 3, 1});
   transpose({2, 3, 5, 7}, {0, 3, 1, 2});
   transpose({2, 1, 3, 1, 4}, {4, 2, 0, 3, 1});

@@ -139,6 +139,7 @@ void add_loss_cases(OpCases& cases, Random& random) {
       }
       const LossAttrs plain{.type = type, .reduction = reduction};
       add(cases, plain, {257, 10});
+      add(cases, plain, {2, 3, 70});  // more columns than one block
       add(cases, plain, random_shape(random, has_samples ? 3 : 5, 4));
     }
     add(cases, {.type = type}, {64, 3, 11, 13});

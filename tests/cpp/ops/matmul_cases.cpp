@@ -45,6 +45,9 @@ void add_matmul_cases(OpCases& cases, Random& random) {
                          {{2, 1}, {3}, 2, 3, 4},
                          {{1}, {6}, 3, 4, 2},
                          {{2, 3}, {2, 3}, 2, 3, 4},
+                         {{2, 3}, {}, 4, 5, 6},
+                         {{2, 3}, {3}, 4, 5, 6},
+                         {{2, 3}, {2, 1}, 1, 5, 1},
                          {{2, 1, 2}, {1, 3, 1}, 2, 3, 2},
                          // Leading axes that join the rows of one column.
                          {{3, 3}, {1}, 2, 1, 6},

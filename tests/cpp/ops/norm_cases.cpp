@@ -57,9 +57,10 @@ void add_batch_norm(OpCases& cases, const Shape& x, const BatchNormAttrs& attrs,
 }
 
 void add_batch_norms(OpCases& cases, Random& random) {
-  const Shape shapes[] = {{4, 3},          {7, 5},        {2, 3, 5},
-                          {3, 2, 2, 3},    {1, 4, 3, 3},  {2, 1, 4, 4},
-                          {2, 3, 2, 1, 2}, {3, 17, 5, 5}, {2, 16, 4, 4}};
+  const Shape shapes[] = {
+      {4, 3},        {7, 5},       {2, 3, 5},         {3, 2, 2, 3},
+      {1, 4, 3, 3},  {2, 1, 4, 4}, {2, 3, 2, 1, 2},   {3, 17, 5, 5},
+      {2, 16, 4, 4}, {7, 19},      {2, 3, 2, 1, 2, 3}};
   for (const Shape& x : shapes) {
     for (int affine = 0; affine < 4; ++affine) {
       for (bool training : {true, false}) {
@@ -114,7 +115,8 @@ void add_softmaxes(OpCases& cases, Random& random) {
     add_softmax(cases, {2, 1, 2, 3, 1, 2, 2, 2}, axis);
   }
   add_softmax(cases, {70, 10}, 1);
-  add_softmax(cases, {3, 4, 70}, 1);  // more columns than one block
+  // More columns than one block.
+  for (int axis = 0; axis < 3; ++axis) add_softmax(cases, {3, 4, 70}, axis);
   add_softmax(cases, {2, 1000}, 1);
   for (int i = 0; i < 6; ++i) {
     const int rank = 1 + i % 5;

@@ -112,6 +112,12 @@ void add_broadcasts(OpCases& cases, Random& random) {
                      .tolerance = 0,
                      .max_differences = 12});
   };
+  for (int ones = 0; ones < 16; ++ones) {
+    const Shape to{2, 3, 4, 5};
+    Shape x = to;
+    for (std::int64_t axis : axes_of_bits(ones)) x[static_cast<int>(axis)] = 1;
+    add_broadcast(x, to);
+  }
   add_broadcast({1}, {7});
   add_broadcast({1}, {2, 3, 5});
   add_broadcast({5}, {3, 5});

@@ -56,13 +56,15 @@ RefTensors reference_reduce(const ReduceAttrs& attrs, RefTensors& in) {
   if (attrs.type == ReductionType::None) return {x};
   Shape shape = attrs.axes.empty() ? Shape::filled(x.shape.rank(), 1) : x.shape;
   for (std::int64_t axis : attrs.axes) shape[static_cast<int>(axis)] = 1;
-  RefTensor y = zeros(shape);
-  for_each_position(shape, [&](const Shape& at) {
-    std::vector<double> group;
-    for_each_position(x.shape, [&](const Shape& from) {
-      if (source_of(shape, from) == at) group.push_back(x(from));
-    });
-    y(at) = reduce_group(attrs.type, group);
+  RefTensor y = zeros(shape), number = y;
+  std::iota(number.data.begin(), number.data.end(), 0.0);
+  std::vector<std::vector<double>> groups(y.data.size());
+  for_each_position(x.shape, [&](const Shape& at) {
+    const double group = number(source_of(shape, at));
+    groups[static_cast<std::size_t>(group)].push_back(x(at));
+  });
+  std::ranges::transform(groups, y.data.begin(), [&](const auto& group) {
+    return reduce_group(attrs.type, group);
   });
   return {y};
 }
