@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Wrong calls: the extension hands over a call that fits no signature.
+"""Wrong calls: errors that name the argument, what it takes and what came.
 
-One place for every class and function: what pybind11 would print is read
-(``_signatures``), the first thing that does not fit is found, and the error says
-that. A call that succeeds never comes here.
+pybind11 refuses a call with all signatures of the function and all arguments.
+Each function of the extension is wrapped (``install``), and for a refused call
+the first thing that does not fit its signatures (``_signatures``) is told
+instead. A call that succeeds does not come here.
 """
 
 from __future__ import annotations
@@ -11,107 +12,100 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from ._arguments import got
 from ._make_error import make_error
 from ._names import did_you_mean
-from ._signatures import Parameter, Signature, signatures_of, split_outside
-from ._value_types import describe, fits, named, with_article
-from .errors import CallError, Error
+from ._signatures import signatures_of, text_signature
+from ._value_types import describe, fits, is_too_large, named, types_of, with_article
+from .errors import CallError, Error, InvalidArgument
 
-__all__ = ["checked", "error_of"]
+if TYPE_CHECKING:
+    from types import ModuleType
 
-Form = Sequence[Parameter]
+__all__ = ["checked", "install"]
+
+Form = Sequence[inspect.Parameter]
 """The arguments of one signature, without self."""
 
 
 class Problem(NamedTuple):
-    """Why a call does not fit a form; the form with the least is told."""
+    """Why a call does not fit a form; of several forms the lowest rank is told."""
 
-    size: int
+    rank: int
     what: str
-    node: str
     expected: str
     got: str
+    node: str = ""
     hint: str = ""
-
-
-def _too_many(count: int, limit: int, by_name: list[str]) -> Problem:
-    return Problem(
-        5 + count - limit,
-        "there are too many arguments",
-        "",
-        f"at most {limit} by their place" if limit else "none by their place",
-        str(count),
-        f"By their names: {', '.join(by_name)}." if by_name else "",
-    )
+    kind: type[Error] = CallError
 
 
 class Call(NamedTuple):
     """A call as it was made; `args` without self."""
 
-    args: Sequence[object]
-    kwargs: Mapping[str, object]
-
-    def problem(self, form: Form, all_names: list[str]) -> Problem | None:
-        """The first thing that does not fit; `all_names` of all forms."""
-        names = [p.name for p in form]
-        by_place = [p.name for p in form if not p.is_keyword_only]
-        unknown = [name for name in self.kwargs if name not in names]
-        strange = [name for name in unknown if name not in all_names]
-        if strange:
-            return self.unknown(strange[0], all_names)
-        if unknown:
-            return self.of_another_form(unknown[0], names)
-        if len(self.args) > len(by_place):
-            return _too_many(len(self.args), len(by_place), names[len(by_place) :])
-        twice = [name for name in by_place[: len(self.args)] if name in self.kwargs]
-        given = {**dict(zip(by_place, self.args, strict=False)), **self.kwargs}
-        if twice:
-            return self.given_twice(by_place.index(twice[0]), twice[0])
-        for parameter in form:
-            is_given = parameter.name in given
-            if is_given and not fits(parameter.annotation, given[parameter.name]):
-                return _wrong_type(parameter, given[parameter.name])
-        for parameter in form:
-            if parameter.default is None and parameter.name not in given:
-                return _missing(parameter)
-        return None
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any]
 
     def told(self, name: str) -> str:
         return f"{name}={describe(self.kwargs[name])}"
 
-    def unknown(self, name: str, names: list[str]) -> Problem:
-        return Problem(
-            0,
-            f'there is no argument "{name}"',
-            name,
-            f"one of {', '.join(names)}" if names else "no arguments",
-            self.told(name),
-            did_you_mean(name, names),
-        )
+    def problem(self, form: Form) -> Problem | None:
+        """The first thing that does not fit."""
+        by_place = [p.name for p in form if p.kind is not p.KEYWORD_ONLY]
+        names = [p.name for p in form]
+        given = {**dict(zip(by_place, self.args, strict=False)), **self.kwargs}
+        for name in given:
+            if name not in names:
+                what = "the argument does not go with the others"
+                return Problem(
+                    5, what, f"only {', '.join(names)}", self.told(name), name
+                )
+        excess = len(self.args) - len(by_place)
+        if excess > 0:
+            most = f"at most {len(by_place)}" if by_place else "none"
+            rest = ", ".join(names[len(by_place) :])
+            return Problem(
+                5 + excess,
+                "there are too many arguments",
+                f"{most} by their place",
+                str(len(self.args)),
+                hint=f"By their names: {rest}." if rest else "",
+            )
+        for name, value in zip(by_place, self.args, strict=False):
+            if name in self.kwargs:
+                came = f"{describe(value)} by its place and {describe(given[name])} by its name"
+                return Problem(3, "the argument is given twice", "it once", came, name)
+        for p in form:
+            if p.name in given and not fits(p.annotation, given[p.name]):
+                return _wrong_value(p, given[p.name])
+        for p in form:
+            if p.default is p.empty and p.name not in given:
+                what, hint = "an argument is missing", f"Pass {p.name}=."
+                return Problem(1, what, named(p.annotation), "nothing", p.name, hint)
+        return None
 
-    def of_another_form(self, name: str, names: list[str]) -> Problem:
-        return Problem(
-            5,
-            "the argument does not go with the others",
-            name,
-            f"only {', '.join(names)}",
-            self.told(name),
-        )
-
-    def given_twice(self, place: int, name: str) -> Problem:
-        return Problem(
-            3,
-            "the argument is given twice",
-            name,
-            "it once",
-            f"{describe(self.args[place])} by its place and "
-            f"{describe(self.kwargs[name])} by its name",
-        )
+    def worst(self, forms: Sequence[Form]) -> Problem:
+        """What to tell of a call that fits none of these."""
+        names = list(dict.fromkeys(p.name for form in forms for p in form))
+        for name in self.kwargs:
+            if name not in names:
+                expected = f"one of {', '.join(names)}" if names else "no arguments"
+                what, hint = f'there is no argument "{name}"', did_you_mean(name, names)
+                return Problem(0, what, expected, self.told(name), name, hint)
+        problems = [each for form in forms if (each := self.problem(form))]
+        if len(problems) < len(forms):
+            return self.fits_no(forms)
+        rank = min(each.rank for each in problems)
+        *_, last = (each for each in problems if each.rank == rank)
+        # Several forms may want several types of the same value.
+        same = [p for p in problems if (p.rank, p.got) == (rank, last.got)]
+        expected = " or ".join(dict.fromkeys(p.expected for p in same))
+        hint = next((p.hint for p in same if p.hint), "")
+        return last._replace(expected=expected, hint=hint)
 
     def fits_no(self, forms: Sequence[Form]) -> Problem:
         """Each value could fit, and together they do not."""
@@ -124,145 +118,134 @@ class Call(NamedTuple):
             )
             for form in forms
         ]
-        came = [describe(value) for value in self.args]
-        came += [self.told(name) for name in self.kwargs]
+        came = [*map(describe, self.args), *map(self.told, self.kwargs)]
         return Problem(
             0,
             "the arguments fit no form of the call",
-            "",
             " or ".join(dict.fromkeys(texts)),
             f"({', '.join(came)})",
-            "The types are right; a size, or how many there are, is not.",
+            hint="The types are right; a size, or how many there are, is not.",
         )
 
-    def worst(self, forms: Sequence[Form]) -> Problem:
-        """What to tell of a call that fits none of these."""
-        names = list(dict.fromkeys(p.name for form in forms for p in form))
-        problems = [self.problem(form, names) for form in forms]
-        known = [problem for problem in problems if problem]
-        if not known or len(known) < len(problems):
-            return self.fits_no(forms)
-        least = min(problem.size for problem in known)
-        last = [problem for problem in known if problem.size == least][-1]
-        # Several forms may want several types of the same value.
-        same = [p for p in known if (p.size, p.got) == (last.size, last.got)]
-        expected = " or ".join(dict.fromkeys(p.expected for p in same))
-        hint = next((p.hint for p in same if p.hint), "")
-        return last._replace(expected=expected, hint=hint)
+
+def _wrong_value(parameter: inspect.Parameter, value: object) -> Problem:
+    name, annotation = parameter.name, parameter.annotation
+    if is_too_large(value):
+        what, expected = "an integer is out of range", "-2^63 to 2^63 - 1"
+        return Problem(2, what, expected, describe(value), name, kind=InvalidArgument)
+    if isinstance(value, str) and fits(annotation, ""):
+        what, expected = (
+            "this is no text that UTF-8 has",
+            "text without lone surrogates",
+        )
+        hint = "Of names of files, os.fsencode() makes bytes."
+        return Problem(2, what, expected, describe(value), name, hint, InvalidArgument)
+    what, hint = "the value has another type", _hint(parameter, value)
+    return Problem(2, what, named(annotation), _told(annotation, value), name, hint)
 
 
-def _missing(parameter: Parameter) -> Problem:
-    return Problem(
-        1,
-        "an argument is missing",
-        parameter.name,
-        named(parameter.annotation),
-        "nothing",
-        f"Pass {parameter.name}=.",
-    )
-
-
-def _wrong_type(parameter: Parameter, value: object) -> Problem:
-    return Problem(
-        2,
-        "the value has another type",
-        "" if parameter.name in ("arg0", "arg1") else parameter.name,
-        named(parameter.annotation),
-        _told(parameter.annotation, value),
-        _hint(parameter, value),
-    )
-
-
-def _told(annotation: str, value: object) -> str:
+def _told(annotation: str, value: Any) -> str:
     """What came, and which element of it does not fit."""
-    if isinstance(value, (list, tuple)) and "Sequence[" in annotation:
-        inner = annotation.partition("Sequence[")[2].partition("]")[0]
+    inner = dict(types_of(annotation))
+    if "Sequence" in inner and isinstance(value, (list, tuple)):
         for i, each in enumerate(value):
-            if not fits(inner, each):
+            if not fits(inner["Sequence"][0], each):
                 kind = type(value).__name__
                 return f"{with_article(kind)} with {describe(each)} at {i}"
-    if isinstance(value, Mapping) and "Mapping[" in annotation:
-        inner = annotation.partition("Mapping[")[2].partition(", ")[2]
+    if "Mapping" in inner and isinstance(value, Mapping):
         for name, each in value.items():
             if not isinstance(name, str):
                 return f"the name {describe(name)}"
-            if not fits(inner.partition("]")[0], each):
+            if not fits(inner["Mapping"][1], each):
                 return f"{describe(each)} for {describe(name)}"
     return got(value)
 
 
-def _hint(parameter: Parameter, value: object) -> str:
+def _hint(parameter: inspect.Parameter, value: object) -> str:
+    types = dict(types_of(parameter.annotation))
     if isinstance(value, type) and "traingraph._core." in parameter.annotation:
         return f"Make one: {value.__name__}(...)."
-    if "Mapping[" in parameter.annotation and isinstance(value, (list, tuple)):
+    if "Mapping" in types and isinstance(value, (list, tuple)):
         return f'Pass names too: {parameter.name}={{"x": x}}.'
-    annotations = split_outside(parameter.annotation, "|")
     if fits(parameter.annotation, [value]):
         return f"Pass a list: {parameter.name}=[x]."
-    if isinstance(value, np.ndarray) and "traingraph._core.Tensor" in annotations:
+    if "Tensor" in types and isinstance(value, np.ndarray):
         return "Graphs are made of tensors: traingraph.Tensor(x.shape, data=x)."
-    is_whole = annotations[0] in ("int", "collections.abc.Sequence[int]")
+    is_whole = "int" in types or "Sequence[int]" in parameter.annotation
     if is_whole and isinstance(value, (float, np.floating)):
         return "Pass int(x), when it is meant to be cut."
     return ""
 
 
 def _error(op: str, problem: Problem) -> Error:
+    _, what, expected, came, node, hint, kind = problem
     return make_error(
-        CallError,
-        problem.what,
-        op=op,
-        node=problem.node,
-        expected=problem.expected,
-        got=problem.got,
-        hint=problem.hint,
+        kind, what, op=op, node=node, expected=expected, got=came, hint=hint
     )
 
 
-def _is_self(signature: Signature) -> bool:
-    first = signature.parameters[:1]
-    return bool(first) and first[0].name in ("self", "arg0")
-
-
-def _is_settable(cls: type, name: str) -> bool:
-    """What a constructor does not take may be a property all the same."""
-    member = getattr(cls, name, None)
-    return isinstance(member, property) and member.fset is not None
-
-
-def error_of(
-    message: str, args: Sequence[object], kwargs: Mapping[str, object]
-) -> Error | None:
-    """The error for pybind11's message; None when it is no such message.
-
-    `args` begin with self, where there is one.
-    """
-    op, found, rest = message.partition("(): incompatible ")
-    signatures = signatures_of(rest)
-    if not found or not signatures:
-        return None
-    forms: list[Form] = [s.parameters for s in signatures]
-    if rest.startswith("constructor"):
-        problem = Call(args[1:], kwargs).worst(forms)
-        is_known = any(p.name == problem.node for form in forms for p in form)
-        if not is_known and _is_settable(type(args[0]), problem.node):
-            problem = problem._replace(hint=f"Set it later: x.{problem.node} = ...")
-        return _error(signatures[0].name, problem)
-    if not _is_self(signatures[0]):
-        return _error(op, Call(args, kwargs).worst(forms))
-    owner = signatures[0].parameters[0].annotation
+def _error_of(
+    doc: str, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Error:
+    """`doc` and `name` are those of a function of the extension."""
+    forms: list[Form] = [list(each.parameters.values()) for each in signatures_of(doc)]
+    if not forms[0] or forms[0][0].name not in ("self", "arg0"):
+        return _error(name, Call(args, kwargs).worst(forms))
+    owner = forms[0][0].annotation
     if not args or not fits(owner, args[0]):
-        problem = Problem(
-            0,
-            f"{op or 'it'} belongs to an object of its class",
-            "self",
-            named(owner),
-            _told("", args[0]) if args else "nothing",
-            f"Call it on an object: x.{op or '...'}(...).",
+        what, expected = f"{name} belongs to an object of its class", named(owner)
+        hint, came = (
+            f"Call it on an object: x.{name}(...).",
+            got(args[0]) if args else "nothing",
         )
-        return _error(op or "call", problem)
-    op = op or type(args[0]).__name__  # of a setter
-    return _error(op, Call(args[1:], kwargs).worst([form[1:] for form in forms]))
+        return _error(name, Problem(0, what, expected, came, "self", hint))
+    cls = type(args[0])
+    forms = [form[1:] for form in forms]
+    call = Call(args[1:], kwargs)
+    if doc.startswith("("):  # of a setter
+        return _error(
+            cls.__name__, call.worst([[p.replace(name=name) for p in f] for f in forms])
+        )
+    problem = call.worst(forms)
+    if name != "__init__":
+        return _error(name, problem)
+    # What a constructor does not take may be a property all the same.
+    member = getattr(cls, problem.node, None)
+    if problem.rank == 0 and isinstance(member, property) and member.fset:
+        problem = problem._replace(hint=f"Set it later: x.{problem.node} = ...")
+    return _error(owner.rpartition(".")[2], problem)
+
+
+def install(core: ModuleType, wrapped: Callable[..., Any]) -> None:
+    """Wraps all functions of the extension: wrapped(function, name, doc, explain)
+    asks explain(error, args, kwargs) for another error than `error`, or None."""
+
+    def explain(
+        doc: str, name: str, error: TypeError, args: list[Any], kwargs: dict[str, Any]
+    ) -> Error | None:
+        is_refused = "(): incompatible " in str(error)  # pybind11's first words
+        return _error_of(doc, name, args, kwargs) if is_refused else None
+
+    def explained(function: Any, name: str) -> Any:
+        doc = function.__doc__ or ""
+        text = text_signature(name, doc)
+        if not text:  # one that pybind11 has for itself
+            return function
+        return wrapped(
+            function, name, text + doc, functools.partial(explain, doc, name)
+        )
+
+    function_types = (type(core.Graph.node), type(core.num_threads))
+    classes = [each for each in vars(core).values() if type(each) is type(core.Graph)]
+    for scope in [core, *classes]:
+        for name, member in list(vars(scope).items()):
+            if isinstance(member, property) and member.fset:
+                parts = (member.fget, explained(member.fset, name), member.fdel)
+                setattr(scope, name, type(member)(*parts, member.__doc__ or ""))
+            elif isinstance(member, staticmethod):
+                setattr(scope, name, staticmethod(explained(member.__func__, name)))
+            elif isinstance(member, function_types):
+                setattr(scope, name, explained(member, name))
 
 
 def _public_name(function: Callable[..., Any]) -> str:
@@ -280,16 +263,8 @@ def checked(function: _Function) -> _Function:
     """The same errors for a call that is written in Python."""
     parameters = list(inspect.signature(function).parameters.values())
     is_method = parameters[0].name == "self"
+    form = [p.replace(annotation="Any") for p in parameters[is_method:]]
     op = _public_name(function)
-    form = [
-        Parameter(
-            p.name,
-            "typing.Any",
-            None if p.default is p.empty else repr(p.default),
-            p.kind is p.KEYWORD_ONLY,
-        )
-        for p in parameters[is_method:]
-    ]
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

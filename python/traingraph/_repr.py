@@ -42,30 +42,24 @@ def _literal(value: object) -> str:
     return repr(value)
 
 
-def defaults_of(cls: type) -> dict[str, str | None]:
-    """Names of a constructor's arguments, with the text of their defaults."""
-    defaults: dict[str, str | None] = {}
-    doc = vars(cls).get("__init__").__doc__ if "__init__" in vars(cls) else None
-    for signature in signatures_of((doc or "").replace("__init__(", "x(")):
-        for parameter in signature.parameters:
-            if parameter.name != "self":
-                defaults.setdefault(parameter.name, parameter.default)
+def defaults_of(cls: type) -> dict[str, Any]:
+    """Names of a constructor's arguments with their defaults."""
+    defaults: dict[str, Any] = {}
+    for form in signatures_of(getattr(vars(cls).get("__init__"), "__doc__", "")):
+        for parameter in form.parameters.values():
+            defaults.setdefault(parameter.name, parameter.default)
+    defaults.pop("self", None)
     return defaults
 
 
-def is_default(value: object, text: str | None) -> bool:
+def is_default(value: object, default: object) -> bool:
     if value is None or value in ((), (0, 0)):
         return True
-    if text is None:
-        return False
-    if isinstance(value, bool):
-        return str(value) == text
-    if isinstance(value, float):
-        try:
-            return f"{float(text):.6g}" == f"{value:.6g}"
-        except ValueError:
-            return False
-    return _literal(value) == text or repr(value) == text
+    if isinstance(value, float) and isinstance(default, (int, float)):
+        return f"{default:.6g}" == f"{value:.6g}"
+    if isinstance(value, enum.Enum):
+        return value.name == default
+    return type(value) is type(default) and value == default
 
 
 def _is_usual(of: object, name: str, value: object) -> bool:
@@ -83,7 +77,7 @@ def _options(of: object, skipped: set[str]) -> dict[str, str]:
             continue
         value = getattr(of, name)
         is_plain = isinstance(value, (bool, int, float, str, tuple))
-        is_unset = default == "None" and _is_usual(of, name, value)
+        is_unset = default is None and _is_usual(of, name, value)
         if is_plain and not is_unset and not is_default(value, default):
             options[name] = _literal(value)
     return options

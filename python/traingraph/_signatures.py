@@ -1,100 +1,79 @@
 # SPDX-License-Identifier: MIT
-"""What pybind11 says of a call in text, as objects.
+"""Signatures of the extension's functions, from the docstrings that pybind11 writes.
 
-``Adam(learning_rate: float = 0.001, *, label: str = '') -> None`` becomes a
-Signature of Parameters. Nothing here runs in a call that succeeds.
+``Adam(learning_rate: float = 0.001, *, label: str = '') -> None`` is a line of
+Python, and Python parses it.
 """
 
 from __future__ import annotations
+import __future__
 
+import functools
+import inspect
 import re
-from dataclasses import dataclass
-from functools import cache
+from typing import Any
 
-__all__ = ["Parameter", "Signature", "signatures_of", "split_outside"]
+__all__ = ["signatures_of", "text_signature"]
 
-_OPEN, _CLOSE = "([{<", ")]}>"
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One argument; `default` is text, or None for one that must be given."""
-
-    name: str
-    annotation: str
-    default: str | None
-    is_keyword_only: bool
+_ANNOTATIONS_ARE_TEXT = __future__.annotations.compiler_flag
 
 
-@dataclass(frozen=True)
-class Signature:
-    """One form of a call."""
-
-    name: str
-    parameters: tuple[Parameter, ...]
-
-
-def split_outside(text: str, separator: str) -> list[str]:
-    """Parts between separators that are in no brackets and no quotes."""
-    parts, depth, quote, start = [], 0, "", 0
-    for i, char in enumerate(text):
-        if quote:
-            if char == quote and text[i - 1] != "\\":
-                quote = ""
-        elif char in "'\"":
-            quote = char
-        elif char in _OPEN:
-            depth += 1
-        elif char in _CLOSE:
-            depth -= 1
-        elif char == separator and depth == 0:
-            parts.append(text[start:i].strip())
-            start = i + 1
-    parts.append(text[start:].strip())
-    return [part for part in parts if part]
+def _lines(doc: str) -> list[str]:
+    """One for each form of the call, as "(self: Graph, x: int = 1) -> Tensor"."""
+    first, _, rest = doc.partition("\n")
+    if rest.startswith("Overloaded function."):
+        lines = re.findall(r"^\d+\. \w+(\(.*\) -> .*)", rest, re.MULTILINE)
+    else:
+        lines = re.findall(r"^\w*(\(.*\) -> .*)", first)
+    # A case of an enumeration is what may be passed for it: its name.
+    return [re.sub(r"<\w+\.(\w+): -?\d+>", r"'\1'", line) for line in lines]
 
 
-def _arguments(text: str) -> str:
-    """What is between the brackets that the text begins with."""
-    depth, quote = 0, ""
-    for i, char in enumerate(text):
-        if quote:
-            quote = "" if char == quote else quote
-        elif char in "'\"":
-            quote = char
-        elif char in _OPEN:
-            depth += 1
-        elif char in _CLOSE:
-            depth -= 1
-            if depth == 0:
-                return text[1:i]
-    return text[1:]
+@functools.cache
+def _signature(line: str) -> inspect.Signature:
+    scope: dict[str, Any] = {}
+    code = compile(f"def call{line}: ...", "<docstring>", "exec", _ANNOTATIONS_ARE_TEXT)
+    exec(code, scope)  # noqa: S102
+    return inspect.signature(scope["call"])
 
 
-@cache
-def _signature(line: str) -> Signature:
-    name, _, rest = line.partition("(")
-    parameters: list[Parameter] = []
-    is_keyword_only = False
-    for item in split_outside(_arguments("(" + rest), ","):
-        if item == "*":
-            is_keyword_only = True
-        elif item == "/":
-            continue
-        elif item.startswith("*"):
-            is_keyword_only = True
-        else:
-            declared, _, default = item.partition(" = ")
-            parameter, _, annotation = declared.partition(": ")
-            parameters.append(
-                Parameter(parameter, annotation, default or None, is_keyword_only)
-            )
-    return Signature(name.rpartition(".")[2], tuple(parameters))
+def signatures_of(doc: str | None) -> list[inspect.Signature]:
+    """One for each form of the call; annotations are text."""
+    return [_signature(line) for line in _lines(doc or "")]
 
 
-def signatures_of(text: str) -> list[Signature]:
-    """Those of a docstring, or of pybind11's list of what a call takes."""
-    lines = re.findall(r"^\s*\d+\. (.*\(.*\).*)$", text, re.MULTILINE)
-    if not lines:
-        lines = re.findall(r"\A\s*(\w+\(.*\) -> .*)$", text, re.MULTILINE)
-    return [_signature(line) for line in lines]
+def _merged(forms: list[dict[str, str]]) -> dict[str, str]:
+    """Takes every call that fits one form: what not all of them have may be left
+    out, and what only shorter ones have is passed by its name."""
+    longest = max(forms, key=len)
+    merged = dict(longest)
+    others = {name: form[name] for form in forms for name in form if name not in merged}
+    if others:
+        merged = {**merged, "*": "*", **others}
+    is_optional = False  # one by its place before
+    for name, text in merged.items():
+        if name == "*":
+            is_optional = False
+        elif "=" in text:
+            is_optional = True
+        elif is_optional or not all(name in form for form in forms):
+            merged[name] = f"{name}=None"
+            is_optional = True
+    return merged
+
+
+def text_signature(name: str, doc: str) -> str:
+    """What inspect.signature() reads, and Python cuts off, where a docstring begins
+    with it: names and defaults. Empty when `doc` has no signature."""
+    forms = []
+    for line in _lines(doc):
+        text = line.rpartition(" -> ")[0]
+        while "[" in text:  # of annotations, the innermost first
+            text = re.sub(r"\[[^][]*\]", "", text)
+        text = re.sub(r": [\w. |]*\w", "", text).replace(" = ", "=")
+        parts = re.split(r", (?=[*a-z_])", text[1:-1])
+        forms.append({part.partition("=")[0]: part for part in parts})
+    if not forms:
+        return ""
+    form = _merged(forms) if forms[1:] else forms[0]
+    return f"{name}({', '.join(form.values())})\n--\n\n"

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""What the tables of wrong calls are made of."""
+"""What the table of wrong calls, wrong_calls.txt, is made of."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import copy
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import traingraph as tg
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 L, S, O, N = tg.layers, tg.losses, tg.optimizers, tg.nodes
 F32 = np.float32
@@ -19,7 +18,6 @@ F32 = np.float32
 class Case(NamedTuple):
     """One wrong call."""
 
-    call: Callable[[], Any]
     error: type[tg.Error]
     parts: list[str]
 
@@ -60,3 +58,29 @@ def run(x: Any = X, t: Any = T, **options: Any) -> Any:
 
 def training() -> tg.TrainingGraph:
     return tg.TrainingGraph([tg.Graph()])
+
+
+def undeclared() -> tg.TrainingGraph:
+    graph = tg.Graph()
+    graph.node(L.FullyConnected(2, 2), tensor(2, 2))
+    return tg.TrainingGraph([graph])
+
+
+def accumulate(graph: tg.TrainingGraph) -> None:
+    graph.execute_forward({"x": X}, {"t": T})
+    graph.execute_gradient(accumulate=True)
+
+
+def cases() -> dict[str, Case]:
+    """By the text of the call."""
+    text = Path(__file__).with_name("wrong_calls.txt").read_text()
+    lines = [line for line in text.split("\n") if line and not line.startswith("#")]
+    told = [line.strip().split(": ", 1) for line in lines[1::2]]
+    return {
+        call: Case(getattr(tg, error), parts.split(" | "))
+        for call, (error, parts) in zip(lines[::2], told, strict=True)
+    }
+
+
+def make(call: str) -> Any:
+    return eval(call, {**globals(), "np": np, "copy": copy})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What a wrong call says: the op, the argument or node, what was expected, what
-came, and what to do. The calls are those of message_cases.py."""
+came, and what to do. The calls are those of wrong_calls.txt."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from message_cases import CASES as BUILD_CASES
-from message_run_cases import CASES as RUN_CASES
-from message_support import tensor, training
+from message_support import cases, make, tensor, training
 from message_typos import CASE_TYPOS, METHOD_TYPOS, OP_TYPOS, TYPOS
 
 import traingraph as tg
@@ -22,7 +20,7 @@ from traingraph import _core, _names, _signatures
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-CASES = {**BUILD_CASES, **RUN_CASES}
+CASES = cases()
 
 GRAMMAR = re.compile(r'\[\w[\w. ]*( ".*")?\] [^\n]+', re.DOTALL)
 
@@ -41,11 +39,11 @@ def test_there_are_many() -> None:
     assert len(CASES) + len(TYPOS) + len(METHOD_TYPOS) + len(OP_TYPOS) >= 160
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_message(name: str) -> None:
-    call, error, parts = CASES[name]
+@pytest.mark.parametrize("call", CASES)
+def test_message(call: str) -> None:
+    error, parts = CASES[call]
     with pytest.raises(error) as caught:
-        call()
+        make(call)
     assert type(caught.value) is error
     require_clear(caught.value)
     for part in parts:
@@ -214,9 +212,8 @@ def test_nearest() -> None:
 def test_synonyms_are_of_names_that_exist() -> None:
     known = {"gpu", *_core.OP_NAMES}
     for function in public_functions().values():
-        text = (function.__doc__ or "").replace("__init__(", "x(")
-        for signature in _signatures.signatures_of(text):
-            known |= {parameter.name for parameter in signature.parameters}
+        for form in _signatures.signatures_of(function.__doc__):
+            known |= set(form.parameters)
     python = (tg.nodes.ConvolutionData, tg.nodes.NormalizationData, tg.fit)
     known |= {name for each in python for name in inspect.signature(each).parameters}
     for others, meant in _names.SYNONYMS.items():
