@@ -14,25 +14,12 @@
 namespace traingraph::python {
 namespace {
 
-/// As Python prints the number of the fewest digits that is this float.
-/// std::to_chars of floats is not on every macOS.
-std::string float_literal(float value) {
-  double number = value;
-  char text[32];
-  for (int count = 1; count <= 9; ++count) {
-    std::snprintf(text, sizeof(text), "%.*e", count - 1, double(value));
-    number = std::strtod(text, nullptr);
-    if (static_cast<float>(number) == value) break;
-  }
-  return py::repr(py::float_(number)).cast<std::string>();
-}
-
 template <class Value>
 std::string literal(const Value& value) {
   if constexpr (std::is_same_v<Value, bool>) {
     return value ? "True" : "False";
   } else if constexpr (std::is_same_v<Value, float>) {
-    return float_literal(value);
+    return py::repr(shortest(value)).template cast<std::string>();
   } else if constexpr (std::is_enum_v<Value>) {
     return "'" + std::string(to_string(value)) + "'";
   } else {
@@ -93,6 +80,17 @@ void for_each_field(Struct& attrs, const Visitor& visitor) {
 }
 
 }  // namespace
+
+py::float_ shortest(float value) {
+  double number = value;
+  char text[32];
+  for (int count = 1; count <= 9; ++count) {
+    std::snprintf(text, sizeof(text), "%.*e", count - 1, double(value));
+    number = std::strtod(text, nullptr);
+    if (static_cast<float>(number) == value) break;
+  }
+  return py::float_(number);
+}
 
 void set_attributes(Attributes& attributes, const py::dict& keywords,
                     const std::string& op) {

@@ -8,6 +8,10 @@
 
 namespace traingraph::python {
 
+/// The number of the fewest digits that is this float. std::to_chars of floats
+/// is not on every macOS.
+py::float_ shortest(float value);
+
 /// Sets the fields that `keywords` names. Throws InvalidArgument naming the op
 /// for an unknown keyword, one that is required and missing, or a value of the
 /// wrong kind.

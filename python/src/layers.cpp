@@ -2,8 +2,8 @@
 // Layers without weights; layers_weighted.cpp has the others.
 #include "traingraph/layers.h"
 
-#include "arrays.h"
 #include "layers.h"
+#include "rows.h"
 
 namespace traingraph::python {
 namespace {
@@ -105,8 +105,7 @@ void bind_prelu(py::module_& m) {
              return make_layer<Class>(label, to_tensor(weights, "weights"));
            }),
            py::kw_only(), py::arg("weights"), py::arg("label") = "")
-      .def_property_readonly("weights",
-                             [](const Class& self) { return self.weights(); })
+      .def_property_readonly("weights", copied(&Class::weights))
       .def_property_readonly("weights_parameter", &Class::weights_parameter);
 }
 
@@ -341,19 +340,13 @@ void bind_layers(py::module_& m) {
   bind_attention_layers(m);
   bind_normalization_layers(m);
   using namespace layers;
-  bind_data_types<
-      Layer, Activation, Arithmetic, BatchNormalization, Comparison,
-      Concatenation, Convolution, Dropout, Embedding, FullyConnected, Gather,
-      GroupNormalization, InstanceNormalization, LayerNormalization, LSTM,
-      MatMul, MultiheadAttention, layers::Padding, Pooling, PReLU, Reduction,
-      Reshape, Scatter, Selection, Slice, Softmax, Split, Transpose>();
   bind_data_types<Layer, Activation, Arithmetic, BatchNormalization, Comparison,
                   Concatenation, Convolution, Dropout, Embedding,
                   FullyConnected, Gather, GramMatrix, GroupNormalization,
                   InstanceNormalization, LayerNormalization, LSTM, MatMul,
-                  MultiheadAttention, layers::Padding, Pooling, Reduction,
-                  Reshape, Scatter, Selection, Slice, Softmax, Split, Transpose,
-                  Upsample>();
+                  MultiheadAttention, layers::Padding, Pooling, PReLU,
+                  Reduction, Reshape, Scatter, Selection, Slice, Softmax, Split,
+                  Transpose, Upsample>();
 }
 
 }  // namespace traingraph::python

@@ -28,27 +28,6 @@ inline Pair padding_sizes_of(const char* op, PaddingPolicy policy,
   return sizes.value_or(Pair{});
 }
 
-/// None instead of an empty handle.
-inline std::optional<Tensor> optional(const Tensor& tensor) {
-  return tensor ? std::optional(tensor) : std::nullopt;
-}
-inline std::optional<TensorParameter> optional(
-    const TensorParameter& parameter) {
-  return parameter ? std::optional(parameter) : std::nullopt;
-}
-template <class Value>
-std::optional<std::vector<Value>> optional(std::vector<Value> list) {
-  return list.empty() ? std::nullopt : std::optional(std::move(list));
-}
-
-/// Calls def(the keywords that both window descriptors end with).
-template <class Def>
-void with_window_arguments(Def def) {
-  def(py::arg("strides") = kOnes, py::arg("dilation_rates") = kOnes,
-      py::arg("padding_policy") = "same",
-      py::arg("padding_sizes") = py::none());
-}
-
 /// The fields that both window descriptors have, comparison and copying.
 template <class Descriptor>
 void bind_window_fields(BoundClass<Descriptor>& type) {

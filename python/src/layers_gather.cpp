@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Layers that look up by indices.
-#include <pybind11/stl.h>
-
-#include "arrays.h"
 #include "layers.h"
+#include "rows.h"
 #include "traingraph/layers.h"
 
 namespace traingraph::python {
 namespace {
 
-using OptionalIndex = std::optional<std::int64_t>;
-using OptionalFloat = std::optional<float>;
-using Given = std::optional<TensorOrArray>;
-using OptionalInitializer = std::optional<RandomInitializerType>;
+using D = EmbeddingDescriptor;
 
 constexpr const char* kGatherDoc =
     "Sources `source` and `indices` (int32 or int64): the elements of the "
@@ -54,117 +49,59 @@ constexpr const char* kEmbeddingDoc =
     "sizes besides. The options are EmbeddingDescriptor's. Raises "
     "InvalidArgument, ShapeError or DTypeError.";
 
-EmbeddingDescriptor embedding_descriptor(std::int64_t count,
-                                         std::int64_t dimension,
-                                         OptionalIndex padding_index,
-                                         OptionalFloat maximum_norm,
-                                         float p_norm,
-                                         bool scales_gradient_by_frequency) {
-  EmbeddingDescriptor descriptor{
-      .embedding_count = count,
-      .embedding_dimension = dimension,
-      .padding_index = padding_index,
-      .maximum_norm = maximum_norm,
-      .p_norm = p_norm,
-      .scales_gradient_by_frequency = scales_gradient_by_frequency};
-  descriptor.validate();
-  return descriptor;
-}
-
-/// Calls def(the keywords of the descriptor behind the sizes).
+/// Calls def(the rows of the descriptor behind the sizes).
 template <class Def>
-void with_descriptor_arguments(Def def) {
-  def(py::arg("padding_index") = py::none(),
-      py::arg("maximum_norm") = py::none(), py::arg("p_norm") = 2.0,
-      py::arg("scales_gradient_by_frequency") = false);
+void with_descriptor_rows(Def def) {
+  def(row("padding_index", &D::padding_index),
+      row("maximum_norm", &D::maximum_norm), row("p_norm", &D::p_norm),
+      row("scales_gradient_by_frequency", &D::scales_gradient_by_frequency));
 }
 
 /// Those that are not given are the weights' own.
-Shape sizes_of(const Tensor& weights, OptionalIndex count,
-               OptionalIndex dimension) {
-  const auto own = EmbeddingDescriptor::of_weights(weights);
-  return {count.value_or(own.embedding_count),
-          dimension.value_or(own.embedding_dimension)};
-}
+struct Sizes {
+  std::optional<std::int64_t> count, dimension;
+};
 
 void bind_gather(py::module_& m) {
   using layers::Gather;
-  BoundClass<Gather, Layer, std::shared_ptr<Gather>>(m, "Gather", kGatherDoc)
-      .def(py::init([](std::int64_t dimension, const std::string& label) {
-             return make_layer<Gather>(label, dimension);
-           }),
-           whole("dimension"), py::kw_only(), py::arg("label") = "")
+  SimpleLayer<Gather, Layer, std::int64_t>::bind(m, "Gather", kGatherDoc,
+                                                 whole("dimension"))
       .def_property_readonly("dimension", &Gather::dimension);
   using layers::Scatter;
-  BoundClass<Scatter, Layer, std::shared_ptr<Scatter>>(m, "Scatter",
-                                                       kScatterDoc)
-      .def(py::init([](std::int64_t dimension, ReductionType type,
-                       const std::string& label) {
-             return make_layer<Scatter>(label, dimension, type);
-           }),
-           whole("dimension"), py::arg("reduction_type") = "none",
-           py::kw_only(), py::arg("label") = "")
+  SimpleLayer<Scatter, Layer, std::int64_t, ReductionType>::bind(
+      m, "Scatter", kScatterDoc, whole("dimension"),
+      py::arg("reduction_type") = "none")
       .def_property_readonly("dimension", &Scatter::dimension)
       .def_property_readonly("reduction_type", &Scatter::reduction_type);
 }
 
-void bind_embedding_descriptor(py::module_& m) {
-  using Descriptor = EmbeddingDescriptor;
-  BoundClass<Descriptor> type(m, "EmbeddingDescriptor", kDescriptorDoc);
-  with_descriptor_arguments([&](const auto&... arguments) {
-    type.def(py::init(&embedding_descriptor), whole("embedding_count"),
-             whole("embedding_dimension"), arguments...);
-  });
-  type.def_readonly("embedding_count", &Descriptor::embedding_count)
-      .def_readonly("embedding_dimension", &Descriptor::embedding_dimension)
-      .def_readonly("padding_index", &Descriptor::padding_index)
-      .def_readonly("maximum_norm", &Descriptor::maximum_norm)
-      .def_readonly("p_norm", &Descriptor::p_norm)
-      .def_readonly("scales_gradient_by_frequency",
-                    &Descriptor::scales_gradient_by_frequency);
-  bind_value(type);
-}
-
 void bind_embedding(py::module_& m) {
   using Class = layers::Embedding;
+  using Options = EmbeddingOptions;
   BoundClass<Class, Layer, std::shared_ptr<Class>> type(m, "Embedding",
                                                         kEmbeddingDoc);
-  type.def(
-      py::init([](const EmbeddingDescriptor& descriptor, const Given& weights,
-                  OptionalInitializer initializer, const std::string& label) {
-        return make_layer<Class>(
-            label, descriptor,
-            EmbeddingOptions{.weights = to_tensor(weights, "weights"),
-                             .initializer = initializer});
-      }),
-      py::arg("descriptor"), py::arg("weights") = py::none(), py::kw_only(),
-      py::arg("initializer") = py::none(), py::arg("label") = "");
-  with_descriptor_arguments([&](const auto&... arguments) {
-    type.def(
-        py::init([](OptionalIndex count, OptionalIndex dimension,
-                    OptionalIndex padding_index, OptionalFloat maximum_norm,
-                    float p_norm, bool scales_gradient_by_frequency,
-                    const Given& weights, OptionalInitializer initializer,
-                    const std::string& label) {
-          const EmbeddingOptions options{
-              .weights = to_tensor(weights, "weights"),
-              .initializer = initializer};
-          const Shape shape = sizes_of(options.weights, count, dimension);
-          return make_layer<Class>(
-              label,
-              embedding_descriptor(shape[0], shape[1], padding_index,
-                                   maximum_norm, p_norm,
-                                   scales_gradient_by_frequency),
-              options);
-        }),
-        whole("embedding_count") = py::none(),
-        whole("embedding_dimension") = py::none(), arguments..., py::kw_only(),
-        py::arg("weights") = py::none(), py::arg("initializer") = py::none(),
-        py::arg("label") = "");
+  const auto weights = row("weights", &Options::weights);
+  const auto initializer = row("initializer", &Options::initializer);
+  def_layer<Options>(type, "Embedding", plain<D>("descriptor"), weights,
+                     py::kw_only(), initializer);
+  const auto build = [](const std::string& label, const Sizes& sizes,
+                        D descriptor, const Options& options) {
+    const auto own = [&] { return D::of_weights(options.weights); };
+    descriptor.embedding_count =
+        sizes.count ? *sizes.count : own().embedding_count;
+    descriptor.embedding_dimension =
+        sizes.dimension ? *sizes.dimension : own().embedding_dimension;
+    descriptor.validate();
+    return make_layer<Class>(label, descriptor, options);
+  };
+  with_descriptor_rows([&](const auto&... rows) {
+    def_labelled<Sizes, D, Options>(
+        type, "Embedding", build, row("embedding_count", &Sizes::count),
+        row("embedding_dimension", &Sizes::dimension), rows..., py::kw_only(),
+        weights, initializer);
   });
   type.def_property_readonly("descriptor", &Class::descriptor)
-      .def_property_readonly("weights",
-                             [](const Class& self) { return self.weights(); })
+      .def_property_readonly("weights", copied(&Class::weights))
       .def_property_readonly("weights_parameter", &Class::weights_parameter);
 }
 
@@ -172,7 +109,12 @@ void bind_embedding(py::module_& m) {
 
 void bind_gather_layers(py::module_& m) {
   bind_gather(m);
-  bind_embedding_descriptor(m);
+  with_descriptor_rows([&](const auto&... rows) {
+    bind_descriptor<D>(m, "EmbeddingDescriptor", kDescriptorDoc,
+                       required("embedding_count", &D::embedding_count),
+                       required("embedding_dimension", &D::embedding_dimension),
+                       rows...);
+  });
   bind_embedding(m);
 }
 

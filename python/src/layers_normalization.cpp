@@ -1,75 +1,62 @@
 // SPDX-License-Identifier: MIT
 // Batch, instance, group and layer normalization.
-#include "arrays.h"
-#include "casters.h"
 #include "layers.h"
+#include "rows.h"
 #include "traingraph/layers.h"
 
 namespace traingraph::python {
 namespace {
 
 using Base = layers::NormalizationLayer;
-using Given = std::optional<TensorOrArray>;
 
-template <class Class>
-using BoundNormalization = BoundClass<Class, Base, std::shared_ptr<Class>>;
+/// `items` are what the layer takes before its options, and their rows.
+template <class Class, class Options, class... Items>
+BoundClass<Class, Base, std::shared_ptr<Class>> bind(py::module_& m,
+                                                     const char* name,
+                                                     const char* doc,
+                                                     const Items&... items) {
+  BoundClass<Class, Base, std::shared_ptr<Class>> type(m, name, doc);
+  def_layer<Options>(type, name, items...);
+  return type;
+}
 
 void bind_normalization(py::module_& m) {
   BoundClass<Base, Layer, std::shared_ptr<Base>>(
       m, "NormalizationLayer",
       "gamma (x - mean) / sqrt(variance + epsilon) + beta, where each class "
       "says what mean and biased variance are of.")
-      .def_property_readonly(
-          "beta", [](const Base& self) { return optional(self.beta()); })
-      .def_property_readonly(
-          "gamma", [](const Base& self) { return optional(self.gamma()); })
-      .def_property_readonly(
-          "beta_parameter",
-          [](const Base& self) { return optional(self.beta_parameter()); })
-      .def_property_readonly(
-          "gamma_parameter",
-          [](const Base& self) { return optional(self.gamma_parameter()); })
+      .def_property_readonly("beta", or_none(&Base::beta))
+      .def_property_readonly("gamma", or_none(&Base::gamma))
+      .def_property_readonly("beta_parameter", or_none(&Base::beta_parameter))
+      .def_property_readonly("gamma_parameter", or_none(&Base::gamma_parameter))
       .def_property_readonly("variance_epsilon", &Base::variance_epsilon);
 }
 
 void bind_batch(py::module_& m) {
   using Class = layers::BatchNormalization;
-  BoundNormalization<Class>(
+  using Options = BatchNormalizationOptions;
+  bind<Class, Options>(
       m, "BatchNormalization",
       "gamma (x - mean) / sqrt(variance + epsilon) + beta per channel (axis "
       "1).\n\nTensors are (C) or (1, C, 1, 1). None given: all are created. "
       "Some given: mean and variance are created when missing, beta and gamma "
-      "are left out.")
-      .def(py::init([](std::int64_t channels, const Given& mean,
-                       const Given& variance, const Given& beta,
-                       const Given& gamma, float epsilon, float momentum,
-                       const std::string& label) {
-             return make_layer<Class>(
-                 label, channels,
-                 BatchNormalizationOptions{
-                     .mean = to_tensor(mean, "mean"),
-                     .variance = to_tensor(variance, "variance"),
-                     .beta = to_tensor(beta, "beta"),
-                     .gamma = to_tensor(gamma, "gamma"),
-                     .variance_epsilon = epsilon,
-                     .momentum = momentum});
-           }),
-           whole("feature_channel_count"), py::arg("mean") = py::none(),
-           py::arg("variance") = py::none(), py::arg("beta") = py::none(),
-           py::arg("gamma") = py::none(), py::arg("variance_epsilon") = 1e-5,
-           py::arg("momentum") = 0.99, py::kw_only(), py::arg("label") = "")
+      "are left out.",
+      plain<std::int64_t>("feature_channel_count"), row("mean", &Options::mean),
+      row("variance", &Options::variance), row("beta", &Options::beta),
+      row("gamma", &Options::gamma),
+      row("variance_epsilon", &Options::variance_epsilon),
+      row("momentum", &Options::momentum), py::kw_only())
       .def_property_readonly("feature_channel_count",
                              &Class::feature_channel_count)
-      .def_property_readonly("mean",
-                             [](const Class& self) { return self.mean(); })
-      .def_property_readonly("variance",
-                             [](const Class& self) { return self.variance(); })
+      .def_property_readonly("mean", copied(&Class::mean))
+      .def_property_readonly("variance", copied(&Class::variance))
       .def_property_readonly("momentum", &Class::momentum);
 }
 
 void bind_instance(py::module_& m) {
   using Class = layers::InstanceNormalization;
-  BoundNormalization<Class>(
+  using Options = InstanceNormalizationOptions;
+  bind<Class, Options>(
       m, "InstanceNormalization",
       "Each channel (axis 1) of each sample has its own mean and variance, "
       "over all axes behind.\n\nTensors are (C) or (1, C, 1, 1). None given: "
@@ -78,60 +65,35 @@ void bind_instance(py::module_& m) {
       "the other one.\n\nWith mean and variance training moves them: running "
       "= momentum * running + (1 - momentum) * the mean over the samples, of "
       "unbiased variances; inference uses them. Without, momentum has no "
-      "effect. Raises InvalidArgument, ShapeError or DTypeError.")
-      .def(py::init([](std::int64_t channels, const Given& beta,
-                       const Given& gamma, float epsilon, float momentum,
-                       const Given& mean, const Given& variance,
-                       bool uses_parameters, const std::string& label) {
-             return make_layer<Class>(
-                 label, channels,
-                 InstanceNormalizationOptions{
-                     .mean = to_tensor(mean, "mean"),
-                     .variance = to_tensor(variance, "variance"),
-                     .beta = to_tensor(beta, "beta"),
-                     .gamma = to_tensor(gamma, "gamma"),
-                     .variance_epsilon = epsilon,
-                     .momentum = momentum,
-                     .uses_parameters = uses_parameters});
-           }),
-           whole("feature_channel_count"), py::arg("beta") = py::none(),
-           py::arg("gamma") = py::none(), py::arg("variance_epsilon") = 1e-5,
-           py::arg("momentum") = 0.99, py::kw_only(),
-           py::arg("mean") = py::none(), py::arg("variance") = py::none(),
-           py::arg("uses_parameters") = true, py::arg("label") = "")
+      "effect. Raises InvalidArgument, ShapeError or DTypeError.",
+      plain<std::int64_t>("feature_channel_count"), row("beta", &Options::beta),
+      row("gamma", &Options::gamma),
+      row("variance_epsilon", &Options::variance_epsilon),
+      row("momentum", &Options::momentum), py::kw_only(),
+      row("mean", &Options::mean), row("variance", &Options::variance),
+      row("uses_parameters", &Options::uses_parameters))
       .def_property_readonly("feature_channel_count",
                              &Class::feature_channel_count)
-      .def_property_readonly(
-          "mean", [](const Class& self) { return optional(self.mean()); })
-      .def_property_readonly(
-          "variance",
-          [](const Class& self) { return optional(self.variance()); })
+      .def_property_readonly("mean", or_none(&Class::mean))
+      .def_property_readonly("variance", or_none(&Class::variance))
       .def_property_readonly("momentum", &Class::momentum);
 }
 
 void bind_group(py::module_& m) {
   using Class = layers::GroupNormalization;
-  BoundNormalization<Class>(
+  using Options = GroupNormalizationOptions;
+  bind<Class, Options>(
       m, "GroupNormalization",
       "Each of group_count equal parts of the channels (axis 1) of each sample "
       "has its own mean and variance, over its channels and all axes "
       "behind.\n\nbeta and gamma are (C) or (1, C, 1, 1). None given: both are "
       "created, unless uses_parameters is false. One given: there is no other. "
-      "Raises InvalidArgument, ShapeError or DTypeError.")
-      .def(py::init([](std::int64_t channels, std::int64_t groups,
-                       const Given& beta, const Given& gamma, float epsilon,
-                       bool uses_parameters, const std::string& label) {
-             return make_layer<Class>(
-                 label, channels, groups,
-                 GroupNormalizationOptions{.beta = to_tensor(beta, "beta"),
-                                           .gamma = to_tensor(gamma, "gamma"),
-                                           .variance_epsilon = epsilon,
-                                           .uses_parameters = uses_parameters});
-           }),
-           whole("feature_channel_count"), whole("group_count"),
-           py::arg("beta") = py::none(), py::arg("gamma") = py::none(),
-           py::arg("variance_epsilon") = 1e-5, py::kw_only(),
-           py::arg("uses_parameters") = true, py::arg("label") = "")
+      "Raises InvalidArgument, ShapeError or DTypeError.",
+      plain<std::int64_t>("feature_channel_count"),
+      plain<std::int64_t>("group_count"), row("beta", &Options::beta),
+      row("gamma", &Options::gamma),
+      row("variance_epsilon", &Options::variance_epsilon), py::kw_only(),
+      row("uses_parameters", &Options::uses_parameters))
       .def_property_readonly("feature_channel_count",
                              &Class::feature_channel_count)
       .def_property_readonly("group_count", &Class::group_count);
@@ -139,7 +101,8 @@ void bind_group(py::module_& m) {
 
 void bind_layer_normalization(py::module_& m) {
   using Class = layers::LayerNormalization;
-  BoundNormalization<Class>(
+  using Options = LayerNormalizationOptions;
+  bind<Class, Options>(
       m, "LayerNormalization",
       "Mean and variance over the last axes, which have the sizes of "
       "normalized_shape, or over `axes` of these sizes; all other axes are "
@@ -148,22 +111,12 @@ void bind_layer_normalization(py::module_& m) {
       "None given: both are created, unless uses_parameters is false. One "
       "given: there is no other. Axes that are not the last ones cost a "
       "transposition before and after. Raises InvalidArgument, ShapeError or "
-      "DTypeError.")
-      .def(py::init([](const Shape& shape, const Given& beta,
-                       const Given& gamma, float epsilon, const Shape& axes,
-                       bool uses_parameters, const std::string& label) {
-             return make_layer<Class>(
-                 label, shape,
-                 LayerNormalizationOptions{.beta = to_tensor(beta, "beta"),
-                                           .gamma = to_tensor(gamma, "gamma"),
-                                           .variance_epsilon = epsilon,
-                                           .uses_parameters = uses_parameters,
-                                           .axes = axes});
-           }),
-           py::arg("normalized_shape"), py::arg("beta") = py::none(),
-           py::arg("gamma") = py::none(), py::arg("variance_epsilon") = 1e-5,
-           py::kw_only(), py::arg("axes") = py::tuple(),
-           py::arg("uses_parameters") = true, py::arg("label") = "")
+      "DTypeError.",
+      plain<Shape>("normalized_shape"), row("beta", &Options::beta),
+      row("gamma", &Options::gamma),
+      row("variance_epsilon", &Options::variance_epsilon), py::kw_only(),
+      row("axes", &Options::axes),
+      row("uses_parameters", &Options::uses_parameters))
       .def_property_readonly("normalized_shape", &Class::normalized_shape)
       .def_property_readonly("axes", &Class::axes);
 }

@@ -1,37 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Layers with parameters, and the matrix product.
-#include "arrays.h"
 #include "layers.h"
+#include "rows.h"
 #include "traingraph/layers.h"
 
 namespace traingraph::python {
 namespace {
 
-using Given = std::optional<TensorOrArray>;
+using D = ConvolutionDescriptor;
 
-WeightOptions weight_options(const Given& weights, const Given& biases,
-                             std::optional<RandomInitializerType> initializer,
-                             bool uses_biases) {
-  return {.weights = to_tensor(weights, "weights"),
-          .biases = to_tensor(biases, "biases"),
-          .initializer = initializer,
-          .uses_biases = uses_biases};
-}
-
-ConvolutionDescriptor convolution_descriptor(
-    Pair kernel_sizes, std::int64_t in, std::int64_t out,
-    std::int64_t group_count, Pair strides, Pair dilation_rates,
-    PaddingPolicy policy, const OptionalPair& padding_sizes) {
-  return {
-      .kernel_sizes = kernel_sizes,
-      .input_feature_channel_count = in,
-      .output_feature_channel_count = out,
-      .group_count = group_count,
-      .strides = strides,
-      .dilation_rates = dilation_rates,
-      .padding_policy = policy,
-      .padding_sizes = padding_sizes_of("Convolution", policy, padding_sizes)};
-}
+/// What the forms of a convolution's descriptor, and of a layer, have besides.
+struct Window {
+  OptionalPair padding_sizes, kernel_size, kernel_sizes, strides, stride;
+  PaddingSpec padding;
+  std::int64_t channel_multiplier = 1;
+};
 
 void bind_descriptor_fields(BoundClass<ConvolutionDescriptor>& type) {
   type.def_readonly("convolution_type",
@@ -50,59 +33,62 @@ void bind_descriptor_fields(BoundClass<ConvolutionDescriptor>& type) {
 }
 
 void bind_convolution_descriptor(py::module_& m) {
-  BoundClass<ConvolutionDescriptor> type(
-      m, "ConvolutionDescriptor", "Pairs are (height, width), or one integer.");
-  const py::arg kernel("kernel_sizes");
-  const py::arg in = whole("input_feature_channel_count");
-  const py::arg out = whole("output_feature_channel_count");
-  with_window_arguments([&](const auto&... window) {
-    type.def(
-        py::init([](Pair kernel_sizes, std::int64_t in, std::int64_t out,
-                    ConvolutionType type, std::int64_t group_count,
-                    Pair strides, Pair dilation_rates, PaddingPolicy policy,
-                    const OptionalPair& padding_sizes) {
-          ConvolutionDescriptor descriptor = convolution_descriptor(
-              kernel_sizes, in, out, group_count, strides, dilation_rates,
-              policy, padding_sizes);
-          descriptor.convolution_type = type;
+  BoundClass<D> type(m, "ConvolutionDescriptor",
+                     "Pairs are (height, width), or one integer.");
+  const auto kernel = required("kernel_sizes", &D::kernel_sizes);
+  const auto in =
+      required("input_feature_channel_count", &D::input_feature_channel_count);
+  const auto out = required("output_feature_channel_count",
+                            &D::output_feature_channel_count);
+  const auto groups = row("group_count", &D::group_count);
+  const auto with_window = [&](const auto& def) {
+    def(row("strides", &D::strides), row("dilation_rates", &D::dilation_rates),
+        row("padding_policy", &D::padding_policy),
+        row("padding_sizes", &Window::padding_sizes));
+  };
+  const auto padded = [](D descriptor, const Window& window) {
+    descriptor.padding_sizes = padding_sizes_of(
+        "Convolution", descriptor.padding_policy, window.padding_sizes);
+    return descriptor;
+  };
+  const auto def_static = [&](const char* name, const char* doc, auto make,
+                              const auto&... items) {
+    type.def_static(name, made_of<D, Window>(name, make, items...),
+                    rows::keyword(items)..., doc);
+  };
+  with_window([&](const auto&... window) {
+    def_init<D, Window>(
+        type, "ConvolutionDescriptor",
+        [padded](const D& options, const Window& given) {
+          const D descriptor = padded(options, given);
           descriptor.validate();
           return descriptor;
-        }),
-        kernel, in, out, py::kw_only(), py::arg("type") = "standard",
-        whole("group_count") = 1, window...);
+        },
+        kernel, in, out, py::kw_only(), row("type", &D::convolution_type),
+        groups, window...);
     type.def(py::init([](std::int64_t in, std::int64_t out) {
-               ConvolutionDescriptor descriptor{
-                   .kernel_sizes = kOnes,
-                   .input_feature_channel_count = in,
-                   .output_feature_channel_count = out};
+               D descriptor{.kernel_sizes = kOnes,
+                            .input_feature_channel_count = in,
+                            .output_feature_channel_count = out};
                descriptor.validate();
                descriptor.kernel_sizes = {};
                return descriptor;
              }),
-             py::kw_only(), in, out, "Of a FullyConnected layer.");
-    type.def_static(
-        "transposed",
-        [](Pair kernel_sizes, std::int64_t in, std::int64_t out,
-           std::int64_t group_count, Pair strides, Pair dilation_rates,
-           PaddingPolicy policy, const OptionalPair& padding_sizes) {
-          return ConvolutionDescriptor::transposed(convolution_descriptor(
-              kernel_sizes, in, out, group_count, strides, dilation_rates,
-              policy, padding_sizes));
+             py::kw_only(), rows::keyword(in), rows::keyword(out),
+             "Of a FullyConnected layer.");
+    def_static(
+        "transposed", "",
+        [padded](const D& options, const Window& given) {
+          return D::transposed(padded(options, given));
         },
-        kernel, in, out, py::kw_only(), whole("group_count") = 1, window...);
-    type.def_static(
-        "depthwise",
-        [](Pair kernel_sizes, std::int64_t in, std::int64_t channel_multiplier,
-           Pair strides, Pair dilation_rates, PaddingPolicy policy,
-           const OptionalPair& padding_sizes) {
-          return ConvolutionDescriptor::depthwise(
-              convolution_descriptor(kernel_sizes, in, /*out=*/0,
-                                     /*group_count=*/1, strides, dilation_rates,
-                                     policy, padding_sizes),
-              channel_multiplier);
+        kernel, in, out, py::kw_only(), groups, window...);
+    def_static(
+        "depthwise", "Output channels are input * multiplier.",
+        [padded](const D& options, const Window& given) {
+          return D::depthwise(padded(options, given), given.channel_multiplier);
         },
-        kernel, in, whole("channel_multiplier") = 1, py::kw_only(), window...,
-        "Output channels are input * multiplier.");
+        kernel, in, row("channel_multiplier", &Window::channel_multiplier),
+        py::kw_only(), window...);
   });
   bind_descriptor_fields(type);
 }
@@ -111,31 +97,29 @@ void bind_weighted_base(py::module_& m) {
   using Class = layers::WeightedLayer;
   BoundClass<Class, Layer, std::shared_ptr<Class>>(
       m, "WeightedLayer", "A layer with weights and optional biases.")
-      .def_property_readonly("weights",
-                             [](const Class& self) { return self.weights(); })
-      .def_property_readonly(
-          "biases", [](const Class& self) { return optional(self.biases()); })
+      .def_property_readonly("weights", copied(&Class::weights))
+      .def_property_readonly("biases", or_none(&Class::biases))
       .def_property_readonly("weights_parameter", &Class::weights_parameter)
-      .def_property_readonly("biases_parameter", [](const Class& self) {
-        return optional(self.biases_parameter());
-      });
+      .def_property_readonly("biases_parameter",
+                             or_none(&Class::biases_parameter));
 }
 
-// The tail of every constructor of a layer with weights.
-#define TRAINGRAPH_WEIGHT_PARAMETERS                                      \
-  const Given &weights, const Given &biases,                              \
-      std::optional<RandomInitializerType> initializer, bool uses_biases, \
-      const std::string &label
-#define TRAINGRAPH_WEIGHT_ARGUMENTS                                   \
-  py::arg("weights") = py::none(), py::arg("biases") = py::none(),    \
-  py::arg("initializer") = py::none(), py::arg("uses_biases") = true, \
-  py::arg("label") = ""
-#define TRAINGRAPH_WEIGHT_OPTIONS \
-  weight_options(weights, biases, initializer, uses_biases)
+using Options = WeightOptions;
+template <class Class>
+using Weighted =
+    BoundClass<Class, layers::WeightedLayer, std::shared_ptr<Class>>;
+
+/// Calls def(the rows that every layer with weights ends with).
+template <class Def>
+void with_weights(Def def) {
+  def(row("weights", &Options::weights), row("biases", &Options::biases),
+      row("initializer", &Options::initializer),
+      row("uses_biases", &Options::uses_biases));
+}
 
 void bind_convolution(py::module_& m) {
   using Class = layers::Convolution;
-  BoundClass<Class, layers::WeightedLayer, std::shared_ptr<Class>>(
+  Weighted<Class> type(
       m, "Convolution",
       "(N, in, H, W) -> (N, out, H', W'); standard, depthwise or "
       "transposed.\n\n"
@@ -144,50 +128,41 @@ void bind_convolution(py::module_& m) {
       "Those not given are created, with `initializer` (Glorot uniform) and "
       "zeros. The kernel size is required. padding: \"same\", \"valid\", one "
       "integer "
-      "or (y, x). Raises InvalidArgument, ShapeError or DTypeError.")
-      .def(py::init([](const ConvolutionDescriptor& descriptor,
-                       TRAINGRAPH_WEIGHT_PARAMETERS) {
-             return make_layer<Class>(label, descriptor,
-                                      TRAINGRAPH_WEIGHT_OPTIONS);
-           }),
-           py::arg("descriptor"), py::kw_only(), TRAINGRAPH_WEIGHT_ARGUMENTS)
-      .def(py::init([](std::int64_t in, std::int64_t out,
-                       const OptionalPair& kernel_size,
-                       const PaddingSpec& padding, const OptionalPair& strides,
-                       Pair dilation_rates, std::int64_t group_count,
-                       ConvolutionType type, const OptionalPair& kernel_sizes,
-                       const OptionalPair& stride,
-                       TRAINGRAPH_WEIGHT_PARAMETERS) {
-             const ConvolutionDescriptor descriptor{
-                 .convolution_type = type,
-                 .kernel_sizes =
-                     one_of("Convolution", "kernel_size", kernel_size,
-                            "kernel_sizes", kernel_sizes, Pair{}),
-                 .input_feature_channel_count = in,
-                 .output_feature_channel_count = out,
-                 .group_count = group_count,
-                 .strides = one_of("Convolution", "strides", strides, "stride",
-                                   stride, kOnes),
-                 .dilation_rates = dilation_rates,
-                 .padding_policy = padding.policy,
-                 .padding_sizes = padding.sizes};
-             return make_layer<Class>(label, descriptor,
-                                      TRAINGRAPH_WEIGHT_OPTIONS);
-           }),
-           whole("input_feature_channel_count"),
-           whole("output_feature_channel_count"),
-           py::arg("kernel_size") = py::none(), py::kw_only(),
-           py::arg("padding") = "same", py::arg("strides") = py::none(),
-           py::arg("dilation_rates") = kOnes, whole("group_count") = 1,
-           py::arg("convolution_type") = "standard",
-           py::arg("kernel_sizes") = py::none(), py::arg("stride") = py::none(),
-           TRAINGRAPH_WEIGHT_ARGUMENTS)
-      .def_property_readonly("descriptor", &Class::descriptor);
+      "or (y, x). Raises InvalidArgument, ShapeError or DTypeError.");
+  const auto build = [](const std::string& label, D descriptor,
+                        const Window& given, const Options& options) {
+    descriptor.kernel_sizes =
+        one_of("Convolution", "kernel_size", given.kernel_size, "kernel_sizes",
+               given.kernel_sizes, Pair{});
+    descriptor.strides = one_of("Convolution", "strides", given.strides,
+                                "stride", given.stride, kOnes);
+    descriptor.padding_policy = given.padding.policy;
+    descriptor.padding_sizes = given.padding.sizes;
+    return make_layer<Class>(label, descriptor, options);
+  };
+  with_weights([&](const auto&... weights) {
+    def_layer<Options>(type, "Convolution", plain<D>("descriptor"),
+                       py::kw_only(), weights...);
+    def_labelled<D, Window, Options>(
+        type, "Convolution", build,
+        required("input_feature_channel_count",
+                 &D::input_feature_channel_count),
+        required("output_feature_channel_count",
+                 &D::output_feature_channel_count),
+        row("kernel_size", &Window::kernel_size), py::kw_only(),
+        row("padding", &Window::padding), row("strides", &Window::strides),
+        row("dilation_rates", &D::dilation_rates),
+        row("group_count", &D::group_count),
+        row("convolution_type", &D::convolution_type),
+        row("kernel_sizes", &Window::kernel_sizes),
+        row("stride", &Window::stride), weights...);
+  });
+  type.def_property_readonly("descriptor", &Class::descriptor);
 }
 
 void bind_fully_connected(py::module_& m) {
   using Class = layers::FullyConnected;
-  BoundClass<Class, layers::WeightedLayer, std::shared_ptr<Class>>(
+  Weighted<Class> type(
       m, "FullyConnected",
       "y = x W^T + b: (*, in) -> (*, out), and (N, in, 1, 1) -> (N, out, 1, "
       "1).\n\nWeights are (out, in), or with the same bytes (out * in), biases "
@@ -195,22 +170,17 @@ void bind_fully_connected(py::module_& m) {
       "out). Those not given are created, with `initializer` (Glorot uniform) "
       "and zeros. A descriptor is that of a 1 x 1 convolution; its "
       "kernel_sizes may be left out, or be (in, out), as programs for ML "
-      "Compute have it.")
-      .def(py::init([](const ConvolutionDescriptor& descriptor,
-                       TRAINGRAPH_WEIGHT_PARAMETERS) {
-             return make_layer<Class>(label, descriptor,
-                                      TRAINGRAPH_WEIGHT_OPTIONS);
-           }),
-           py::arg("descriptor"), py::kw_only(), TRAINGRAPH_WEIGHT_ARGUMENTS)
-      .def(py::init([](std::int64_t in, std::int64_t out,
-                       TRAINGRAPH_WEIGHT_PARAMETERS) {
-             return make_layer<Class>(label, in, out,
-                                      TRAINGRAPH_WEIGHT_OPTIONS);
-           }),
-           whole("input_feature_channel_count"),
-           whole("output_feature_channel_count"), py::kw_only(),
-           TRAINGRAPH_WEIGHT_ARGUMENTS)
-      .def(py::init([](const TensorOrArray& weights, const Given& biases,
+      "Compute have it.");
+  with_weights([&](const auto&... weights) {
+    def_layer<Options>(type, "FullyConnected", plain<D>("descriptor"),
+                       py::kw_only(), weights...);
+    def_layer<Options>(type, "FullyConnected",
+                       plain<std::int64_t>("input_feature_channel_count"),
+                       plain<std::int64_t>("output_feature_channel_count"),
+                       py::kw_only(), weights...);
+  });
+  type.def(py::init([](const TensorOrArray& weights,
+                       const std::optional<TensorOrArray>& biases,
                        bool uses_biases, const std::string& label) {
              return make_layer<Class>(label, to_tensor(weights, "weights"),
                                       to_tensor(biases, "biases"), uses_biases);
@@ -222,66 +192,50 @@ void bind_fully_connected(py::module_& m) {
 
 void bind_lora(py::module_& m) {
   using Class = layers::LoRA;
-  BoundClass<Class, Layer, std::shared_ptr<Class>>(
-      m, "LoRA",
-      "y = base(x) + alpha / rank * x down^T up^T: a FullyConnected layer of a "
-      "trained network learns something new by few parameters (Hu et al. "
-      "2021).\n\ndown is (rank, in), uniform within 1 / sqrt(in); up is (out, "
-      "rank), zeros: at first the layer is its base, whose parameters are "
-      "frozen and keep their names. save(path, trained_only=True) writes what "
-      "has changed; merged() is a FullyConnected layer that does the same.")
-      .def(py::init([](const std::shared_ptr<layers::FullyConnected>& base,
-                       std::int64_t rank, float alpha,
-                       const std::string& label) {
-             return make_layer<Class>(label, base, rank, alpha);
-           }),
-           py::arg("base"), whole("rank"), py::arg("alpha"), py::kw_only(),
-           py::arg("label") = "")
-      .def_property_readonly("base", &Class::base)
-      .def_property_readonly("rank", &Class::rank)
-      .def_property_readonly("alpha", &Class::alpha)
-      .def_property_readonly("down",
-                             [](const Class& self) { return self.down(); })
-      .def_property_readonly("up", [](const Class& self) { return self.up(); })
-      .def(
-          "merged",
-          [](const Class& self) {
-            return made_without_gil([&] { return self.merged(); });
-          },
-          "A FullyConnected layer with weights + alpha / rank * up down, of "
-          "their newest values.");
+  SimpleLayer<Class, Layer, std::shared_ptr<layers::FullyConnected>,
+              std::int64_t, float>::
+      bind(
+          m, "LoRA",
+          "y = base(x) + alpha / rank * x down^T up^T: a FullyConnected layer "
+          "of a "
+          "trained network learns something new by few parameters (Hu et al. "
+          "2021).\n\ndown is (rank, in), uniform within 1 / sqrt(in); up is "
+          "(out, "
+          "rank), zeros: at first the layer is its base, whose parameters are "
+          "frozen and keep their names. save(path, trained_only=True) writes "
+          "what "
+          "has changed; merged() is a FullyConnected layer that does the same.",
+          py::arg("base"), whole("rank"), py::arg("alpha"))
+          .def_property_readonly("base", &Class::base)
+          .def_property_readonly("rank", &Class::rank)
+          .def_property_readonly("alpha", &Class::alpha)
+          .def_property_readonly("down", copied(&Class::down))
+          .def_property_readonly("up", copied(&Class::up))
+          .def(
+              "merged",
+              [](const Class& self) {
+                return made_without_gil([&] { return self.merged(); });
+              },
+              "A FullyConnected layer with weights + alpha / rank * up down, "
+              "of "
+              "their newest values.");
 }
 
 void bind_matmul(py::module_& m) {
-  BoundClass<MatMulDescriptor> type(m, "MatMulDescriptor");
-  bind_value(type);
-  type.def(py::init([](float alpha, bool transposes_x, bool transposes_y) {
-             return MatMulDescriptor{alpha, transposes_x, transposes_y};
-           }),
-           py::arg("alpha") = 1.0, py::arg("transposes_x") = false,
-           py::arg("transposes_y") = false)
-      .def_readonly("alpha", &MatMulDescriptor::alpha)
-      .def_readonly("transposes_x", &MatMulDescriptor::transposes_x)
-      .def_readonly("transposes_y", &MatMulDescriptor::transposes_y);
   using Class = layers::MatMul;
-  BoundClass<Class, Layer, std::shared_ptr<Class>>(
+  using Product = MatMulDescriptor;
+  const auto alpha = row("alpha", &Product::alpha);
+  const auto x = row("transposes_x", &Product::transposes_x);
+  const auto y = row("transposes_y", &Product::transposes_y);
+  bind_descriptor<Product>(m, "MatMulDescriptor", "Options of MatMul.", alpha,
+                           x, y);
+  BoundClass<Class, Layer, std::shared_ptr<Class>> type(
       m, "MatMul",
       "alpha * op(X) * op(Y) over the last two axes of sources X and Y; "
-      "leading axes broadcast.")
-      .def(py::init([](const MatMulDescriptor& descriptor,
-                       const std::string& label) {
-             return make_layer<Class>(label, descriptor);
-           }),
-           py::arg("descriptor"), py::kw_only(), py::arg("label") = "")
-      .def(py::init([](float alpha, bool transposes_x, bool transposes_y,
-                       const std::string& label) {
-             return make_layer<Class>(
-                 label, MatMulDescriptor{alpha, transposes_x, transposes_y});
-           }),
-           py::arg("alpha") = 1.0, py::arg("transposes_x") = false,
-           py::arg("transposes_y") = false, py::kw_only(),
-           py::arg("label") = "")
-      .def_property_readonly("descriptor", &Class::descriptor);
+      "leading axes broadcast.");
+  def_layer(type, "MatMul", plain<Product>("descriptor"), py::kw_only());
+  def_layer<Product>(type, "MatMul", alpha, x, y, py::kw_only());
+  type.def_property_readonly("descriptor", &Class::descriptor);
   SimpleLayer<layers::GramMatrix, Layer, float>::bind(
       m, "GramMatrix",
       "(N, C, H, W) -> (N, C, 1, C): scale times the products of all pairs of "

@@ -2017,6 +2017,10 @@ class LoRA(Layer):
     def up(self) -> Tensor: ...
 
 class MatMulDescriptor:
+    """
+    Options of MatMul.
+    """
+
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
     def __copy__(self) -> MatMulDescriptor: ...
     def __deepcopy__(self, memo: dict[int, Any]) -> MatMulDescriptor: ...
@@ -2244,6 +2248,94 @@ class LSTMDescriptor:
     @property
     def uses_biases(self) -> bool: ...
 
+class LSTM(Layer):
+    """
+    Long short-term memory over sequences.
+
+    Sources: x (batch, time, input_size), the initial hidden state and the initial cell if wanted, each (layers, directions, batch, hidden), and last, found by its type, int32 lengths (batch) of the sequences, in any order. Beyond a length the output is zero, and the backward direction begins there.
+
+    Results: the output (batch, time, directions * hidden), with one step when returns_sequences is off; with output_and_states also the last hidden states and the last cells (layers, directions, batch, hidden).
+
+    Weights are lists: for each layer of the forward direction, then of the backward one, either a tensor per gate, input, forget, cell and output, or one with all four. input_weights (hidden, in), hidden_weights (hidden, hidden), peephole_weights and biases (hidden), or four times as many rows. Those not given are created, with `initializer` (Glorot uniform) and zeros; peepholes are not. Activations are of the four gates, and of the cell. Raises InvalidArgument, ShapeError or DTypeError.
+    """
+    @staticmethod
+    def supports_data_type(
+        data_type: DataType | DTypeLike, device: Device | DeviceType | str
+    ) -> bool:
+        """
+        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
+        """
+    @typing.overload
+    def __init__(
+        self,
+        descriptor: LSTMDescriptor,
+        input_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        hidden_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        peephole_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        *,
+        gate_activations: collections.abc.Sequence[
+            ActivationType | str | ActivationDescriptor
+        ]
+        | None = None,
+        output_result_activation: ActivationType
+        | str
+        | ActivationDescriptor
+        | None = None,
+        initializer: RandomInitializerType | str | None = None,
+        label: str = "",
+    ) -> None: ...
+    @typing.overload
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        layer_count: int = 1,
+        uses_biases: bool = True,
+        batch_first: bool = True,
+        is_bidirectional: bool = False,
+        returns_sequences: bool = True,
+        dropout: float = 0.0,
+        result_mode: LSTMResultMode | str = "output",
+        input_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        hidden_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        peephole_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
+        *,
+        gate_activations: collections.abc.Sequence[
+            ActivationType | str | ActivationDescriptor
+        ]
+        | None = None,
+        output_result_activation: ActivationType
+        | str
+        | ActivationDescriptor
+        | None = None,
+        initializer: RandomInitializerType | str | None = None,
+        label: str = "",
+    ) -> None: ...
+    @property
+    def biases(self) -> list[Tensor] | None: ...
+    @property
+    def biases_parameters(self) -> list[TensorParameter] | None: ...
+    @property
+    def descriptor(self) -> LSTMDescriptor: ...
+    @property
+    def gate_activations(self) -> list[ActivationDescriptor]: ...
+    @property
+    def hidden_weights(self) -> list[Tensor]: ...
+    @property
+    def hidden_weights_parameters(self) -> list[TensorParameter]: ...
+    @property
+    def input_weights(self) -> list[Tensor]: ...
+    @property
+    def input_weights_parameters(self) -> list[TensorParameter]: ...
+    @property
+    def output_result_activation(self) -> ActivationDescriptor: ...
+    @property
+    def peephole_weights(self) -> list[Tensor] | None: ...
+    @property
+    def peephole_weights_parameters(self) -> list[TensorParameter] | None: ...
+
 class Recurrent(Layer):
     """
     Base of GRU and RNN: sizes and lists of parameters.
@@ -2337,94 +2429,6 @@ class RNN(Recurrent):
     ) -> None: ...
     @property
     def activation(self) -> ActivationDescriptor: ...
-
-class LSTM(Layer):
-    """
-    Long short-term memory over sequences.
-
-    Sources: x (batch, time, input_size), the initial hidden state and the initial cell if wanted, each (layers, directions, batch, hidden), and last, found by its type, int32 lengths (batch) of the sequences, in any order. Beyond a length the output is zero, and the backward direction begins there.
-
-    Results: the output (batch, time, directions * hidden), with one step when returns_sequences is off; with output_and_states also the last hidden states and the last cells (layers, directions, batch, hidden).
-
-    Weights are lists: for each layer of the forward direction, then of the backward one, either a tensor per gate, input, forget, cell and output, or one with all four. input_weights (hidden, in), hidden_weights (hidden, hidden), peephole_weights and biases (hidden), or four times as many rows. Those not given are created, with `initializer` (Glorot uniform) and zeros; peepholes are not. Activations are of the four gates, and of the cell. Raises InvalidArgument, ShapeError or DTypeError.
-    """
-    @staticmethod
-    def supports_data_type(
-        data_type: DataType | DTypeLike, device: Device | DeviceType | str
-    ) -> bool:
-        """
-        May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
-        """
-    @typing.overload
-    def __init__(
-        self,
-        descriptor: LSTMDescriptor,
-        input_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
-        hidden_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
-        biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
-        peephole_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
-        *,
-        gate_activations: collections.abc.Sequence[
-            ActivationType | str | ActivationDescriptor
-        ]
-        | None = None,
-        output_result_activation: ActivationType
-        | str
-        | ActivationDescriptor
-        | None = None,
-        initializer: RandomInitializerType | str | None = None,
-        label: str = "",
-    ) -> None: ...
-    @typing.overload
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        layer_count: int = 1,
-        uses_biases: bool = True,
-        batch_first: bool = True,
-        is_bidirectional: bool = False,
-        returns_sequences: bool = True,
-        dropout: float = 0.0,
-        result_mode: LSTMResultMode | str = "output",
-        input_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
-        hidden_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
-        biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
-        peephole_weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
-        *,
-        gate_activations: collections.abc.Sequence[
-            ActivationType | str | ActivationDescriptor
-        ]
-        | None = None,
-        output_result_activation: ActivationType
-        | str
-        | ActivationDescriptor
-        | None = None,
-        initializer: RandomInitializerType | str | None = None,
-        label: str = "",
-    ) -> None: ...
-    @property
-    def biases(self) -> list[Tensor] | None: ...
-    @property
-    def biases_parameters(self) -> list[TensorParameter] | None: ...
-    @property
-    def descriptor(self) -> LSTMDescriptor: ...
-    @property
-    def gate_activations(self) -> list[ActivationDescriptor]: ...
-    @property
-    def hidden_weights(self) -> list[Tensor]: ...
-    @property
-    def hidden_weights_parameters(self) -> list[TensorParameter]: ...
-    @property
-    def input_weights(self) -> list[Tensor]: ...
-    @property
-    def input_weights_parameters(self) -> list[TensorParameter]: ...
-    @property
-    def output_result_activation(self) -> ActivationDescriptor: ...
-    @property
-    def peephole_weights(self) -> list[Tensor] | None: ...
-    @property
-    def peephole_weights_parameters(self) -> list[TensorParameter] | None: ...
 
 class MultiheadAttentionDescriptor:
     """
