@@ -2,10 +2,7 @@
 // Optimizers: by descriptor, or with the descriptor's fields as keywords.
 #include "traingraph/optimizers.h"
 
-#include <pybind11/stl.h>
-
-#include "bindings.h"
-#include "casters.h"
+#include "rows.h"
 
 namespace traingraph::python {
 namespace {
@@ -21,6 +18,8 @@ void set_time_step(Optimizer& self, std::int64_t step) {
   }
   self.set_time_step(static_cast<std::uint64_t>(step));
 }
+
+using D = OptimizerDescriptor;
 
 /// What is given of clipping, by any value, switches it on.
 struct Clipping {
@@ -42,43 +41,27 @@ struct Clipping {
   }
 };
 
-OptimizerDescriptor descriptor_of(float learning_rate, float gradient_rescale,
-                                  const Clipping& clipping,
-                                  RegularizationType regularization_type,
-                                  float regularization_scale) {
-  OptimizerDescriptor descriptor{.learning_rate = learning_rate,
-                                 .gradient_rescale = gradient_rescale,
-                                 .regularization_type = regularization_type,
-                                 .regularization_scale = regularization_scale};
+/// Calls def(the rows of a descriptor but for the learning rate).
+template <class Def>
+void with_descriptor_rows(Def def) {
+  def(row("gradient_rescale", &D::gradient_rescale),
+      row("applies_gradient_clipping", &Clipping::applies),
+      row("gradient_clipping_type", &Clipping::type),
+      row("gradient_clip_max", &Clipping::max),
+      row("gradient_clip_min", &Clipping::min),
+      row("maximum_clipping_norm", &Clipping::maximum_norm),
+      row("custom_global_norm", &Clipping::custom_norm),
+      row("regularization_type", &D::regularization_type),
+      row("regularization_scale", &D::regularization_scale));
+}
+
+D clipped(D descriptor, const Clipping& clipping) {
   clipping.set(descriptor);
   return descriptor;
 }
 
-// Parameters and arguments of a descriptor but for the learning rate.
-#define TRAINGRAPH_DESCRIPTOR_PARAMETERS                                   \
-  float gradient_rescale, std::optional<bool> applies_gradient_clipping,   \
-      std::optional<GradientClippingType> clipping_type,                   \
-      std::optional<float> clip_max, std::optional<float> clip_min,        \
-      std::optional<float> maximum_norm, std::optional<float> custom_norm, \
-      RegularizationType regularization_type, float regularization_scale
-#define TRAINGRAPH_DESCRIPTOR_ARGUMENTS              \
-  py::arg("gradient_rescale") = 1.0,                 \
-  py::arg("applies_gradient_clipping") = py::none(), \
-  py::arg("gradient_clipping_type") = py::none(),    \
-  py::arg("gradient_clip_max") = py::none(),         \
-  py::arg("gradient_clip_min") = py::none(),         \
-  py::arg("maximum_clipping_norm") = py::none(),     \
-  py::arg("custom_global_norm") = py::none(),        \
-  py::arg("regularization_type") = "none",           \
-  py::arg("regularization_scale") = 0.0
-#define TRAINGRAPH_DESCRIPTOR                                                  \
-  descriptor_of(learning_rate, gradient_rescale,                               \
-                {applies_gradient_clipping, clipping_type, clip_max, clip_min, \
-                 maximum_norm, custom_norm},                                   \
-                regularization_type, regularization_scale)
-
 void bind_optimizer_descriptor(py::module_& m) {
-  BoundClass<OptimizerDescriptor> type(
+  BoundClass<D> type(
       m, "OptimizerDescriptor",
       "A raw gradient, summed over the batch, is clipped when that is on, "
       "multiplied by gradient_rescale, and gets the derivative of the "
@@ -87,28 +70,20 @@ void bind_optimizer_descriptor(py::module_& m) {
       "between -1 and 1; norms are at most 1, and a custom_global_norm that is "
       "not 0 replaces the computed one.");
   bind_value(type);
-  type.def(py::init([](float learning_rate, TRAINGRAPH_DESCRIPTOR_PARAMETERS) {
-             return TRAINGRAPH_DESCRIPTOR;
-           }),
-           py::arg("learning_rate") = 1e-3, TRAINGRAPH_DESCRIPTOR_ARGUMENTS)
-      .def_readonly("learning_rate", &OptimizerDescriptor::learning_rate)
-      .def_readonly("gradient_rescale", &OptimizerDescriptor::gradient_rescale)
-      .def_readonly("applies_gradient_clipping",
-                    &OptimizerDescriptor::applies_gradient_clipping)
-      .def_readonly("gradient_clipping_type",
-                    &OptimizerDescriptor::gradient_clipping_type)
-      .def_readonly("gradient_clip_max",
-                    &OptimizerDescriptor::gradient_clip_max)
-      .def_readonly("gradient_clip_min",
-                    &OptimizerDescriptor::gradient_clip_min)
-      .def_readonly("maximum_clipping_norm",
-                    &OptimizerDescriptor::maximum_clipping_norm)
-      .def_readonly("custom_global_norm",
-                    &OptimizerDescriptor::custom_global_norm)
-      .def_readonly("regularization_type",
-                    &OptimizerDescriptor::regularization_type)
-      .def_readonly("regularization_scale",
-                    &OptimizerDescriptor::regularization_scale);
+  with_descriptor_rows([&](const auto&... rows) {
+    def_init<D, Clipping>(type, "OptimizerDescriptor", &clipped,
+                          row("learning_rate", &D::learning_rate), rows...);
+  });
+  type.def_readonly("learning_rate", &D::learning_rate)
+      .def_readonly("gradient_rescale", &D::gradient_rescale)
+      .def_readonly("applies_gradient_clipping", &D::applies_gradient_clipping)
+      .def_readonly("gradient_clipping_type", &D::gradient_clipping_type)
+      .def_readonly("gradient_clip_max", &D::gradient_clip_max)
+      .def_readonly("gradient_clip_min", &D::gradient_clip_min)
+      .def_readonly("maximum_clipping_norm", &D::maximum_clipping_norm)
+      .def_readonly("custom_global_norm", &D::custom_global_norm)
+      .def_readonly("regularization_type", &D::regularization_type)
+      .def_readonly("regularization_scale", &D::regularization_scale);
 }
 
 void bind_optimizer(py::module_& m) {
@@ -159,41 +134,40 @@ void bind_optimizer(py::module_& m) {
   optimizer.attr("__hash__") = py::none();
 }
 
-/// `arguments` are those of the constructor after the descriptor or the rate.
-template <class Class, class Base, class... Parameters>
-struct OptimizerOf {
-  using Type = BoundClass<Class, Base, std::shared_ptr<Class>>;
-
-  template <class Rate, class... Extra>
-  static Type bind(py::module_& m, const char* name, const char* doc,
-                   const Rate& rate, const Extra&... arguments) {
-    Type type(m, name, doc);
-    type.def(py::init([](const OptimizerDescriptor& descriptor,
-                         Parameters... values) {
-               return std::make_shared<Class>(descriptor, values...);
-             }),
-             py::arg("descriptor"), arguments...)
-        .def(py::init([](float learning_rate, Parameters... values,
-                         TRAINGRAPH_DESCRIPTOR_PARAMETERS) {
-               return std::make_shared<Class>(TRAINGRAPH_DESCRIPTOR, values...);
-             }),
-             rate, arguments..., py::kw_only(),
-             TRAINGRAPH_DESCRIPTOR_ARGUMENTS);
-    return type;
-  }
-};
+/// `items` are the arguments behind the descriptor or the rate.
+template <class Class, class Base, class Rate, class... Items>
+BoundClass<Class, Base, std::shared_ptr<Class>> bind(py::module_& m,
+                                                     const char* name,
+                                                     const char* doc,
+                                                     const Rate& rate,
+                                                     const Items&... items) {
+  BoundClass<Class, Base, std::shared_ptr<Class>> type(m, name, doc);
+  def_init(
+      type, name,
+      [](const auto&... all) { return std::make_shared<Class>(all...); },
+      plain<D>("descriptor"), items...);
+  const auto make = [](const auto&... all) {
+    const auto held = std::tie(all...);
+    constexpr std::size_t kCount = sizeof...(Items);
+    return [&]<std::size_t... i>(std::index_sequence<i...>) {
+      return std::make_shared<Class>(
+          clipped(std::get<kCount>(held), std::get<kCount + 1>(held)),
+          std::get<i>(held)...);
+    }(std::make_index_sequence<kCount>());
+  };
+  with_descriptor_rows([&](const auto&... rows) {
+    def_init<D, Clipping>(type, name, make, rate, items..., py::kw_only(),
+                          rows...);
+  });
+  return type;
+}
 
 template <class Class, class Base>
-OptimizerOf<Class, Base, float, float, float, bool, std::uint64_t>::Type
-bind_adam(py::module_& m, const char* name, const char* doc) {
-  return OptimizerOf<Class, Base, float, float, float, bool,
-                     std::uint64_t>::bind(m, name, doc,
-                                          py::arg("learning_rate") = 1e-3,
-                                          py::arg("beta1") = 0.9,
-                                          py::arg("beta2") = 0.999,
-                                          py::arg("epsilon") = 1e-8,
-                                          py::arg("uses_amsgrad") = false,
-                                          whole("time_step") = 1);
+auto bind_adam(py::module_& m, const char* name, const char* doc) {
+  return bind<Class, Base>(
+      m, name, doc, row("learning_rate", &D::learning_rate),
+      plain("beta1", 0.9f), plain("beta2", 0.999f), plain("epsilon", 1e-8f),
+      plain("uses_amsgrad", false), plain<std::uint64_t>("time_step", 1));
 }
 
 }  // namespace
@@ -202,10 +176,10 @@ void bind_optimizers(py::module_& m) {
   using namespace optimizers;
   bind_optimizer_descriptor(m);
   bind_optimizer(m);
-  OptimizerOf<SGD, Optimizer, float, bool>::bind(
-      m, "SGD", "p -= lr g, with momentum or Nesterov's.",
-      py::arg("learning_rate"), py::arg("momentum_scale") = 0.0,
-      py::arg("uses_nesterov_momentum") = false)
+  const auto rate = required("learning_rate", &D::learning_rate);
+  bind<SGD, Optimizer>(m, "SGD", "p -= lr g, with momentum or Nesterov's.",
+                       rate, plain("momentum_scale", 0.0f),
+                       plain("uses_nesterov_momentum", false))
       .def_property_readonly("momentum_scale", &SGD::momentum_scale)
       .def_property_readonly("uses_nesterov_momentum",
                              &SGD::uses_nesterov_momentum);
@@ -219,11 +193,10 @@ void bind_optimizers(py::module_& m) {
   bind_adam<AdamW, Adam>(m, "AdamW",
                          "Adam with decoupled decay: p -= lr * "
                          "regularization_scale * p.");
-  OptimizerOf<RMSProp, Optimizer, float, float, float, bool>::bind(
+  bind<RMSProp, Optimizer>(
       m, "RMSProp", "p -= lr g / (sqrt(n) + epsilon), n a running mean of g^2.",
-      py::arg("learning_rate"), py::arg("momentum_scale") = 0.0,
-      py::arg("alpha") = 0.99, py::arg("epsilon") = 1e-8,
-      py::arg("is_centered") = false)
+      rate, plain("momentum_scale", 0.0f), plain("alpha", 0.99f),
+      plain("epsilon", 1e-8f), plain("is_centered", false))
       .def_property_readonly("momentum_scale", &RMSProp::momentum_scale)
       .def_property_readonly("alpha", &RMSProp::alpha)
       .def_property_readonly("epsilon", &RMSProp::epsilon)
