@@ -345,10 +345,18 @@ class TRAINGRAPH_API TrainingGraph : public CompiledGraph {
   /// Gradient of an input tensor; empty Tensor when it is not computed. Read
   /// its data() after synchronize_data().
   Tensor gradient_tensor(const Tensor& input) const;
-  /// Incoming gradients (of the layer's results) and outgoing ones (of its
-  /// sources), as ML Compute counts them from the backward operator.
-  std::vector<Tensor> source_gradient_tensors(const Layer& layer) const;
-  std::vector<Tensor> result_gradient_tensors(const Layer& layer) const;
+  /// Gradients of the layer's results, which its gradient reads.
+  std::vector<Tensor> incoming_gradients(const Layer& layer) const;
+  /// Gradients of the layer's sources, which its gradient writes.
+  std::vector<Tensor> outgoing_gradients(const Layer& layer) const;
+  /// ML Compute's name of incoming_gradients(): the sources of the gradient.
+  std::vector<Tensor> source_gradient_tensors(const Layer& layer) const {
+    return incoming_gradients(layer);
+  }
+  /// ML Compute's name of outgoing_gradients(): the results of the gradient.
+  std::vector<Tensor> result_gradient_tensors(const Layer& layer) const {
+    return outgoing_gradients(layer);
+  }
   /// The raw gradient of a parameter on the device, writable between
   /// execute_gradient and execute_optimizer_update; waits for work in flight.
   /// Valid until the next gradient pass, of any batch size; the memory itself

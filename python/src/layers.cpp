@@ -122,8 +122,9 @@ void bind_activations(py::module_& m) {
                                           py::arg("negative_slope") = 0.01);
   NamedActivation<ReLUN, float, float>::bind(
       m, "ReLUN", "min(x >= 0 ? x : a * x, b)", a, py::arg("b"));
-  NamedActivation<Linear, float, float>::bind(
-      m, "Linear", "scale * x + bias", py::arg("scale"), py::arg("bias") = 0.0);
+  NamedActivation<Affine, float, float>::bind(
+      m, "Affine", "scale * x + bias; ML Compute's linear layer.",
+      py::arg("scale"), py::arg("bias") = 0.0);
   NamedActivation<Sigmoid>::bind(m, "Sigmoid", "1 / (1 + exp(-x))");
   NamedActivation<HardSigmoid>::bind(m, "HardSigmoid",
                                      "clamp(0.2 * x + 0.5, 0, 1)");

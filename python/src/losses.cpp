@@ -77,7 +77,10 @@ void bind_loss(py::module_& m, const char* name, const char* doc,
 
 void bind_losses(py::module_& m) {
   bind_descriptor<D>(
-      m, "LossDescriptor", "", required("loss_type", &D::loss_type),
+      m, "LossDescriptor",
+      "A loss and its options; those that are not given have the loss's own "
+      "defaults.",
+      required("loss_type", &D::loss_type),
       row("reduction_type", &D::reduction_type), row("weight", &D::weight),
       row("label_smoothing", &D::label_smoothing),
       row("class_count", &D::class_count), row("epsilon", &D::epsilon),

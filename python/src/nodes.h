@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "arrays.h"
+#include "rows.h"
 #include "traingraph/nodes.h"
 
 namespace traingraph::python {
@@ -24,15 +24,14 @@ void bind_node_structure(py::module_& m);
 void bind_node_losses(py::module_& m);
 void bind_node_graph(py::module_& m);
 
-/// (channels, height, width).
-struct Triple {
-  std::array<std::int64_t, 3> values{};
-};
-
 /// A PaddingPolicy, or the name of its extent.
 struct NodePadding {
   nodes::PaddingPolicy policy;
 };
+inline py::object default_of(const NodePadding& padding) {
+  const bool is_valid = padding.policy.extent == PaddingExtent::ValidOnly;
+  return py::str(is_valid ? "valid" : "same");
+}
 
 /// A node with a label when one is given.
 template <class Node, class... Args>
@@ -40,6 +39,25 @@ Node make_node(const std::string& label, Args&&... args) {
   Node node(std::forward<Args>(args)...);
   if (!label.empty()) node.set_label(label);
   return node;
+}
+
+/// The constructor of a filter from plain values and parts.
+template <class... Parts, class Class, class... Items>
+void def_node(Class& type, const char* op, const Items&... items) {
+  const auto build = [](const std::string& label, const auto&... all) {
+    return make_node<typename Class::type>(label, all...);
+  };
+  def_labelled<Parts...>(type, op, build, items...);
+}
+/// A class with one.
+template <class Node, class... Parts, class... Items>
+BoundClass<Node, nodes::FilterNode> bind_filter_of(py::module_& m,
+                                                   const char* name,
+                                                   const char* doc,
+                                                   const Items&... items) {
+  BoundClass<Node, nodes::FilterNode> type(m, name, doc);
+  def_node<Parts...>(type, name, items...);
+  return type;
 }
 
 /// Binds a filter of one source whose keywords are its constructor's

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Convolutions, normalizations, pooling and neurons as filter nodes.
+// Filters as nodes: convolutions, normalizations, pooling, contrast, arithmetic,
+// dropout and what only moves elements.
 #include "data_source.h"
 #include "nodes.h"
 #include "padding.h"
@@ -12,42 +13,19 @@ using nodes::ImageNode;
 using nodes::TrainableNode;
 using OptionalPair = std::optional<Pair>;
 
-constexpr Pair kOnes{1, 1};
-
 void bind_node_convolution_descriptor(py::module_& m) {
-  BoundClass<nodes::ConvolutionDescriptor> type(
+  using D = nodes::ConvolutionDescriptor;
+  bind_descriptor<D>(
       m, "NodeConvolutionDescriptor",
       "Weights are (out, height, width, in / groups). Pairs are (height, "
       "width), or one integer. is_depthwise: a kernel for each channel; as "
-      "many outputs as inputs, one group.");
-  type.def(py::init([](Pair kernel_sizes, std::int64_t in, std::int64_t out,
-                       Pair strides, Pair dilation_rates, std::int64_t groups,
-                       bool is_depthwise) {
-             return nodes::ConvolutionDescriptor{
-                 .kernel_sizes = kernel_sizes,
-                 .input_feature_channels = in,
-                 .output_feature_channels = out,
-                 .strides = strides,
-                 .dilation_rates = dilation_rates,
-                 .groups = groups,
-                 .is_depthwise = is_depthwise};
-           }),
-           py::arg("kernel_sizes"), whole("input_feature_channels"),
-           whole("output_feature_channels"), py::kw_only(),
-           py::arg("strides") = kOnes, py::arg("dilation_rates") = kOnes,
-           whole("groups") = 1, py::arg("is_depthwise") = false)
-      .def_readonly("kernel_sizes", &nodes::ConvolutionDescriptor::kernel_sizes)
-      .def_readonly("input_feature_channels",
-                    &nodes::ConvolutionDescriptor::input_feature_channels)
-      .def_readonly("output_feature_channels",
-                    &nodes::ConvolutionDescriptor::output_feature_channels)
-      .def_readonly("strides", &nodes::ConvolutionDescriptor::strides)
-      .def_readonly("dilation_rates",
-                    &nodes::ConvolutionDescriptor::dilation_rates)
-      .def_readonly("groups", &nodes::ConvolutionDescriptor::groups)
-      .def_readonly("is_depthwise",
-                    &nodes::ConvolutionDescriptor::is_depthwise);
-  bind_value(type);
+      "many outputs as inputs, one group.",
+      required("kernel_sizes", &D::kernel_sizes),
+      required("input_feature_channels", &D::input_feature_channels),
+      required("output_feature_channels", &D::output_feature_channels),
+      py::kw_only(), row("strides", &D::strides),
+      row("dilation_rates", &D::dilation_rates), row("groups", &D::groups),
+      row("is_depthwise", &D::is_depthwise));
 }
 
 void bind_convolutions(py::module_& m) {
@@ -114,60 +92,82 @@ void bind_normalization(py::module_& m, const char* name, const char* doc) {
            py::arg("label") = "");
 }
 
-/// The keywords that all poolings have, behind them those of one class.
-template <class Node>
+/// The spellings of a window.
+struct Window {
+  OptionalPair filter_size, stride, kernel_sizes, strides;
+  NodePadding padding{{.extent = PaddingExtent::ValidOnly}};
+};
+
+/// `last` is the row that one class has.
+template <class Node, class... Last>
 void bind_pooling(py::module_& m, const char* name, const char* doc,
-                  Pair nodes::PoolingOptions::* dilation,
-                  ImageEdgeMode nodes::PoolingOptions::* edge_mode) {
+                  const Last&... last) {
   BoundClass<Node, FilterNode> type(m, name, doc);
-  const auto options =
-      [name](const OptionalPair& filter_size, const OptionalPair& stride,
-             const OptionalPair& kernel_sizes, const OptionalPair& strides,
-             const NodePadding& padding) {
-        nodes::PoolingOptions options;
-        options.kernel_sizes = one_of(name, "filter_size", filter_size,
-                                      "kernel_sizes", kernel_sizes, Pair{0, 0});
-        options.strides =
-            one_of(name, "stride", stride, "strides", strides, Pair{0, 0});
-        options.padding = padding.policy;
-        return options;
-      };
-  const auto def = [&](auto init, const auto&... last) {
-    type.def(
-        std::move(init), py::arg("source"), py::arg("filter_size") = py::none(),
-        py::arg("stride") = py::none(), py::kw_only(),
-        py::arg("kernel_sizes") = py::none(), py::arg("strides") = py::none(),
-        py::arg("padding") = "valid", last..., py::arg("label") = "");
+  const auto build = [name](const std::string& label, const ImageNode& source,
+                            nodes::PoolingOptions options,
+                            const Window& given) {
+    options.kernel_sizes = one_of(name, "filter_size", given.filter_size,
+                                  "kernel_sizes", given.kernel_sizes, Pair{});
+    options.strides =
+        one_of(name, "stride", given.stride, "strides", given.strides, Pair{});
+    options.padding = given.padding.policy;
+    return make_node<Node>(label, source, options);
   };
-#define TRAINGRAPH_WINDOW                                           \
-  const ImageNode &source, const OptionalPair &filter_size,         \
-      const OptionalPair &stride, const OptionalPair &kernel_sizes, \
-      const OptionalPair &strides, const NodePadding &padding
-#define TRAINGRAPH_OPTIONS \
-  options(filter_size, stride, kernel_sizes, strides, padding)
-  if (dilation != nullptr) {
-    def(py::init([options, dilation](TRAINGRAPH_WINDOW, Pair dilation_rates,
-                                     const std::string& label) {
-          nodes::PoolingOptions all = TRAINGRAPH_OPTIONS;
-          all.*dilation = dilation_rates;
-          return make_node<Node>(label, source, all);
-        }),
-        py::arg("dilation_rates") = kOnes);
-  } else if (edge_mode != nullptr) {
-    def(py::init([options, edge_mode](TRAINGRAPH_WINDOW, ImageEdgeMode edges,
-                                      const std::string& label) {
-          nodes::PoolingOptions all = TRAINGRAPH_OPTIONS;
-          all.*edge_mode = edges;
-          return make_node<Node>(label, source, all);
-        }),
-        py::arg("edge_mode") = "clamp");
-  } else {
-    def(py::init([options](TRAINGRAPH_WINDOW, const std::string& label) {
-      return make_node<Node>(label, source, TRAINGRAPH_OPTIONS);
-    }));
-  }
-#undef TRAINGRAPH_WINDOW
-#undef TRAINGRAPH_OPTIONS
+  def_labelled<nodes::PoolingOptions, Window>(
+      type, name, build, plain<ImageNode>("source"),
+      row("filter_size", &Window::filter_size), row("stride", &Window::stride),
+      py::kw_only(), row("kernel_sizes", &Window::kernel_sizes),
+      row("strides", &Window::strides), row("padding", &Window::padding),
+      last...);
+}
+
+const auto source = [] { return plain<ImageNode>("source"); };
+
+/// Cross-channel and spatial normalization, which have the same options.
+template <class Node, class Options>
+void bind_lrn(py::module_& m, const char* name, const char* doc) {
+  bind_filter_of<Node, Options>(
+      m, name, doc, source(), row("kernel_size", &Options::kernel_size),
+      py::kw_only(), row("alpha", &Options::alpha), row("beta", &Options::beta),
+      row("delta", &Options::delta));
+}
+
+void bind_local_contrast(py::module_& m) {
+  using Options = nodes::LocalContrastNormalizationOptions;
+  bind_filter_of<nodes::LocalContrastNormalizationNode, Options>(
+      m, "LocalContrastNormalizationNode",
+      "pm + ps (x - p0 mean) / (delta + alpha variance)^beta, with mean and "
+      "variance of the pixels of the window that are inside the image.",
+      source(), row("kernel_sizes", &Options::kernel_sizes), py::kw_only(),
+      row("alpha", &Options::alpha), row("beta", &Options::beta),
+      row("delta", &Options::delta), row("p0", &Options::p0),
+      row("pm", &Options::pm), row("ps", &Options::ps));
+}
+
+template <class Node>
+void bind_arithmetic(py::module_& m, const char* name, const char* doc) {
+  using Options = nodes::ArithmeticOptions;
+  bind_filter_of<Node, Options>(
+      m, name, doc, plain<ImageNode>("left"), plain<ImageNode>("right"),
+      py::kw_only(), row("primary_scale", &Options::primary_scale),
+      row("secondary_scale", &Options::secondary_scale),
+      row("bias", &Options::bias),
+      row("primary_strides", &Options::primary_strides),
+      row("secondary_strides", &Options::secondary_strides),
+      row("minimum_value", &Options::minimum_value),
+      row("maximum_value", &Options::maximum_value));
+}
+
+void bind_dropout(py::module_& m) {
+  using Options = nodes::DropoutOptions;
+  bind_filter_of<nodes::DropoutNode, Options>(
+      m, "DropoutNode",
+      "x m / keep_probability, m 1 with that probability, else 0, anew in each "
+      "run; with a stride of 0 one m for the whole axis. mask_strides are of "
+      "(channels, height, width).",
+      source(), row("keep_probability", &Options::keep_probability),
+      py::kw_only(), row("seed", &Options::seed),
+      row("mask_strides", &Options::mask_strides));
 }
 
 }  // namespace
@@ -196,20 +196,95 @@ void bind_node_pooling(py::module_& m) {
       m, "PoolingMaxNode",
       "The largest sample of each window; the gradient goes to the first of "
       "equals. stride: the size of the filter. Raises InvalidArgument without "
-      "a filter_size.",
-      nullptr, nullptr);
-  bind_pooling<nodes::DilatedPoolingMaxNode>(m, "DilatedPoolingMaxNode",
-                                             "As PoolingMaxNode.",
-                                             &Options::dilation_rates, nullptr);
+      "a filter_size.");
+  bind_pooling<nodes::DilatedPoolingMaxNode>(
+      m, "DilatedPoolingMaxNode", "As PoolingMaxNode.",
+      row("dilation_rates", &Options::dilation_rates));
   bind_pooling<nodes::PoolingAverageNode>(
       m, "PoolingAverageNode",
       "The mean of each window: \"clamp\" divides by the samples inside the "
       "image, \"zero\" by all.",
-      nullptr, &Options::edge_mode);
+      row("edge_mode", &Options::edge_mode));
   bind_pooling<nodes::PoolingL2NormNode>(
       m, "PoolingL2NormNode",
-      "The root of the sum of squares; gradient g x / y, 0 where y is 0.",
-      nullptr, nullptr);
+      "The root of the sum of squares; gradient g x / y, 0 where y is 0.");
+}
+
+void bind_node_contrast(py::module_& m) {
+  bind_lrn<nodes::CrossChannelNormalizationNode,
+           nodes::CrossChannelNormalizationOptions>(
+      m, "CrossChannelNormalizationNode",
+      "x / (delta + alpha / k * sum x^2)^beta over k channels.");
+  bind_lrn<nodes::SpatialNormalizationNode, nodes::SpatialNormalizationOptions>(
+      m, "SpatialNormalizationNode",
+      "x / (delta + alpha / k^2 * sum x^2)^beta over k times k pixels.");
+  bind_local_contrast(m);
+  SimpleNode<nodes::SoftMaxNode, FilterNode>::bind(
+      m, "SoftMaxNode", "Over the channels of each pixel.");
+  SimpleNode<nodes::LogSoftMaxNode, FilterNode>::bind(
+      m, "LogSoftMaxNode", "Over the channels of each pixel.");
+}
+
+void bind_node_arithmetic(py::module_& m) {
+  bind_arithmetic<nodes::AdditionNode>(
+      m, "AdditionNode",
+      "clamp(primary_scale x + secondary_scale y + bias, minimum_value, "
+      "maximum_value). Strides are of (channels, height, width): one of 0 "
+      "reads the first element of its axis everywhere, and the gradient is "
+      "their sum; axes of 1 and more elements ask for it. The gradient is 0 "
+      "where the result is clamped.");
+  bind_arithmetic<nodes::SubtractionNode>(m, "SubtractionNode",
+                                          "x - y; otherwise as AdditionNode.");
+  bind_arithmetic<nodes::MultiplicationNode>(m, "MultiplicationNode",
+                                             "x y; otherwise as AdditionNode.");
+  bind_arithmetic<nodes::DivisionNode>(
+      m, "DivisionNode",
+      "x / y; otherwise as AdditionNode. Without a gradient, as in MPSNN: "
+      "multiply by a PowerNode of c = -1.");
+  bind_dropout(m);
+}
+
+void bind_node_structure(py::module_& m) {
+  bind_filter_of<nodes::ConcatenationNode>(
+      m, "ConcatenationNode",
+      "Channels one after the other. All sources but the last have a multiple "
+      "of 4 channels: MPSNN fills up others with channels of its own.",
+      plain<std::vector<ImageNode>>("sources"), py::kw_only());
+  SimpleNode<nodes::ReshapeNode, FilterNode, nodes::ImageSize>::bind(
+      m, "ReshapeNode",
+      "The same elements in the order (height, width, channels), as "
+      "result_size: (channels, height, width).",
+      py::arg("result_size"));
+  using Sizes = std::array<std::int64_t, 3>;
+  bind_filter_of<nodes::PadNode>(
+      m, "PadNode",
+      "Samples before and after the image, (channels, height, width).",
+      source(), plain<Sizes>("before"), plain<Sizes>("after"), py::kw_only(),
+      plain("edge_mode", ImageEdgeMode::Zero), plain("fill_value", 0.0f));
+  SimpleNode<nodes::ReductionNode, FilterNode, ImageReduction, float>::bind(
+      m, "ReductionNode",
+      "Only the gradient of \"spatial_mean\" exists. `weight` is that of "
+      "\"feature_channels_sum\".",
+      py::arg("reduction"), py::arg("weight") = 1.0);
+  SimpleNode<nodes::UpsamplingNearestNode, FilterNode, std::int64_t,
+             std::int64_t>::bind(m, "UpsamplingNearestNode",
+                                 "Each pixel scale_y times scale_x times.",
+                                 whole("scale_x"), whole("scale_y"));
+  SimpleNode<nodes::UpsamplingBilinearNode, FilterNode, std::int64_t,
+             std::int64_t, bool>::bind(m, "UpsamplingBilinearNode",
+                                       "Between pixels, scale_x times as wide "
+                                       "and scale_y times as high.",
+                                       whole("scale_x"), whole("scale_y"),
+                                       py::arg("aligns_corners") = false);
+  SimpleNode<nodes::BilinearScaleNode, FilterNode, Pair>::bind(
+      m, "BilinearScaleNode",
+      "Bilinear, to any size (height, width); without a gradient.",
+      py::arg("output_size"));
+  SimpleNode<nodes::GramMatrixCalculationNode, FilterNode, float>::bind(
+      m, "GramMatrixCalculationNode",
+      "y[c, 1, f] = alpha sum x[f] x[c] over the pixels: (channels, 1, "
+      "channels).",
+      py::arg("alpha") = 1.0);
 }
 
 }  // namespace traingraph::python

@@ -16,29 +16,31 @@ std::vector<float> to_floats(const std::optional<ArrayLike>& given) {
   return {first, first + array.size()};
 }
 
-nodes::NeuronDescriptor descriptor(NeuronType type, float a, float b, float c,
-                                   const std::optional<ArrayLike>& prelu_data) {
-  return {.type = type,
-          .a = a,
-          .b = b,
-          .c = c,
-          .prelu_data = to_floats(prelu_data)};
+using D = nodes::NeuronDescriptor;
+
+struct Given {
+  std::optional<ArrayLike> prelu_data;
+};
+
+D described(D descriptor, const Given& given) {
+  descriptor.prelu_data = to_floats(given.prelu_data);
+  return descriptor;
 }
 
 void bind_neuron_descriptor(py::module_& m) {
-  BoundClass<nodes::NeuronDescriptor> type(
-      m, "NeuronDescriptor",
-      "A function of one element; its formula is "
-      "NeuronType's. prelu_data: one number per channel.");
+  BoundClass<D> type(m, "NeuronDescriptor",
+                     "A function of one element; its formula is "
+                     "NeuronType's. prelu_data: one number per channel.");
   bind_value(type);
-  type.def(py::init(&descriptor), py::arg("type"), py::arg("a") = 0.0,
-           py::arg("b") = 0.0, py::arg("c") = 0.0,
-           py::arg("prelu_data") = py::none())
-      .def_readonly("type", &nodes::NeuronDescriptor::type)
-      .def_readonly("a", &nodes::NeuronDescriptor::a)
-      .def_readonly("b", &nodes::NeuronDescriptor::b)
-      .def_readonly("c", &nodes::NeuronDescriptor::c)
-      .def_readonly("prelu_data", &nodes::NeuronDescriptor::prelu_data);
+  def_init<D, Given>(type, "NeuronDescriptor", &described,
+                     required("type", &D::type), row("a", &D::a),
+                     row("b", &D::b), row("c", &D::c),
+                     row("prelu_data", &Given::prelu_data));
+  type.def_readonly("type", &D::type)
+      .def_readonly("a", &D::a)
+      .def_readonly("b", &D::b)
+      .def_readonly("c", &D::c)
+      .def_readonly("prelu_data", &D::prelu_data);
 }
 
 template <class Node, class... Extra>
@@ -60,28 +62,21 @@ void bind_neuron(py::module_& m, const char* name, const char* doc,
 
 void bind_node_neurons(py::module_& m) {
   bind_neuron_descriptor(m);
-  BoundClass<NeuronNode, nodes::FilterNode>(
+  BoundClass<NeuronNode, nodes::FilterNode> type(
       m, "NeuronNode",
       "A function of one element. Raises InvalidArgument for parameters that "
-      "it does not take.")
-      .def(py::init([](const ImageNode& source,
-                       const nodes::NeuronDescriptor& descriptor,
-                       const std::string& label) {
-             return make_node<NeuronNode>(label, source, descriptor);
-           }),
-           py::arg("source"), py::arg("descriptor"), py::kw_only(),
-           py::arg("label") = "")
-      .def(py::init([](const ImageNode& source, NeuronType type, float a,
-                       float b, float c,
-                       const std::optional<ArrayLike>& prelu_data,
-                       const std::string& label) {
-             return make_node<NeuronNode>(
-                 label, source, descriptor(type, a, b, c, prelu_data));
-           }),
-           py::arg("source"), py::arg("type"), py::arg("a") = 0.0,
-           py::arg("b") = 0.0, py::arg("c") = 0.0, py::kw_only(),
-           py::arg("prelu_data") = py::none(), py::arg("label") = "")
-      .def_property_readonly("descriptor", &NeuronNode::descriptor);
+      "it does not take.");
+  def_node(type, "NeuronNode", plain<ImageNode>("source"),
+           plain<D>("descriptor"), py::kw_only());
+  const auto build = [](const std::string& label, const ImageNode& source,
+                        const D& descriptor, const Given& given) {
+    return make_node<NeuronNode>(label, source, described(descriptor, given));
+  };
+  def_labelled<D, Given>(type, "NeuronNode", build, plain<ImageNode>("source"),
+                         required("type", &D::type), row("a", &D::a),
+                         row("b", &D::b), row("c", &D::c), py::kw_only(),
+                         row("prelu_data", &Given::prelu_data));
+  type.def_property_readonly("descriptor", &NeuronNode::descriptor);
   const auto a = [](double value) { return py::arg("a") = value; };
   const auto b = [](double value) { return py::arg("b") = value; };
   const auto c = [](double value) { return py::arg("c") = value; };

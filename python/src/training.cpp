@@ -241,10 +241,20 @@ void bind_gradients(Training& graph) {
           py::arg("input"),
           "Gradient of an input tensor, or None when it is not computed. "
           "Read it with numpy().")
+      .def("incoming_gradients", &TrainingGraph::incoming_gradients,
+           py::arg("layer"),
+           "Gradients of the layer's results, which its gradient reads.")
+      .def("outgoing_gradients", &TrainingGraph::outgoing_gradients,
+           py::arg("layer"),
+           "Gradients of the layer's sources, which its gradient writes.")
       .def("source_gradient_tensors", &TrainingGraph::source_gradient_tensors,
-           py::arg("layer"), "Incoming gradients: of the layer's results.")
+           py::arg("layer"),
+           "ML Compute's name of incoming_gradients: the sources of the "
+           "gradient.")
       .def("result_gradient_tensors", &TrainingGraph::result_gradient_tensors,
-           py::arg("layer"), "Outgoing gradients: of the layer's sources.")
+           py::arg("layer"),
+           "ML Compute's name of outgoing_gradients: the results of the "
+           "gradient.")
       .def("gradient", &gradient, py::arg("parameter"),
            "The raw gradient of a parameter on the device: a writable view, to "
            "be edited between execute_gradient and execute_optimizer_update. "

@@ -4,9 +4,7 @@
 
 #include <cstring>
 
-#include "arrays.h"
-#include "device.h"
-#include "padding.h"
+#include "rows.h"
 
 namespace traingraph::python {
 namespace {
@@ -48,56 +46,41 @@ Array array_of(const std::vector<YOLOLossDescriptor::AnchorBox>& boxes) {
   return array;
 }
 
+using D = YOLOLossDescriptor;
+
 void bind_yolo_descriptor(py::module_& m) {
-  using D = YOLOLossDescriptor;
-  const D unset;
   BoundClass<D> type(
       m, "YOLOLossDescriptor",
       "anchor_boxes: (A, 2), the width and height of each anchor, in cells; "
       "2 A numbers with anchor_box_count, which is A. Raises InvalidArgument.");
-  type.def(
-          py::init([](const ArrayLike& boxes, std::optional<std::int64_t> count,
-                      bool should_rescore, float position, float size,
-                      float no_object, float object, float classes,
-                      float minimum, float maximum) {
-            D descriptor{.anchor_boxes = anchor_boxes(boxes, count),
-                         .should_rescore = should_rescore,
-                         .scale_spatial_position_loss = position,
-                         .scale_spatial_size_loss = size,
-                         .scale_no_object_confidence_loss = no_object,
-                         .scale_object_confidence_loss = object,
-                         .scale_class_loss = classes,
-                         .minimum_iou_for_object_presence = minimum,
-                         .maximum_iou_for_object_absence = maximum};
-            descriptor.validate();
-            return descriptor;
-          }),
-          py::arg("anchor_boxes"), py::arg("anchor_box_count") = py::none(),
-          py::kw_only(), py::arg("should_rescore") = unset.should_rescore,
-          py::arg("scale_spatial_position_loss") = 10.0,
-          py::arg("scale_spatial_size_loss") = 10.0,
-          py::arg("scale_no_object_confidence_loss") = 5.0,
-          py::arg("scale_object_confidence_loss") = 100.0,
-          py::arg("scale_class_loss") = 2.0,
-          py::arg("minimum_iou_for_object_presence") = 0.7,
-          py::arg("maximum_iou_for_object_absence") = 0.3)
-      .def_property_readonly("anchor_box_count", &D::anchor_box_count)
-      .def_property_readonly(
-          "anchor_boxes",
-          [](const D& self) { return array_of(self.anchor_boxes); })
-      .def_readwrite("should_rescore", &D::should_rescore)
-      .def_readwrite("scale_spatial_position_loss",
-                     &D::scale_spatial_position_loss)
-      .def_readwrite("scale_spatial_size_loss", &D::scale_spatial_size_loss)
-      .def_readwrite("scale_no_object_confidence_loss",
-                     &D::scale_no_object_confidence_loss)
-      .def_readwrite("scale_object_confidence_loss",
-                     &D::scale_object_confidence_loss)
-      .def_readwrite("scale_class_loss", &D::scale_class_loss)
-      .def_readwrite("minimum_iou_for_object_presence",
-                     &D::minimum_iou_for_object_presence)
-      .def_readwrite("maximum_iou_for_object_absence",
-                     &D::maximum_iou_for_object_absence);
+  const auto make = [](const ArrayLike& boxes,
+                       std::optional<std::int64_t> count, D descriptor) {
+    descriptor.anchor_boxes = anchor_boxes(boxes, count);
+    descriptor.validate();
+    return descriptor;
+  };
+  const auto def = [&](const auto&... rows) {
+    def_init<D>(type, "YOLOLossDescriptor", make,
+                plain<ArrayLike>("anchor_boxes"),
+                plain("anchor_box_count", std::optional<std::int64_t>()),
+                py::kw_only(), rows...);
+    (type.def_readwrite(rows.name, rows.member), ...);
+  };
+  def(row("should_rescore", &D::should_rescore),
+      row("scale_spatial_position_loss", &D::scale_spatial_position_loss),
+      row("scale_spatial_size_loss", &D::scale_spatial_size_loss),
+      row("scale_no_object_confidence_loss",
+          &D::scale_no_object_confidence_loss),
+      row("scale_object_confidence_loss", &D::scale_object_confidence_loss),
+      row("scale_class_loss", &D::scale_class_loss),
+      row("minimum_iou_for_object_presence",
+          &D::minimum_iou_for_object_presence),
+      row("maximum_iou_for_object_absence",
+          &D::maximum_iou_for_object_absence));
+  type.def_property_readonly("anchor_box_count", &D::anchor_box_count)
+      .def_property_readonly("anchor_boxes", [](const D& self) {
+        return array_of(self.anchor_boxes);
+      });
   bind_value(type);
 }
 
@@ -105,19 +88,15 @@ void bind_yolo_descriptor(py::module_& m) {
 
 void bind_yolo_loss(py::module_& m) {
   bind_yolo_descriptor(m);
-  BoundClass<YOLOLoss, Loss, std::shared_ptr<YOLOLoss>>(
+  SimpleLayer<YOLOLoss, Loss, D>::bind(
       m, "YOLOLoss",
       "One loss for each sample of a detector. Prediction and labels are "
       "(N, A * (5 + K), H, W) for A anchors and K classes: x, y, width, "
       "height, confidence and classes of each anchor. Labels hold the place "
       "in the cell from 0 to 1, ln(size / anchor), 1 for an object, one-hot "
       "classes; yolo_loss.h has the formula. Takes no weights. It has a "
-      "yolo_loss_descriptor; descriptor raises InvalidArgument.")
-      .def(py::init([](const YOLOLossDescriptor& descriptor,
-                       const std::string& label) {
-             return make_layer<YOLOLoss>(label, descriptor);
-           }),
-           py::arg("descriptor"), py::kw_only(), py::arg("label") = "")
+      "yolo_loss_descriptor; descriptor raises InvalidArgument.",
+      py::arg("descriptor"))
       .def_property_readonly("yolo_loss_descriptor",
                              &YOLOLoss::yolo_loss_descriptor)
       .def_property_readonly("descriptor", [](const YOLOLoss& self) {

@@ -17,6 +17,7 @@ from ._core import (
     Absolute,
     Activation,
     ActivationDescriptor,
+    Affine,
     Arithmetic,
     AveragePooling,
     BatchNormalization,
@@ -41,7 +42,6 @@ from ._core import (
     Layer,
     LayerNormalization,
     LeakyReLU,
-    Linear,
     LogSigmoid,
     LoRA,
     LSTMDescriptor,
@@ -84,6 +84,10 @@ from ._core import (
     ZeroPadding,
 )
 
+#: PyTorch's name of a fully connected layer; ML Compute's linear layer is
+#: :class:`Affine`.
+Linear = FullyConnected
+
 __all__ = [
     "CELU",
     "ELU",
@@ -95,6 +99,7 @@ __all__ = [
     "Absolute",
     "Activation",
     "ActivationDescriptor",
+    "Affine",
     "Arithmetic",
     "AveragePooling",
     "BatchNormalization",

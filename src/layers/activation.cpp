@@ -78,8 +78,8 @@ ReLU6::ReLU6() : Activation({Type::ReLUN, 0, 6}, "ReLU6") {}
 LeakyReLU::LeakyReLU(float negative_slope)
     : Activation({Type::ReLU, negative_slope}, "LeakyReLU") {}
 ReLUN::ReLUN(float a, float b) : Activation({Type::ReLUN, a, b}, "ReLUN") {}
-Linear::Linear(float scale, float bias)
-    : Activation({Type::Linear, scale, bias}, "Linear") {}
+Affine::Affine(float scale, float bias)
+    : Activation({Type::Linear, scale, bias}, "Affine") {}
 Sigmoid::Sigmoid() : Activation(Type::Sigmoid, "Sigmoid") {}
 HardSigmoid::HardSigmoid() : Activation(Type::HardSigmoid, "HardSigmoid") {}
 Tanh::Tanh() : Activation(Type::Tanh, "Tanh") {}

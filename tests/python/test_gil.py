@@ -104,6 +104,8 @@ FORKED = """
         "gradient_data": (weights, dense),
         "set_gradient": (weights, weights),
         "set_gradient_data": (weights, array),
+        "incoming_gradients": (dense,),
+        "outgoing_gradients": (dense,),
         "source_gradient_tensors": (dense,),
         "result_gradient_tensors": (dense,),
         ("Tensor", "set_data"): (array,),

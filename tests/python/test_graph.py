@@ -267,7 +267,7 @@ ACTIVATIONS = [
     tg.layers.HardSigmoid(),
     tg.layers.HardSwish(),
     tg.layers.LeakyReLU(0.2),
-    tg.layers.Linear(2, 1),
+    tg.layers.Affine(2, 1),
     tg.layers.LogSigmoid(),
     tg.layers.ReLU(),
     tg.layers.ReLU6(),

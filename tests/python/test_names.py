@@ -63,7 +63,7 @@ def test_losses_by_label() -> None:
     x = tg.Tensor((4, 2), label="x")
     t = tg.Tensor((4, 2), label="t")
     graph = tg.Graph()
-    y = graph.node(tg.layers.Linear(2.0), x)
+    y = graph.node(tg.layers.Affine(2.0), x)
     mse = tg.losses.MeanSquaredError(label="mse")
     mae = tg.losses.MeanAbsoluteError(weight=0.5, label="mae")
     for loss in (mse, mae):

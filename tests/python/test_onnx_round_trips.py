@@ -219,7 +219,7 @@ def random_network(rng: random.Random) -> tuple[Network, dict[str, tg.Tensor]]:
     net = Network(rng)
     sizes = [rng.randint(1, most) for most in (4, 4, 6, 6)[: rng.randint(2, 4)]]
     net.inputs["x"] = tensor(*sizes)
-    pool = [net.graph.node(L.Linear(0.5), net.inputs["x"])]
+    pool = [net.graph.node(L.Affine(0.5), net.inputs["x"])]
     for _ in range(rng.randint(1, 7)):
         before, x = dict(net.inputs), pool[-1]
         step = Step(rng.choice(list(FAMILIES)), 0, *rng.choices([1, 2, 3, 4], k=3))
@@ -235,7 +235,7 @@ def random_network(rng: random.Random) -> tuple[Network, dict[str, tg.Tensor]]:
             continue
         if np.prod(result.shape[1:]) <= 400:
             pool.append(result)
-    last = net.graph.node(L.Linear(1.0), pool[-1])
+    last = net.graph.node(L.Affine(1.0), pool[-1])
     return net, {"first": pool[0], "last": last}
 
 

@@ -206,7 +206,7 @@ def test_external_data(tmp_path: Path) -> None:
 def random_network(rng: random.Random) -> tuple[tg.Graph, tg.Tensor, tg.Tensor]:
     graph = tg.Graph()
     x = tensor(*(rng.randint(1, most) for most in (4, 4, 7, 7)))
-    pool = [graph.node(L.Linear(0.5), x)]
+    pool = [graph.node(L.Affine(0.5), x)]
     for _ in range(rng.randint(1, 10)):
         sizes = [rng.choice([1, 2, 3, 4]) for _ in range(3)]
         step = Step(rng.choice(list(FAMILIES)), rng.randint(0, 3), *sizes)
@@ -219,7 +219,7 @@ def random_network(rng: random.Random) -> tuple[tg.Graph, tg.Tensor, tg.Tensor]:
             continue
         if np.prod(result.shape[1:]) <= 400:
             pool.append(result)
-    return graph, x, graph.node(L.Linear(1.0), pool[-1])
+    return graph, x, graph.node(L.Affine(1.0), pool[-1])
 
 
 def test_random_networks() -> None:

@@ -71,7 +71,7 @@ def build(
     tg.Platform.set_rng_seed(7)
     graph = tg.Graph()
     x = tg.Tensor(shape, name="x")
-    pool = [graph.node(Layers.Linear(0.5), x)]
+    pool = [graph.node(Layers.Affine(0.5), x)]
     for step in chosen:
         source, other = pool[-1], pool[-1 - step.back % len(pool)]
         try:

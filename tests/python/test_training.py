@@ -265,7 +265,7 @@ def test_constants() -> None:
 def test_input_gradients_and_training_inputs() -> None:
     x, t = tg.Tensor((2, 2), name="x"), tg.Tensor((2, 2), name="t")
     graph = tg.Graph()
-    layer = tg.layers.Linear(2.0, 0.0)
+    layer = tg.layers.Affine(2.0, 0.0)
     graph.node(layer, x)
     training = tg.TrainingGraph([graph], tg.losses.MeanSquaredError("sum"))
     training.add_inputs({"x": x}, {"t": t})
@@ -379,7 +379,8 @@ def test_debug_layers(make_classifier: Callable[..., Classifier]) -> None:
     logits = c.step().result().output("logits")
     (result,) = c.graph.result_tensors(c.dense)
     np.testing.assert_array_equal(result.numpy(), logits)
-    (incoming,) = c.training.source_gradient_tensors(c.dense)
+    (incoming,) = c.training.incoming_gradients(c.dense)
+    assert c.training.source_gradient_tensors(c.dense) == [incoming]
     assert incoming.shape == (8, 3)
     assert incoming.numpy().any()
 

@@ -59,8 +59,8 @@ TRAINGRAPH_ACTIVATION(ReLU6, ());
 TRAINGRAPH_ACTIVATION(LeakyReLU, (float negative_slope = 0.01f));
 /// min(x >= 0 ? x : a * x, b)
 TRAINGRAPH_ACTIVATION(ReLUN, (float a, float b));
-/// scale * x + bias
-TRAINGRAPH_ACTIVATION(Linear, (float scale, float bias = 0));
+/// scale * x + bias; ML Compute's linear layer.
+TRAINGRAPH_ACTIVATION(Affine, (float scale, float bias = 0));
 /// 1 / (1 + exp(-x))
 TRAINGRAPH_ACTIVATION(Sigmoid, ());
 /// clamp(0.2 * x + 0.5, 0, 1)

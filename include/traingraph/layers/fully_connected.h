@@ -37,4 +37,8 @@ class TRAINGRAPH_API FullyConnected : public WeightedLayer {
   ConvolutionDescriptor descriptor_;
 };
 
+/// PyTorch's name of a fully connected layer. ML Compute's linear layer is
+/// Affine.
+using Linear = FullyConnected;
+
 }  // namespace traingraph::layers

@@ -143,12 +143,12 @@ Tensor TrainingGraph::gradient_tensor(const Tensor& input) const {
   return it == session_->gradient_tensors.end() ? Tensor() : it->second;
 }
 
-std::vector<Tensor> TrainingGraph::source_gradient_tensors(
+std::vector<Tensor> TrainingGraph::incoming_gradients(
     const Layer& layer) const {
   return gradients_of(*session_, layer, /*incoming=*/true);
 }
 
-std::vector<Tensor> TrainingGraph::result_gradient_tensors(
+std::vector<Tensor> TrainingGraph::outgoing_gradients(
     const Layer& layer) const {
   return gradients_of(*session_, layer, /*incoming=*/false);
 }

@@ -172,6 +172,7 @@ TEST(Gradients, InputGradients) {
   t.execute_gradient();
   gradient.synchronize_data();
   expect_near(host(gradient), expected);
+  EXPECT_EQ(t.outgoing_gradients(*net.layer), std::vector{gradient});
   EXPECT_EQ(t.result_gradient_tensors(*net.layer), std::vector{gradient});
   EXPECT_FALSE(t.gradient_tensor(net.y));
 

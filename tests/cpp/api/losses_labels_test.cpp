@@ -178,7 +178,7 @@ struct Detector {
   Tensor x{{{1, 7, 1, 1}}, "x"}, label{{{1, 7, 1, 1}}, "label"};
   Graph graph;
   TrainingGraph train(YOLOLossDescriptor descriptor) {
-    graph.node(std::make_shared<layers::Linear>(1.0f), x);
+    graph.node(std::make_shared<layers::Affine>(1.0f), x);
     TrainingGraph t({graph}, std::make_shared<losses::YOLOLoss>(descriptor));
     t.add_inputs({{"x", x}}, {{"label", label}});
     t.compile(test_device(), {.compute_all_gradients = true});
@@ -231,7 +231,7 @@ TEST(YOLOLoss, RefusesBadDescriptorsAndWeights) {
   refused({.anchor_boxes = {{1, 1}}, .minimum_iou_for_object_presence = 1.5f});
   refused({.anchor_boxes = {{1, 1}}, .maximum_iou_for_object_absence = 0.8f});
   Detector net;
-  net.graph.node(std::make_shared<layers::Linear>(1.0f), net.x);
+  net.graph.node(std::make_shared<layers::Affine>(1.0f), net.x);
   TrainingGraph t({net.graph}, std::make_shared<losses::YOLOLoss>(
                                    D{.anchor_boxes = {{2, 4}}}));
   t.add_inputs({{"x", net.x}}, {{"label", net.label}},

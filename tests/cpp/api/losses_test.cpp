@@ -18,7 +18,7 @@ struct TwoLosses {
     auto mae = std::make_shared<losses::MeanAbsoluteError>(
         LossDescriptor{.reduction_type = second, .weight = weight});
     mae->set_label("mae");
-    y = graph.node(std::make_shared<layers::Linear>(2.0f), x);
+    y = graph.node(std::make_shared<layers::Affine>(2.0f), x);
     graph.node(mse, y, {.loss_labels = {t}});
     graph.node(mae, y, {.loss_labels = {t}});
   }
@@ -142,7 +142,7 @@ TEST(Losses, OfGraphObjectsAndTheLossLayer) {
   second.node(layer, two.y, {.loss_labels = {two.t}});
   second.node(std::make_shared<losses::MeanSquaredError>(), two.y,
               {.loss_labels = {two.t}});
-  second.node(std::make_shared<layers::Linear>(1.0f), two.y);
+  second.node(std::make_shared<layers::Affine>(1.0f), two.y);
   TrainingGraph g = two.compiled(TrainingGraph(
       {two.graph, second}, std::make_shared<losses::MeanSquaredError>()));
   const ExecutionResult result = g.execute(two.inputs, two.labels).result();

@@ -122,7 +122,7 @@ TEST(ActivationLayer, NamedActivations) {
   expect_activation(ReLU6(), Type::ReLUN, 0, 6, "ReLU6");
   expect_activation(LeakyReLU(), Type::ReLU, 0.01f, 1, "LeakyReLU");
   expect_activation(layers::ReLUN(0.1f, 4), Type::ReLUN, 0.1f, 4, "ReLUN");
-  expect_activation(layers::Linear(2, 3), Type::Linear, 2, 3, "Linear");
+  expect_activation(layers::Affine(2, 3), Type::Linear, 2, 3, "Affine");
   expect_activation(layers::Sigmoid(), Type::Sigmoid, 1, 1, "Sigmoid");
   expect_activation(layers::HardSigmoid(), Type::HardSigmoid, 0.2f, 0.5f,
                     "HardSigmoid");

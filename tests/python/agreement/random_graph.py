@@ -34,7 +34,7 @@ ELEMENTWISE: tuple[tuple[Callable[[], Any], Callable[..., Any]], ...] = (
     (Layers.ELU, F.elu),
     (Layers.HardSwish, F.hardswish),
     (Layers.SoftPlus, F.softplus),
-    (lambda: Layers.Linear(-0.7, 0.3), lambda x: -0.7 * x + 0.3),
+    (lambda: Layers.Affine(-0.7, 0.3), lambda x: -0.7 * x + 0.3),
 )
 # for images
 WINDOWS: tuple[tuple[Callable[[], Any], Callable[..., Any]], ...] = (
@@ -156,7 +156,7 @@ class RandomGraph:
         pair = self.input((self.batch, *sizes))
         self.values.append(pair)
         # A dead node, so that each source has one that uses it.
-        self.graph.node(Layers.Linear(2.0), pair[0])
+        self.graph.node(Layers.Affine(2.0), pair[0])
 
     def add_node(self) -> None:
         # The newest values are taken most often: long chains.
@@ -309,7 +309,7 @@ class RandomGraph:
     def selection(self, x: tg.Tensor, there: Any) -> Any:
         bound = self.graph.fill(shape=(1,), value=0.1)
         condition = self.graph.compare(x, bound, operation="greater")
-        half = self.graph.node(Layers.Linear(0.5), x)
+        half = self.graph.node(Layers.Affine(0.5), x)
         result = self.graph.select([x, half], condition)
         return [(result, torch.where(there > 0.1, there, 0.5 * there))]
 

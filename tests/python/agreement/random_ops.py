@@ -168,7 +168,7 @@ class Case:
         parts = [graph.reshape((1, int(np.prod(t.shape))), t) for t, _ in net.results]
         if len(parts) > 1:
             parts = [graph.concatenate(parts, 1)]
-        graph.node(tg.layers.Linear(1.0), parts[0])
+        graph.node(tg.layers.Affine(1.0), parts[0])
         trains = any(there.grad is not None for _, there in net.parameters)
         training = tg.TrainingGraph(
             [graph],

@@ -38,7 +38,7 @@ ACTIVATIONS: dict[str, tuple[Any, Callable[..., torch.Tensor]]] = {
         Layers.ReLUN(0.1, 1.5),
         lambda x: F.leaky_relu(x, 0.1).clamp(max=1.5),
     ),
-    "linear": (Layers.Linear(-1.5, 0.25), lambda x: -1.5 * x + 0.25),
+    "linear": (Layers.Affine(-1.5, 0.25), lambda x: -1.5 * x + 0.25),
     "sigmoid": (Layers.Sigmoid(), torch.sigmoid),
     "hard_sigmoid": (Layers.HardSigmoid(), lambda x: (0.2 * x + 0.5).clamp(0, 1)),
     "tanh": (Layers.Tanh(), torch.tanh),

@@ -19,7 +19,7 @@ class LossNode:
     def __init__(self) -> None:
         self.x, self.t = tg.Tensor((4, 2), name="x"), tg.Tensor((4, 2), name="t")
         self.graph = tg.Graph()
-        y = self.graph.node(tg.layers.Linear(2.0), self.x)
+        y = self.graph.node(tg.layers.Affine(2.0), self.x)
         loss = tg.losses.MeanSquaredError("sum")
         self.loss = self.graph.node(loss, y, loss_labels=[self.t])
         self.y = y
@@ -75,7 +75,7 @@ def test_inference_with_label_weights() -> None:
     r = Regression()
     w = tg.Tensor((4, 1), name="w")
     graph = tg.Graph()
-    y = graph.node(tg.layers.Linear(3.0), r.t)
+    y = graph.node(tg.layers.Affine(3.0), r.t)
     graph.node(tg.losses.MeanAbsoluteError("sum"), [y, r.t, w])
     inference = tg.InferenceGraph([graph])
     inference.add_inputs({"y": r.t}, loss_label_weights={"w": w})
@@ -89,8 +89,8 @@ def test_inference_with_label_weights() -> None:
 def test_linked_inference_graphs() -> None:
     x = tg.Tensor((2, 3), name="x")
     first, second = tg.Graph(), tg.Graph()
-    middle = first.node(tg.layers.Linear(2.0), x)
-    y = second.node(tg.layers.Linear(3.0), middle)
+    middle = first.node(tg.layers.Affine(2.0), x)
+    y = second.node(tg.layers.Affine(3.0), middle)
     front, back = tg.InferenceGraph([first]), tg.InferenceGraph([second])
     front.add_inputs({"x": x})
     front.add_outputs({"middle": middle})

@@ -57,7 +57,7 @@ def parts_of(x: np.ndarray, layer: tg.layers.Split) -> list[np.ndarray]:  # type
             results = graph.result_tensors(same)
             assert results[0] == first
             # Every result is read, for outputs come from nodes.
-            return graph.node(L.Linear(1.0), results[index])
+            return graph.node(L.Affine(1.0), results[index])
 
         return evaluated(build, x)
 

@@ -33,7 +33,7 @@ ACTIVATIONS: dict[str, tuple[list[tg.layers.Layer], Callable[[Any], Any]]] = {
         lambda x: np.where(x < 0, 0.01 * x, x),
     ),
     "leaky_relu, slope": ([L.LeakyReLU(0.3)], lambda x: np.where(x < 0, 0.3 * x, x)),
-    "linear": ([L.Linear(-1.5, 0.25)], lambda x: -1.5 * x + 0.25),
+    "linear": ([L.Affine(-1.5, 0.25)], lambda x: -1.5 * x + 0.25),
     "sigmoid": ([L.Sigmoid()], lambda x: 1 / (1 + np.exp(-x))),
     "hard_sigmoid": ([L.HardSigmoid()], lambda x: np.clip(0.2 * x + 0.5, 0, 1)),
     "tanh": ([L.Tanh(), L.Activation("tanh", a=1, b=1)], np.tanh),

@@ -309,9 +309,9 @@ def test_a_graph_that_is_compiled_first_says_the_order() -> None:
 def test_intermediate_results_in_the_handler(patience: float) -> None:
     inputs, labels = tg.Tensor((2, 3)), tg.Tensor((2, 3))
     graph = tg.Graph()
-    asked_for = graph.node(L.Linear(2.0), inputs)
+    asked_for = graph.node(L.Affine(2.0), inputs)
     not_asked_for = graph.node(L.ReLU(), asked_for)
-    graph.node(L.Linear(3.0), not_asked_for)
+    graph.node(L.Affine(3.0), not_asked_for)
     training = tg.TrainingGraph([graph], tg.losses.MeanSquaredError())
     training.add_inputs({"x": inputs}, {"y": labels})
     training.add_outputs({"asked for": asked_for})

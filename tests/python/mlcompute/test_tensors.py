@@ -249,7 +249,7 @@ def test_parameters_may_bring_optimizer_buffers() -> None:
     start = np.full((2, 2), 0.25, np.float32)
     x, t = tg.Tensor((2, 2), name="x"), tg.Tensor((2, 2), name="t")
     graph = tg.Graph()
-    graph.node(tg.layers.Linear(1.0), x)
+    graph.node(tg.layers.Affine(1.0), x)
     training = tg.TrainingGraph(
         [graph], tg.losses.MeanSquaredError(), tg.optimizers.SGD(0.1, 0.5)
     )
