@@ -8,31 +8,39 @@ namespace traingraph::python {
 namespace {
 
 using Class = layers::MultiheadAttention;
-using D = MultiheadAttentionDescriptor;
-using Options = MultiheadAttentionOptions;
 
 /// Calls def(the rows of the descriptor).
 template <class Def>
-void with_descriptor_rows(Def def) {
-  def(required("model_dimension", &D::model_dimension),
-      required("head_count", &D::head_count),
-      row_or_none("key_dimension", &D::key_dimension),
-      row_or_none("value_dimension", &D::value_dimension),
-      row("dropout", &D::dropout), row("has_biases", &D::has_biases),
-      row("has_attention_biases", &D::has_attention_biases),
-      row("adds_zero_attention", &D::adds_zero_attention));
+void with_attention_rows(Def def) {
+  def(required("model_dimension",
+               &MultiheadAttentionDescriptor::model_dimension),
+      required("head_count", &MultiheadAttentionDescriptor::head_count),
+      row_or_none("key_dimension",
+                  &MultiheadAttentionDescriptor::key_dimension),
+      row_or_none("value_dimension",
+                  &MultiheadAttentionDescriptor::value_dimension),
+      row("dropout", &MultiheadAttentionDescriptor::dropout),
+      row("has_biases", &MultiheadAttentionDescriptor::has_biases),
+      row("has_attention_biases",
+          &MultiheadAttentionDescriptor::has_attention_biases),
+      row("adds_zero_attention",
+          &MultiheadAttentionDescriptor::adds_zero_attention));
 }
 
 template <class... Parts, class Type, class... First>
 void def_attention(Type& type, const First&... first) {
-  def_layer<Parts..., Options>(
-      type, "MultiheadAttention", first..., row("weights", &Options::weights),
-      row("biases", &Options::biases),
-      row("attention_biases", &Options::attention_biases), py::kw_only(),
-      row("initializer", &Options::initializer),
-      row("key_source_dimension", &Options::key_source_dimension),
-      row("value_source_dimension", &Options::value_source_dimension),
-      row("seed", &Options::seed));
+  def_layer<Parts..., MultiheadAttentionOptions>(
+      type, "MultiheadAttention", first...,
+      row("weights", &MultiheadAttentionOptions::weights),
+      row("biases", &MultiheadAttentionOptions::biases),
+      row("attention_biases", &MultiheadAttentionOptions::attention_biases),
+      py::kw_only(),
+      row("initializer", &MultiheadAttentionOptions::initializer),
+      row("key_source_dimension",
+          &MultiheadAttentionOptions::key_source_dimension),
+      row("value_source_dimension",
+          &MultiheadAttentionOptions::value_source_dimension),
+      row("seed", &MultiheadAttentionOptions::seed));
 }
 
 void bind_attention(py::module_& m) {
@@ -55,9 +63,10 @@ void bind_attention(py::module_& m) {
       "sources of key_source_dimension and value_source_dimension (0: "
       "model_dimension), biases with zeros. Seed 0 is the platform's. Raises "
       "InvalidArgument, ShapeError or DTypeError.");
-  def_attention(type, plain<D>("descriptor"));
-  with_descriptor_rows(
-      [&](const auto&... rows) { def_attention<D>(type, rows...); });
+  def_attention(type, plain<MultiheadAttentionDescriptor>("descriptor"));
+  with_attention_rows([&](const auto&... rows) {
+    def_attention<MultiheadAttentionDescriptor>(type, rows...);
+  });
   type.def_property_readonly("descriptor", &Class::descriptor)
       .def_property_readonly("seed", &Class::seed)
       .def_property_readonly("weights", &Class::weights,
@@ -78,8 +87,8 @@ void bind_attention(py::module_& m) {
 }  // namespace
 
 void bind_attention_layers(py::module_& m) {
-  with_descriptor_rows([&](const auto&... rows) {
-    bind_descriptor<D>(
+  with_attention_rows([&](const auto&... rows) {
+    bind_descriptor<MultiheadAttentionDescriptor>(
         m, "MultiheadAttentionDescriptor",
         "key_dimension and value_dimension are widths of all heads together, "
         "after the projections; None: model_dimension. Both are multiples of "

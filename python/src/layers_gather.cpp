@@ -7,8 +7,6 @@
 namespace traingraph::python {
 namespace {
 
-using D = EmbeddingDescriptor;
-
 constexpr const char* kGatherDoc =
     "Sources `source` and `indices` (int32 or int64): the elements of the "
     "source that the indices name along axis `dimension`.\n\n"
@@ -51,10 +49,12 @@ constexpr const char* kEmbeddingDoc =
 
 /// Calls def(the rows of the descriptor behind the sizes).
 template <class Def>
-void with_descriptor_rows(Def def) {
-  def(row("padding_index", &D::padding_index),
-      row("maximum_norm", &D::maximum_norm), row("p_norm", &D::p_norm),
-      row("scales_gradient_by_frequency", &D::scales_gradient_by_frequency));
+void with_embedding_rows(Def def) {
+  def(row("padding_index", &EmbeddingDescriptor::padding_index),
+      row("maximum_norm", &EmbeddingDescriptor::maximum_norm),
+      row("p_norm", &EmbeddingDescriptor::p_norm),
+      row("scales_gradient_by_frequency",
+          &EmbeddingDescriptor::scales_gradient_by_frequency));
 }
 
 /// Those that are not given are the weights' own.
@@ -82,11 +82,15 @@ void bind_embedding(py::module_& m) {
                                                         kEmbeddingDoc);
   const auto weights = row("weights", &Options::weights);
   const auto initializer = row("initializer", &Options::initializer);
-  def_layer<Options>(type, "Embedding", plain<D>("descriptor"), weights,
+  def_layer<Options>(type, "Embedding",
+                     plain<EmbeddingDescriptor>("descriptor"), weights,
                      py::kw_only(), initializer);
   const auto build = [](const std::string& label, const Sizes& sizes,
-                        D descriptor, const Options& options) {
-    const auto own = [&] { return D::of_weights(options.weights); };
+                        EmbeddingDescriptor descriptor,
+                        const Options& options) {
+    const auto own = [&] {
+      return EmbeddingDescriptor::of_weights(options.weights);
+    };
     descriptor.embedding_count =
         sizes.count ? *sizes.count : own().embedding_count;
     descriptor.embedding_dimension =
@@ -94,8 +98,8 @@ void bind_embedding(py::module_& m) {
     descriptor.validate();
     return make_layer<Class>(label, descriptor, options);
   };
-  with_descriptor_rows([&](const auto&... rows) {
-    def_labelled<Sizes, D, Options>(
+  with_embedding_rows([&](const auto&... rows) {
+    def_labelled<Sizes, EmbeddingDescriptor, Options>(
         type, "Embedding", build, row("embedding_count", &Sizes::count),
         row("embedding_dimension", &Sizes::dimension), rows..., py::kw_only(),
         weights, initializer);
@@ -109,11 +113,13 @@ void bind_embedding(py::module_& m) {
 
 void bind_gather_layers(py::module_& m) {
   bind_gather(m);
-  with_descriptor_rows([&](const auto&... rows) {
-    bind_descriptor<D>(m, "EmbeddingDescriptor", kDescriptorDoc,
-                       required("embedding_count", &D::embedding_count),
-                       required("embedding_dimension", &D::embedding_dimension),
-                       rows...);
+  with_embedding_rows([&](const auto&... rows) {
+    bind_descriptor<EmbeddingDescriptor>(
+        m, "EmbeddingDescriptor", kDescriptorDoc,
+        required("embedding_count", &EmbeddingDescriptor::embedding_count),
+        required("embedding_dimension",
+                 &EmbeddingDescriptor::embedding_dimension),
+        rows...);
   });
   bind_embedding(m);
 }

@@ -7,11 +7,9 @@
 namespace traingraph::python {
 namespace {
 
-using D = PoolingDescriptor;
-
 /// What the forms of a descriptor, and of a layer, have besides. No stride is
 /// the kernel size.
-struct Window {
+struct PoolingWindow {
   OptionalPair padding_sizes, kernel_size, kernel_sizes, stride, strides;
   PaddingSpec padding{PaddingPolicy::Valid};
 };
@@ -20,7 +18,8 @@ struct SamePadding {
   PaddingSpec padding;
 };
 
-D validated(D descriptor, const Window& window) {
+PoolingDescriptor validated(PoolingDescriptor descriptor,
+                            const PoolingWindow& window) {
   descriptor.padding_sizes = padding_sizes_of(
       "Pooling", descriptor.padding_policy, window.padding_sizes);
   descriptor.validate();
@@ -28,33 +27,39 @@ D validated(D descriptor, const Window& window) {
 }
 
 void bind_pooling_descriptor(py::module_& m) {
-  BoundClass<D> type(m, "PoolingDescriptor",
-                     "Pairs are (height, width), or one integer.");
-  const auto window = std::tuple(required("kernel_sizes", &D::kernel_sizes),
-                                 row("strides", &D::strides),
-                                 row("dilation_rates", &D::dilation_rates),
-                                 row("padding_policy", &D::padding_policy),
-                                 row("padding_sizes", &Window::padding_sizes));
-  const auto counts =
-      std::tuple(row("count_includes_padding", &D::count_includes_padding));
-  const auto ceil_mode =
-      std::tuple(py::kw_only(), row("ceil_mode", &D::ceil_mode));
+  BoundClass<PoolingDescriptor> type(
+      m, "PoolingDescriptor", "Pairs are (height, width), or one integer.");
+  const auto window =
+      std::tuple(required("kernel_sizes", &PoolingDescriptor::kernel_sizes),
+                 row("strides", &PoolingDescriptor::strides),
+                 row("dilation_rates", &PoolingDescriptor::dilation_rates),
+                 row("padding_policy", &PoolingDescriptor::padding_policy),
+                 row("padding_sizes", &PoolingWindow::padding_sizes));
+  const auto counts = std::tuple(row(
+      "count_includes_padding", &PoolingDescriptor::count_includes_padding));
+  const auto ceil_mode = std::tuple(
+      py::kw_only(), row("ceil_mode", &PoolingDescriptor::ceil_mode));
   std::apply(
       [&](const auto&... items) {
-        def_init<D, Window>(type, "PoolingDescriptor", &validated, items...);
+        def_init<PoolingDescriptor, PoolingWindow>(type, "PoolingDescriptor",
+                                                   &validated, items...);
       },
-      std::tuple_cat(std::tuple(required("type", &D::pooling_type)), window,
-                     counts, ceil_mode));
+      std::tuple_cat(
+          std::tuple(required("type", &PoolingDescriptor::pooling_type)),
+          window, counts, ceil_mode));
   const auto def_static = [&](const char* name, PoolingType kind,
                               const auto& rows) {
-    const auto make = [kind](D descriptor, const Window& given) {
+    const auto make = [kind](PoolingDescriptor descriptor,
+                             const PoolingWindow& given) {
       descriptor.pooling_type = kind;
       return validated(descriptor, given);
     };
     std::apply(
         [&](const auto&... items) {
-          type.def_static(name, made_of<D, Window>(name, make, items...),
-                          rows::keyword(items)...);
+          type.def_static(
+              name,
+              made_of<PoolingDescriptor, PoolingWindow>(name, make, items...),
+              rows::keyword(items)...);
         },
         rows);
   };
@@ -63,9 +68,10 @@ void bind_pooling_descriptor(py::module_& m) {
   def_static("l2_norm", PoolingType::L2Norm, plain);
   def_static("average", PoolingType::Average,
              std::tuple_cat(window, counts, ceil_mode));
-  type.def_readonly("pooling_type", &D::pooling_type)
-      .def_readonly("count_includes_padding", &D::count_includes_padding)
-      .def_readonly("ceil_mode", &D::ceil_mode,
+  type.def_readonly("pooling_type", &PoolingDescriptor::pooling_type)
+      .def_readonly("count_includes_padding",
+                    &PoolingDescriptor::count_includes_padding)
+      .def_readonly("ceil_mode", &PoolingDescriptor::ceil_mode,
                     "Does a last window count that begins inside the padded "
                     "image and ends behind it?");
   bind_window_fields(type);
@@ -76,8 +82,9 @@ template <class Class, class... Counts>
 void bind_pooling_of(py::module_& m, const char* name, const char* doc,
                      const Counts&... counts) {
   BoundClass<Class, layers::Pooling, std::shared_ptr<Class>> type(m, name, doc);
-  const auto build = [name](const std::string& label, const D& descriptor,
-                            const Window& given) {
+  const auto build = [name](const std::string& label,
+                            const PoolingDescriptor& descriptor,
+                            const PoolingWindow& given) {
     const Pair kernel = one_of(name, "kernel_size", given.kernel_size,
                                "kernel_sizes", given.kernel_sizes, Pair{});
     const Pair stride =
@@ -92,13 +99,14 @@ void bind_pooling_of(py::module_& m, const char* name, const char* doc,
                                descriptor.dilation_rates, descriptor.ceil_mode);
     }
   };
-  def_labelled<D, Window>(
-      type, name, build, row("kernel_size", &Window::kernel_size),
-      row("stride", &Window::stride), row("padding", &Window::padding),
-      counts..., py::kw_only(), row("kernel_sizes", &Window::kernel_sizes),
-      row("strides", &Window::strides),
-      row("dilation_rates", &D::dilation_rates),
-      row("ceil_mode", &D::ceil_mode));
+  def_labelled<PoolingDescriptor, PoolingWindow>(
+      type, name, build, row("kernel_size", &PoolingWindow::kernel_size),
+      row("stride", &PoolingWindow::stride),
+      row("padding", &PoolingWindow::padding), counts..., py::kw_only(),
+      row("kernel_sizes", &PoolingWindow::kernel_sizes),
+      row("strides", &PoolingWindow::strides),
+      row("dilation_rates", &PoolingDescriptor::dilation_rates),
+      row("ceil_mode", &PoolingDescriptor::ceil_mode));
 }
 
 }  // namespace
@@ -110,21 +118,24 @@ void bind_window_layers(py::module_& m) {
       m, "Pooling",
       "(N, C, H, W) -> (N, C, H', W'), over windows; (N, C, L) is an "
       "image of one row.");
-  def_layer(type, "Pooling", plain<D>("descriptor"), py::kw_only());
-  const auto build = [](const std::string& label, D descriptor,
+  def_layer(type, "Pooling", plain<PoolingDescriptor>("descriptor"),
+            py::kw_only());
+  const auto build = [](const std::string& label, PoolingDescriptor descriptor,
                         const SamePadding& given) {
     descriptor.padding_policy = given.padding.policy;
-    Window window;
+    PoolingWindow window;
     window.padding_sizes = given.padding.sizes;
     return make_layer<Class>(label, validated(descriptor, window));
   };
-  def_labelled<D, SamePadding>(
-      type, "Pooling", build, required("pooling_type", &D::pooling_type),
-      required("kernel_size", &D::kernel_sizes), row("strides", &D::strides),
+  def_labelled<PoolingDescriptor, SamePadding>(
+      type, "Pooling", build,
+      required("pooling_type", &PoolingDescriptor::pooling_type),
+      required("kernel_size", &PoolingDescriptor::kernel_sizes),
+      row("strides", &PoolingDescriptor::strides),
       row("padding", &SamePadding::padding), py::kw_only(),
-      row("dilation_rates", &D::dilation_rates),
-      row("count_includes_padding", &D::count_includes_padding),
-      row("ceil_mode", &D::ceil_mode));
+      row("dilation_rates", &PoolingDescriptor::dilation_rates),
+      row("count_includes_padding", &PoolingDescriptor::count_includes_padding),
+      row("ceil_mode", &PoolingDescriptor::ceil_mode));
   type.def_property_readonly("descriptor", &Class::descriptor);
   bind_pooling_of<layers::MaxPooling>(
       m, "MaxPooling",
@@ -138,7 +149,8 @@ void bind_window_layers(py::module_& m) {
       m, "AveragePooling",
       "The mean of each window, with or without padded samples. No stride is "
       "the kernel size.",
-      row("count_includes_padding", &D::count_includes_padding));
+      row("count_includes_padding",
+          &PoolingDescriptor::count_includes_padding));
 }
 
 }  // namespace traingraph::python

@@ -7,25 +7,24 @@
 namespace traingraph::python {
 namespace {
 
-using D = LSTMDescriptor;
-
 /// Calls def(the rows of sizes, the rows of options).
 template <class Def>
-void with_descriptor_rows(Def def) {
-  const auto sizes = std::tuple(required("input_size", &D::input_size),
-                                required("hidden_size", &D::hidden_size),
-                                row("layer_count", &D::layer_count));
+void with_lstm_rows(Def def) {
+  const auto sizes =
+      std::tuple(required("input_size", &LSTMDescriptor::input_size),
+                 required("hidden_size", &LSTMDescriptor::hidden_size),
+                 row("layer_count", &LSTMDescriptor::layer_count));
   const auto options = std::tuple(
-      row("uses_biases", &D::uses_biases),
-      row("batch_first", &D::batch_first,
+      row("uses_biases", &LSTMDescriptor::uses_biases),
+      row("batch_first", &LSTMDescriptor::batch_first,
           "Sequences are (batch, time, features), else (time, batch, "
           "features)."),
-      row("is_bidirectional", &D::is_bidirectional),
-      row("returns_sequences", &D::returns_sequences,
+      row("is_bidirectional", &LSTMDescriptor::is_bidirectional),
+      row("returns_sequences", &LSTMDescriptor::returns_sequences,
           "False: the output is the last hidden state."),
-      row("dropout", &D::dropout,
+      row("dropout", &LSTMDescriptor::dropout,
           "Of the outputs of all layers but the last, in training."),
-      row("result_mode", &D::result_mode));
+      row("result_mode", &LSTMDescriptor::result_mode));
   def(sizes, options);
 }
 
@@ -44,15 +43,16 @@ void def_lstm(Type& type, const First&... first) {
 
 void bind_lstm(py::module_& m) {
   const auto rows = [](const auto& def) {
-    with_descriptor_rows([&](const auto& sizes, const auto& options) {
+    with_lstm_rows([&](const auto& sizes, const auto& options) {
       std::apply(def, std::tuple_cat(sizes, options));
     });
   };
   rows([&](const auto&... all) {
-    bind_descriptor<D>(m, "LSTMDescriptor",
-                       "Sizes are features: of each step, and of each "
-                       "layer and direction.",
-                       all...);
+    bind_descriptor<LSTMDescriptor>(
+        m, "LSTMDescriptor",
+        "Sizes are features: of each step, and of each "
+        "layer and direction.",
+        all...);
   });
   using Class = layers::LSTM;
   BoundClass<Class, Layer, std::shared_ptr<Class>> type(
@@ -75,8 +75,8 @@ void bind_lstm(py::module_& m) {
       "uniform) and zeros; peepholes are not. Activations are of the four "
       "gates, and of the cell. Raises InvalidArgument, ShapeError or "
       "DTypeError.");
-  def_lstm(type, plain<D>("descriptor"));
-  rows([&](const auto&... all) { def_lstm<D>(type, all...); });
+  def_lstm(type, plain<LSTMDescriptor>("descriptor"));
+  rows([&](const auto&... all) { def_lstm<LSTMDescriptor>(type, all...); });
   type.def_property_readonly("descriptor", copied(&Class::descriptor))
       .def_property_readonly("gate_activations", &Class::gate_activations)
       .def_property_readonly("output_result_activation",
@@ -132,13 +132,13 @@ BoundClass<Class, layers::Recurrent, std::shared_ptr<Class>> bind_gated(
   BoundClass<Class, layers::Recurrent, std::shared_ptr<Class>> type(
       m, name, doc.c_str());
   const auto def = [&](const auto&... rows) {
-    def_layer<D, Options>(type, name, rows...,
-                          row("input_weights", &Options::input_weights),
-                          row("hidden_weights", &Options::hidden_weights),
-                          row("biases", &Options::biases), last...,
-                          row("initializer", &Options::initializer));
+    def_layer<LSTMDescriptor, Options>(
+        type, name, rows..., row("input_weights", &Options::input_weights),
+        row("hidden_weights", &Options::hidden_weights),
+        row("biases", &Options::biases), last...,
+        row("initializer", &Options::initializer));
   };
-  with_descriptor_rows([&](const auto& sizes, const auto& options) {
+  with_lstm_rows([&](const auto& sizes, const auto& options) {
     std::apply(def, std::tuple_cat(sizes, std::tuple(py::kw_only()), options));
   });
   return type;

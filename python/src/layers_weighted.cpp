@@ -7,10 +7,8 @@
 namespace traingraph::python {
 namespace {
 
-using D = ConvolutionDescriptor;
-
 /// What the forms of a convolution's descriptor, and of a layer, have besides.
-struct Window {
+struct ConvolutionWindow {
   OptionalPair padding_sizes, kernel_size, kernel_sizes, strides, stride;
   PaddingSpec padding;
   std::int64_t channel_multiplier = 1;
@@ -33,43 +31,52 @@ void bind_descriptor_fields(BoundClass<ConvolutionDescriptor>& type) {
 }
 
 void bind_convolution_descriptor(py::module_& m) {
-  BoundClass<D> type(m, "ConvolutionDescriptor",
-                     "Pairs are (height, width), or one integer.");
-  const auto kernel = required("kernel_sizes", &D::kernel_sizes);
-  const auto in =
-      required("input_feature_channel_count", &D::input_feature_channel_count);
-  const auto out = required("output_feature_channel_count",
-                            &D::output_feature_channel_count);
-  const auto groups = row("group_count", &D::group_count);
+  BoundClass<ConvolutionDescriptor> type(
+      m, "ConvolutionDescriptor", "Pairs are (height, width), or one integer.");
+  const auto kernel =
+      required("kernel_sizes", &ConvolutionDescriptor::kernel_sizes);
+  const auto in = required("input_feature_channel_count",
+                           &ConvolutionDescriptor::input_feature_channel_count);
+  const auto out =
+      required("output_feature_channel_count",
+               &ConvolutionDescriptor::output_feature_channel_count);
+  const auto groups = row("group_count", &ConvolutionDescriptor::group_count);
   const auto with_window = [&](const auto& def) {
-    def(row("strides", &D::strides), row("dilation_rates", &D::dilation_rates),
-        row("padding_policy", &D::padding_policy),
-        row("padding_sizes", &Window::padding_sizes));
+    def(row("strides", &ConvolutionDescriptor::strides),
+        row("dilation_rates", &ConvolutionDescriptor::dilation_rates),
+        row("padding_policy", &ConvolutionDescriptor::padding_policy),
+        row("padding_sizes", &ConvolutionWindow::padding_sizes));
   };
-  const auto padded = [](D descriptor, const Window& window) {
+  const auto padded = [](ConvolutionDescriptor descriptor,
+                         const ConvolutionWindow& window) {
     descriptor.padding_sizes = padding_sizes_of(
         "Convolution", descriptor.padding_policy, window.padding_sizes);
     return descriptor;
   };
   const auto def_static = [&](const char* name, const char* doc, auto make,
                               const auto&... items) {
-    type.def_static(name, made_of<D, Window>(name, make, items...),
-                    rows::keyword(items)..., doc);
+    type.def_static(
+        name,
+        made_of<ConvolutionDescriptor, ConvolutionWindow>(name, make, items...),
+        rows::keyword(items)..., doc);
   };
   with_window([&](const auto&... window) {
-    def_init<D, Window>(
+    def_init<ConvolutionDescriptor, ConvolutionWindow>(
         type, "ConvolutionDescriptor",
-        [padded](const D& options, const Window& given) {
-          const D descriptor = padded(options, given);
+        [padded](const ConvolutionDescriptor& options,
+                 const ConvolutionWindow& given) {
+          const ConvolutionDescriptor descriptor = padded(options, given);
           descriptor.validate();
           return descriptor;
         },
-        kernel, in, out, py::kw_only(), row("type", &D::convolution_type),
-        groups, window...);
+        kernel, in, out, py::kw_only(),
+        row("type", &ConvolutionDescriptor::convolution_type), groups,
+        window...);
     type.def(py::init([](std::int64_t in, std::int64_t out) {
-               D descriptor{.kernel_sizes = kOnes,
-                            .input_feature_channel_count = in,
-                            .output_feature_channel_count = out};
+               ConvolutionDescriptor descriptor{
+                   .kernel_sizes = kOnes,
+                   .input_feature_channel_count = in,
+                   .output_feature_channel_count = out};
                descriptor.validate();
                descriptor.kernel_sizes = {};
                return descriptor;
@@ -78,16 +85,20 @@ void bind_convolution_descriptor(py::module_& m) {
              "Of a FullyConnected layer.");
     def_static(
         "transposed", "",
-        [padded](const D& options, const Window& given) {
-          return D::transposed(padded(options, given));
+        [padded](const ConvolutionDescriptor& options,
+                 const ConvolutionWindow& given) {
+          return ConvolutionDescriptor::transposed(padded(options, given));
         },
         kernel, in, out, py::kw_only(), groups, window...);
     def_static(
         "depthwise", "Output channels are input * multiplier.",
-        [padded](const D& options, const Window& given) {
-          return D::depthwise(padded(options, given), given.channel_multiplier);
+        [padded](const ConvolutionDescriptor& options,
+                 const ConvolutionWindow& given) {
+          return ConvolutionDescriptor::depthwise(padded(options, given),
+                                                  given.channel_multiplier);
         },
-        kernel, in, row("channel_multiplier", &Window::channel_multiplier),
+        kernel, in,
+        row("channel_multiplier", &ConvolutionWindow::channel_multiplier),
         py::kw_only(), window...);
   });
   bind_descriptor_fields(type);
@@ -104,7 +115,6 @@ void bind_weighted_base(py::module_& m) {
                              or_none(&Class::biases_parameter));
 }
 
-using Options = WeightOptions;
 template <class Class>
 using Weighted =
     BoundClass<Class, layers::WeightedLayer, std::shared_ptr<Class>>;
@@ -112,9 +122,10 @@ using Weighted =
 /// Calls def(the rows that every layer with weights ends with).
 template <class Def>
 void with_weights(Def def) {
-  def(row("weights", &Options::weights), row("biases", &Options::biases),
-      row("initializer", &Options::initializer),
-      row("uses_biases", &Options::uses_biases));
+  def(row("weights", &WeightOptions::weights),
+      row("biases", &WeightOptions::biases),
+      row("initializer", &WeightOptions::initializer),
+      row("uses_biases", &WeightOptions::uses_biases));
 }
 
 void bind_convolution(py::module_& m) {
@@ -129,33 +140,36 @@ void bind_convolution(py::module_& m) {
       "zeros. The kernel size is required. padding: \"same\", \"valid\", one "
       "integer "
       "or (y, x). Raises InvalidArgument, ShapeError or DTypeError.");
-  const auto build = [](const std::string& label, D descriptor,
-                        const Window& given, const Options& options) {
-    descriptor.kernel_sizes =
-        one_of("Convolution", "kernel_size", given.kernel_size, "kernel_sizes",
-               given.kernel_sizes, Pair{});
-    descriptor.strides = one_of("Convolution", "strides", given.strides,
-                                "stride", given.stride, kOnes);
-    descriptor.padding_policy = given.padding.policy;
-    descriptor.padding_sizes = given.padding.sizes;
-    return make_layer<Class>(label, descriptor, options);
-  };
+  const auto build =
+      [](const std::string& label, ConvolutionDescriptor descriptor,
+         const ConvolutionWindow& given, const WeightOptions& options) {
+        descriptor.kernel_sizes =
+            one_of("Convolution", "kernel_size", given.kernel_size,
+                   "kernel_sizes", given.kernel_sizes, Pair{});
+        descriptor.strides = one_of("Convolution", "strides", given.strides,
+                                    "stride", given.stride, kOnes);
+        descriptor.padding_policy = given.padding.policy;
+        descriptor.padding_sizes = given.padding.sizes;
+        return make_layer<Class>(label, descriptor, options);
+      };
   with_weights([&](const auto&... weights) {
-    def_layer<Options>(type, "Convolution", plain<D>("descriptor"),
-                       py::kw_only(), weights...);
-    def_labelled<D, Window, Options>(
+    def_layer<WeightOptions>(type, "Convolution",
+                             plain<ConvolutionDescriptor>("descriptor"),
+                             py::kw_only(), weights...);
+    def_labelled<ConvolutionDescriptor, ConvolutionWindow, WeightOptions>(
         type, "Convolution", build,
         required("input_feature_channel_count",
-                 &D::input_feature_channel_count),
+                 &ConvolutionDescriptor::input_feature_channel_count),
         required("output_feature_channel_count",
-                 &D::output_feature_channel_count),
-        row("kernel_size", &Window::kernel_size), py::kw_only(),
-        row("padding", &Window::padding), row("strides", &Window::strides),
-        row("dilation_rates", &D::dilation_rates),
-        row("group_count", &D::group_count),
-        row("convolution_type", &D::convolution_type),
-        row("kernel_sizes", &Window::kernel_sizes),
-        row("stride", &Window::stride), weights...);
+                 &ConvolutionDescriptor::output_feature_channel_count),
+        row("kernel_size", &ConvolutionWindow::kernel_size), py::kw_only(),
+        row("padding", &ConvolutionWindow::padding),
+        row("strides", &ConvolutionWindow::strides),
+        row("dilation_rates", &ConvolutionDescriptor::dilation_rates),
+        row("group_count", &ConvolutionDescriptor::group_count),
+        row("convolution_type", &ConvolutionDescriptor::convolution_type),
+        row("kernel_sizes", &ConvolutionWindow::kernel_sizes),
+        row("stride", &ConvolutionWindow::stride), weights...);
   });
   type.def_property_readonly("descriptor", &Class::descriptor);
 }
@@ -172,12 +186,14 @@ void bind_fully_connected(py::module_& m) {
       "kernel_sizes may be left out, or be (in, out), as programs for ML "
       "Compute have it.");
   with_weights([&](const auto&... weights) {
-    def_layer<Options>(type, "FullyConnected", plain<D>("descriptor"),
-                       py::kw_only(), weights...);
-    def_layer<Options>(type, "FullyConnected",
-                       plain<std::int64_t>("input_feature_channel_count"),
-                       plain<std::int64_t>("output_feature_channel_count"),
-                       py::kw_only(), weights...);
+    def_layer<WeightOptions>(type, "FullyConnected",
+                             plain<ConvolutionDescriptor>("descriptor"),
+                             py::kw_only(), weights...);
+    def_layer<WeightOptions>(
+        type, "FullyConnected",
+        plain<std::int64_t>("input_feature_channel_count"),
+        plain<std::int64_t>("output_feature_channel_count"), py::kw_only(),
+        weights...);
   });
   type.def(py::init([](const TensorOrArray& weights,
                        const std::optional<TensorOrArray>& biases,
@@ -227,8 +243,8 @@ void bind_matmul(py::module_& m) {
   const auto alpha = row("alpha", &Product::alpha);
   const auto x = row("transposes_x", &Product::transposes_x);
   const auto y = row("transposes_y", &Product::transposes_y);
-  bind_descriptor<Product>(m, "MatMulDescriptor", "Options of MatMul.", alpha,
-                           x, y);
+  bind_descriptor<Product>(m, "MatMulDescriptor", "WeightOptions of MatMul.",
+                           alpha, x, y);
   BoundClass<Class, Layer, std::shared_ptr<Class>> type(
       m, "MatMul",
       "alpha * op(X) * op(Y) over the last two axes of sources X and Y; "

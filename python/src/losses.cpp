@@ -9,7 +9,6 @@ namespace traingraph::python {
 namespace {
 
 using losses::Loss;
-using D = LossDescriptor;
 
 struct Weights {
   Tensor weights, class_weights;
@@ -37,12 +36,12 @@ template <class Class, class... Fields>
 void bind_loss(py::module_& m, const char* name, const char* doc,
                const Fields&... fields) {
   constexpr bool kIsOfClasses =
-      std::is_constructible_v<Class, const D&, Tensor, Tensor>;
+      std::is_constructible_v<Class, const LossDescriptor&, Tensor, Tensor>;
   BoundClass<Class, Loss, std::shared_ptr<Class>> type(m, name, doc);
   const auto def = [&](const auto&... weights) {
     def_labelled<Weights>(
         type, name,
-        [](const std::string& label, const D& descriptor,
+        [](const std::string& label, const LossDescriptor& descriptor,
            const Weights& given) {
           if constexpr (kIsOfClasses) {
             return make_from<Class>(label, descriptor, given.weights,
@@ -51,10 +50,11 @@ void bind_loss(py::module_& m, const char* name, const char* doc,
             return make_from<Class>(label, descriptor, given.weights);
           }
         },
-        plain<D>("descriptor"), py::kw_only(), weights...);
-    def_labelled<D, Weights>(
+        plain<LossDescriptor>("descriptor"), py::kw_only(), weights...);
+    def_labelled<LossDescriptor, Weights>(
         type, name,
-        [](const std::string& label, const D& options, const Weights& given) {
+        [](const std::string& label, const LossDescriptor& options,
+           const Weights& given) {
           if constexpr (kIsOfClasses) {
             return make_layer<Class>(label, options, given.weights,
                                      given.class_weights);
@@ -62,8 +62,8 @@ void bind_loss(py::module_& m, const char* name, const char* doc,
             return make_layer<Class>(label, options, given.weights);
           }
         },
-        row("reduction_type", &D::reduction_type), py::kw_only(), fields...,
-        row("weight", &D::weight), weights...);
+        row("reduction_type", &LossDescriptor::reduction_type), py::kw_only(),
+        fields..., row("weight", &LossDescriptor::weight), weights...);
   };
   if constexpr (kIsOfClasses) {
     def(row("weights", &Weights::weights),
@@ -76,15 +76,18 @@ void bind_loss(py::module_& m, const char* name, const char* doc,
 }  // namespace
 
 void bind_losses(py::module_& m) {
-  bind_descriptor<D>(
+  bind_descriptor<LossDescriptor>(
       m, "LossDescriptor",
       "A loss and its options; those that are not given have the loss's own "
       "defaults.",
-      required("loss_type", &D::loss_type),
-      row("reduction_type", &D::reduction_type), row("weight", &D::weight),
-      row("label_smoothing", &D::label_smoothing),
-      row("class_count", &D::class_count), row("epsilon", &D::epsilon),
-      row("delta", &D::delta), row("ignore_index", &D::ignore_index));
+      required("loss_type", &LossDescriptor::loss_type),
+      row("reduction_type", &LossDescriptor::reduction_type),
+      row("weight", &LossDescriptor::weight),
+      row("label_smoothing", &LossDescriptor::label_smoothing),
+      row("class_count", &LossDescriptor::class_count),
+      row("epsilon", &LossDescriptor::epsilon),
+      row("delta", &LossDescriptor::delta),
+      row("ignore_index", &LossDescriptor::ignore_index));
   BoundClass<Loss, Layer, std::shared_ptr<Loss>> type(
       m, "Loss",
       "A layer with sources prediction, labels and optionally weights. Labels "
@@ -95,12 +98,13 @@ void bind_losses(py::module_& m) {
       "the element losses; class_weights: one for each class.");
   def_labelled<Weights>(
       type, "Loss",
-      [](const std::string& label, const D& descriptor, const Weights& given) {
+      [](const std::string& label, const LossDescriptor& descriptor,
+         const Weights& given) {
         return make_layer<Loss>(label, descriptor, given.weights,
                                 given.class_weights);
       },
-      plain<D>("descriptor"), row("weights", &Weights::weights), py::kw_only(),
-      row("class_weights", &Weights::class_weights));
+      plain<LossDescriptor>("descriptor"), row("weights", &Weights::weights),
+      py::kw_only(), row("class_weights", &Weights::class_weights));
   type.def_static(
           "supports_data_type",
           [](DataType data_type, const DeviceLike& device) {
@@ -119,27 +123,27 @@ void bind_losses(py::module_& m) {
       "or "
       "indices of classes; then ignore_index is no label at all, and the mean "
       "divides by the class weights of the others.",
-      row("label_smoothing", &D::label_smoothing),
-      row("class_count", &D::class_count),
-      row("ignore_index", &D::ignore_index));
+      row("label_smoothing", &LossDescriptor::label_smoothing),
+      row("class_count", &LossDescriptor::class_count),
+      row("ignore_index", &LossDescriptor::ignore_index));
   bind_loss<losses::SigmoidCrossEntropy>(
       m, "SigmoidCrossEntropy", "max(y, 0) - y t + ln(1 + exp(-|y|))",
-      row("label_smoothing", &D::label_smoothing));
+      row("label_smoothing", &LossDescriptor::label_smoothing));
   bind_loss<losses::CategoricalCrossEntropy>(
       m, "CategoricalCrossEntropy",
       "-sum_c t ln y, over axis 1; labels as those of SoftmaxCrossEntropy.",
-      row("label_smoothing", &D::label_smoothing),
-      row("class_count", &D::class_count),
-      row("ignore_index", &D::ignore_index));
+      row("label_smoothing", &LossDescriptor::label_smoothing),
+      row("class_count", &LossDescriptor::class_count),
+      row("ignore_index", &LossDescriptor::ignore_index));
   bind_loss<losses::Hinge>(m, "Hinge", "max(0, 1 - (2 t - 1) y)");
   bind_loss<losses::Huber>(
       m, "Huber", "e = y - t: e^2 / 2, or delta (|e| - delta / 2) beyond delta",
-      row("delta", &D::delta));
+      row("delta", &LossDescriptor::delta));
   bind_loss<losses::CosineDistance>(
       m, "CosineDistance", "1 - sum(y t) per sample; give unit vectors.");
   bind_loss<losses::Log>(m, "Log",
                          "-t ln(y + epsilon) - (1 - t) ln(1 - y + epsilon)",
-                         row("epsilon", &D::epsilon));
+                         row("epsilon", &LossDescriptor::epsilon));
   bind_loss<losses::KullbackLeiblerDivergence>(
       m, "KullbackLeiblerDivergence",
       "t (ln t - y), y the logarithm of a probability; 0 where t is 0");

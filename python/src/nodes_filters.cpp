@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Filters as nodes: convolutions, normalizations, pooling, contrast, arithmetic,
-// dropout and what only moves elements.
+// Filters as nodes: convolutions, normalizations, pooling, contrast,
+// arithmetic, dropout and what only moves elements.
 #include "data_source.h"
 #include "nodes.h"
 #include "padding.h"
@@ -93,7 +93,7 @@ void bind_normalization(py::module_& m, const char* name, const char* doc) {
 }
 
 /// The spellings of a window.
-struct Window {
+struct NodeWindow {
   OptionalPair filter_size, stride, kernel_sizes, strides;
   NodePadding padding{{.extent = PaddingExtent::ValidOnly}};
 };
@@ -105,7 +105,7 @@ void bind_pooling(py::module_& m, const char* name, const char* doc,
   BoundClass<Node, FilterNode> type(m, name, doc);
   const auto build = [name](const std::string& label, const ImageNode& source,
                             nodes::PoolingOptions options,
-                            const Window& given) {
+                            const NodeWindow& given) {
     options.kernel_sizes = one_of(name, "filter_size", given.filter_size,
                                   "kernel_sizes", given.kernel_sizes, Pair{});
     options.strides =
@@ -113,21 +113,22 @@ void bind_pooling(py::module_& m, const char* name, const char* doc,
     options.padding = given.padding.policy;
     return make_node<Node>(label, source, options);
   };
-  def_labelled<nodes::PoolingOptions, Window>(
+  def_labelled<nodes::PoolingOptions, NodeWindow>(
       type, name, build, plain<ImageNode>("source"),
-      row("filter_size", &Window::filter_size), row("stride", &Window::stride),
-      py::kw_only(), row("kernel_sizes", &Window::kernel_sizes),
-      row("strides", &Window::strides), row("padding", &Window::padding),
-      last...);
+      row("filter_size", &NodeWindow::filter_size),
+      row("stride", &NodeWindow::stride), py::kw_only(),
+      row("kernel_sizes", &NodeWindow::kernel_sizes),
+      row("strides", &NodeWindow::strides),
+      row("padding", &NodeWindow::padding), last...);
 }
 
-const auto source = [] { return plain<ImageNode>("source"); };
+const auto image_source = [] { return plain<ImageNode>("source"); };
 
 /// Cross-channel and spatial normalization, which have the same options.
 template <class Node, class Options>
 void bind_lrn(py::module_& m, const char* name, const char* doc) {
   bind_filter_of<Node, Options>(
-      m, name, doc, source(), row("kernel_size", &Options::kernel_size),
+      m, name, doc, image_source(), row("kernel_size", &Options::kernel_size),
       py::kw_only(), row("alpha", &Options::alpha), row("beta", &Options::beta),
       row("delta", &Options::delta));
 }
@@ -138,8 +139,8 @@ void bind_local_contrast(py::module_& m) {
       m, "LocalContrastNormalizationNode",
       "pm + ps (x - p0 mean) / (delta + alpha variance)^beta, with mean and "
       "variance of the pixels of the window that are inside the image.",
-      source(), row("kernel_sizes", &Options::kernel_sizes), py::kw_only(),
-      row("alpha", &Options::alpha), row("beta", &Options::beta),
+      image_source(), row("kernel_sizes", &Options::kernel_sizes),
+      py::kw_only(), row("alpha", &Options::alpha), row("beta", &Options::beta),
       row("delta", &Options::delta), row("p0", &Options::p0),
       row("pm", &Options::pm), row("ps", &Options::ps));
 }
@@ -165,7 +166,7 @@ void bind_dropout(py::module_& m) {
       "x m / keep_probability, m 1 with that probability, else 0, anew in each "
       "run; with a stride of 0 one m for the whole axis. mask_strides are of "
       "(channels, height, width).",
-      source(), row("keep_probability", &Options::keep_probability),
+      image_source(), row("keep_probability", &Options::keep_probability),
       py::kw_only(), row("seed", &Options::seed),
       row("mask_strides", &Options::mask_strides));
 }
@@ -259,8 +260,9 @@ void bind_node_structure(py::module_& m) {
   bind_filter_of<nodes::PadNode>(
       m, "PadNode",
       "Samples before and after the image, (channels, height, width).",
-      source(), plain<Sizes>("before"), plain<Sizes>("after"), py::kw_only(),
-      plain("edge_mode", ImageEdgeMode::Zero), plain("fill_value", 0.0f));
+      image_source(), plain<Sizes>("before"), plain<Sizes>("after"),
+      py::kw_only(), plain("edge_mode", ImageEdgeMode::Zero),
+      plain("fill_value", 0.0f));
   SimpleNode<nodes::ReductionNode, FilterNode, ImageReduction, float>::bind(
       m, "ReductionNode",
       "Only the gradient of \"spatial_mean\" exists. `weight` is that of "

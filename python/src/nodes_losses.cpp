@@ -28,8 +28,8 @@ void bind_node_loss_descriptor(py::module_& m) {
 }
 
 template <class Node>
-BoundClass<Node, FilterNode> bind_loss(py::module_& m, const char* name,
-                                       const char* doc) {
+BoundClass<Node, FilterNode> bind_node_loss(py::module_& m, const char* name,
+                                            const char* doc) {
   BoundClass<Node, FilterNode> type(m, name, doc);
   type.def(py::init([](const ImageNode& source, const ImageNode& labels,
                        const nodes::LossDescriptor& descriptor,
@@ -48,7 +48,7 @@ BoundClass<Node, FilterNode> bind_loss(py::module_& m, const char* name,
 
 void bind_node_losses(py::module_& m) {
   bind_node_loss_descriptor(m);
-  bind_loss<nodes::LossNode>(
+  bind_node_loss<nodes::LossNode>(
       m, "LossNode",
       "The result is the gradient of the loss by `source`, element by element, "
       "not divided by anything; the loss is loss_image. `labels` and "
@@ -57,7 +57,7 @@ void bind_node_losses(py::module_& m) {
           "loss_image", &nodes::LossNode::loss_image,
           "(1, 1, 1) of each image, or, without a reduction, one per element, "
           "and of losses that sum over classes one per pixel. Exported.");
-  bind_loss<nodes::ForwardLossNode>(
+  bind_node_loss<nodes::ForwardLossNode>(
       m, "ForwardLossNode",
       "The result is the loss, see LossNode.loss_image. gradient_filter() is "
       "that of the prediction; gradient_filters() gives those of the "

@@ -6,6 +6,7 @@ namespace traingraph::python {
 namespace {
 
 using nodes::ImageNode;
+using nodes::NeuronDescriptor;
 using nodes::NeuronNode;
 
 std::vector<float> to_floats(const std::optional<ArrayLike>& given) {
@@ -16,31 +17,31 @@ std::vector<float> to_floats(const std::optional<ArrayLike>& given) {
   return {first, first + array.size()};
 }
 
-using D = nodes::NeuronDescriptor;
-
 struct Given {
   std::optional<ArrayLike> prelu_data;
 };
 
-D described(D descriptor, const Given& given) {
+NeuronDescriptor described(NeuronDescriptor descriptor, const Given& given) {
   descriptor.prelu_data = to_floats(given.prelu_data);
   return descriptor;
 }
 
 void bind_neuron_descriptor(py::module_& m) {
-  BoundClass<D> type(m, "NeuronDescriptor",
-                     "A function of one element; its formula is "
-                     "NeuronType's. prelu_data: one number per channel.");
+  BoundClass<NeuronDescriptor> type(
+      m, "NeuronDescriptor",
+      "A function of one element; its formula is "
+      "NeuronType's. prelu_data: one number per channel.");
   bind_value(type);
-  def_init<D, Given>(type, "NeuronDescriptor", &described,
-                     required("type", &D::type), row("a", &D::a),
-                     row("b", &D::b), row("c", &D::c),
-                     row("prelu_data", &Given::prelu_data));
-  type.def_readonly("type", &D::type)
-      .def_readonly("a", &D::a)
-      .def_readonly("b", &D::b)
-      .def_readonly("c", &D::c)
-      .def_readonly("prelu_data", &D::prelu_data);
+  def_init<NeuronDescriptor, Given>(
+      type, "NeuronDescriptor", &described,
+      required("type", &NeuronDescriptor::type), row("a", &NeuronDescriptor::a),
+      row("b", &NeuronDescriptor::b), row("c", &NeuronDescriptor::c),
+      row("prelu_data", &Given::prelu_data));
+  type.def_readonly("type", &NeuronDescriptor::type)
+      .def_readonly("a", &NeuronDescriptor::a)
+      .def_readonly("b", &NeuronDescriptor::b)
+      .def_readonly("c", &NeuronDescriptor::c)
+      .def_readonly("prelu_data", &NeuronDescriptor::prelu_data);
 }
 
 template <class Node, class... Extra>
@@ -67,15 +68,17 @@ void bind_node_neurons(py::module_& m) {
       "A function of one element. Raises InvalidArgument for parameters that "
       "it does not take.");
   def_node(type, "NeuronNode", plain<ImageNode>("source"),
-           plain<D>("descriptor"), py::kw_only());
+           plain<NeuronDescriptor>("descriptor"), py::kw_only());
   const auto build = [](const std::string& label, const ImageNode& source,
-                        const D& descriptor, const Given& given) {
+                        const NeuronDescriptor& descriptor,
+                        const Given& given) {
     return make_node<NeuronNode>(label, source, described(descriptor, given));
   };
-  def_labelled<D, Given>(type, "NeuronNode", build, plain<ImageNode>("source"),
-                         required("type", &D::type), row("a", &D::a),
-                         row("b", &D::b), row("c", &D::c), py::kw_only(),
-                         row("prelu_data", &Given::prelu_data));
+  def_labelled<NeuronDescriptor, Given>(
+      type, "NeuronNode", build, plain<ImageNode>("source"),
+      required("type", &NeuronDescriptor::type), row("a", &NeuronDescriptor::a),
+      row("b", &NeuronDescriptor::b), row("c", &NeuronDescriptor::c),
+      py::kw_only(), row("prelu_data", &Given::prelu_data));
   type.def_property_readonly("descriptor", &NeuronNode::descriptor);
   const auto a = [](double value) { return py::arg("a") = value; };
   const auto b = [](double value) { return py::arg("b") = value; };

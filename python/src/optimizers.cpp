@@ -19,8 +19,6 @@ void set_time_step(Optimizer& self, std::int64_t step) {
   self.set_time_step(static_cast<std::uint64_t>(step));
 }
 
-using D = OptimizerDescriptor;
-
 /// What is given of clipping, by any value, switches it on.
 struct Clipping {
   std::optional<bool> applies;
@@ -43,25 +41,26 @@ struct Clipping {
 
 /// Calls def(the rows of a descriptor but for the learning rate).
 template <class Def>
-void with_descriptor_rows(Def def) {
-  def(row("gradient_rescale", &D::gradient_rescale),
+void with_optimizer_rows(Def def) {
+  def(row("gradient_rescale", &OptimizerDescriptor::gradient_rescale),
       row("applies_gradient_clipping", &Clipping::applies),
       row("gradient_clipping_type", &Clipping::type),
       row("gradient_clip_max", &Clipping::max),
       row("gradient_clip_min", &Clipping::min),
       row("maximum_clipping_norm", &Clipping::maximum_norm),
       row("custom_global_norm", &Clipping::custom_norm),
-      row("regularization_type", &D::regularization_type),
-      row("regularization_scale", &D::regularization_scale));
+      row("regularization_type", &OptimizerDescriptor::regularization_type),
+      row("regularization_scale", &OptimizerDescriptor::regularization_scale));
 }
 
-D clipped(D descriptor, const Clipping& clipping) {
+OptimizerDescriptor clipped(OptimizerDescriptor descriptor,
+                            const Clipping& clipping) {
   clipping.set(descriptor);
   return descriptor;
 }
 
 void bind_optimizer_descriptor(py::module_& m) {
-  BoundClass<D> type(
+  BoundClass<OptimizerDescriptor> type(
       m, "OptimizerDescriptor",
       "A raw gradient, summed over the batch, is clipped when that is on, "
       "multiplied by gradient_rescale, and gets the derivative of the "
@@ -70,20 +69,29 @@ void bind_optimizer_descriptor(py::module_& m) {
       "between -1 and 1; norms are at most 1, and a custom_global_norm that is "
       "not 0 replaces the computed one.");
   bind_value(type);
-  with_descriptor_rows([&](const auto&... rows) {
-    def_init<D, Clipping>(type, "OptimizerDescriptor", &clipped,
-                          row("learning_rate", &D::learning_rate), rows...);
+  with_optimizer_rows([&](const auto&... rows) {
+    def_init<OptimizerDescriptor, Clipping>(
+        type, "OptimizerDescriptor", &clipped,
+        row("learning_rate", &OptimizerDescriptor::learning_rate), rows...);
   });
-  type.def_readonly("learning_rate", &D::learning_rate)
-      .def_readonly("gradient_rescale", &D::gradient_rescale)
-      .def_readonly("applies_gradient_clipping", &D::applies_gradient_clipping)
-      .def_readonly("gradient_clipping_type", &D::gradient_clipping_type)
-      .def_readonly("gradient_clip_max", &D::gradient_clip_max)
-      .def_readonly("gradient_clip_min", &D::gradient_clip_min)
-      .def_readonly("maximum_clipping_norm", &D::maximum_clipping_norm)
-      .def_readonly("custom_global_norm", &D::custom_global_norm)
-      .def_readonly("regularization_type", &D::regularization_type)
-      .def_readonly("regularization_scale", &D::regularization_scale);
+  type.def_readonly("learning_rate", &OptimizerDescriptor::learning_rate)
+      .def_readonly("gradient_rescale", &OptimizerDescriptor::gradient_rescale)
+      .def_readonly("applies_gradient_clipping",
+                    &OptimizerDescriptor::applies_gradient_clipping)
+      .def_readonly("gradient_clipping_type",
+                    &OptimizerDescriptor::gradient_clipping_type)
+      .def_readonly("gradient_clip_max",
+                    &OptimizerDescriptor::gradient_clip_max)
+      .def_readonly("gradient_clip_min",
+                    &OptimizerDescriptor::gradient_clip_min)
+      .def_readonly("maximum_clipping_norm",
+                    &OptimizerDescriptor::maximum_clipping_norm)
+      .def_readonly("custom_global_norm",
+                    &OptimizerDescriptor::custom_global_norm)
+      .def_readonly("regularization_type",
+                    &OptimizerDescriptor::regularization_type)
+      .def_readonly("regularization_scale",
+                    &OptimizerDescriptor::regularization_scale);
 }
 
 void bind_optimizer(py::module_& m) {
@@ -145,7 +153,7 @@ BoundClass<Class, Base, std::shared_ptr<Class>> bind(py::module_& m,
   def_init(
       type, name,
       [](const auto&... all) { return std::make_shared<Class>(all...); },
-      plain<D>("descriptor"), items...);
+      plain<OptimizerDescriptor>("descriptor"), items...);
   const auto make = [](const auto&... all) {
     const auto held = std::tie(all...);
     constexpr std::size_t kCount = sizeof...(Items);
@@ -155,9 +163,9 @@ BoundClass<Class, Base, std::shared_ptr<Class>> bind(py::module_& m,
           std::get<i>(held)...);
     }(std::make_index_sequence<kCount>());
   };
-  with_descriptor_rows([&](const auto&... rows) {
-    def_init<D, Clipping>(type, name, make, rate, items..., py::kw_only(),
-                          rows...);
+  with_optimizer_rows([&](const auto&... rows) {
+    def_init<OptimizerDescriptor, Clipping>(type, name, make, rate, items...,
+                                            py::kw_only(), rows...);
   });
   return type;
 }
@@ -165,7 +173,7 @@ BoundClass<Class, Base, std::shared_ptr<Class>> bind(py::module_& m,
 template <class Class, class Base>
 auto bind_adam(py::module_& m, const char* name, const char* doc) {
   return bind<Class, Base>(
-      m, name, doc, row("learning_rate", &D::learning_rate),
+      m, name, doc, row("learning_rate", &OptimizerDescriptor::learning_rate),
       plain("beta1", 0.9f), plain("beta2", 0.999f), plain("epsilon", 1e-8f),
       plain("uses_amsgrad", false), plain<std::uint64_t>("time_step", 1));
 }
@@ -176,7 +184,8 @@ void bind_optimizers(py::module_& m) {
   using namespace optimizers;
   bind_optimizer_descriptor(m);
   bind_optimizer(m);
-  const auto rate = required("learning_rate", &D::learning_rate);
+  const auto rate =
+      required("learning_rate", &OptimizerDescriptor::learning_rate);
   bind<SGD, Optimizer>(m, "SGD", "p -= lr g, with momentum or Nesterov's.",
                        rate, plain("momentum_scale", 0.0f),
                        plain("uses_nesterov_momentum", false))

@@ -46,41 +46,45 @@ Array array_of(const std::vector<YOLOLossDescriptor::AnchorBox>& boxes) {
   return array;
 }
 
-using D = YOLOLossDescriptor;
-
 void bind_yolo_descriptor(py::module_& m) {
-  BoundClass<D> type(
+  BoundClass<YOLOLossDescriptor> type(
       m, "YOLOLossDescriptor",
       "anchor_boxes: (A, 2), the width and height of each anchor, in cells; "
       "2 A numbers with anchor_box_count, which is A. Raises InvalidArgument.");
   const auto make = [](const ArrayLike& boxes,
-                       std::optional<std::int64_t> count, D descriptor) {
+                       std::optional<std::int64_t> count,
+                       YOLOLossDescriptor descriptor) {
     descriptor.anchor_boxes = anchor_boxes(boxes, count);
     descriptor.validate();
     return descriptor;
   };
   const auto def = [&](const auto&... rows) {
-    def_init<D>(type, "YOLOLossDescriptor", make,
-                plain<ArrayLike>("anchor_boxes"),
-                plain("anchor_box_count", std::optional<std::int64_t>()),
-                py::kw_only(), rows...);
+    def_init<YOLOLossDescriptor>(
+        type, "YOLOLossDescriptor", make, plain<ArrayLike>("anchor_boxes"),
+        plain("anchor_box_count", std::optional<std::int64_t>()), py::kw_only(),
+        rows...);
     (type.def_readwrite(rows.name, rows.member), ...);
   };
-  def(row("should_rescore", &D::should_rescore),
-      row("scale_spatial_position_loss", &D::scale_spatial_position_loss),
-      row("scale_spatial_size_loss", &D::scale_spatial_size_loss),
+  def(row("should_rescore", &YOLOLossDescriptor::should_rescore),
+      row("scale_spatial_position_loss",
+          &YOLOLossDescriptor::scale_spatial_position_loss),
+      row("scale_spatial_size_loss",
+          &YOLOLossDescriptor::scale_spatial_size_loss),
       row("scale_no_object_confidence_loss",
-          &D::scale_no_object_confidence_loss),
-      row("scale_object_confidence_loss", &D::scale_object_confidence_loss),
-      row("scale_class_loss", &D::scale_class_loss),
+          &YOLOLossDescriptor::scale_no_object_confidence_loss),
+      row("scale_object_confidence_loss",
+          &YOLOLossDescriptor::scale_object_confidence_loss),
+      row("scale_class_loss", &YOLOLossDescriptor::scale_class_loss),
       row("minimum_iou_for_object_presence",
-          &D::minimum_iou_for_object_presence),
+          &YOLOLossDescriptor::minimum_iou_for_object_presence),
       row("maximum_iou_for_object_absence",
-          &D::maximum_iou_for_object_absence));
-  type.def_property_readonly("anchor_box_count", &D::anchor_box_count)
-      .def_property_readonly("anchor_boxes", [](const D& self) {
-        return array_of(self.anchor_boxes);
-      });
+          &YOLOLossDescriptor::maximum_iou_for_object_absence));
+  type.def_property_readonly("anchor_box_count",
+                             &YOLOLossDescriptor::anchor_box_count)
+      .def_property_readonly("anchor_boxes",
+                             [](const YOLOLossDescriptor& self) {
+                               return array_of(self.anchor_boxes);
+                             });
   bind_value(type);
 }
 
@@ -88,7 +92,7 @@ void bind_yolo_descriptor(py::module_& m) {
 
 void bind_yolo_loss(py::module_& m) {
   bind_yolo_descriptor(m);
-  SimpleLayer<YOLOLoss, Loss, D>::bind(
+  SimpleLayer<YOLOLoss, Loss, YOLOLossDescriptor>::bind(
       m, "YOLOLoss",
       "One loss for each sample of a detector. Prediction and labels are "
       "(N, A * (5 + K), H, W) for A anchors and K classes: x, y, width, "

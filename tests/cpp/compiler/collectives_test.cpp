@@ -81,7 +81,9 @@ TEST_F(Collectives, ASumBeginsBehindWhatTouchesItsGradients) {
       const bool touches =
           std::ranges::find(node.inputs, gradient) != node.inputs.end() ||
           std::ranges::find(node.outputs, gradient) != node.outputs.end();
-      if (touches && id != start) EXPECT_LT(id, start);
+      if (touches && id != start) {
+        EXPECT_LT(id, start);
+      }
     }
     // At once: what follows the first sums is still the gradient.
     EXPECT_EQ(a.program.node(start).phase, Phase::Gradient);

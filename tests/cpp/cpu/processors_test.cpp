@@ -3,7 +3,9 @@
 #include "cpu/processors.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -17,7 +19,7 @@ class Groups : public ::testing::Test {
   void SetUp() override {
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
     root_ = fs::path(::testing::TempDir()) /
-            (std::string("groups_") + test->name());
+            ("groups_" + std::to_string(::getpid()) + test->name());
     fs::remove_all(root_);
     fs::create_directories(root_);
   }

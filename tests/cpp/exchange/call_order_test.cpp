@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Ranks that are at different calls.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -69,8 +70,8 @@ TEST(CallOrder, TellsTwoGraphsApart) {
 
 TEST(CallOrder, NamesACallOfTheHost) {
   const ThreadGroup ranks(2);
-  const auto path =
-      std::filesystem::temp_directory_path() / "call_order_test.tg";
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("call_order_" + std::to_string(::getpid()) + ".tg");
   expect_different_calls(
       ranks, "save", "execute", [&](const ThreadGroup& all, int rank) {
         RankOptions options = options_of(all, rank);
