@@ -182,7 +182,7 @@ struct TRAINGRAPH_API Profile {
   std::vector<LayerRow> rows;
   LayerRow total;
   std::vector<UnitSpan> units;
-  std::vector<BucketSpan> buckets;       // as Report's, of the runs
+  std::vector<BucketSpan> buckets;      // as Report's, of the runs
   bool shard_optimizer = false;         // DataParallel::shard_optimizer
   bool synchronize_batch_norm = false;  // DataParallel's, where there is some
   std::vector<ExchangeSpan> exchange;

@@ -41,6 +41,27 @@ void def_lstm(Type& type, const First&... first) {
       row("initializer", &Options::initializer));
 }
 
+void bind_recurrent(py::module_& m) {
+  using Class = layers::Recurrent;
+  BoundClass<Class, Layer, std::shared_ptr<Class>>(
+      m, "Recurrent",
+      "Base of LSTM, GRU and RNN: sizes and lists of parameters.")
+      .def_property_readonly("descriptor", copied(&Class::descriptor))
+      .def_property_readonly("input_weights", &Class::input_weights)
+      .def_property_readonly("hidden_weights", &Class::hidden_weights)
+      .def_property_readonly("biases", or_none(&Class::biases))
+      .def_property_readonly("secondary_biases",
+                             or_none(&Class::secondary_biases))
+      .def_property_readonly("input_weights_parameters",
+                             &Class::input_weights_parameters)
+      .def_property_readonly("hidden_weights_parameters",
+                             &Class::hidden_weights_parameters)
+      .def_property_readonly("biases_parameters",
+                             or_none(&Class::biases_parameters))
+      .def_property_readonly("secondary_biases_parameters",
+                             or_none(&Class::secondary_biases_parameters));
+}
+
 void bind_lstm(py::module_& m) {
   const auto rows = [](const auto& def) {
     with_lstm_rows([&](const auto& sizes, const auto& options) {
@@ -55,7 +76,7 @@ void bind_lstm(py::module_& m) {
         all...);
   });
   using Class = layers::LSTM;
-  BoundClass<Class, Layer, std::shared_ptr<Class>> type(
+  BoundClass<Class, layers::Recurrent, std::shared_ptr<Class>> type(
       m, "LSTM",
       "Long short-term memory over sequences.\n\n"
       "Sources: x (batch, time, input_size), the initial hidden state and the "
@@ -77,43 +98,13 @@ void bind_lstm(py::module_& m) {
       "DTypeError.");
   def_lstm(type, plain<LSTMDescriptor>("descriptor"));
   rows([&](const auto&... all) { def_lstm<LSTMDescriptor>(type, all...); });
-  type.def_property_readonly("descriptor", copied(&Class::descriptor))
-      .def_property_readonly("gate_activations", &Class::gate_activations)
+  type.def_property_readonly("gate_activations", &Class::gate_activations)
       .def_property_readonly("output_result_activation",
                              &Class::output_result_activation)
-      .def_property_readonly("input_weights", &Class::input_weights)
-      .def_property_readonly("hidden_weights", &Class::hidden_weights)
       .def_property_readonly("peephole_weights",
                              or_none(&Class::peephole_weights))
-      .def_property_readonly("biases", or_none(&Class::biases))
-      .def_property_readonly("input_weights_parameters",
-                             &Class::input_weights_parameters)
-      .def_property_readonly("hidden_weights_parameters",
-                             &Class::hidden_weights_parameters)
       .def_property_readonly("peephole_weights_parameters",
-                             or_none(&Class::peephole_weights_parameters))
-      .def_property_readonly("biases_parameters",
-                             or_none(&Class::biases_parameters));
-}
-
-void bind_recurrent(py::module_& m) {
-  using Class = layers::Recurrent;
-  BoundClass<Class, Layer, std::shared_ptr<Class>>(
-      m, "Recurrent", "Base of GRU and RNN: sizes and lists of parameters.")
-      .def_property_readonly("descriptor", copied(&Class::descriptor))
-      .def_property_readonly("input_weights", &Class::input_weights)
-      .def_property_readonly("hidden_weights", &Class::hidden_weights)
-      .def_property_readonly("biases", or_none(&Class::biases))
-      .def_property_readonly("secondary_biases",
-                             or_none(&Class::secondary_biases))
-      .def_property_readonly("input_weights_parameters",
-                             &Class::input_weights_parameters)
-      .def_property_readonly("hidden_weights_parameters",
-                             &Class::hidden_weights_parameters)
-      .def_property_readonly("biases_parameters",
-                             or_none(&Class::biases_parameters))
-      .def_property_readonly("secondary_biases_parameters",
-                             or_none(&Class::secondary_biases_parameters));
+                             or_none(&Class::peephole_weights_parameters));
 }
 
 constexpr const char* kSourcesDoc =
@@ -147,8 +138,8 @@ BoundClass<Class, layers::Recurrent, std::shared_ptr<Class>> bind_gated(
 }  // namespace
 
 void bind_recurrent_layers(py::module_& m) {
-  bind_lstm(m);
   bind_recurrent(m);
+  bind_lstm(m);
   bind_gated<layers::GRU, GRUOptions>(
       m, "GRU",
       std::string(

@@ -28,8 +28,8 @@ class Planner {
       : program_(program), lowered_(lowered), request_(request) {}
 
   Plan run() {
-    plan_.order =
-        request_.goes_by_phases() ? phase_order(lowered_) : step_order(lowered_);
+    plan_.order = request_.goes_by_phases() ? phase_order(lowered_)
+                                            : step_order(lowered_);
     find_phases();
     make_buffers();
     if (request_.reuses) merge_in_place();

@@ -18,14 +18,13 @@ void like_inputs(ShapeContext& ctx) {
 void no_results(ShapeContext&) {}
 
 OpDef sums() {
-  return {.inputs = {{.name = "values",
-                      .types = kFloat32,
-                      .is_variadic = true}},
-          .results = {"sums"},
-          .shape_rule = like_inputs,
-          .batch_rule = batch::summed,
-          .no_gradient = NoGradient::Missing,
-          .is_host = true};
+  return {
+      .inputs = {{.name = "values", .types = kFloat32, .is_variadic = true}},
+      .results = {"sums"},
+      .shape_rule = like_inputs,
+      .batch_rule = batch::summed,
+      .no_gradient = NoGradient::Missing,
+      .is_host = true};
 }
 
 }  // namespace

@@ -144,9 +144,10 @@ OpDef define_reduce() {
           .shape_rule = reduce_shape,
           .batch_rule = reduce_batch,
           .gradient_rule = reduce_rule,
-          .is_identity = [](const Attributes& attrs) {
-            return std::get<ReduceAttrs>(attrs).type == ReductionType::None;
-          },
+          .is_identity =
+              [](const Attributes& attrs) {
+                return std::get<ReduceAttrs>(attrs).type == ReductionType::None;
+              },
           .may_alias = true};
 }
 

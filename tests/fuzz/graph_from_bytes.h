@@ -19,7 +19,8 @@ namespace traingraph::fuzz {
 void add_layer(ByteReader record, Graph& graph, std::vector<Tensor>& pool,
                TensorMap& labels);
 
-/// The same for the layers of layers_of_several_sources.cpp, from three tensors.
+/// The same for the layers of layers_of_several_sources.cpp, from three
+/// tensors.
 void add_more_layer(ByteReader record, Graph& graph,
                     const std::vector<Tensor>& sources,
                     std::vector<Tensor>& pool);

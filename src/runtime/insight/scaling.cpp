@@ -70,8 +70,7 @@ class Channel {
   double free_ = 0, busy_ = 0;
 };
 
-void require_gradients_only(bool shard_optimizer,
-                            bool synchronize_batch_norm) {
+void require_gradients_only(bool shard_optimizer, bool synchronize_batch_norm) {
   if (shard_optimizer) {
     throw UnsupportedError(ErrorInfo{
         .op = kOp,

@@ -284,6 +284,7 @@ TEST_F(MpsnnConvolutionTest, WeightsAreHalvesUnlessAskedOtherwise) {
 }
 
 TEST_F(MpsnnConvolutionTest, DeviceUpdatesAreUsedByTheNextRun) {
+  const long unread = emulator::counters().unread_temporaries;
   ConvolutionSetting s{.width = 1, .height = 1, .inputs = 1, .outputs = 1};
   TestConvolution* weights = [TestGpuConvolution sourceWith:descriptor(s)
                                                     weights:{2}
@@ -315,7 +316,7 @@ TEST_F(MpsnnConvolutionTest, DeviceUpdatesAreUsedByTheNextRun) {
   // What the device learned is lost.
   [training reloadFromDataSources];
   EXPECT_EQ(weights->_loadCount, 2);
-  EXPECT_EQ(emulator::counters().unread_temporaries, 0);
+  EXPECT_EQ(emulator::counters().unread_temporaries, unread);
 }
 
 TEST_F(MpsnnConvolutionTest, HostUpdatesHappenAfterTheCommandBuffer) {

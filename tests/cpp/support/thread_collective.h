@@ -44,7 +44,8 @@ class ThreadGroup {
 };
 
 /// Begins an operation and waits; throws its error.
-///   wait_for([&](Collective::Done done) { c.all_reduce(values, std::move(done)); });
+///   wait_for([&](Collective::Done done) { c.all_reduce(values,
+///   std::move(done)); });
 void wait_for(const std::function<void(Collective::Done)>& begin);
 
 /// Calls `run(rank)` on a thread for each rank, and waits for all; throws the
