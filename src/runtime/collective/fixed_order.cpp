@@ -42,12 +42,12 @@ class FixedOrder : public Collective {
     sum.done = std::move(done);
     try {
       sum.rows.resize(values.size() * static_cast<std::size_t>(size()));
+      state_->inner->all_gather(
+          std::as_bytes(values), std::as_writable_bytes(std::span(sum.rows)),
+          [&sum](std::exception_ptr error) { finish(sum, std::move(error)); });
     } catch (...) {
-      return finish(sum, std::current_exception());
+      finish(sum, std::current_exception());
     }
-    state_->inner->all_gather(
-        std::as_bytes(values), std::as_writable_bytes(std::span(sum.rows)),
-        [&sum](std::exception_ptr error) { finish(sum, std::move(error)); });
   }
 
   void all_gather(std::span<const std::byte> part, std::span<std::byte> all,

@@ -126,14 +126,23 @@ class MpiCollective : public BlockingCollective {
     library_.run(op, who_, std::cref(begin), [this] { return !is_aborted(); });
   }
 
-  /// In memory of MPI's, which must not be finalized meanwhile.
+  /// In memory of MPI's, which must not be finalized meanwhile. Ranks that
+  /// begin different operations all throw; whatever else ends one is for it to
+  /// tell.
   template <class Operation>
   void share(const char* op, const Operation& operation) {
-    const mpi::Library::Running running(library_, op);
     const auto wait = [&](const std::function<bool()>& is_over) {
       library_.wait_until(op, who_, is_over, [this] { return !is_aborted(); });
     };
-    operation(std::cref(wait));
+    try {
+      const mpi::Library::Running running(library_, op);
+      operation(std::cref(wait));
+    } catch (const StateError&) {
+      throw;
+    } catch (...) {
+      segment_->give_up();
+      throw;
+    }
   }
 
   mpi::Library& library_;

@@ -58,7 +58,9 @@ SharedSegment::SharedSegment(std::span<std::byte* const> parts, int rank)
   }
 }
 
-void SharedSegment::give_up() noexcept { parts_[rank_]->has_given_up = true; }
+void SharedSegment::give_up() noexcept {
+  if (process_ == ::getpid()) parts_[rank_]->has_given_up = true;
+}
 
 std::byte* SharedSegment::mailbox(std::size_t rank) const {
   return parts_[rank]->mailboxes[num_posts_ % 2].data();
@@ -97,8 +99,11 @@ void SharedSegment::require_same(const Message& own) const {
     }
     const auto text = [](const Message& message) {
       constexpr std::array kNames{"all_reduce", "all_gather", "broadcast"};
-      return std::string(kNames[static_cast<std::size_t>(message.operation)]) +
-             " of " + std::to_string(message.bytes) + " bytes";
+      std::string text = kNames[static_cast<std::size_t>(message.operation)];
+      text += " of " + std::to_string(message.bytes) + " bytes";
+      if (message.operation != Operation::Broadcast) return text;
+      return text + " from " +
+             rank_text(static_cast<std::size_t>(message.root));
     };
     throw StateError(ErrorInfo{.op = "collective",
                                .node = rank_text(rank),

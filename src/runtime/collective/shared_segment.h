@@ -10,6 +10,8 @@
 // ranks, ((x0 + x1) + x2) + ..., which is the same on every rank and run.
 #pragma once
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -42,7 +44,8 @@ class SharedSegment {
   void all_gather(std::span<std::byte> all, const Wait& wait);
   void broadcast(std::span<std::byte> bytes, int root, const Wait& wait);
   /// This rank calls no further operation: the others wait no more for it. From
-  /// any thread.
+  /// any thread; in a child that was forked it does nothing, as that is no
+  /// rank.
   void give_up() noexcept;
 
  private:
@@ -65,6 +68,7 @@ class SharedSegment {
 
   std::vector<Part*> parts_;  // by rank
   const std::size_t rank_;
+  const pid_t process_ = ::getpid();
   std::uint64_t num_meetings_ = 0, num_posts_ = 0;
 };
 

@@ -174,10 +174,12 @@ class ExchangePlanner {
 
   void start(const Node& node, const Unit& unit) {
     const std::size_t first = out_.buckets.size();
+    bool sends_losses = false;
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       const auto trained = tensor_of_.find(summed_.at(node.outputs[i]));
       if (trained == tensor_of_.end()) {
         out_.losses.push_back(floats_of(unit.args[i]));
+        sends_losses = true;
       } else if (!linked_.skips_update(trained->second)) {
         append(unit.args[i], trained->second, first);
       }
@@ -187,9 +189,7 @@ class ExchangePlanner {
     out_.weighs_sums = segment_ == Segment::Update &&
                        graph_.weights_gradients && !graph_.is_linkable;
     begun_[node.outputs.front()] = {first, out_.buckets.size()};
-    if (!out_.losses.empty() && first == out_.buckets.size()) {
-      return add(ExchangeStep::SendLosses);
-    }
+    if (sends_losses) return add(ExchangeStep::SendLosses);
     for (std::size_t i = first; i < out_.buckets.size(); ++i) {
       out_.numbers += static_cast<std::int64_t>(out_.buckets[i].values.size());
       add(ExchangeStep::Send, static_cast<int>(i));

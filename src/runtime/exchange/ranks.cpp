@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,16 @@ Clock::time_point after_exit() {
   constexpr double kPatience = 10;  // seconds
   static const Clock::time_point end = after(kPatience);
   return end;
+}
+
+std::string what_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    return e.what();
+  } catch (...) {
+    return "an unknown error";
+  }
 }
 
 }  // namespace
@@ -61,7 +72,7 @@ std::string Ranks::name() const { return rank_text(rank_); }
 
 void Ranks::require_whole(const char* call) const {
   const std::scoped_lock lock(failure_->mutex);
-  if (failure_->text.empty()) return;
+  if (!failure_->is_there) return;
   throw StateError(
       ErrorInfo{.op = call,
                 .node = name(),
@@ -119,13 +130,12 @@ void Ranks::fail(const std::exception_ptr& error) noexcept {
   if (!collective_) return;
   {
     const std::scoped_lock lock(failure_->mutex);
-    if (!failure_->text.empty()) return;
+    if (failure_->is_there) return;
+    failure_->is_there = true;
     try {
-      std::rethrow_exception(error);
-    } catch (const std::exception& e) {
-      failure_->text = e.what();
-    } catch (...) {
-      failure_->text = "an unknown error";
+      failure_->text = what_of(error);
+    } catch (const std::bad_alloc&) {
+      // The failure counts without its text.
     }
   }
   collective_->abort();

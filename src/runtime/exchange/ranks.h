@@ -48,7 +48,8 @@ class Ranks {
   /// Of all that have joined.
   struct Failure {
     std::mutex mutex;  // executions end on other threads than they run on
-    std::string text;  // empty: none yet
+    bool is_there = false;
+    std::string text;
   };
   std::shared_ptr<Failure> failure_ = std::make_shared<Failure>();
 };

@@ -9,6 +9,7 @@ void OptimizerStep::stage(const Call& call, HostWriter& writer,
                           ExecutionState& slot) {
   if (!updates(call.segment) || !optimizer_) return;
   slot.rates.at = writer.room_for(tensor_, sizeof(slot.rates.values));
+  TimeSteps::take_rule(*optimizer_, slot.rates.rule);
 }
 
 /// An optimizer that linked graphs share advances after the last of them.
@@ -17,7 +18,6 @@ void OptimizerStep::commit(
   if (!updates(call.segment) || !optimizer_) return;
   const StepNumber number = TimeSteps::next(*optimizer_);
   ExecutionState::Rates& rates = slot->rates;
-  TimeSteps::take_rule(*optimizer_, rates.rule);
   const float rate = rates.rule.at(number.value);
   rates.optimizer = optimizer_;
   rates.number = number;
