@@ -23,7 +23,7 @@ Gradient find_gradient(const Session& session, const Tensor& parameter) {
         .node = parameter.label(),
         .what = "there are no gradients of separate phases",
         .expected = "execute_forward and execute_gradient before",
-        .hint = "execute() reuses the memory of each gradient at once."});
+        .hint = "execute() keeps no gradients for the host."});
   }
   last->wait();
   session.in_flight.wait_until_idle();
