@@ -245,17 +245,6 @@ def test_what_a_transport_raises_fails_the_step_as_itself() -> None:
         ({"collective": None, "shard_optimizer": True}, tg.InvalidArgument, "shard"),
         ({"collective": None, "reduce_losses": True}, tg.InvalidArgument, "reduce"),
         (
-            {"collective": None, "gradients_of_ranks": "sum"},
-            tg.InvalidArgument,
-            "gradients_of_ranks",
-        ),
-        ({"collective": None}, tg.InvalidArgument, "collective_timeout"),
-        (
-            {"collective": None, "collective_timeout": 300, "bucket_bytes": 64},
-            tg.InvalidArgument,
-            "bucket_bytes",
-        ),
-        (
             {"collective": None, "synchronize_batch_norm": True},
             tg.InvalidArgument,
             "synchronize_batch_norm",

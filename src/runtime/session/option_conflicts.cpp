@@ -23,8 +23,6 @@ struct Conflict {
   bool is_unsupported = false;  // else the option has no effect
 };
 
-const DataParallel kDefaults;
-
 constexpr Conflict kConflicts[] = {
     {"accumulates_gradients", "an inference graph has no gradients",
      "a TrainingGraph",
@@ -52,22 +50,6 @@ constexpr Conflict kConflicts[] = {
     {"synchronize_batch_norm", "there is one process", "a collective",
      [](const Compiled& c) {
        return c.ranks().synchronize_batch_norm && !c.ranks().collective;
-     }},
-    {"gradients_of_ranks", "there is one process", "a collective",
-     [](const Compiled& c) {
-       return c.ranks().gradients_of_ranks != kDefaults.gradients_of_ranks &&
-              !c.ranks().collective;
-     }},
-    {"collective_timeout", "there is one process", "a collective",
-     [](const Compiled& c) {
-       return c.ranks().collective_timeout != kDefaults.collective_timeout &&
-              !c.ranks().collective;
-     }},
-    {"bucket_bytes", "nobody gets gradients in buckets",
-     "a collective or on_bucket",
-     [](const Compiled& c) {
-       return c.ranks().bucket_bytes != kDefaults.bucket_bytes &&
-              !c.has_exchange();
      }},
     {"precision", "graphs that are linked cannot agree on a loss scale",
      "float32, fast or mixed_bfloat16 with link_graphs",
