@@ -41,6 +41,24 @@ void def_lstm(Type& type, const First&... first) {
       row("initializer", &Options::initializer));
 }
 
+/// Calls def(rows...) with the rows of sizes and of options.
+template <class Def>
+void with_all_lstm_rows(const Def& def) {
+  with_lstm_rows([&](const auto& sizes, const auto& options) {
+    std::apply(def, std::tuple_cat(sizes, options));
+  });
+}
+
+void bind_lstm_descriptor(py::module_& m) {
+  with_all_lstm_rows([&](const auto&... rows) {
+    bind_descriptor<LSTMDescriptor>(
+        m, "LSTMDescriptor",
+        "Sizes are features: of each step, and of each "
+        "layer and direction.",
+        rows...);
+  });
+}
+
 void bind_recurrent(py::module_& m) {
   using Class = layers::Recurrent;
   BoundClass<Class, Layer, std::shared_ptr<Class>>(
@@ -63,18 +81,6 @@ void bind_recurrent(py::module_& m) {
 }
 
 void bind_lstm(py::module_& m) {
-  const auto rows = [](const auto& def) {
-    with_lstm_rows([&](const auto& sizes, const auto& options) {
-      std::apply(def, std::tuple_cat(sizes, options));
-    });
-  };
-  rows([&](const auto&... all) {
-    bind_descriptor<LSTMDescriptor>(
-        m, "LSTMDescriptor",
-        "Sizes are features: of each step, and of each "
-        "layer and direction.",
-        all...);
-  });
   using Class = layers::LSTM;
   BoundClass<Class, layers::Recurrent, std::shared_ptr<Class>> type(
       m, "LSTM",
@@ -97,7 +103,8 @@ void bind_lstm(py::module_& m) {
       "gates, and of the cell. Raises InvalidArgument, ShapeError or "
       "DTypeError.");
   def_lstm(type, plain<LSTMDescriptor>("descriptor"));
-  rows([&](const auto&... all) { def_lstm<LSTMDescriptor>(type, all...); });
+  with_all_lstm_rows(
+      [&](const auto&... rows) { def_lstm<LSTMDescriptor>(type, rows...); });
   type.def_property_readonly("gate_activations", &Class::gate_activations)
       .def_property_readonly("output_result_activation",
                              &Class::output_result_activation)
@@ -138,6 +145,7 @@ BoundClass<Class, layers::Recurrent, std::shared_ptr<Class>> bind_gated(
 }  // namespace
 
 void bind_recurrent_layers(py::module_& m) {
+  bind_lstm_descriptor(m);
   bind_recurrent(m);
   bind_lstm(m);
   bind_gated<layers::GRU, GRUOptions>(

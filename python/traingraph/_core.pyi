@@ -29,6 +29,7 @@ __all__: list[str] = [
     "Adam",
     "AdamW",
     "AdditionNode",
+    "Affine",
     "Arithmetic",
     "ArithmeticOperation",
     "AveragePooling",
@@ -105,7 +106,6 @@ __all__: list[str] = [
     "LayerNormalization",
     "LayerTime",
     "LeakyReLU",
-    "Linear",
     "LinearNode",
     "LoRA",
     "LocalContrastNormalizationNode",
@@ -1130,9 +1130,9 @@ class ReLUN(Activation):
     """
     def __init__(self, a: float, b: float, *, label: str = "") -> None: ...
 
-class Linear(Activation):
+class Affine(Activation):
     """
-    scale * x + bias
+    scale * x + bias; ML Compute's linear layer.
     """
     def __init__(self, scale: float, bias: float = 0.0, *, label: str = "") -> None: ...
 
@@ -2018,7 +2018,7 @@ class LoRA(Layer):
 
 class MatMulDescriptor:
     """
-    Options of MatMul.
+    WeightOptions of MatMul.
     """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
@@ -2248,7 +2248,30 @@ class LSTMDescriptor:
     @property
     def uses_biases(self) -> bool: ...
 
-class LSTM(Layer):
+class Recurrent(Layer):
+    """
+    Base of LSTM, GRU and RNN: sizes and lists of parameters.
+    """
+    @property
+    def biases(self) -> list[Tensor] | None: ...
+    @property
+    def biases_parameters(self) -> list[TensorParameter] | None: ...
+    @property
+    def descriptor(self) -> LSTMDescriptor: ...
+    @property
+    def hidden_weights(self) -> list[Tensor]: ...
+    @property
+    def hidden_weights_parameters(self) -> list[TensorParameter]: ...
+    @property
+    def input_weights(self) -> list[Tensor]: ...
+    @property
+    def input_weights_parameters(self) -> list[TensorParameter]: ...
+    @property
+    def secondary_biases(self) -> list[Tensor] | None: ...
+    @property
+    def secondary_biases_parameters(self) -> list[TensorParameter] | None: ...
+
+class LSTM(Recurrent):
     """
     Long short-term memory over sequences.
 
@@ -2314,50 +2337,13 @@ class LSTM(Layer):
         label: str = "",
     ) -> None: ...
     @property
-    def biases(self) -> list[Tensor] | None: ...
-    @property
-    def biases_parameters(self) -> list[TensorParameter] | None: ...
-    @property
-    def descriptor(self) -> LSTMDescriptor: ...
-    @property
     def gate_activations(self) -> list[ActivationDescriptor]: ...
-    @property
-    def hidden_weights(self) -> list[Tensor]: ...
-    @property
-    def hidden_weights_parameters(self) -> list[TensorParameter]: ...
-    @property
-    def input_weights(self) -> list[Tensor]: ...
-    @property
-    def input_weights_parameters(self) -> list[TensorParameter]: ...
     @property
     def output_result_activation(self) -> ActivationDescriptor: ...
     @property
     def peephole_weights(self) -> list[Tensor] | None: ...
     @property
     def peephole_weights_parameters(self) -> list[TensorParameter] | None: ...
-
-class Recurrent(Layer):
-    """
-    Base of GRU and RNN: sizes and lists of parameters.
-    """
-    @property
-    def biases(self) -> list[Tensor] | None: ...
-    @property
-    def biases_parameters(self) -> list[TensorParameter] | None: ...
-    @property
-    def descriptor(self) -> LSTMDescriptor: ...
-    @property
-    def hidden_weights(self) -> list[Tensor]: ...
-    @property
-    def hidden_weights_parameters(self) -> list[TensorParameter]: ...
-    @property
-    def input_weights(self) -> list[Tensor]: ...
-    @property
-    def input_weights_parameters(self) -> list[TensorParameter]: ...
-    @property
-    def secondary_biases(self) -> list[Tensor] | None: ...
-    @property
-    def secondary_biases_parameters(self) -> list[TensorParameter] | None: ...
 
 class GRU(Recurrent):
     """
@@ -2693,7 +2679,9 @@ class LayerNormalization(NormalizationLayer):
     def normalized_shape(self) -> tuple[int, ...]: ...
 
 class LossDescriptor:
-    """ """
+    """
+    A loss and its options; those that are not given have the loss's own defaults.
+    """
 
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
     def __copy__(self) -> LossDescriptor: ...
@@ -5289,13 +5277,21 @@ class TrainingGraph(CompiledGraph):
         """
         Gradient of an input tensor, or None when it is not computed. Read it with numpy().
         """
+    def incoming_gradients(self, layer: Layer) -> list[Tensor]:
+        """
+        Gradients of the layer's results, which its gradient reads.
+        """
     def link(self, graphs: collections.abc.Sequence[TrainingGraph]) -> None:
         """
         Joins sub-graphs compiled with link_graphs, this one being the first in forward order. Graphs that read results of others run the compiled batch size only. A graph's forward comes after those of the graphs it reads, its gradient pass after those of the graphs that read it; else StateError.
         """
+    def outgoing_gradients(self, layer: Layer) -> list[Tensor]:
+        """
+        Gradients of the layer's sources, which its gradient writes.
+        """
     def result_gradient_tensors(self, layer: Layer) -> list[Tensor]:
         """
-        Outgoing gradients: of the layer's sources.
+        ML Compute's name of outgoing_gradients: the results of the gradient.
         """
     def set_gradient(self, parameter: Tensor, gradient: Tensor) -> None:
         """
@@ -5319,7 +5315,7 @@ class TrainingGraph(CompiledGraph):
         """
     def source_gradient_tensors(self, layer: Layer) -> list[Tensor]:
         """
-        Incoming gradients: of the layer's results.
+        ML Compute's name of incoming_gradients: the sources of the gradient.
         """
     def stop_gradient(self, tensors: collections.abc.Sequence[Tensor]) -> None: ...
     @property
@@ -6021,8 +6017,8 @@ class AdditionNode(FilterNode):
         bias: float = 0.0,
         primary_strides: collections.abc.Sequence[int] = (1, 1, 1),
         secondary_strides: collections.abc.Sequence[int] = (1, 1, 1),
-        minimum_value: float = -3.4028234663852886e38,
-        maximum_value: float = 3.4028234663852886e38,
+        minimum_value: float = -3.4028235e38,
+        maximum_value: float = 3.4028235e38,
         label: str = "",
     ) -> None: ...
 
@@ -6040,8 +6036,8 @@ class SubtractionNode(FilterNode):
         bias: float = 0.0,
         primary_strides: collections.abc.Sequence[int] = (1, 1, 1),
         secondary_strides: collections.abc.Sequence[int] = (1, 1, 1),
-        minimum_value: float = -3.4028234663852886e38,
-        maximum_value: float = 3.4028234663852886e38,
+        minimum_value: float = -3.4028235e38,
+        maximum_value: float = 3.4028235e38,
         label: str = "",
     ) -> None: ...
 
@@ -6059,8 +6055,8 @@ class MultiplicationNode(FilterNode):
         bias: float = 0.0,
         primary_strides: collections.abc.Sequence[int] = (1, 1, 1),
         secondary_strides: collections.abc.Sequence[int] = (1, 1, 1),
-        minimum_value: float = -3.4028234663852886e38,
-        maximum_value: float = 3.4028234663852886e38,
+        minimum_value: float = -3.4028235e38,
+        maximum_value: float = 3.4028235e38,
         label: str = "",
     ) -> None: ...
 
@@ -6078,8 +6074,8 @@ class DivisionNode(FilterNode):
         bias: float = 0.0,
         primary_strides: collections.abc.Sequence[int] = (1, 1, 1),
         secondary_strides: collections.abc.Sequence[int] = (1, 1, 1),
-        minimum_value: float = -3.4028234663852886e38,
-        maximum_value: float = 3.4028234663852886e38,
+        minimum_value: float = -3.4028235e38,
+        maximum_value: float = 3.4028235e38,
         label: str = "",
     ) -> None: ...
 

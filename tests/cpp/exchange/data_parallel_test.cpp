@@ -148,6 +148,44 @@ TEST(DataParallel, StaysTogetherOverRandomBatchesAndDelays) {
   EXPECT_EQ(values[2], values[0]);
 }
 
+TEST(DataParallel, AnOutputThatIsAGradientIsARanksOwn) {
+  ThreadGroup group(2);
+  const std::vector<Floats> data{random_floats(6, 1), random_floats(6, 2)};
+  on_each_rank(2, [&](int rank) {
+    const Tensor x({{2, 3}}, "x");
+    const Tensor w = Tensor::filled({{2, 3}}, 5, "w", std::nullopt);
+    Graph graph;
+    const Tensor dw =
+        graph
+            .op(OpKind::Activation,
+                ActivationAttrs{ActivationType::Linear, 2.0f}, {x}, "dw")
+            .front();
+    const Tensor y =
+        graph
+            .op(OpKind::Binary, ArithmeticAttrs{ArithmeticOperation::Multiply},
+                {x, w}, "y")
+            .front();
+    TrainingGraph t({graph}, nullptr, sgd(1.0f));
+    t.add_inputs({{"x", x}});
+    t.add_outputs({{"dw", dw}, {"y", y}});
+    t.set_training_tensor_parameters({TensorParameter(w)});
+    t.set_gradient(w, dw);
+    CompileOptions options;
+    options.data_parallel = {.collective = group[rank],
+                             .gradients_of_ranks = GradientAccumulation::Sum,
+                             .collective_timeout = 20};
+    t.compile(rank_device(), options);
+    const NamedData in[] = {{"x", view(data[rank])}};
+    const ExecutionResult result = t.execute(in).result();
+    const auto own = result.output("dw").floats();
+    const Floats trained = read(w);
+    for (std::size_t i = 0; i < trained.size(); ++i) {
+      EXPECT_EQ(own[i], 2 * data[rank][i]);
+      EXPECT_NEAR(trained[i], 5 - 2 * (data[0][i] + data[1][i]), 1e-6);
+    }
+  });
+}
+
 TEST(ShardedOptimizer, LeavesRanksWithoutAShareAlone) {
   ThreadGroup group(2);
   std::vector<Floats> values(2);
