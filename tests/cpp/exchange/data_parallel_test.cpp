@@ -152,7 +152,7 @@ TEST(DataParallel, AnOutputThatIsAGradientIsARanksOwn) {
   ThreadGroup group(2);
   const std::vector<Floats> data{random_floats(6, 1), random_floats(6, 2)};
   on_each_rank(2, [&](int rank) {
-    const Tensor x({{2, 3}}, "x");
+    const Tensor x({{2, 3}}, "x"), label({{2, 3}}, "label");
     const Tensor w = Tensor::filled({{2, 3}}, 5, "w", std::nullopt);
     Graph graph;
     const Tensor dw =
@@ -165,8 +165,9 @@ TEST(DataParallel, AnOutputThatIsAGradientIsARanksOwn) {
             .op(OpKind::Binary, ArithmeticAttrs{ArithmeticOperation::Multiply},
                 {x, w}, "y")
             .front();
-    TrainingGraph t({graph}, nullptr, sgd(1.0f));
-    t.add_inputs({{"x", x}});
+    TrainingGraph t({graph}, std::make_shared<losses::MeanSquaredError>(),
+                    sgd(1.0f));
+    t.add_inputs({{"x", x}}, {{"label", label}});
     t.add_outputs({{"dw", dw}, {"y", y}});
     t.set_training_tensor_parameters({TensorParameter(w)});
     t.set_gradient(w, dw);
@@ -175,8 +176,9 @@ TEST(DataParallel, AnOutputThatIsAGradientIsARanksOwn) {
                              .gradients_of_ranks = GradientAccumulation::Sum,
                              .collective_timeout = 20};
     t.compile(rank_device(), options);
-    const NamedData in[] = {{"x", view(data[rank])}};
-    const ExecutionResult result = t.execute(in).result();
+    const ExecutionResult result =
+        t.execute({{"x", view(data[rank])}}, {{"label", view(data[rank])}})
+            .result();
     const auto own = result.output("dw").floats();
     const Floats trained = read(w);
     for (std::size_t i = 0; i < trained.size(); ++i) {
