@@ -31,6 +31,7 @@ class GradientAssembler {
       a_.gradient_of[a_.find(of)] =
           weighted(in_float32(a_.find(gradient)), graph_.gradient_weight);
     }
+    own_what_the_host_reads();
     collect();
     collect_debugged();
   }
@@ -192,6 +193,20 @@ class GradientAssembler {
         node.op->may_alias && program.shape(node.inputs[0]).num_elements() ==
                                   program.shape(value).num_elements();
     return has_all ? node.inputs[0] : kNoValue;
+  }
+
+  /// Sums over ranks are made in place, as edits are: what the host reads
+  /// beside a parameter's gradient has bytes of its own.
+  void own_what_the_host_reads() {
+    for (const auto& [name, tensor] : graph_.outputs) {
+      const ValueId value = a_.find(tensor);
+      if (value != kNoValue) owned_.insert(source_of_bytes(value));
+    }
+    for (TensorIndex tensor : debugged_results(graph_)) {
+      const auto gradient = a_.gradient_of.find(a_.find(tensor));
+      if (gradient == a_.gradient_of.end()) continue;
+      owned_.insert(source_of_bytes(gradient->second));
+    }
   }
 
   void collect() {

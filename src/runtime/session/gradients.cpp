@@ -18,12 +18,12 @@ Gradient find_gradient(const Session& session, const Tensor& parameter) {
   session.require_compiled("gradient");
   const auto& last = session.executor.phases().last_gradient();
   if (!last) {
-    throw StateError(ErrorInfo{
-        .op = "gradient",
-        .node = parameter.label(),
-        .what = "there are no gradients of separate phases",
-        .expected = "execute_forward and execute_gradient before",
-        .hint = "execute() keeps no gradients for the host."});
+    throw StateError(
+        ErrorInfo{.op = "gradient",
+                  .node = parameter.label(),
+                  .what = "there are no gradients of separate phases",
+                  .expected = "execute_forward and execute_gradient before",
+                  .hint = "execute() keeps no gradients for the host."});
   }
   last->wait();
   session.in_flight.wait_until_idle();
