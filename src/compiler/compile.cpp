@@ -126,10 +126,6 @@ class BatchCompiler {
       : graph_(*graph), target_(target), options_(options), larger_(larger) {
     made_.graph = std::move(graph);
     made_.batch = batch;
-    std::vector<TensorIndex>& order = options_.collectives.order;
-    if (graph_.trains && options_.has_collectives() && order.empty()) {
-      order = find_exchange_order(graph_, target, batch);
-    }
   }
 
   Compilation all() {
@@ -204,7 +200,7 @@ class BatchCompiler {
 
   const MergedGraph& graph_;
   const Target& target_;
-  CompilerOptions options_;
+  const CompilerOptions& options_;
   const Compilation* larger_;
   Compilation made_;
 };

@@ -19,7 +19,7 @@ struct CompilerOptions {
   double max_gpu_ms = 0;  // see LowerOptions
   /// See CompileOptions.
   std::size_t batch_plans_bytes = std::size_t{1} << 30;
-  /// An empty order: as this batch size suggests.
+  /// The order is find_exchange_order()'s.
   CollectiveOptions collectives = {};
 
   bool has_collectives() const { return collectives.bucket_bytes > 0; }

@@ -9,6 +9,7 @@
 
 #include "runtime/collective/mpi_library.h"
 #include "runtime/collective/mpi_segment.h"
+#include "runtime/collective/rank_text.h"
 #include "runtime/device/device_wait.h"
 #include "traingraph/collective.h"
 #include "traingraph/error.h"
@@ -39,7 +40,7 @@ class MpiCollective : public BlockingCollective {
     };
     check(f_.comm_rank(communicator_, &rank_));
     check(f_.comm_size(communicator_, &size_));
-    who_ = "rank " + std::to_string(rank_) + " of " + std::to_string(size_);
+    who_ = rank_text(rank_) + " of " + std::to_string(size_);
     description_ = "MPI (" + library_.version() + ")";
     segment_ = mpi::make_segment(library_, communicator_, rank_, size_, who_);
   }

@@ -7,6 +7,7 @@
 #include <new>
 #include <string>
 
+#include "runtime/collective/rank_text.h"
 #include "traingraph/error.h"
 
 namespace traingraph {
@@ -27,10 +28,6 @@ Slice slice_of(std::size_t rank, std::size_t num_ranks, std::size_t floats) {
     return std::min(floats, lines * r / num_ranks * kLineFloats);
   };
   return {begin_of(rank), begin_of(rank + 1)};
-}
-
-std::string rank_text(std::size_t rank) {
-  return "rank " + std::to_string(rank);
 }
 
 }  // namespace
@@ -102,8 +99,7 @@ void SharedSegment::require_same(const Message& own) const {
       std::string text = kNames[static_cast<std::size_t>(message.operation)];
       text += " of " + std::to_string(message.bytes) + " bytes";
       if (message.operation != Operation::Broadcast) return text;
-      return text + " from " +
-             rank_text(static_cast<std::size_t>(message.root));
+      return text + " from " + rank_text(message.root);
     };
     throw StateError(ErrorInfo{.op = "collective",
                                .node = rank_text(rank),

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/collective/rank_text.h"
 #include "runtime/device/device_wait.h"
 #include "runtime/exchange/call_header.h"
 #include "traingraph/error.h"
@@ -33,7 +34,7 @@ std::string around(const std::string& text, std::size_t at) {
   const auto at = static_cast<std::size_t>(a - text.begin());
   throw InvalidArgument(
       ErrorInfo{.op = call,
-                .node = rank_text(static_cast<int>(rank)),
+                .node = rank_text(rank),
                 .what = fact.name + " differ between the processes",
                 .expected = around(text_of_first, at) + ", as rank 0 has",
                 .got = around(text, at),

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/format.h"
+#include "runtime/collective/rank_text.h"
 #include "runtime/exchange/ranks.h"
 #include "traingraph/error.h"
 

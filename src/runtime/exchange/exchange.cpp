@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "graph/tensor_state.h"
+#include "runtime/collective/rank_text.h"
 #include "runtime/device/device_wait.h"
 #include "traingraph/error.h"
 
@@ -195,7 +196,7 @@ void Exchange::meet(const char* call, std::uint64_t number,
   if (failed == staging_.headers.end()) return;
   throw StateError(ErrorInfo{
       .op = call,
-      .node = rank_text(static_cast<int>(failed - staging_.headers.begin())),
+      .node = rank_text(failed - staging_.headers.begin()),
       .what = "the call has failed in another process, which says why"});
 }
 

@@ -32,7 +32,7 @@
 
 namespace traingraph {
 
-class Exchange : public std::enable_shared_from_this<Exchange> {
+class Exchange {
  public:
   /// Throws InvalidArgument.
   explicit Exchange(DataParallel options);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/collective/rank_text.h"
 #include "runtime/device/device_wait.h"
 #include "traingraph/error.h"
 
@@ -40,8 +41,6 @@ std::string what_of(const std::exception_ptr& error) {
 }
 
 }  // namespace
-
-std::string rank_text(int rank) { return "rank " + std::to_string(rank); }
 
 std::int32_t count_compiled(const std::shared_ptr<Collective>& collective) {
   struct Count {

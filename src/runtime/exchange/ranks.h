@@ -54,9 +54,6 @@ class Ranks {
   std::shared_ptr<Failure> failure_ = std::make_shared<Failure>();
 };
 
-/// "rank 3"
-std::string rank_text(int rank);
-
 /// How many graphs were compiled with a collective, with this one. All of its
 /// ranks compile the same ones in the same order.
 std::int32_t count_compiled(const std::shared_ptr<Collective>& collective);

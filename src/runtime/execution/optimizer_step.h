@@ -3,8 +3,8 @@
 // those of when the update is enqueued.
 #pragma once
 
-#include "runtime/exchange/exchange_plan.h"
 #include "runtime/execution/participant.h"
+#include "runtime/plans/linked_parts.h"
 
 namespace traingraph {
 

@@ -14,13 +14,6 @@
 namespace traingraph {
 namespace {
 
-constexpr const char* kNode = "collective";
-
-[[noreturn]] void refuse(const char* what, const char* expected) {
-  throw UnsupportedError(ErrorInfo{
-      .op = "compile", .node = kNode, .what = what, .expected = expected});
-}
-
 std::string text_of(const TensorDescriptor& desc) {
   return std::string(to_string(desc.data_type)) + ' ' + desc.shape.to_string();
 }
@@ -243,7 +236,11 @@ std::shared_ptr<Exchange> make_exchange(const Session& session,
   const DataParallel& data_parallel = options.data_parallel;
   if (!data_parallel.collective && !data_parallel.on_bucket) return nullptr;
   if (!session.device->context()->reaches_marks()) {
-    refuse("this device exchanges no gradients", "Device \"cpu\"");
+    throw UnsupportedError(
+        ErrorInfo{.op = "compile",
+                  .node = "collective",
+                  .what = "this device exchanges no gradients",
+                  .expected = "Device \"cpu\""});
   }
   return std::make_shared<Exchange>(data_parallel);
 }

@@ -216,6 +216,20 @@ TEST(Exchange, AHookThatThrowsFailsTheExecution) {
   }
 }
 
+TEST(Exchange, AFailureWithoutATextEndsWhatFollows) {
+  ThreadGroup group(1);
+  RankOptions options = with_rank({}, group, 0);
+  options.compile.data_parallel.on_bucket = [](const GradientBucket&) {
+    throw std::runtime_error("");
+  };
+  RankNet net(options);
+  EXPECT_EQ(text_of_error<std::runtime_error>([&] { net.step(0, 12).wait(); }),
+            "");
+  const std::string error =
+      text_of_error<StateError>([&] { net.step(0, 12).wait(); });
+  EXPECT_TRUE(contains(error, "has failed")) << error;
+}
+
 TEST(Exchange, RefusesWhatItCannotDo) {
   ThreadGroup group(1);
   RankOptions options = with_rank({}, group, 0);

@@ -140,6 +140,18 @@ TEST(SharedSegment, DifferentOperationsAreAnErrorOfAll) {
   });
 }
 
+TEST(SharedSegment, BroadcastsFromDifferentRanksAreAnErrorOfAll) {
+  Segments segments(2);
+  on_each_rank(2, [&](int rank) {
+    const std::string error = text_of_error<StateError>([&] {
+      std::vector<std::byte> bytes(8);
+      segments[rank].broadcast(bytes, rank, spin);
+    });
+    EXPECT_TRUE(contains(error, "broadcast of 8 bytes from rank 0")) << error;
+    EXPECT_TRUE(contains(error, "broadcast of 8 bytes from rank 1")) << error;
+  });
+}
+
 TEST(SharedSegment, ARankThatGivesUpEndsTheOthers) {
   Segments segments(3);
   on_each_rank(3, [&](int rank) {
