@@ -318,7 +318,9 @@ enum class OpKind : std::int32_t {
 #undef OP
   AllReduceStart,
   AllReduceDone,
-  AllGather
+  AllGather,
+  AllReduce,
+  ReduceMoments
 };
 
 inline constexpr int kNumOps = 0

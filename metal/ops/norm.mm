@@ -35,6 +35,38 @@ T identity(GraphBuilder& b, T x) {
   return [b.graph() identityWithTensor:x name:b.name()];
 }
 
+/// Rows of moments of channels (src/ops/norm.cpp), (1, C, 1).
+struct Moments {
+  T count, mean, rest, variance;
+};
+
+T row_of(GraphBuilder& b, int input, int row) {
+  const T x = [b.graph() sliceTensor:b.input(input)
+                           dimension:0
+                               start:row
+                              length:1
+                                name:b.name()];
+  return b.reshape(x, {1, b.input_shape(input)[1], 1});
+}
+
+Moments read_moments(GraphBuilder& b, int input) {
+  return {.count = row_of(b, input, 0),
+          .mean = row_of(b, input, 1),
+          .rest = row_of(b, input, 2),
+          .variance = row_of(b, input, 3)};
+}
+
+T subtract_mean(GraphBuilder& b, T x, const Moments& moments) {
+  return b.sub(b.sub(x, moments.mean), moments.rest);
+}
+
+T concatenate_rows(GraphBuilder& b, std::initializer_list<T> rows,
+                   std::int64_t channels) {
+  NSMutableArray* all = [NSMutableArray array];
+  for (const T row : rows) [all addObject:b.reshape(row, {1, channels})];
+  return [b.graph() concatTensors:all dimension:0 name:b.name()];
+}
+
 }  // namespace
 
 void lower_batch_norm(GraphBuilder& b) {
@@ -85,6 +117,67 @@ void lower_batch_norm_gradient(GraphBuilder& b) {
   b.set(b.reshape(dx, b.result_shape()));
   b.set(b.reshape(dgamma, per_channel), 1);
   b.set(b.reshape(dbeta, per_channel), 2);
+}
+
+void lower_batch_norm_moments(GraphBuilder& b) {
+  const Shape shape = fold(b.input_shape(0));
+  const T x = b.reshape(b.input(0), shape);
+  const T mean = b.mean(x, shape, {0, 2});
+  const T centered = b.sub(x, mean);
+  const T rest = b.mean(centered, shape, {0, 2});
+  const T variance = b.mean(b.square(b.sub(centered, rest)), shape, {0, 2});
+  const T count =
+      b.broadcast(b.scalar_like(mean, static_cast<double>(shape[0] * shape[2])),
+                  {1, shape[1], 1});
+  b.set(concatenate_rows(b, {count, mean, rest, variance}, shape[1]));
+}
+
+void lower_batch_norm_apply(GraphBuilder& b) {
+  const Shape shape = fold(b.input_shape(0)), per_channel{shape[1]};
+  const Moments moments = read_moments(b, 5);
+  const T x = b.reshape(b.input(0), shape);
+  T y = b.mul(subtract_mean(b, x, moments),
+              times_gamma(b, inverse_deviation(b, moments.variance), 1));
+  if (b.has(2)) y = b.add(y, channels(b, 2));
+  b.set(b.reshape(y, b.result_shape()));
+  const T mean = b.reshape(moments.mean, per_channel);
+  const T variance = b.reshape(moments.variance, per_channel);
+  b.set(mean, 1);
+  b.set(variance, 2);
+  if (!b.attrs<BatchNormAttrs>().training) return;
+  const T count = b.reshape(moments.count, per_channel);
+  const T others = b.max(b.add(count, -1), 1);
+  const T unbiased = b.select(b.greater(count, 1), b.div(count, others), 1);
+  update_running(b, 3, mean);
+  update_running(b, 4, b.mul(variance, unbiased));
+}
+
+void lower_batch_norm_gradient_sums(GraphBuilder& b) {
+  const Shape shape = fold(b.input_shape(1)), per_channel{shape[1]};
+  const Moments moments = read_moments(b, 2);
+  const T g = b.reshape(b.input(0), shape);
+  const T centered = subtract_mean(b, b.reshape(b.input(1), shape), moments);
+  const T sum = b.sum(g, shape, {0, 2});
+  const T product = b.sum(b.mul(g, centered), shape, {0, 2});
+  b.set(concatenate_rows(b, {sum, product}, shape[1]));
+  const T dgamma = b.mul(product, inverse_deviation(b, moments.variance));
+  b.set(b.reshape(dgamma, per_channel), 1);
+  b.set(b.reshape(sum, per_channel), 2);
+}
+
+void lower_batch_norm_gradient_apply(GraphBuilder& b) {
+  enum { kGradient, kX, kGamma, kMoments, kSums };
+  const Shape shape = fold(b.input_shape(kX));
+  const Moments moments = read_moments(b, kMoments);
+  const auto mean_of = [&](int row) {
+    return b.div(row_of(b, kSums, row), moments.count);
+  };
+  const T scale = inverse_deviation(b, moments.variance);
+  const T centered = subtract_mean(b, b.reshape(b.input(kX), shape), moments);
+  const T slope = b.mul(mean_of(1), b.square(scale));
+  const T g = b.reshape(b.input(kGradient), shape);
+  const T dx = b.sub(b.sub(g, mean_of(0)), b.mul(centered, slope));
+  b.set(b.reshape(b.mul(dx, times_gamma(b, scale, kGamma)), b.result_shape()));
 }
 
 }  // namespace traingraph::metal

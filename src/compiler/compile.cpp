@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "compiler/check_norms.h"
 #include "compiler/joined_gradients.h"
 #include "compiler/passes/collectives.h"
 #include "graph/op_def.h"
@@ -55,8 +54,6 @@ LoweredProgram lower(const MergedGraph& graph, const Target& target,
                         .may_be_absent = {},
                         .separates_updates = graph.is_linkable,
                         .max_gpu_ms = options.max_gpu_ms};
-  lowering.shares_statistics =
-      options.collectives.synchronize_batch_norm && kind != PlanKind::Inference;
   if (kind == PlanKind::Inference) {
     lowering.may_be_absent = optional_values(assembled);
   }
@@ -152,9 +149,6 @@ class BatchCompiler {
     Assembled a =
         assemble(graph_, mode, made_.batch, target_, accumulates, collectives);
     require_support(a.program, target_);
-    if (options_.collectives.synchronize_batch_norm && mode == Mode::Training) {
-      require_norms_to_share(graph_, a, target_);
-    }
     return a;
   }
 

@@ -190,7 +190,7 @@ void UnitTable::add(const Unit& unit, double seconds) {
   for (NodeId id : unit.nodes) {
     const NodeCost cost = estimate_cost(program_, program_.node(id));
     moved.push_back(cost.bytes);
-    flops.push_back(unit.is_reorder || unit.is_begin ? 0 : cost.flops);
+    flops.push_back(unit.is_reorder ? 0 : cost.flops);
     weights.push_back(cost.weight());
   }
   span.cost = {.flops = std::accumulate(flops.begin(), flops.end(), 0.0),

@@ -13,6 +13,7 @@
 #include "compiler/passes/remove_dead_nodes.h"
 #include "compiler/passes/remove_identities.h"
 #include "compiler/passes/remove_later_phases.h"
+#include "compiler/passes/synchronize_norms.h"
 #include "compiler/passes/use_inference_forms.h"
 #include "compiler/passes/widen.h"
 #include "graph/verify.h"
@@ -101,6 +102,11 @@ bool has_collectives(const PassContext& context) {
   return differentiates(context) && context.collectives.bucket_bytes > 0;
 }
 
+void synchronize(const PassContext& context, Assembled& a) {
+  const bool is_asked = context.collectives.synchronize_batch_norm;
+  if (is_asked && has_collectives(context)) synchronize_norms(context, a);
+}
+
 void append_sums_over_ranks(const PassContext& context, Assembled& a) {
   if (has_collectives(context)) reduce_over_ranks(context, a);
 }
@@ -135,6 +141,7 @@ constexpr std::array kPasses{
     Pass{"mixed precision", mix_precision},
     Pass{"pool before relu", pool_first},
     Pass{"append gradients", append_gradient_phase},
+    Pass{"synchronize batch normalizations", synchronize},
     Pass{"append sums over ranks", append_sums_over_ranks},
     Pass{"append updates", append_update_phase},
     Pass{"place sums over ranks", place_sums_over_ranks},

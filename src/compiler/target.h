@@ -63,22 +63,10 @@ struct Unit {
   /// The runtime runs it, on bytes in row-major order, between units of the
   /// device, which does not bind it. It has no code.
   bool is_host = false;
-  bool is_begin = false;  // of nodes that another unit ends: they count there
-  std::string layout;     // of the first result, for people; empty: not known
+  std::string layout;  // of the first result, for people; empty: not known
   /// Tensors that are copied to images or back, since the neighbours run on
   /// another engine of the device.
   int image_copies = 0;
-};
-
-/// Statistics of the samples of this process, which become those of all
-/// processes before a unit reads them. The storage holds doubles: the number of
-/// samples, then of each channel the mean and, behind those of all channels,
-/// the sum of squared deviations; or else sums.
-struct SharedStatistics {
-  NodeId node = -1;  // that has them
-  StorageId storage = -1;
-  UnitId before = -1;
-  bool are_moments = false;
 };
 
 /// Whatever a target wants to find again when the program is bound.
@@ -92,7 +80,6 @@ struct LoweredProgram {
   /// Plain storage of each value, or -1 when the value never exists by itself.
   std::vector<StorageId> storage_of;
   std::vector<Unit> units;
-  std::vector<SharedStatistics> statistics;  // in the order of units
   std::shared_ptr<TargetData> data;
   /// Sentences for people: what is done otherwise than it was asked for.
   std::vector<std::string> notes;
@@ -118,9 +105,6 @@ struct LowerOptions {
   bool separates_updates = false;
   /// Longest estimated time of a unit on the device; 0: no limit.
   double max_gpu_ms = 0;
-
-  /// Batch normalization in training shares its statistics.
-  bool shares_statistics = false;
 };
 
 class Target {
@@ -137,8 +121,6 @@ class Target {
   /// Does a step lowered as one run better than its three phases in a row?
   virtual bool joins_phases() const { return false; }
   virtual bool computes_in(DataType) const { return true; }
-  /// Does it do as LowerOptions::shares_statistics says?
-  virtual bool shares_statistics() const { return false; }
   /// Can the node run with the types that it has? Where it cannot with floats
   /// of 16 bits, it gets float32 by casts around it.
   virtual bool computes(const Program&, const Node&) const { return true; }

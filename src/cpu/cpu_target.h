@@ -15,7 +15,6 @@ class CpuTarget : public Target {
   /// Primitives get up to `num_threads`, by what their work is worth.
   explicit CpuTarget(int num_threads) : num_threads_(num_threads) {}
   std::string_view name() const override { return "cpu"; }
-  bool shares_statistics() const override { return true; }
   bool computes(const Program& program, const Node& node) const override;
   std::string reason_unsupported(const Program& program,
                                  const Node& node) const override;

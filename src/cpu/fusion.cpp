@@ -64,9 +64,11 @@ class FusionSearch {
     for (NodeId id = 0; id < static_cast<NodeId>(fusions_.size()); ++id) {
       switch (program_.node(id).op->kind) {
         case OpKind::BatchNorm:
+        case OpKind::BatchNormApply:
           join_followers(id);
           break;
         case OpKind::BatchNormGradient:
+        case OpKind::BatchNormGradientSums:
           join_predecessors(id);
           break;
         case OpKind::Convolution2dWeightsGradient:

@@ -77,6 +77,10 @@ bool has_half_kernels(const Node& node, DataType type) {
     // Loops that take long to compile.
     case OpKind::BatchNorm:
     case OpKind::BatchNormGradient:
+    case OpKind::BatchNormMoments:
+    case OpKind::BatchNormApply:
+    case OpKind::BatchNormGradientSums:
+    case OpKind::BatchNormGradientApply:
     case OpKind::Dropout:
     case OpKind::Gather:
     case OpKind::SampleNorm:

@@ -36,8 +36,7 @@ Lowering::Lowering(const Program& program, const LowerOptions& options,
     : program_(program),
       target_(target),
       num_threads_(num_threads),
-      rounds_operands_(options.rounds_operands && gains_by_rounding()),
-      shares_statistics_(options.shares_statistics) {
+      rounds_operands_(options.rounds_operands && gains_by_rounding()) {
   const std::size_t n = program.values().size();
   states_.assign(n, {});  // an empty layout, too, is one allocation
   lowered_.storage_of.assign(n, -1);
@@ -125,7 +124,8 @@ void Lowering::lower(NodeId id) {
   NodeId last = id;
   while (fusions_[last] >= 0) last = fusions_[last];
   const OpKind kind = program_.node(last).op->kind;
-  const bool is_norm = kind == OpKind::BatchNormGradient;
+  const bool is_norm = kind == OpKind::BatchNormGradient ||
+                       kind == OpKind::BatchNormGradientSums;
   lower_function(is_norm ? kind : program_.node(id).op->kind)(lowering);
 }
 

@@ -131,20 +131,6 @@ class NodeLowering {
   /// Ends the lowering of this node.
   void emit(KernelFactory bind);
 
-  /// Are statistics of several processes to become one between two units?
-  bool shares_statistics() const;
-  /// Doubles that the first of two units of this node leaves to the second.
-  StorageId add_statistics(std::int64_t count);
-  int write_statistics(StorageId storage);
-  int read_statistics(StorageId storage);
-  /// A result that the first unit wrote.
-  int read_result(int result, const Layout& layout);
-  /// Ends the first unit; the second computes the same nodes.
-  void emit_begin(KernelFactory bind);
-  /// Ends the second one. What is in `shared` (SharedStatistics) is that of all
-  /// processes then.
-  void emit_end(StorageId shared, bool are_moments, KernelFactory bind);
-
  private:
   ValueId input_value(int input) const;
   ValueId result_value(int result) const;

@@ -34,12 +34,6 @@ class Lowering {
   NodeId fused_with(NodeId id) const { return fusions_[id]; }
   /// Is node `id` computed by the unit of the update that reads its result?
   bool joins_update(NodeId id) const { return joins_update_[id]; }
-  bool shares_statistics() const { return shares_statistics_; }
-  /// Of the unit that is added next.
-  void add_statistics(SharedStatistics statistics) {
-    statistics.before = static_cast<UnitId>(lowered_.units.size());
-    lowered_.statistics.push_back(statistics);
-  }
   /// May products round operands of float32?
   bool rounds_operands() const { return rounds_operands_; }
   /// `value` is `source` in another type: made by the reorders that readers
@@ -107,7 +101,7 @@ class Lowering {
   const Program& program_;
   const CpuTarget& target_;
   int num_threads_;
-  bool rounds_operands_, shares_statistics_;
+  bool rounds_operands_;
   LoweredProgram lowered_;
   PlainLayouts plain_;
   std::map<std::vector<std::int64_t>, std::any> shared_;

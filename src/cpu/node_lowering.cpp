@@ -260,48 +260,6 @@ void NodeLowering::emit(KernelFactory bind) {
   emit_code(std::move(code));
 }
 
-bool NodeLowering::shares_statistics() const {
-  return lowering_->shares_statistics();
-}
-
-StorageId NodeLowering::add_statistics(std::int64_t count) {
-  const auto size = static_cast<std::size_t>(count);
-  return lowering_->add_storage(size * sizeof(double),
-                                node().name + " statistics");
-}
-
-int NodeLowering::write_statistics(StorageId storage) {
-  draft_->unit.args.push_back(storage);
-  draft_->unit.writes.push_back(storage);
-  return static_cast<int>(draft_->unit.args.size()) - 1;
-}
-
-int NodeLowering::read_statistics(StorageId storage) {
-  draft_->unit.args.push_back(storage);
-  draft_->unit.reads.push_back(storage);
-  return static_cast<int>(draft_->unit.args.size()) - 1;
-}
-
-int NodeLowering::read_result(int result, const Layout& layout) {
-  const StorageId storage =
-      lowering_->in_layout(result_value(result), layout, id_);
-  return read_statistics(storage);
-}
-
-void NodeLowering::emit_begin(KernelFactory bind) {
-  std::vector<NodeId> nodes = draft_->unit.nodes;
-  draft_->unit.is_begin = true;
-  emit(std::move(bind));
-  draft_->unit.nodes = std::move(nodes);
-}
-
-void NodeLowering::emit_end(StorageId shared, bool are_moments,
-                            KernelFactory bind) {
-  lowering_->add_statistics(
-      {.node = id_, .storage = shared, .are_moments = are_moments});
-  emit(std::move(bind));
-}
-
 void NodeLowering::emit_code(std::unique_ptr<CpuUnitCode> code) {
   Unit& unit = draft_->unit;
   unit.phase = node().phase;

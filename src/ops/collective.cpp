@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Host ops of several processes. all_reduce_start begins a sum over all ranks,
 // whose results are there when all_reduce_done has read them: what is scheduled
-// in between is computed meanwhile. all_gather gives every rank the elements of
-// parameters that others have updated.
+// in between is computed meanwhile; all_reduce waits for its sum. all_gather
+// gives every rank the elements of parameters that others have updated.
+// reduce_moments makes the moments of a rank's samples (batch_norm_moments)
+// those of all samples.
 #include "ops/batch_rules.h"
 #include "ops/registry.h"
 
@@ -31,6 +33,16 @@ OpDef sums() {
 
 OpDef define_all_reduce_start() { return sums(); }
 OpDef define_all_reduce_done() { return sums(); }
+OpDef define_all_reduce() { return sums(); }
+
+OpDef define_reduce_moments() {
+  return {.inputs = {{"moments", kFloat32}},
+          .results = {"moments"},
+          .shape_rule = like_inputs,
+          .batch_rule = batch::summed,
+          .no_gradient = NoGradient::Missing,
+          .is_host = true};
+}
 
 OpDef define_all_gather() {
   return {.inputs = {{.name = "parameters",

@@ -70,6 +70,12 @@ double estimate_flops(const Program& program, const Node& node) {
       return elements(result) * 2 * static_cast<double>(input(2)[1]) *
              (3 + 2 * static_cast<double>(input(3)[2]) /
                       static_cast<double>(input(1)[2]));
+    // Parts of one normalization.
+    case OpKind::BatchNormMoments:
+    case OpKind::BatchNormApply:
+    case OpKind::BatchNormGradientSums:
+    case OpKind::BatchNormGradientApply:
+      return kFlopsPerElement / 2 * elements(input(0));
     case OpKind::Fill:
     case OpKind::Cast:
     case OpKind::BroadcastTo:

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: MIT
 // batch_norm and softmax with their gradients. Channels are axis 1. One
 // batch_norm_gradient node gives the gradients of x, gamma and beta.
+//
+// batch_norm in training is batch_norm_moments, then batch_norm_apply; its
+// gradient is batch_norm_gradient_sums, then batch_norm_gradient_apply. The
+// parts are for moments and sums that are not of x alone: those of samples that
+// several processes have. Moments are four rows of channels: the number of
+// samples, the mean, what float32 loses of the mean, the biased variance. Sums
+// are two: of g and of g (x - mean).
 #include <cmath>
 #include <string>
 
@@ -46,23 +53,29 @@ void batch_norm_gradient_shape(ShapeContext& ctx) {
   ctx.add_result(channels, DataType::Float32);
 }
 
-/// Inputs from `vectors` on have one value per channel, axis 1 of the others.
-void channels_batch(BatchContext& ctx, int vectors) {
+/// Inputs from `vectors` on have values of channels, axis 1 of the others.
+BatchAxis join_channels(BatchContext& ctx, int vectors) {
   std::vector<batch::Operand> operands;
   for (int input = 0; input < ctx.num_inputs(); ++input) {
     if (!ctx.has(input)) continue;
     const int rank = ctx.shape(input).rank();
-    operands.push_back(
-        {.input = input,
-         .axes = input < vectors ? batch::axes_in_order(rank) : Shape{1}});
+    operands.push_back({.input = input,
+                        .axes = input < vectors ? batch::axes_in_order(rank)
+                                                : Shape::filled(rank, 1)});
   }
   const BatchAxis joined = batch::join(ctx, operands);
   if (joined.axis == 1) batch::refuse_axis(ctx, joined.axis);
-  ctx.set(0, joined);
+  return joined;
 }
 
-void batch_norm_batch(BatchContext& ctx) { channels_batch(ctx, 1); }
-void batch_norm_gradient_batch(BatchContext& ctx) { channels_batch(ctx, 2); }
+void batch_norm_batch(BatchContext& ctx) { ctx.set(0, join_channels(ctx, 1)); }
+void batch_norm_gradient_batch(BatchContext& ctx) {
+  ctx.set(0, join_channels(ctx, 2));
+}
+void batch_norm_moments_batch(BatchContext& ctx) { join_channels(ctx, 1); }
+void batch_norm_gradient_sums_batch(BatchContext& ctx) {
+  join_channels(ctx, 2);
+}
 
 /// What the gradients of the results mean and variance add to dx:
 /// dx += (dmean + 2 (x - mean) dvariance) / n.
@@ -98,6 +111,49 @@ void batch_norm_gradient(GradContext& ctx) {
   append_norm_gradient(ctx, OpKind::BatchNormGradient, attrs);
 }
 
+constexpr std::int64_t kNumMoments = 4, kNumSums = 2;
+
+void batch_norm_moments_shape(ShapeContext& ctx) {
+  ctx.require_rank_at_least(0, 2);
+  ctx.add_result({kNumMoments, ctx.shape(0)[1]}, DataType::Float32);
+}
+
+void batch_norm_apply_shape(ShapeContext& ctx) {
+  batch_norm_shape(ctx);
+  ctx.require_shape(5, {kNumMoments, ctx.shape(0)[1]});
+}
+
+/// Statistics that do not move with x have no gradient to sum up.
+void require_training(const ShapeContext& ctx) {
+  ctx.require_attribute(ctx.attrs<BatchNormAttrs>().training,
+                        "moments of samples are those of training",
+                        "training = true", "false");
+}
+
+void batch_norm_gradient_sums_shape(ShapeContext& ctx) {
+  require_batch_norm_attrs(ctx);
+  require_training(ctx);
+  ctx.require_rank_at_least(1, 2);
+  ctx.require_same_shape(0, 1);
+  const std::int64_t channels = ctx.shape(1)[1];
+  ctx.require_shape(2, {kNumMoments, channels});
+  ctx.add_result({kNumSums, channels}, DataType::Float32);
+  ctx.add_result({channels}, DataType::Float32);
+  ctx.add_result({channels}, DataType::Float32);
+}
+
+void batch_norm_gradient_apply_shape(ShapeContext& ctx) {
+  require_batch_norm_attrs(ctx);
+  require_training(ctx);
+  ctx.require_rank_at_least(1, 2);
+  ctx.require_same_shape(0, 1);
+  const std::int64_t channels = ctx.shape(1)[1];
+  if (ctx.has(2)) ctx.require_shape(2, {channels});
+  ctx.require_shape(3, {kNumMoments, channels});
+  ctx.require_shape(4, {kNumSums, channels});
+  ctx.add_result(ctx.shape(1), ctx.data_type(1));
+}
+
 void softmax_shape(ShapeContext& ctx) {
   ctx.require_rank_at_least(0, 1);
   ctx.require_axis("axis", ctx.attrs<SoftmaxAttrs>().axis, ctx.shape(0).rank());
@@ -128,6 +184,43 @@ OpDef define_batch_norm() {
 OpDef define_batch_norm_gradient() {
   return norm_gradient_def({.shape_rule = batch_norm_gradient_shape,
                             .batch_rule = batch_norm_gradient_batch});
+}
+
+OpDef define_batch_norm_moments() {
+  return {.inputs = {{"x"}},
+          .results = {"moments"},
+          .shape_rule = batch_norm_moments_shape,
+          .batch_rule = batch_norm_moments_batch,
+          .no_gradient = NoGradient::Missing};
+}
+
+OpDef define_batch_norm_apply() {
+  OpDef def = norm_def<BatchNormAttrs>(/*is_optional=*/false,
+                                       {.shape_rule = batch_norm_apply_shape,
+                                        .batch_rule = batch_norm_batch,
+                                        .no_gradient = NoGradient::Missing});
+  def.inputs.push_back({"moments", kFloat32});
+  return def;
+}
+
+OpDef define_batch_norm_gradient_sums() {
+  return {.inputs = {{"gradient"}, {"x"}, {"moments", kFloat32}},
+          .results = {"sums", "dgamma", "dbeta"},
+          .shape_rule = batch_norm_gradient_sums_shape,
+          .batch_rule = batch_norm_gradient_sums_batch,
+          .no_gradient = NoGradient::Missing};
+}
+
+OpDef define_batch_norm_gradient_apply() {
+  return {.inputs = {{"gradient"},
+                     {"x"},
+                     {"gamma", kFloat32, true},
+                     {"moments", kFloat32},
+                     {"sums", kFloat32}},
+          .results = {"dx"},
+          .shape_rule = batch_norm_gradient_apply_shape,
+          .batch_rule = batch_norm_gradient_batch,
+          .no_gradient = NoGradient::Missing};
 }
 
 OpDef define_softmax() {

@@ -7,7 +7,7 @@
 namespace traingraph {
 namespace {
 
-constexpr int kNumHostOps = 3;
+constexpr int kNumHostOps = 5;
 
 using Registry = std::array<OpDef, kNumOps + kNumHostOps>;
 
@@ -42,6 +42,10 @@ const Registry& registry() {
                     "all_reduce_done", NoAttrs{}),
       with_identity(define_all_gather(), OpKind::AllGather, "all_gather",
                     NoAttrs{}),
+      with_identity(define_all_reduce(), OpKind::AllReduce, "all_reduce",
+                    NoAttrs{}),
+      with_identity(define_reduce_moments(), OpKind::ReduceMoments,
+                    "reduce_moments", NoAttrs{}),
   };
   return ops;
 }

@@ -24,5 +24,7 @@ const OpDef* find_op(std::string_view name);
 OpDef define_all_reduce_start();
 OpDef define_all_reduce_done();
 OpDef define_all_gather();
+OpDef define_all_reduce();
+OpDef define_reduce_moments();
 
 }  // namespace traingraph

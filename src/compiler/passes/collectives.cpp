@@ -205,13 +205,12 @@ void gather_parameters(const MergedGraph& graph, Assembled& a) {
   a.program.append(OpKind::AllGather, NoAttrs{}, std::move(parameters));
 }
 
-/// Their gradients exchange sums, too, which come before all others: after
-/// which node a gradient is complete differs between batch sizes.
-NodeId last_normalization(const Program& program) {
+/// Sums that normalizations wait for come before all others: after which node a
+/// gradient is complete differs between batch sizes.
+NodeId last_awaited_sum(const Program& program) {
   NodeId last = 0;
   for (NodeId id = 0; id < static_cast<NodeId>(program.nodes().size()); ++id) {
-    const Node& node = program.node(id);
-    if (node.op->kind == OpKind::BatchNormGradient) last = id;
+    if (program.node(id).op->kind == OpKind::AllReduce) last = id;
   }
   return last;
 }
@@ -251,9 +250,7 @@ void place_collectives(const PassContext& context, Assembled& assembled) {
   std::vector<std::vector<NodeId>> starts_after(num_nodes);
   std::vector<NodeId> order, updates;
   // Sums begin in one order on all ranks.
-  NodeId ready = context.collectives.synchronize_batch_norm
-                     ? last_normalization(program)
-                     : 0;
+  NodeId ready = last_awaited_sum(program);
   for (NodeId id = 0; id < num_nodes; ++id) {
     const Node& node = program.node(id);
     if (!is_start(node)) continue;

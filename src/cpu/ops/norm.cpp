@@ -72,144 +72,121 @@ Affine<T> bind_affine(const ForwardArgs& args, const NormPlan& plan,
   return affine;
 }
 
-/// Arguments: statistics of the batch and running ones.
-struct StatisticsArgs {
-  int mean, variance, running_mean, running_variance;
+/// Running statistics, which training moves: those of samples in general.
+struct RunningArgs {
+  int mean, variance;
 };
 
-StatisticsArgs add_statistics_args(NodeLowering& lowering) {
-  StatisticsArgs args{};
-  args.running_mean = lowering.mutate(3);
-  args.running_variance = lowering.mutate(4);
-  args.mean = lowering.write(1);
-  args.variance = lowering.write(2);
-  return args;
-}
-
-/// Those, bound.
-struct Statistics {
-  Statistics(const StatisticsArgs& args, float momentum,
-             std::span<std::byte* const> at)
+struct Running {
+  Running(const RunningArgs& args, float momentum,
+          std::span<std::byte* const> at)
       : mean(floats(at[args.mean])),
         variance(floats(at[args.variance])),
-        running_mean(floats(at[args.running_mean])),
-        running_variance(floats(at[args.running_variance])),
         keep(momentum) {}
 
-  /// Of n samples.
-  void set(std::int64_t c, const Moments& moments, double n) const {
+  /// Towards the moments of n samples.
+  void move(std::int64_t c, const Moments& moments, double n) const {
     const double unbias = n > 1 ? n / (n - 1) : 1;
-    mean[c] = static_cast<float>(moments.mean);
-    variance[c] = static_cast<float>(moments.variance);
-    blend(running_mean[c], moments.mean);
-    blend(running_variance[c], moments.variance * unbias);
+    blend(mean[c], moments.mean);
+    blend(variance[c], moments.variance * unbias);
   }
   void blend(float& running, double now) const {
     running = static_cast<float>(keep * static_cast<double>(running) +
                                  (1.0 - keep) * now);
   }
 
-  float *mean, *variance, *running_mean, *running_variance;
+  float *mean, *variance;
   double keep;
 };
 
-/// In one unit.
 template <class T>
-void lower_own_training(NodeLowering& lowering, const NormLayout& data) {
+void lower_training(NodeLowering& lowering) {
+  const NormLayout data = choose_norm_layout(lowering, 0);
   const auto& attrs = lowering.attrs<BatchNormAttrs>();
   const ForwardArgs args = add_forward_args(lowering, data);
-  const StatisticsArgs statistics = add_statistics_args(lowering);
+  const RunningArgs running{lowering.mutate(3), lowering.mutate(4)};
+  const int statistics[] = {lowering.write(1), lowering.write(2)};
   const int totals =
       lowering.scratch(num_totals(data.plan, 2) * sizeof(double));
   lowering.emit([=, plan = data.plan,
                  attrs = attrs](std::span<std::byte* const> at) -> BoundKernel {
     const auto affine = bind_affine<T>(args, plan, at);
-    const Statistics bound(statistics, attrs.momentum, at);
+    return
+        [=, running = Running(running, attrs.momentum, at),
+         epsilon = attrs.epsilon, gamma = floats_or_null(at, args.gamma),
+         beta = floats_or_null(at, args.beta), mean = floats(at[statistics[0]]),
+         variance = floats(at[statistics[1]]),
+         totals = typed<double>(at[totals])] {
+          for_each_task(plan, [&](const NormTask& task) {
+            measure_moments(plan, task, affine.x, totals);
+          });
+          for_each_channel(plan, [&](std::int64_t c) {
+            if (c >= plan.view.channels) return affine.set_padding(c);
+            const Moments moments = merge_moments(plan, totals, c);
+            affine.set(c, moments.mean, moments.variance, epsilon, gamma, beta);
+            mean[c] = static_cast<float>(moments.mean);
+            variance[c] = static_cast<float>(moments.variance);
+            running.move(c, moments, static_cast<double>(plan.num_samples));
+          });
+          for_each_task_back(
+              plan, [&](const NormTask& task) { affine.run(plan, task); });
+        };
+  });
+}
+
+template <class T>
+void lower_moments(NodeLowering& lowering) {
+  const NormLayout data = choose_norm_layout(lowering, 0);
+  const int x = lowering.read(0, data.layout), moments = lowering.write();
+  const int totals =
+      lowering.scratch(num_totals(data.plan, 2) * sizeof(double));
+  lowering.emit(
+      [=, plan = data.plan](std::span<std::byte* const> at) -> BoundKernel {
+        return [=, x = typed<T>(at[x]), totals = typed<double>(at[totals]),
+                moments = MomentRows(floats(at[moments]), plan.view.channels)] {
+          for_each_task(plan, [&](const NormTask& task) {
+            measure_moments(plan, task, x, totals);
+          });
+          for_each_channel(plan, [&](std::int64_t c) {
+            if (c >= plan.view.channels) return;
+            moments.set(c, merge_moments(plan, totals, c),
+                        static_cast<double>(plan.num_samples));
+          });
+        };
+      });
+}
+
+template <class T>
+void lower_apply(NodeLowering& lowering) {
+  const NormLayout data = choose_norm_layout(lowering, 0);
+  const auto& attrs = lowering.attrs<BatchNormAttrs>();
+  const ForwardArgs args = add_forward_args(lowering, data);
+  std::optional<RunningArgs> running_args;
+  if (attrs.training) running_args = {lowering.mutate(3), lowering.mutate(4)};
+  const int moments = lowering.read(5);
+  const int copies[] = {write_used(lowering, 1), write_used(lowering, 2)};
+  lowering.emit([=, plan = data.plan,
+                 attrs = attrs](std::span<std::byte* const> at) -> BoundKernel {
+    const auto affine = bind_affine<T>(args, plan, at);
+    std::optional<Running> running;
+    if (running_args) running.emplace(*running_args, attrs.momentum, at);
     return [=, epsilon = attrs.epsilon, gamma = floats_or_null(at, args.gamma),
             beta = floats_or_null(at, args.beta),
-            totals = typed<double>(at[totals])] {
-      for_each_task(plan, [&](const NormTask& task) {
-        measure_moments(plan, task, affine.x, totals);
-      });
+            mean = floats_or_null(at, copies[0]),
+            variance = floats_or_null(at, copies[1]),
+            rows = MomentRows(floats(at[moments]), plan.view.channels)] {
       for_each_channel(plan, [&](std::int64_t c) {
         if (c >= plan.view.channels) return affine.set_padding(c);
-        const Moments moments = merge_moments(plan, totals, c);
+        const Moments moments = rows.of(c);
         affine.set(c, moments.mean, moments.variance, epsilon, gamma, beta);
-        bound.set(c, moments, static_cast<double>(plan.num_samples));
+        if (mean) mean[c] = rows.mean[c];
+        if (variance) variance[c] = rows.variance[c];
+        if (running) running->move(c, moments, rows.count[c]);
       });
       for_each_task_back(plan,
                          [&](const NormTask& task) { affine.run(plan, task); });
     };
   });
-}
-
-/// The statistics of this process's samples.
-template <class T>
-StorageId lower_measuring(NodeLowering& lowering, const NormLayout& data) {
-  const StorageId shared =
-      lowering.add_statistics(1 + 2 * data.plan.view.channels);
-  const int x = lowering.read(0, data.layout);
-  const int moments = lowering.write_statistics(shared);
-  const int totals =
-      lowering.scratch(num_totals(data.plan, 2) * sizeof(double));
-  lowering.emit_begin(
-      [=, plan = data.plan](std::span<std::byte* const> at) -> BoundKernel {
-        return [=, x = typed<T>(at[x]), shared = typed<double>(at[moments]),
-                totals = typed<double>(at[totals])] {
-          for_each_task(plan, [&](const NormTask& task) {
-            measure_moments(plan, task, x, totals);
-          });
-          const std::int64_t channels = plan.view.channels;
-          const auto n = static_cast<double>(plan.num_samples);
-          shared[0] = n;
-          for_each_channel(plan, [&](std::int64_t c) {
-            if (c >= channels) return;
-            const Moments own = merge_moments(plan, totals, c);
-            shared[1 + c] = own.mean;
-            shared[1 + channels + c] = own.variance * n;
-          });
-        };
-      });
-  return shared;
-}
-
-/// In two units, between which statistics become those of all processes.
-template <class T>
-void lower_shared_training(NodeLowering& lowering, const NormLayout& data) {
-  const auto& attrs = lowering.attrs<BatchNormAttrs>();
-  const StorageId shared = lower_measuring<T>(lowering, data);
-  const int moments = lowering.read_statistics(shared);
-  const StatisticsArgs statistics = add_statistics_args(lowering);
-  const ForwardArgs args = add_forward_args(lowering, data);
-  lowering.emit_end(
-      shared, /*are_moments=*/true,
-      [=, plan = data.plan,
-       attrs = attrs](std::span<std::byte* const> at) -> BoundKernel {
-        const auto affine = bind_affine<T>(args, plan, at);
-        const Statistics bound(statistics, attrs.momentum, at);
-        return
-            [=, epsilon = attrs.epsilon, gamma = floats_or_null(at, args.gamma),
-             beta = floats_or_null(at, args.beta),
-             shared = typed<double>(at[moments])] {
-              const std::int64_t channels = plan.view.channels;
-              for_each_channel(plan, [&](std::int64_t c) {
-                if (c >= channels) return affine.set_padding(c);
-                const double n = shared[0];
-                const Moments all{shared[1 + c], shared[1 + channels + c] / n};
-                affine.set(c, all.mean, all.variance, epsilon, gamma, beta);
-                bound.set(c, all, n);
-              });
-              for_each_task_back(
-                  plan, [&](const NormTask& task) { affine.run(plan, task); });
-            };
-      });
-}
-
-template <class T>
-void lower_training(NodeLowering& lowering) {
-  const NormLayout data = choose_norm_layout(lowering, 0);
-  lowering.shares_statistics() ? lower_shared_training<T>(lowering, data)
-                               : lower_own_training<T>(lowering, data);
 }
 
 template <class T>
@@ -247,6 +224,18 @@ void lower_batch_norm(NodeLowering& lowering) {
   visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
     is_training ? lower_training<T>(lowering) : lower_inference<T>(lowering);
   });
+}
+
+void lower_batch_norm_moments(NodeLowering& lowering) {
+  const DataType type = lowering.input_desc(0).data_type;
+  visit_float_or_bfloat16(lowering, type,
+                          [&]<class T>(T) { lower_moments<T>(lowering); });
+}
+
+void lower_batch_norm_apply(NodeLowering& lowering) {
+  const DataType type = lowering.input_desc(0).data_type;
+  visit_float_or_bfloat16(lowering, type,
+                          [&]<class T>(T) { lower_apply<T>(lowering); });
 }
 
 }  // namespace traingraph::cpu

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The gradient of batch normalisation, along with those of the ReLU behind it
-// and a sum of two gradients that arrive there (fusion.h).
+// The gradient of batch normalisation, or its sums alone, along with the
+// gradients of the ReLU behind it and a sum of two gradients that arrive there
+// (fusion.h).
 #include <cmath>
 #include <optional>
 
@@ -34,7 +35,6 @@ struct Args {
   int x = -1, gamma = -1, mean = -1, variance = -1;
   int dx = -1, dgamma = -1, dbeta = -1;
   int center = -1, coefficients = -1, totals = -1;
-  int own = -1, shared = -1;
 };
 
 bool keeps_incoming(const Chain& chain) {
@@ -58,10 +58,8 @@ void may_overwrite_incoming(Chain& chain, const Args& args, int result) {
   }
 }
 
-void add_measured(Chain& chain, const NormLayout& data, Args& args) {
-  NodeLowering& norm = chain.norm;
+void add_source(NodeLowering& norm, const NormLayout& data, Args& args) {
   args.x = norm.read(kX, data.layout);
-  args.mean = norm.read(kMean);
   args.center = norm.scratch(data.plan.num_channels() * sizeof(float));
 }
 
@@ -74,25 +72,26 @@ void add_sums(Chain& chain, const NormLayout& data, Args& args) {
   args.totals = norm.scratch(num_totals(data.plan, 3) * sizeof(double));
 }
 
-void add_results(Chain& chain, const NormLayout& data, Args& args) {
-  NodeLowering& norm = chain.norm;
+void add_result(NodeLowering& norm, const NormLayout& data, Args& args) {
   args.gamma = read_optional(norm, kGamma);
-  args.variance = norm.read(kVariance);
   args.dx = norm.write(0, data.layout);
-  args.dgamma = write_used(norm, 1);
-  args.dbeta = write_used(norm, 2);
   args.coefficients =
       norm.scratch(4 * data.plan.num_channels() * sizeof(float));
-  if (!keeps_incoming(chain)) may_overwrite_incoming(chain, args, args.dx);
 }
 
 /// Of one unit that does all.
 Args add_args(Chain& chain, const NormLayout& data) {
+  NodeLowering& norm = chain.norm;
   Args args;
   add_incoming(chain, data.layout, args);
-  add_measured(chain, data, args);
+  add_source(norm, data, args);
   add_sums(chain, data, args);
-  add_results(chain, data, args);
+  add_result(norm, data, args);
+  args.mean = norm.read(kMean);
+  args.variance = norm.read(kVariance);
+  args.dgamma = write_used(norm, 1);
+  args.dbeta = write_used(norm, 2);
+  if (!keeps_incoming(chain)) may_overwrite_incoming(chain, args, args.dx);
   return args;
 }
 
@@ -117,7 +116,32 @@ Backward<T> bind(const Args& args, const NormPlan& plan, float negative_slope,
   return bound;
 }
 
-/// A unit, bound.
+/// Differences are taken from near the means.
+template <class T>
+void set_centers(const NormPlan& plan, const Backward<T>& backward,
+                 const float* mean) {
+  for (std::int64_t c = 0; c < plan.num_channels(); ++c) {
+    const bool is_padding = c >= plan.view.channels;
+    backward.center[c] = is_padding ? 0 : round_center(mean[c]);
+  }
+}
+
+template <class T>
+void measure(const NormPlan& plan, const Backward<T>& backward,
+             double* totals) {
+  for_each_task(plan, [&](const NormTask& task) {
+    measure_products(plan, task, backward.in, backward.x, backward.center,
+                     totals);
+  });
+}
+
+template <class T>
+void finish(const NormPlan& plan, const Backward<T>& backward) {
+  for_each_task_back(plan,
+                     [&](const NormTask& task) { backward.run(plan, task); });
+}
+
+/// The unit that does all, bound.
 template <class T>
 struct Kernel {
   Kernel(const Args& args, const NormPlan& norm_plan,
@@ -129,118 +153,51 @@ struct Kernel {
                    args.kept >= 0),
         backward(bind<T>(args, norm_plan, negative_slope, at)),
         gamma(floats_or_null(at, args.gamma)),
-        mean(floats_or_null(at, args.mean)),
-        variance(floats_or_null(at, args.variance)),
+        mean(floats(at[args.mean])),
+        variance(floats(at[args.variance])),
         dgamma(floats_or_null(at, args.dgamma)),
         dbeta(floats_or_null(at, args.dbeta)),
-        totals(typed_or_null<double>(at, args.totals)),
-        own(typed_or_null<double>(at, args.own)),
-        shared(typed_or_null<double>(at, args.shared)) {
+        totals(typed<double>(at[args.totals])) {
     backward.is_training = attrs.training;
+  }
+
+  void run() const {
+    set_centers(plan, backward, mean);
+    if (needs_sums) measure(plan, backward, totals);
+    for_each_channel(plan, [&](std::int64_t c) { finish_channel(c); });
+    finish(plan, backward);
+  }
+
+ private:
+  void finish_channel(std::int64_t c) const {
+    if (c >= plan.view.channels) return backward.set(c, {}, 0, 0);
+    const auto n = static_cast<double>(plan.num_samples);
+    Products sums;
+    if (needs_sums) sums = merge_products(plan, totals, c);
+    const double inverse = 1 / std::sqrt(variance_of(c) + epsilon);
+    const double factor = (gamma ? gamma[c] : 1.0) * inverse;
+    const double measured = backward.is_training ? sums.difference / n : 0;
+    const double rest =
+        from_center(mean[c], backward.center[c], measured, 1 / inverse);
+    const double around_mean = sums.product - rest * sums.gradient;
+    if (dgamma) dgamma[c] = static_cast<float>(around_mean * inverse);
+    if (dbeta) dbeta[c] = static_cast<float>(sums.gradient);
+    backward.set(c, {sums.gradient / n, 0, rest}, factor,
+                 -inverse * inverse * around_mean / n);
+  }
+  double variance_of(std::int64_t c) const {
+    const double stored = variance[c];
+    if (!backward.is_training || !std::isinf(stored)) return stored;
+    return measure_variance(plan, backward.x, c, mean[c]);
   }
 
   NormPlan plan;
   float epsilon;
   bool needs_sums;
   Backward<T> backward;
-  // These may be null: not of this unit.
-  const float *gamma, *mean, *variance;
-  float *dgamma, *dbeta;
-  double *totals, *own, *shared;
-
-  void run() const {
-    set_centers();
-    if (needs_sums) measure();
-    for_each_channel(plan, [&](std::int64_t c) {
-      Products sums;
-      if (needs_sums && c < plan.view.channels) {
-        sums = merge_products(plan, totals, c);
-      }
-      finish_channel(c, static_cast<double>(plan.num_samples), sums, sums);
-    });
-    finish();
-  }
-
-  /// The first of two units: sums of this process's samples.
-  void begin() const {
-    set_centers();
-    measure();
-    shared[0] = static_cast<double>(plan.num_samples);
-    for_each_channel(plan, [&](std::int64_t c) {
-      if (c >= plan.view.channels) return;
-      const Products sums = merge_products(plan, totals, c);
-      store(sums, own, c);
-      store(sums, shared + 1, c);
-    });
-  }
-
-  /// The second one: `shared` has those of all processes.
-  void end() const {
-    set_centers();
-    for_each_channel(plan, [&](std::int64_t c) {
-      Products sums, all;
-      if (c < plan.view.channels) {
-        sums = stored(own, c);
-        all = stored(shared + 1, c);
-      }
-      finish_channel(c, shared[0], sums, all);
-    });
-    finish();
-  }
-
- private:
-  void set_centers() const {
-    for (std::int64_t c = 0; c < plan.num_channels(); ++c) {
-      const bool is_padding = c >= plan.view.channels;
-      backward.center[c] = is_padding ? 0 : round_center(mean[c]);
-    }
-  }
-  void measure() const {
-    for_each_task(plan, [&](const NormTask& task) {
-      measure_products(plan, task, backward.in, backward.x, backward.center,
-                       totals);
-    });
-  }
-  void finish() const {
-    for_each_task_back(plan,
-                       [&](const NormTask& task) { backward.run(plan, task); });
-  }
-
-  void store(const Products& sums, double* to, std::int64_t c) const {
-    const std::int64_t channels = plan.view.channels;
-    to[c] = sums.gradient;
-    to[channels + c] = sums.product;
-    to[2 * channels + c] = sums.difference;
-  }
-  Products stored(const double* from, std::int64_t c) const {
-    const std::int64_t channels = plan.view.channels;
-    return {from[c], from[channels + c], from[2 * channels + c]};
-  }
-
-  /// Of n samples with the sums `all`. `sums` are those of this process: so are
-  /// the gradients of gamma and beta.
-  void finish_channel(std::int64_t c, double n, const Products& sums,
-                      const Products& all) const {
-    if (c >= plan.view.channels) return backward.set(c, {}, 0, 0);
-    const double inverse = 1 / std::sqrt(variance_of(c) + epsilon);
-    const double factor = (gamma ? gamma[c] : 1.0) * inverse;
-    const double measured = backward.is_training ? all.difference / n : 0;
-    const double rest =
-        from_center(mean[c], backward.center[c], measured, 1 / inverse);
-    const auto around_mean = [&](const Products& of) {
-      return of.product - rest * of.gradient;
-    };
-    if (dgamma) dgamma[c] = static_cast<float>(around_mean(sums) * inverse);
-    if (dbeta) dbeta[c] = static_cast<float>(sums.gradient);
-    const Products mean_of{all.gradient / n, 0, rest};
-    backward.set(c, mean_of, factor, -inverse * inverse * around_mean(all) / n);
-  }
-  /// Statistics of several processes stay as they were stored.
-  double variance_of(std::int64_t c) const {
-    const double stored = variance[c];
-    if (!backward.is_training || shared || !std::isinf(stored)) return stored;
-    return measure_variance(plan, backward.x, c, mean[c]);
-  }
+  const float *gamma, *mean, *variance;  // gamma may be null
+  float *dgamma, *dbeta;                 // may be null
+  double* totals;
 };
 
 struct Lowered {
@@ -251,7 +208,7 @@ struct Lowered {
 };
 
 template <class T>
-void lower_own(const Lowered& lowered) {
+void lower_all(const Lowered& lowered) {
   const Args args = add_args(lowered.chain, lowered.data);
   lowered.chain.norm.emit([args, plan = lowered.data.plan,
                            attrs = lowered.attrs,
@@ -261,68 +218,109 @@ void lower_own(const Lowered& lowered) {
   });
 }
 
-/// In two units, between which sums become those of all processes.
+/// Inputs: gradient, x, moments.
 template <class T>
-void lower_shared(const Lowered& lowered) {
-  Chain& chain = lowered.chain;
-  const NormLayout& data = lowered.data;
-  NodeLowering& norm = chain.norm;
-  const std::int64_t count = 3 * data.plan.view.channels;
-  const StorageId own = norm.add_statistics(count);
-  const StorageId shared = norm.add_statistics(1 + count);
-  Args first;
-  add_incoming(chain, data.layout, first);
-  add_measured(chain, data, first);
-  add_sums(chain, data, first);
-  first.own = norm.write_statistics(own);
-  first.shared = norm.write_statistics(shared);
-  const auto emit = [&](const Args& args, auto run, auto&& emit_unit) {
-    emit_unit([args, run, plan = data.plan, with = lowered.attrs,
-               slope = lowered.negative_slope](
-                  std::span<std::byte* const> at) -> BoundKernel {
-      return [run, kernel = Kernel<T>(args, plan, with, slope, at)] {
-        run(kernel);
-      };
-    });
-  };
-  const bool is_kept = keeps_incoming(chain);
-  emit(
-      first, [](const Kernel<T>& kernel) { kernel.begin(); },
-      [&](KernelFactory bind) { norm.emit_begin(std::move(bind)); });
-
-  Args second;
-  if (is_kept) {
-    second.gradient = chain.relu->read_result(0, data.layout);
-  } else {
-    add_incoming(chain, data.layout, second);
-  }
-  add_measured(chain, data, second);
-  add_results(chain, data, second);
-  second.own = norm.read_statistics(own);
-  second.shared = norm.read_statistics(shared);
-  emit(
-      second, [](const Kernel<T>& kernel) { kernel.end(); },
-      [&](KernelFactory bind) {
-        norm.emit_end(shared, /*are_moments=*/false, std::move(bind));
+void lower_sums(const Lowered& lowered) {
+  NodeLowering& norm = lowered.chain.norm;
+  Args args;
+  add_incoming(lowered.chain, lowered.data.layout, args);
+  add_source(norm, lowered.data, args);
+  add_sums(lowered.chain, lowered.data, args);
+  const int moments = norm.read(2), sums = norm.write(0);
+  args.dgamma = write_used(norm, 1);
+  args.dbeta = write_used(norm, 2);
+  norm.emit([=, plan = lowered.data.plan, epsilon = lowered.attrs.epsilon,
+             slope = lowered.negative_slope](
+                std::span<std::byte* const> at) -> BoundKernel {
+    const std::int64_t channels = plan.view.channels;
+    return [=, backward = bind<T>(args, plan, slope, at),
+            rows = MomentRows(floats(at[moments]), channels),
+            totals = typed<double>(at[args.totals]), sums = floats(at[sums]),
+            dgamma = floats_or_null(at, args.dgamma),
+            dbeta = floats_or_null(at, args.dbeta)] {
+      set_centers(plan, backward, rows.mean);
+      measure(plan, backward, totals);
+      for_each_channel(plan, [&](std::int64_t c) {
+        if (c >= channels) return;
+        const Products of = merge_products(plan, totals, c);
+        const Moments all = rows.of(c);
+        const double rest = all.mean - backward.center[c];
+        const double around_mean = of.product - rest * of.gradient;
+        const double deviation = std::sqrt(all.variance + epsilon);
+        sums[c] = static_cast<float>(of.gradient);
+        sums[channels + c] = static_cast<float>(around_mean);
+        if (dgamma) dgamma[c] = static_cast<float>(around_mean / deviation);
+        if (dbeta) dbeta[c] = sums[c];
       });
+    };
+  });
+}
+
+/// Inputs: gradient, x, gamma, moments, sums.
+template <class T>
+void lower_apply(NodeLowering& norm, const NormLayout& data) {
+  Args args;
+  args.gradient = norm.read(kGradient, data.layout);
+  add_source(norm, data, args);
+  add_result(norm, data, args);
+  norm.may_overwrite(args.dx, args.gradient);
+  const int moments = norm.read(3), sums = norm.read(4);
+  norm.emit(
+      [=, plan = data.plan, epsilon = norm.attrs<BatchNormAttrs>().epsilon](
+          std::span<std::byte* const> at) -> BoundKernel {
+        const std::int64_t channels = plan.view.channels;
+        auto backward = bind<T>(args, plan, /*negative_slope=*/0, at);
+        backward.is_training = true;
+        return [=, gamma = floats_or_null(at, args.gamma),
+                rows = MomentRows(floats(at[moments]), channels),
+                sums = floats(at[sums])] {
+          set_centers(plan, backward, rows.mean);
+          for_each_channel(plan, [&](std::int64_t c) {
+            if (c >= channels) return backward.set(c, {}, 0, 0);
+            const Moments all = rows.of(c);
+            const double n = rows.count[c];
+            const double inverse = 1 / std::sqrt(all.variance + epsilon);
+            const double rest = all.mean - backward.center[c];
+            backward.set(c, {sums[c] / n, 0, rest},
+                         (gamma ? gamma[c] : 1.0) * inverse,
+                         -inverse * inverse * sums[channels + c] / n);
+          });
+          finish(plan, backward);
+        };
+      });
+}
+
+Lowered describe(Chain& chain) {
+  return {.chain = chain,
+          .data = choose_norm_layout(chain.norm, kX),
+          .attrs = chain.norm.attrs<BatchNormAttrs>(),
+          .negative_slope =
+              chain.relu ? chain.relu->attrs<ActivationAttrs>().a : 0};
 }
 
 }  // namespace
 
 void lower_batch_norm_gradient(NodeLowering& lowering) {
   Chain chain = join_chain(lowering);
-  const auto& attrs = chain.norm.attrs<BatchNormAttrs>();
-  const Lowered lowered{
-      .chain = chain,
-      .data = choose_norm_layout(chain.norm, 1),
-      .attrs = attrs,
-      .negative_slope =
-          chain.relu ? chain.relu->attrs<ActivationAttrs>().a : 0};
-  const bool is_shared = attrs.training && lowering.shares_statistics();
-  const DataType type = chain.norm.result_desc().data_type;
-  visit_float_or_bfloat16(lowering, type, [&]<class T>(T) {
-    is_shared ? lower_shared<T>(lowered) : lower_own<T>(lowered);
-  });
+  const Lowered lowered = describe(chain);
+  const DataType type = chain.norm.input_desc(kX).data_type;
+  visit_float_or_bfloat16(lowering, type,
+                          [&]<class T>(T) { lower_all<T>(lowered); });
+}
+
+void lower_batch_norm_gradient_sums(NodeLowering& lowering) {
+  Chain chain = join_chain(lowering);
+  const Lowered lowered = describe(chain);
+  const DataType type = chain.norm.input_desc(kX).data_type;
+  visit_float_or_bfloat16(lowering, type,
+                          [&]<class T>(T) { lower_sums<T>(lowered); });
+}
+
+void lower_batch_norm_gradient_apply(NodeLowering& lowering) {
+  const NormLayout data = choose_norm_layout(lowering, kX);
+  const DataType type = lowering.input_desc(kX).data_type;
+  visit_float_or_bfloat16(lowering, type,
+                          [&]<class T>(T) { lower_apply<T>(lowering, data); });
 }
 
 }  // namespace traingraph::cpu

@@ -52,7 +52,6 @@ class ExchangePlanner {
     if (!exchanges()) return {};
     for (const UnitId id : units_) {
       const Unit& unit = program_.lowered.units[id];
-      bind_statistics(id);
       if (unit.is_host) {
         bind(unit);
         continue;
@@ -69,13 +68,7 @@ class ExchangePlanner {
   }
 
  private:
-  bool exchanges() const {
-    const auto is_here = [&](const SharedStatistics& each) {
-      return std::ranges::find(units_, each.before) != units_.end();
-    };
-    return !out_.weights.empty() || has_host_units() ||
-           std::ranges::any_of(program_.lowered.statistics, is_here);
-  }
+  bool exchanges() const { return !out_.weights.empty() || has_host_units(); }
 
   bool has_host_units() const {
     return std::ranges::any_of(
@@ -144,18 +137,14 @@ class ExchangePlanner {
     out_.events.push_back({before_, step, bucket, statistics});
   }
 
-  void bind_statistics(UnitId id) {
-    for (const SharedStatistics& each : program_.lowered.statistics) {
-      if (each.before != id) continue;
-      need_weight();
-      const std::size_t bytes = program_.lowered.storages[each.storage].bytes;
-      auto* const values = reinterpret_cast<double*>(bytes_of(each.storage));
-      add(ExchangeStep::Merge, -1, static_cast<int>(out_.statistics.size()));
-      out_.statistics.push_back(
-          {.values = {values, bytes / sizeof(double)},
-           .are_moments = each.are_moments,
-           .node = program_.assembled.program.node(each.node).name});
-    }
+  void bind_statistics(const Node& node, const Unit& unit) {
+    const StorageId storage = unit.args.front();
+    add(ExchangeStep::Merge, -1, static_cast<int>(out_.statistics.size()));
+    out_.statistics.push_back(
+        {.values = {floats_of(storage),
+                    program_.lowered.storages[storage].bytes / sizeof(float)},
+         .are_moments = node.op->kind == OpKind::ReduceMoments,
+         .node = node.name});
   }
 
   void bind(const Unit& unit) {
@@ -166,6 +155,9 @@ class ExchangePlanner {
         return start(node, unit);
       case OpKind::AllReduceDone:
         return finish(node);
+      case OpKind::ReduceMoments:
+      case OpKind::AllReduce:
+        return bind_statistics(node, unit);
       default:
         out_.shards = bind_shards(graph_, placement_, linked_);
         if (out_.shards.longest_bytes > 0) add(ExchangeStep::Gather);

@@ -22,7 +22,7 @@ struct StagingSizes {
 struct Staging {
   std::span<CallHeader> headers;  // by rank
   std::span<float> losses;
-  std::span<double> statistics;                // by rank
+  std::span<float> statistics;                 // by rank
   std::array<std::span<std::byte>, 2> pieces;  // by rank; see gather()
   std::shared_ptr<std::byte> memory;           // of all
   std::size_t bytes = 0;

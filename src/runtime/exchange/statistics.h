@@ -1,28 +1,32 @@
 // SPDX-License-Identifier: MIT
-// Statistics of the samples of several processes, which become those of all of
-// them between two units (SharedStatistics).
+// Statistics of the samples of several processes, which reduce_moments and
+// all_reduce make those of all of them.
 #pragma once
 
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "graph/program.h"
+
 namespace traingraph {
 
 struct BoundStatistics {
-  /// The number of samples; then means and, behind them, sums of squared
-  /// deviations from these; or else sums.
-  std::span<double> values;
+  /// Moments (src/ops/norm.cpp), or else sums.
+  std::span<float> values;
   bool are_moments = false;
   std::string_view node;
 };
+
+/// Are the node's results statistics of all processes?
+bool reduces_statistics(const Node& node);
 
 /// "statistics of \"stem\""
 std::string name_of(const BoundStatistics& statistics);
 
 /// Makes `statistics` those of all processes, which `all` has one after the
 /// other, in this order. The same numbers give the same bits.
-void merge_statistics(std::span<const double> all,
+void merge_statistics(std::span<const float> all,
                       const BoundStatistics& statistics);
 
 }  // namespace traingraph

@@ -63,7 +63,8 @@ Report CompiledGraph::report() const {
   report.batch_plans = session_->batches->counts();
   report.buckets = bucket_spans(compiled, plan);
   report.shard_optimizer = main.graph->shards.has_value();
-  report.synchronize_batch_norm = !compiled.lowered.statistics.empty();
+  report.synchronize_batch_norm = std::ranges::any_of(
+      compiled.assembled.program.nodes(), reduces_statistics);
   UnitTable table(*main.graph, compiled, peaks);
   table.add(plan.order, {});
   table.finish(report);

@@ -7,6 +7,7 @@
 #include "graph/op_def.h"
 #include "graph/tensor_state.h"
 #include "runtime/exchange/agreement.h"
+#include "runtime/exchange/statistics.h"
 #include "runtime/session/session.h"
 #include "runtime/session/training_state.h"
 #include "traingraph/error.h"
@@ -79,13 +80,12 @@ std::string options_of(const Session& session) {
 
 /// In the order in which their statistics are sent.
 std::string norms_of(const Session& session, PlanKind kind) {
-  const CompiledProgram& compiled = session.main().program(kind);
   std::string text;
-  for (const SharedStatistics& each : compiled.lowered.statistics) {
-    const Node& node = compiled.assembled.program.node(each.node);
-    text += std::string(node.op->name) + " \"" + node.name + "\": " +
-            std::to_string(compiled.lowered.storages[each.storage].bytes) +
-            " bytes\n";
+  const Program& program = session.main().program(kind).assembled.program;
+  for (const Node& node : program.nodes()) {
+    if (!reduces_statistics(node)) continue;
+    text += std::string(node.op->name) + " \"" + node.name +
+            "\": " + text_of(program.desc(node.outputs[0])) + '\n';
   }
   return text;
 }
@@ -217,14 +217,16 @@ void take_shards(Session& session, Agreement& agreement) {
 StagingSizes staging_sizes(const Session& session) {
   const Exchange& exchange = *session.exchange;
   const MergedGraph& graph = session.batches->graph();
-  const LoweredProgram& lowered = session.main().training->lowered;
+  const Program& program =
+      session.main().program(PlanKind::Phases).assembled.program;
   StagingSizes sizes = exchange.staging_sizes(
       bind_shards(graph, session.placement).longest_bytes);
   if (graph.reduce_losses) sizes.num_losses = graph.losses.size();
-  for (const SharedStatistics& each : lowered.statistics) {
-    sizes.num_statistics =
-        std::max(sizes.num_statistics,
-                 lowered.storages[each.storage].bytes / sizeof(double));
+  for (const Node& node : program.nodes()) {
+    if (!reduces_statistics(node)) continue;
+    const Shape& shape = program.shape(node.outputs[0]);
+    sizes.num_statistics = std::max(
+        sizes.num_statistics, static_cast<std::size_t>(shape.num_elements()));
   }
   return sizes;
 }

@@ -304,6 +304,29 @@ std::vector<Row> math_rows() {
                 c.fixed({3})});
        },
        on(0)},
+      {"batch_norm_moments",
+       [](Case& c) { c.add(BatchNormMoments, NoAttrs{}, {c.in({c.n, 6, 2})}); },
+       kNone},
+      {"batch_norm_apply",
+       [](Case& c) {
+         c.add(BatchNormApply, BatchNormAttrs{},
+               {c.in({c.n, 3}), kNoValue, kNoValue, c.variable({3}),
+                c.variable({3}), c.fixed({4, 3})});
+       },
+       on(0)},
+      {"batch_norm_gradient_sums",
+       [](Case& c) {
+         c.add(BatchNormGradientSums, BatchNormAttrs{},
+               {c.in({c.n, 3}), c.in({c.n, 3}), c.fixed({4, 3})});
+       },
+       kNone},
+      {"batch_norm_gradient_apply",
+       [](Case& c) {
+         c.add(BatchNormGradientApply, BatchNormAttrs{},
+               {c.in({c.n, 3}), c.in({c.n, 3}), kNoValue, c.fixed({4, 3}),
+                c.fixed({2, 3})});
+       },
+       on(0)},
       {"sample_norm",
        [](Case& c) {
          c.add(SampleNorm, SampleNormAttrs{.groups = 3},

@@ -97,13 +97,19 @@ TEST_F(Exchange, AUnitThatFailsSendsNothingMore) {
   EXPECT_EQ(net.parameters(), before);
 }
 
-TEST_F(Exchange, StatisticsOfAllSamplesAreRefused) {
+/// Its moments are reduced between two units.
+TEST_F(Exchange, StatisticsOfAllSamplesAreThoseOfTheBatchOfOneRank) {
   CompileOptions options = in_small_buckets({});
   options.data_parallel.collective = ThreadGroup(1)[0];
   options.data_parallel.synchronize_batch_norm = true;
-  SmallNet net(Device::gpu(), options);
-  EXPECT_THROW(net.compile(), UnsupportedError);
+  SmallNet synchronized(Device::gpu(), options), plain(Device::gpu(), {});
+  for (SmallNet* net : {&synchronized, &plain}) {
+    net->compile();
+    for (int i = 0; i < 3; ++i) net->step().wait();
+  }
+  EXPECT_TRUE(synchronized.t->report().synchronize_batch_norm);
+  expect_near(synchronized.parameters(), plain.parameters(), 1e-5);
+  expect_near(synchronized.statistics(), plain.statistics(), 1e-5);
 }
-
 }  // namespace
 }  // namespace traingraph::testing

@@ -23,11 +23,14 @@ DataType expected_type(const OpCase& c, std::size_t r,
     case OpKind::Loss:
     case OpKind::YoloLoss:
     case OpKind::SquaredNorm:
+    case OpKind::BatchNormMoments:
+    case OpKind::BatchNormGradientSums:
     case OpKind::ClipScale:
     case OpKind::UpdateLossScale:
       return DataType::Float32;
     case OpKind::BatchNorm:
     case OpKind::BatchNormGradient:
+    case OpKind::BatchNormApply:
     case OpKind::SampleNorm:
     case OpKind::SampleNormGradient:
     case OpKind::Attention:

@@ -28,6 +28,22 @@ Statistics statistics_of(const RefTensor& x) {
   return statistics;
 }
 
+/// The rows of moments, or sums, of channels.
+double& row_of(RefTensor& rows, int row, std::int64_t channel) {
+  return rows({row, channel});
+}
+
+Statistics statistics_in(RefTensor& moments) {
+  const std::int64_t channels = moments.shape[1];
+  Statistics statistics{zeros({channels}), zeros({channels})};
+  for (std::int64_t c = 0; c < channels; ++c) {
+    statistics.count = row_of(moments, 0, c);
+    statistics.mean({c}) = row_of(moments, 1, c) + row_of(moments, 2, c);
+    statistics.variance({c}) = row_of(moments, 3, c);
+  }
+  return statistics;
+}
+
 /// momentum * running + (1 - momentum) * batch * scale
 void blend(RefTensor& running, const RefTensor& batch, double momentum,
            double scale) {
@@ -37,23 +53,18 @@ void blend(RefTensor& running, const RefTensor& batch, double momentum,
   }
 }
 
-}  // namespace
+/// The running variance estimates the population's: n / (n - 1).
+void move_running(const BatchNormAttrs& attrs, const Statistics& batch,
+                  RefTensors& in) {
+  const double unbiased =
+      batch.count > 1 ? batch.count / (batch.count - 1) : 1.0;
+  blend(in[3], batch.mean, attrs.momentum, 1);
+  blend(in[4], batch.variance, attrs.momentum, unbiased);
+}
 
-RefTensors reference_batch_norm(const BatchNormAttrs& attrs, RefTensors& in) {
-  const RefTensor& x = in[0];
-  const RefTensor& gamma = in[1];
-  const RefTensor& beta = in[2];
-  RefTensor& running_mean = in[3];
-  RefTensor& running_variance = in[4];
-  Statistics used{running_mean, running_variance};
-  if (attrs.training) {
-    used = statistics_of(x);
-    // The running variance estimates the population's: n / (n - 1).
-    const double unbiased =
-        used.count > 1 ? used.count / (used.count - 1) : 1.0;
-    blend(running_mean, used.mean, attrs.momentum, 1);
-    blend(running_variance, used.variance, attrs.momentum, unbiased);
-  }
+RefTensors normalize(const BatchNormAttrs& attrs, const Statistics& used,
+                     const RefTensors& in) {
+  const RefTensor &x = in[0], &gamma = in[1], &beta = in[2];
   RefTensor y = zeros(x.shape);
   for_each_position(x.shape, [&](const Shape& at) {
     const Shape c{at[1]};
@@ -63,6 +74,71 @@ RefTensors reference_batch_norm(const BatchNormAttrs& attrs, RefTensors& in) {
             (beta.is_present() ? beta(c) : 0);
   });
   return {y, used.mean, used.variance};
+}
+
+}  // namespace
+
+RefTensors reference_batch_norm(const BatchNormAttrs& attrs, RefTensors& in) {
+  if (!attrs.training) return normalize(attrs, {in[3], in[4]}, in);
+  const Statistics batch = statistics_of(in[0]);
+  move_running(attrs, batch, in);
+  return normalize(attrs, batch, in);
+}
+
+RefTensors reference_batch_norm_moments(const NoAttrs&, RefTensors& in) {
+  const Statistics batch = statistics_of(in[0]);
+  const std::int64_t channels = in[0].shape[1];
+  RefTensor moments = zeros({4, channels});
+  for (std::int64_t c = 0; c < channels; ++c) {
+    row_of(moments, 0, c) = batch.count;
+    row_of(moments, 1, c) = batch.mean({c});
+    row_of(moments, 3, c) = batch.variance({c});
+  }
+  return {moments};
+}
+
+RefTensors reference_batch_norm_apply(const BatchNormAttrs& attrs,
+                                      RefTensors& in) {
+  const Statistics given = statistics_in(in[5]);
+  if (attrs.training) move_running(attrs, given, in);
+  return normalize(attrs, given, in);
+}
+
+RefTensors reference_batch_norm_gradient_sums(const BatchNormAttrs& attrs,
+                                              RefTensors& in) {
+  const RefTensor &gradient = in[0], &x = in[1];
+  const Statistics given = statistics_in(in[2]);
+  const std::int64_t channels = x.shape[1];
+  RefTensor sums = zeros({2, channels}), dgamma = zeros({channels}),
+            dbeta = dgamma;
+  for_each_position(x.shape, [&](const Shape& at) {
+    const Shape c{at[1]};
+    const double product = gradient(at) * (x(at) - given.mean(c));
+    row_of(sums, 0, at[1]) += gradient(at);
+    row_of(sums, 1, at[1]) += product;
+    dbeta(c) += gradient(at);
+    dgamma(c) += product / std::sqrt(given.variance(c) + attrs.epsilon);
+  });
+  return {sums, dgamma, dbeta};
+}
+
+/// y = (x - mean) / deviation * gamma, whose mean and deviation are those of n
+/// samples with these sums of g and g (x - mean).
+RefTensors reference_batch_norm_gradient_apply(const BatchNormAttrs& attrs,
+                                               RefTensors& in) {
+  const RefTensor &gradient = in[0], &x = in[1], &gamma = in[2];
+  const Statistics given = statistics_in(in[3]);
+  RefTensor dx = zeros(x.shape);
+  for_each_position(x.shape, [&](const Shape& at) {
+    const Shape c{at[1]};
+    const double variance = given.variance(c) + attrs.epsilon;
+    const double through_mean = row_of(in[4], 0, at[1]) / given.count;
+    const double through_variance = (x(at) - given.mean(c)) / variance *
+                                    row_of(in[4], 1, at[1]) / given.count;
+    dx(at) = (gradient(at) - through_mean - through_variance) /
+             std::sqrt(variance) * (gamma.is_present() ? gamma(c) : 1);
+  });
+  return {dx};
 }
 
 RefTensors reference_batch_norm_gradient(const BatchNormAttrs& attrs,
