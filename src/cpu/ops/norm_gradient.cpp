@@ -96,8 +96,9 @@ Args add_args(Chain& chain, const NormLayout& data) {
 }
 
 template <class T>
-Backward<T> bind(const Args& args, const NormPlan& plan, float negative_slope,
-                 std::span<std::byte* const> at) {
+Backward<T> bind_backward(const Args& args, const NormPlan& plan,
+                          float negative_slope,
+                          std::span<std::byte* const> at) {
   Backward<T> bound;
   bound.in = {.gradient = typed<T>(at[args.gradient]),
               .more = typed_or_null<T>(at, args.more),
@@ -151,7 +152,7 @@ struct Kernel {
         epsilon(attrs.epsilon),
         needs_sums(attrs.training || args.dgamma >= 0 || args.dbeta >= 0 ||
                    args.kept >= 0),
-        backward(bind<T>(args, norm_plan, negative_slope, at)),
+        backward(bind_backward<T>(args, norm_plan, negative_slope, at)),
         gamma(floats_or_null(at, args.gamma)),
         mean(floats(at[args.mean])),
         variance(floats(at[args.variance])),
@@ -233,7 +234,7 @@ void lower_sums(const Lowered& lowered) {
              slope = lowered.negative_slope](
                 std::span<std::byte* const> at) -> BoundKernel {
     const std::int64_t channels = plan.view.channels;
-    return [=, backward = bind<T>(args, plan, slope, at),
+    return [=, backward = bind_backward<T>(args, plan, slope, at),
             rows = MomentRows(floats(at[moments]), channels),
             totals = typed<double>(at[args.totals]), sums = floats(at[sums]),
             dgamma = floats_or_null(at, args.dgamma),
@@ -269,7 +270,7 @@ void lower_apply(NodeLowering& norm, const NormLayout& data) {
       [=, plan = data.plan, epsilon = norm.attrs<BatchNormAttrs>().epsilon](
           std::span<std::byte* const> at) -> BoundKernel {
         const std::int64_t channels = plan.view.channels;
-        auto backward = bind<T>(args, plan, /*negative_slope=*/0, at);
+        auto backward = bind_backward<T>(args, plan, /*negative_slope=*/0, at);
         backward.is_training = true;
         return [=, gamma = floats_or_null(at, args.gamma),
                 rows = MomentRows(floats(at[moments]), channels),
