@@ -140,7 +140,7 @@ void lower_batch_norm_apply(GraphBuilder& b) {
               times_gamma(b, inverse_deviation(b, moments.variance), 1));
   if (b.has(2)) y = b.add(y, channels(b, 2));
   b.set(b.reshape(y, b.result_shape()));
-  const T mean = b.reshape(moments.mean, per_channel);
+  const T mean = b.reshape(b.add(moments.mean, moments.rest), per_channel);
   const T variance = b.reshape(moments.variance, per_channel);
   b.set(mean, 1);
   b.set(variance, 2);

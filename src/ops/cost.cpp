@@ -41,6 +41,7 @@ double estimate_flops(const Program& program, const Node& node) {
     return (op->is_gradient() ? 4 : 2) * elements(input(0)) *
            static_cast<double>(input(op->input(rnn::Operand::Weights))[1]);
   }
+  if (node.op->is_host) return 0;  // it sums few numbers, but waits for others
   switch (node.op->kind) {
     case OpKind::MatMul: {
       const auto& attrs = std::get<MatMulAttrs>(node.attrs);

@@ -179,7 +179,7 @@ void lower_apply(NodeLowering& lowering) {
         if (c >= plan.view.channels) return affine.set_padding(c);
         const Moments moments = rows.of(c);
         affine.set(c, moments.mean, moments.variance, epsilon, gamma, beta);
-        if (mean) mean[c] = rows.mean[c];
+        if (mean) mean[c] = static_cast<float>(moments.mean);
         if (variance) variance[c] = rows.variance[c];
         if (running) running->move(c, moments, rows.count[c]);
       });

@@ -98,6 +98,7 @@ void add_reduce_cases(OpCases& cases, Random& random);
 void add_rnn_cases(OpCases& cases, Random& random);
 void add_gru_cases(OpCases& cases, Random& random);
 void add_single_gate_cases(OpCases& cases, Random& random);
+void add_norm_part_cases(OpCases& cases, Random& random);
 void add_layout_cases(OpCases& cases, Random& random);
 void add_upsample_cases(OpCases& cases, Random& random);
 void add_gather_cases(OpCases& cases, Random& random);
