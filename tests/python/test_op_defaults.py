@@ -166,6 +166,8 @@ WITHOUT = {
     "gather": "a method of Graph",
     "scatter": "a method of Graph",
     "batch_norm": "trains its statistics; the layer's options are the op's",
+    "batch_norm_moments": "no attributes",
+    "batch_norm_apply": "the compiler's part of batch_norm",
     "yolo_loss": "the descriptor's defaults are the op's",
 }
 
