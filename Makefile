@@ -83,10 +83,14 @@ build/.cpp_tested: $(VENV)/.test tests/CMakeLists.txt tests/package/check_reloca
 	python tests/package/check_relocation.py build/dev
 	touch $@
 
+# Most Python tests keep one core busy. A file's tests stay together: they share
+# what its fixtures make.
+PYTEST_JOBS := -n $(JOBS) --dist loadfile
+
 # From another folder, so that only the installed package can be imported.
 python-test: build/.demo build/.test
 	mkdir -p build/pytest
-	cd build/pytest && pytest -c $(CURDIR)/pyproject.toml \
+	cd build/pytest && pytest $(PYTEST_JOBS) -c $(CURDIR)/pyproject.toml \
 	  -o cache_dir=$(CURDIR)/build/pytest/.cache \
 	  --ignore-glob='$(CURDIR)/tests/python/agreement/test_torch_*' \
 	  $(CURDIR)/tests/python
@@ -98,7 +102,7 @@ agreement-test:
 else
 agreement-test: build/.agreement
 	mkdir -p build/pytest
-	cd build/pytest && $(AGREEMENT_VENV)/bin/python -m pytest \
+	cd build/pytest && $(AGREEMENT_VENV)/bin/python -m pytest $(PYTEST_JOBS) \
 	  -c $(CURDIR)/pyproject.toml \
 	  -o cache_dir=$(CURDIR)/build/pytest/.cache-agreement \
 	  $(CURDIR)/tests/python/agreement/test_torch_*.py
@@ -127,7 +131,7 @@ engine-test: $(VENV)/.test
 	export LD_LIBRARY_PATH=$(CURDIR)/build/dev/cblas; cd build/pytest; \
 	$(ENGINE_PYTHON) -c 'import traingraph; \
 	  name = traingraph.Device.cpu().name; print(name); assert "oneDNN" not in name'; \
-	$(ENGINE_PYTHON) -m pytest -c $(CURDIR)/pyproject.toml \
+	$(ENGINE_PYTHON) -m pytest $(PYTEST_JOBS) -c $(CURDIR)/pyproject.toml \
 	  -o cache_dir=$(CURDIR)/build/pytest/.cache-engine \
 	  $(addprefix $(CURDIR)/,$(ENGINE_TESTS))
 

@@ -107,7 +107,7 @@ def test_one_value_for_all(classifier: Classifier) -> None:
         lambda: 1,
         np.ndarray,
     ],
-    ids=lambda v: repr(v)[:30],
+    ids=lambda v: f"{type(v).__name__} {repr(v)[:20]}".split(" at 0x")[0],
 )
 def test_what_is_no_image(classifier: Classifier, wrong: Any) -> None:
     c = classifier
