@@ -103,7 +103,7 @@ def test_predicted_is_measured(size: int, link: Link) -> None:
 
 
 def test_transfers_are_beside_units(tmp_path: Path) -> None:
-    profile, _ = measure(2, Link(bandwidth=100e6, latency=1e-4))
+    profile, _ = measure(2, Link(bandwidth=125e6, latency=1e-4))  # 1 Gbit/s
     path = tmp_path / "trace.json"
     profile.save_trace(path)
     events = json.loads(path.read_text("utf-8"))["traceEvents"]
