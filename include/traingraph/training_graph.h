@@ -78,14 +78,14 @@ struct CompileOptions {
   /// Training graphs: execute_gradient() can add gradients up, and has memory
   /// for that, as many floats as the trained parameters have. So have graphs
   /// that are linked, without it.
-  bool accumulates_gradients = false;
+  bool accumulate_gradients = false;
   /// What is computed and stored in 16 bits; see docs/precision.md. Throws
   /// UnsupportedError where the device has no such products.
   Precision precision = Precision::Float32;
   /// Off: every buffer of an arena gets its own bytes.
-  bool reuses_memory = true;
+  bool reuse_memory = true;
   /// Fills freed ranges with NaN after each unit (slow; finds planner bugs).
-  bool poisons_memory = false;
+  bool poison_memory = false;
   /// GPU: work is cut into pieces of at most so many milliseconds, estimated
   /// for the slowest supported GPU, so that few graphs are cut at all; macOS
   /// ends work that keeps the display waiting. A cut costs memory: what crosses
@@ -132,7 +132,7 @@ struct ExecuteOptions {
   /// labels count when the call is given no data at all.
   bool forward_for_inference = false;
   bool per_layer_profiling = false;
-  /// execute_gradient(), with CompileOptions::accumulates_gradients. A pass
+  /// execute_gradient(), with CompileOptions::accumulate_gradients. A pass
   /// that fails fails all that add to it, and the update: begin anew.
   GradientAccumulation accumulate = GradientAccumulation::None;
   CompletionHandler completion_handler = {};

@@ -36,7 +36,7 @@ void bind_memory(py::module_& m) {
       .def_readonly("constant_bytes", &Report::constant_bytes)
       .def_readonly("accumulator_bytes", &Report::accumulator_bytes,
                     "Gradient accumulators: of linkable graphs, and of those "
-                    "compiled with accumulates_gradients.")
+                    "compiled with accumulate_gradients.")
       .def_readonly("staging_bytes", &Report::staging_bytes,
                     "Transfer buffers of executions in flight; not part of the "
                     "sums.")
@@ -76,8 +76,8 @@ void warn_of_notes(const CompiledGraph& self) {
 
 void compile(CompiledGraph& self, const DeviceLike& device, bool debug_layers,
              bool disable_layer_fusion, bool link_graphs,
-             bool compute_all_gradients, bool accumulates_gradients,
-             Precision precision, bool reuses_memory, bool poisons_memory,
+             bool compute_all_gradients, bool accumulate_gradients,
+             Precision precision, bool reuse_memory, bool poison_memory,
              double max_gpu_ms, std::size_t batch_plans_bytes,
              const std::optional<DeviceLike>& verify,
              std::optional<double> verify_tolerance,
@@ -98,10 +98,10 @@ void compile(CompiledGraph& self, const DeviceLike& device, bool debug_layers,
       .disable_layer_fusion = disable_layer_fusion,
       .link_graphs = link_graphs,
       .compute_all_gradients = compute_all_gradients,
-      .accumulates_gradients = accumulates_gradients,
+      .accumulate_gradients = accumulate_gradients,
       .precision = precision,
-      .reuses_memory = reuses_memory,
-      .poisons_memory = poisons_memory,
+      .reuse_memory = reuse_memory,
+      .poison_memory = poison_memory,
       .max_gpu_ms = max_gpu_ms,
       .batch_plans_bytes = batch_plans_bytes,
       .verify = std::move(reference),
@@ -158,9 +158,9 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
           py::arg("disable_layer_fusion") = false,
           py::arg("link_graphs") = false,
           py::arg("compute_all_gradients") = false,
-          py::arg("accumulates_gradients") = false,
+          py::arg("accumulate_gradients") = false,
           py::arg("precision") = Precision::Float32,
-          py::arg("reuses_memory") = true, py::arg("poisons_memory") = false,
+          py::arg("reuse_memory") = true, py::arg("poison_memory") = false,
           py::arg("max_gpu_ms") = CompileOptions{}.max_gpu_ms,
           whole("batch_plans_bytes") = CompileOptions{}.batch_plans_bytes,
           py::arg("verify") = py::none(),
@@ -181,13 +181,13 @@ void bind_declarations(Handle<CompiledGraph, Graph>& graph) {
           "results and gradients of layers with is_debugging_enabled are "
           "readable. link_graphs: will be joined by link(). "
           "compute_all_gradients: also those of inputs. "
-          "accumulates_gradients: memory for execute_gradient(accumulate=...), "
+          "accumulate_gradients: memory for execute_gradient(accumulate=...), "
           "as many floats as the trained parameters have. precision: "
           "\"float32\", \"fast\" (products may round their operands), "
           "\"mixed_bfloat16\" or \"mixed_float16\" (products and what follows "
           "from them in 16 bits; parameters, optimizer buffers, statistics and "
-          "losses stay float32). reuses_memory=False: "
-          "every buffer has its own bytes. poisons_memory: freed ranges are "
+          "losses stay float32). reuse_memory=False: "
+          "every buffer has its own bytes. poison_memory: freed ranges are "
           "filled with NaN. max_gpu_ms: cuts GPU work into pieces of about "
           "that "
           "length (0: does not). batch_plans_bytes: memory of the host for "

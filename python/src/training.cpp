@@ -42,7 +42,7 @@ constexpr const char* kForwardDoc =
 constexpr const char* kGradientDoc =
     "Gradients of the last forward. Raises StateError without one.\n\n"
     "accumulate: joins those that wait for the update, with "
-    "compile(accumulates_gradients=True). True: so that the update is that of "
+    "compile(accumulate_gradients=True). True: so that the update is that of "
     "one batch of all samples, as the losses' reduction says; InvalidArgument "
     "where that is neither of the others. \"sum\": adds them. \"mean\": has "
     "their mean, each pass counting by its samples. The first pass after an "

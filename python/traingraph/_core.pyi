@@ -4853,7 +4853,7 @@ class MemoryReport:
     @property
     def accumulator_bytes(self) -> int:
         """
-        Gradient accumulators: of linkable graphs, and of those compiled with accumulates_gradients.
+        Gradient accumulators: of linkable graphs, and of those compiled with accumulate_gradients.
         """
     @property
     def allocated_bytes(self) -> int:
@@ -4955,10 +4955,10 @@ class CompiledGraph(Graph):
         disable_layer_fusion: bool = False,
         link_graphs: bool = False,
         compute_all_gradients: bool = False,
-        accumulates_gradients: bool = False,
+        accumulate_gradients: bool = False,
         precision: Precision | str = Precision.float32,
-        reuses_memory: bool = True,
-        poisons_memory: bool = False,
+        reuse_memory: bool = True,
+        poison_memory: bool = False,
         max_gpu_ms: float = 500.0,
         batch_plans_bytes: int = 1073741824,
         verify: Device | DeviceType | str | None = None,
@@ -4983,7 +4983,7 @@ class CompiledGraph(Graph):
         """
         Plans memory and creates everything the device needs; allocates nothing, but among ranks what they begin with and, where they share memory, what execute() needs.
 
-        device: "cpu", "gpu", "any" or a Device. debug_layers: results and gradients of layers with is_debugging_enabled are readable. link_graphs: will be joined by link(). compute_all_gradients: also those of inputs. accumulates_gradients: memory for execute_gradient(accumulate=...), as many floats as the trained parameters have. precision: "float32", "fast" (products may round their operands), "mixed_bfloat16" or "mixed_float16" (products and what follows from them in 16 bits; parameters, optimizer buffers, statistics and losses stay float32). reuses_memory=False: every buffer has its own bytes. poisons_memory: freed ranges are filled with NaN. max_gpu_ms: cuts GPU work into pieces of about that length (0: does not). batch_plans_bytes: memory of the host for plans of smaller batches than the compiled one; those that ran longest ago make room (report().batch_plans). verify: a second device that repeats every execution; DeviceError names the first tensor that differs by more than verify_tolerance (None: 1e-3, more where 16 bits are mixed in) times its largest magnitude. input_tensors(_data): inputs that never change. collective: trains together with other processes, each on its part of every batch: a Collective, a communicator of mpi4py or an object with the methods; then this waits for all of them, and they begin with the parameters, optimizer state and seed of rank 0. gradients_of_ranks: "sum", "mean" (each rank counts by its samples), or as the losses' reduction says. bucket_bytes: of gradients that are sent as one. shard_optimizer: each rank keeps and updates its share of the optimizer's buffers; save(), and state_dict(with_optimizer=True), then are calls of all ranks. reduce_losses: losses of training passes are those of all samples. synchronize_batch_norm: batch normalization has the mean and variance of all samples of all ranks; then execute_forward() of a training graph is a call of all ranks, too. collective_timeout: seconds until a wait for other ranks is DeviceError. on_bucket(index, values, names): called on a device thread before a bucket is sent; may change the values. Raises UnsupportedError naming the layer, StateError, InvalidArgument, DeviceError.
+        device: "cpu", "gpu", "any" or a Device. debug_layers: results and gradients of layers with is_debugging_enabled are readable. link_graphs: will be joined by link(). compute_all_gradients: also those of inputs. accumulate_gradients: memory for execute_gradient(accumulate=...), as many floats as the trained parameters have. precision: "float32", "fast" (products may round their operands), "mixed_bfloat16" or "mixed_float16" (products and what follows from them in 16 bits; parameters, optimizer buffers, statistics and losses stay float32). reuse_memory=False: every buffer has its own bytes. poison_memory: freed ranges are filled with NaN. max_gpu_ms: cuts GPU work into pieces of about that length (0: does not). batch_plans_bytes: memory of the host for plans of smaller batches than the compiled one; those that ran longest ago make room (report().batch_plans). verify: a second device that repeats every execution; DeviceError names the first tensor that differs by more than verify_tolerance (None: 1e-3, more where 16 bits are mixed in) times its largest magnitude. input_tensors(_data): inputs that never change. collective: trains together with other processes, each on its part of every batch: a Collective, a communicator of mpi4py or an object with the methods; then this waits for all of them, and they begin with the parameters, optimizer state and seed of rank 0. gradients_of_ranks: "sum", "mean" (each rank counts by its samples), or as the losses' reduction says. bucket_bytes: of gradients that are sent as one. shard_optimizer: each rank keeps and updates its share of the optimizer's buffers; save(), and state_dict(with_optimizer=True), then are calls of all ranks. reduce_losses: losses of training passes are those of all samples. synchronize_batch_norm: batch normalization has the mean and variance of all samples of all ranks; then execute_forward() of a training graph is a call of all ranks, too. collective_timeout: seconds until a wait for other ranks is DeviceError. on_bucket(index, values, names): called on a device thread before a bucket is sent; may change the values. Raises UnsupportedError naming the layer, StateError, InvalidArgument, DeviceError.
         """
     def export(
         self,
@@ -5250,7 +5250,7 @@ class TrainingGraph(CompiledGraph):
         """
         Gradients of the last forward. Raises StateError without one.
 
-        accumulate: joins those that wait for the update, with compile(accumulates_gradients=True). True: so that the update is that of one batch of all samples, as the losses' reduction says; InvalidArgument where that is neither of the others. "sum": adds them. "mean": has their mean, each pass counting by its samples. The first pass after an update replaces, as each does without.
+        accumulate: joins those that wait for the update, with compile(accumulate_gradients=True). True: so that the update is that of one batch of all samples, as the losses' reduction says; InvalidArgument where that is neither of the others. "sum": adds them. "mean": has their mean, each pass counting by its samples. The first pass after an update replaces, as each does without.
         """
     def execute_optimizer_update(
         self,

@@ -250,7 +250,7 @@ def test_what_a_transport_raises_fails_the_step_as_itself() -> None:
             "synchronize_batch_norm",
         ),
         (
-            {"synchronize_batch_norm": True, "accumulates_gradients": True},
+            {"synchronize_batch_norm": True, "accumulate_gradients": True},
             tg.UnsupportedError,
             "synchronize_batch_norm",
         ),

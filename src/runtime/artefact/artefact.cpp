@@ -221,7 +221,7 @@ void load_into(Session& session, bool trains, const std::filesystem::path& path,
     if (!is_limit) throw std::runtime_error("max_gpu_ms is negative");
     compile_loaded(session, device, std::move(merged),
                    {.fuses = stored.fuses,
-                    .reuses_memory = stored.reuses_memory,
+                    .reuse_memory = stored.reuse_memory,
                     .max_gpu_ms = stored.max_gpu_ms});
   });
   take_state(session, from, has_state, options.optimizer);

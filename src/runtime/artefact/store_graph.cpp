@@ -136,7 +136,7 @@ GraphAndData store_graph(const Session& session,
   if (optimizer) stored.optimizer = store_optimizer(*optimizer);
   const CompilerOptions& options = session.batches->options();
   stored.options = {.fuses = options.fuses,
-                    .reuses_memory = options.reuses_memory,
+                    .reuse_memory = options.reuse_memory,
                     .max_gpu_ms = options.max_gpu_ms};
   return result;
 }

@@ -145,7 +145,7 @@ void visit_fields(V& visit, IsA<Schedule::Piece> auto& x) {
 template <class V>
 void visit_fields(V& visit, IsA<StoredOptions> auto& x) {
   visit.later("fuses", x.fuses);
-  visit.later("reuses_memory", x.reuses_memory);
+  visit.later("reuses_memory", x.reuse_memory);
   visit.later("max_gpu_ms", x.max_gpu_ms);
   // Here go options of compile().
 }

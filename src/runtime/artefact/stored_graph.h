@@ -66,7 +66,7 @@ struct StoredOptimizer {
 /// What compile() was told and the merged graph does not say.
 struct StoredOptions {
   bool fuses = true;
-  bool reuses_memory = true;
+  bool reuse_memory = true;
   double max_gpu_ms = 0;
 };
 

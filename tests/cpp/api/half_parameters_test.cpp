@@ -156,7 +156,7 @@ TYPED_TEST(HalfParameters, StepsAndPhasesAgree) {
 }
 
 TYPED_TEST(HalfParameters, GradientsAddUpInFloats) {
-  const CompileOptions options{.accumulates_gradients = true};
+  const CompileOptions options{.accumulate_gradients = true};
   Net<TypeParam> net(sgd(0.5f), options);
   TrainingGraph& t = *net.training;
   Floats sum(30, 0.0f);

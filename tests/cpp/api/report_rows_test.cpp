@@ -84,7 +84,7 @@ TEST(ReportRows, OpsHaveTheirsByName) {
   for (const bool accumulates : {false, true}) {
     WithOps net;
     TrainingGraph t =
-        net.train(sgd(0.1f), {.accumulates_gradients = accumulates});
+        net.train(sgd(0.1f), {.accumulate_gradients = accumulates});
     const Report report = t.report();
     expect_rows_to_add_up(report);
     EXPECT_EQ(layers_of(report.rows), expected);

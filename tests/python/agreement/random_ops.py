@@ -42,9 +42,9 @@ FLOORS = {
 FACTORS = {"float32": 2.0, "mixed_bfloat16": 1.5, "mixed_float16": 1.5}
 
 COMPILE_OPTIONS: tuple[dict[str, Any], ...] = (
-    {"poisons_memory": True},
-    {"poisons_memory": True, "reuses_memory": False},
-    {"poisons_memory": True, "disable_layer_fusion": True},
+    {"poison_memory": True},
+    {"poison_memory": True, "reuse_memory": False},
+    {"poison_memory": True, "disable_layer_fusion": True},
 )
 
 

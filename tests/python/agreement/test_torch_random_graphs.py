@@ -30,8 +30,8 @@ SEEDS = os.environ.get("TRAINGRAPH_RANDOM_GRAPHS", "0:160")
 
 COMPILE_OPTIONS: tuple[dict[str, bool], ...] = (
     {},
-    {"poisons_memory": True},
-    {"reuses_memory": False},
+    {"poison_memory": True},
+    {"reuse_memory": False},
     {"disable_layer_fusion": True},
 )
 
