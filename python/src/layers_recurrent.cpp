@@ -19,7 +19,7 @@ void with_lstm_rows(Def def) {
       row("batch_first", &LSTMDescriptor::batch_first,
           "Sequences are (batch, time, features), else (time, batch, "
           "features)."),
-      row("is_bidirectional", &LSTMDescriptor::is_bidirectional),
+      row("bidirectional", &LSTMDescriptor::bidirectional),
       row("returns_sequences", &LSTMDescriptor::returns_sequences,
           "False: the output is the last hidden state."),
       row("dropout", &LSTMDescriptor::dropout,

@@ -2213,7 +2213,7 @@ class LSTMDescriptor:
         layer_count: int = 1,
         uses_biases: bool = True,
         batch_first: bool = True,
-        is_bidirectional: bool = False,
+        bidirectional: bool = False,
         returns_sequences: bool = True,
         dropout: float = 0.0,
         result_mode: LSTMResultMode | str = "output",
@@ -2235,7 +2235,7 @@ class LSTMDescriptor:
     @property
     def input_size(self) -> int: ...
     @property
-    def is_bidirectional(self) -> bool: ...
+    def bidirectional(self) -> bool: ...
     @property
     def layer_count(self) -> int: ...
     @property
@@ -2316,7 +2316,7 @@ class LSTM(Recurrent):
         layer_count: int = 1,
         uses_biases: bool = True,
         batch_first: bool = True,
-        is_bidirectional: bool = False,
+        bidirectional: bool = False,
         returns_sequences: bool = True,
         dropout: float = 0.0,
         result_mode: LSTMResultMode | str = "output",
@@ -2369,7 +2369,7 @@ class GRU(Recurrent):
         *,
         uses_biases: bool = True,
         batch_first: bool = True,
-        is_bidirectional: bool = False,
+        bidirectional: bool = False,
         returns_sequences: bool = True,
         dropout: float = 0.0,
         result_mode: LSTMResultMode | str = "output",
@@ -2402,7 +2402,7 @@ class RNN(Recurrent):
         *,
         uses_biases: bool = True,
         batch_first: bool = True,
-        is_bidirectional: bool = False,
+        bidirectional: bool = False,
         returns_sequences: bool = True,
         dropout: float = 0.0,
         result_mode: LSTMResultMode | str = "output",
@@ -2432,8 +2432,8 @@ class MultiheadAttentionDescriptor:
         key_dimension: int | None = None,
         value_dimension: int | None = None,
         dropout: float = 0.0,
-        has_biases: bool = True,
-        has_attention_biases: bool = False,
+        uses_biases: bool = True,
+        uses_attention_biases: bool = False,
         adds_zero_attention: bool = False,
     ) -> None: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
@@ -2443,9 +2443,9 @@ class MultiheadAttentionDescriptor:
     @property
     def dropout(self) -> float: ...
     @property
-    def has_attention_biases(self) -> bool: ...
+    def uses_attention_biases(self) -> bool: ...
     @property
-    def has_biases(self) -> bool: ...
+    def uses_biases(self) -> bool: ...
     @property
     def head_count(self) -> int: ...
     @property
@@ -2492,8 +2492,8 @@ class MultiheadAttention(Layer):
         key_dimension: int | None = None,
         value_dimension: int | None = None,
         dropout: float = 0.0,
-        has_biases: bool = True,
-        has_attention_biases: bool = False,
+        uses_biases: bool = True,
+        uses_attention_biases: bool = False,
         adds_zero_attention: bool = False,
         weights: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,

@@ -170,16 +170,16 @@ def features(x: tg.Tensor) -> int:
 
 
 def lstm(step: Step, x: tg.Tensor, _: tg.Tensor) -> Case:
-    is_bidirectional, returns_sequences = step.c > 2, step.c != 1
+    bidirectional, returns_sequences = step.c > 2, step.c != 1
     layer = Layers.LSTM(
         features(x),
         step.a,
         step.b,
-        is_bidirectional=is_bidirectional,
+        bidirectional=bidirectional,
         returns_sequences=returns_sequences,
     )
     steps = x.shape[1] if returns_sequences else 1
-    shape = (x.shape[0], steps, 1, step.a * (1 + is_bidirectional))
+    shape = (x.shape[0], steps, 1, step.a * (1 + bidirectional))
 
     def add(graph: tg.Graph) -> tg.Tensor:
         return graph.reshape(shape, graph.node(layer, as_sequence(graph, x)))

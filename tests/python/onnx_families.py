@@ -69,7 +69,7 @@ def recurrent(net: Network, x: tg.Tensor) -> tg.Tensor:
         width,
         hidden,
         layers,
-        is_bidirectional=directions == 2,
+        bidirectional=directions == 2,
         returns_sequences=net.flag(),
         uses_biases=net.flag(),
         **options,
@@ -97,7 +97,7 @@ def attention(net: Network, x: tg.Tensor) -> tg.Tensor:
         heads,
         2 * heads,
         4 * heads,
-        has_attention_biases=net.flag(),
+        uses_attention_biases=net.flag(),
         adds_zero_attention=net.flag(),
     )
     sources = [x, x, x]

@@ -69,8 +69,8 @@ def test_descriptor() -> None:
     descriptor = tg.layers.MultiheadAttentionDescriptor(12, 3, value_dimension=6)
     assert descriptor.model_dimension == descriptor.key_dimension == 12
     assert (descriptor.head_count, descriptor.value_dimension) == (3, 6)
-    assert descriptor.has_biases
-    assert not descriptor.has_attention_biases
+    assert descriptor.uses_biases
+    assert not descriptor.uses_attention_biases
     assert not descriptor.adds_zero_attention
     assert descriptor.dropout == 0
     assert copy.copy(descriptor) == descriptor
@@ -147,7 +147,7 @@ def test_batches_of_any_size(
     added = tg.layers.MultiheadAttention(
         WIDTH,
         HEADS,
-        has_attention_biases=True,
+        uses_attention_biases=True,
         adds_zero_attention=True,
         attention_biases=[random(rng, WIDTH), random(rng, WIDTH)],
     )

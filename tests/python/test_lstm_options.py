@@ -14,7 +14,7 @@ N, T, IN, H = 3, 4, 5, 6
 
 
 def test_created_parameters() -> None:
-    layer = tg.layers.LSTM(IN, H, 2, is_bidirectional=True)
+    layer = tg.layers.LSTM(IN, H, 2, bidirectional=True)
     assert [t.shape for t in layer.input_weights] == [
         (4 * H, IN),
         (4 * H, 2 * H),
@@ -105,7 +105,7 @@ def test_bad_sources(
 
 
 def test_descriptor() -> None:
-    descriptor = tg.layers.LSTMDescriptor(IN, H, 2, is_bidirectional=True)
+    descriptor = tg.layers.LSTMDescriptor(IN, H, 2, bidirectional=True)
     layer = tg.layers.LSTM(descriptor)
     assert layer.descriptor == descriptor
     assert layer.descriptor.result_mode == tg.LSTMResultMode.output

@@ -122,7 +122,7 @@ CASES: dict[str, Same] = {
         (np.array([[0, 3], [6, 1], [2, 2]], np.int32),),
     ),
     "attention": Same(
-        lambda: L.MultiheadAttention(4, 1, weights=[EYE] * 4, has_biases=False),
+        lambda: L.MultiheadAttention(4, 1, weights=[EYE] * 4, uses_biases=False),
         {},
         (numbers(3, 2, 4), numbers(3, 5, 4), numbers(3, 5, 4)),
     ),

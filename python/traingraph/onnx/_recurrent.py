@@ -112,7 +112,7 @@ class Directions:
 
     def options(self) -> dict[str, Any]:
         return {
-            "is_bidirectional": self.count == 2,
+            "bidirectional": self.count == 2,
             "batch_first": self.is_batch_first,
             "result_mode": "output_and_states",
         }

@@ -103,7 +103,7 @@ Built recurrent() {
   Graph g;
   const Tensor h =
       g.node(make<LSTM>(LSTMDescriptor{
-                 .input_size = 3, .hidden_size = 2, .is_bidirectional = true}),
+                 .input_size = 3, .hidden_size = 2, .bidirectional = true}),
              x);
   TrainingGraph t(
       {g}, squared(),

@@ -55,7 +55,7 @@ TEST_P(HalfWeights, ListsOfRecurrentLayersAndAttention) {
     attention.weights.push_back(filled({4, 4}, type));
   }
   const MultiheadAttentionDescriptor heads{
-      .model_dimension = 4, .head_count = 2, .has_attention_biases = true};
+      .model_dimension = 4, .head_count = 2, .uses_attention_biases = true};
   expect_own_type(MultiheadAttention(heads, attention));
 }
 
