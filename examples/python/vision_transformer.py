@@ -61,7 +61,9 @@ def build(device: str, precision: str = "float32") -> Network:
     graph = tg.Graph()
     stem = tg.layers.Convolution(1, 32, kernel_size=3, padding="same", label="stem")
     h = graph.node(tg.layers.GELU(), graph.node(stem, image))
-    patches = tg.layers.Convolution(32, WIDTH, kernel_size=2, stride=2, label="patches")
+    patches = tg.layers.Convolution(
+        32, WIDTH, kernel_size=2, strides=2, label="patches"
+    )
     h = graph.reshape((BATCH, WIDTH, PATCHES), graph.node(patches, h))
     h = graph.transpose((0, 2, 1), h)
     # What is added for the place of a patch: a row of a table for each.

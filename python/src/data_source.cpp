@@ -185,7 +185,7 @@ class Questions {
 Shape shape_of(const nodes::ConvolutionDescriptor& d) {
   const std::int64_t groups =
       d.is_depthwise ? d.input_feature_channels : d.groups;
-  return {d.output_feature_channels, d.kernel_sizes[0], d.kernel_sizes[1],
+  return {d.output_feature_channels, d.kernel_size[0], d.kernel_size[1],
           d.input_feature_channels / std::max<std::int64_t>(groups, 1)};
 }
 

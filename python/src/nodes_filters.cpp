@@ -20,7 +20,7 @@ void bind_node_convolution_descriptor(py::module_& m) {
       "Weights are (out, height, width, in / groups). Pairs are (height, "
       "width), or one integer. is_depthwise: a kernel for each channel; as "
       "many outputs as inputs, one group.",
-      required("kernel_sizes", &D::kernel_sizes),
+      required("kernel_size", &D::kernel_size),
       required("input_feature_channels", &D::input_feature_channels),
       required("output_feature_channels", &D::output_feature_channels),
       py::kw_only(), row("strides", &D::strides),
@@ -92,9 +92,9 @@ void bind_normalization(py::module_& m, const char* name, const char* doc) {
            py::arg("label") = "");
 }
 
-/// The spellings of a window.
+/// What is given of a window. No strides are the kernel size.
 struct NodeWindow {
-  OptionalPair filter_size, stride, kernel_sizes, strides;
+  OptionalPair kernel_size, strides;
   NodePadding padding{{.extent = PaddingExtent::ValidOnly}};
 };
 
@@ -103,22 +103,18 @@ template <class Node, class... Last>
 void bind_pooling(py::module_& m, const char* name, const char* doc,
                   const Last&... last) {
   BoundClass<Node, FilterNode> type(m, name, doc);
-  const auto build = [name](const std::string& label, const ImageNode& source,
-                            nodes::PoolingOptions options,
-                            const NodeWindow& given) {
-    options.kernel_sizes = one_of(name, "filter_size", given.filter_size,
-                                  "kernel_sizes", given.kernel_sizes, Pair{});
-    options.strides =
-        one_of(name, "stride", given.stride, "strides", given.strides, Pair{});
+  const auto build = [](const std::string& label, const ImageNode& source,
+                        nodes::PoolingOptions options,
+                        const NodeWindow& given) {
+    options.kernel_size = given.kernel_size.value_or(Pair{});
+    options.strides = given.strides.value_or(Pair{});
     options.padding = given.padding.policy;
     return make_node<Node>(label, source, options);
   };
   def_labelled<nodes::PoolingOptions, NodeWindow>(
       type, name, build, plain<ImageNode>("source"),
-      row("filter_size", &NodeWindow::filter_size),
-      row("stride", &NodeWindow::stride), py::kw_only(),
-      row("kernel_sizes", &NodeWindow::kernel_sizes),
-      row("strides", &NodeWindow::strides),
+      row("kernel_size", &NodeWindow::kernel_size),
+      row("strides", &NodeWindow::strides), py::kw_only(),
       row("padding", &NodeWindow::padding), last...);
 }
 
@@ -139,8 +135,8 @@ void bind_local_contrast(py::module_& m) {
       m, "LocalContrastNormalizationNode",
       "pm + ps (x - p0 mean) / (delta + alpha variance)^beta, with mean and "
       "variance of the pixels of the window that are inside the image.",
-      image_source(), row("kernel_sizes", &Options::kernel_sizes),
-      py::kw_only(), row("alpha", &Options::alpha), row("beta", &Options::beta),
+      image_source(), row("kernel_size", &Options::kernel_size), py::kw_only(),
+      row("alpha", &Options::alpha), row("beta", &Options::beta),
       row("delta", &Options::delta), row("p0", &Options::p0),
       row("pm", &Options::pm), row("ps", &Options::ps));
 }
@@ -196,8 +192,8 @@ void bind_node_pooling(py::module_& m) {
   bind_pooling<nodes::PoolingMaxNode>(
       m, "PoolingMaxNode",
       "The largest sample of each window; the gradient goes to the first of "
-      "equals. stride: the size of the filter. Raises InvalidArgument without "
-      "a filter_size.");
+      "equals. No strides are the kernel size. Raises InvalidArgument without "
+      "a kernel_size.");
   bind_pooling<nodes::DilatedPoolingMaxNode>(
       m, "DilatedPoolingMaxNode", "As PoolingMaxNode.",
       row("dilation_rates", &Options::dilation_rates));

@@ -67,7 +67,7 @@ ArraysByName weights(const nodes::Graph& self,
       d.is_depthwise ? d.input_feature_channels : d.groups;
   ArraysByName arrays;
   add(arrays, "weights", values.weights,
-      {d.output_feature_channels, d.kernel_sizes[0], d.kernel_sizes[1],
+      {d.output_feature_channels, d.kernel_size[0], d.kernel_size[1],
        d.input_feature_channels / groups});
   add(arrays, "biases", values.biases, {d.output_feature_channels});
   return arrays;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Arguments of layers that have several spellings.
+// Padding as layers take it, and how they are made.
 #pragma once
 
 #include <pybind11/stl.h>
@@ -28,24 +28,6 @@ struct PaddingSpec {
       .expected = "padding_sizes, (height, width) or one integer",
       .got = "none",
       .hint = "The policy valid pads nothing. Layers take sizes as padding."});
-}
-
-/// A value with a short and a long keyword (kernel_size, kernel_sizes). Throws
-/// InvalidArgument when both are given.
-template <class Value>
-Value one_of(const char* op, const char* name,
-             const std::optional<Value>& value, const char* other_name,
-             const std::optional<Value>& other, const Value& otherwise) {
-  if (value && other) {
-    throw InvalidArgument(ErrorInfo{
-        .op = op,
-        .node = {},
-        .what = std::string(name) + " and " + other_name + " are the same",
-        .expected = "one of them",
-        .got = "both",
-        .hint = {}});
-  }
-  return value ? *value : other ? *other : otherwise;
 }
 
 /// Makes a layer that Python owns, with a label when one is given.

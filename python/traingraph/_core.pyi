@@ -1609,7 +1609,7 @@ class PoolingDescriptor:
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
     @staticmethod
     def average(
-        kernel_sizes: collections.abc.Sequence[int] | int,
+        kernel_size: collections.abc.Sequence[int] | int,
         strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         padding_policy: PaddingPolicy | str = "same",
@@ -1620,7 +1620,7 @@ class PoolingDescriptor:
     ) -> PoolingDescriptor: ...
     @staticmethod
     def l2_norm(
-        kernel_sizes: collections.abc.Sequence[int] | int,
+        kernel_size: collections.abc.Sequence[int] | int,
         strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         padding_policy: PaddingPolicy | str = "same",
@@ -1630,7 +1630,7 @@ class PoolingDescriptor:
     ) -> PoolingDescriptor: ...
     @staticmethod
     def max(
-        kernel_sizes: collections.abc.Sequence[int] | int,
+        kernel_size: collections.abc.Sequence[int] | int,
         strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         padding_policy: PaddingPolicy | str = "same",
@@ -1644,7 +1644,7 @@ class PoolingDescriptor:
     def __init__(
         self,
         type: PoolingType | str,
-        kernel_sizes: collections.abc.Sequence[int] | int,
+        kernel_size: collections.abc.Sequence[int] | int,
         strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         padding_policy: PaddingPolicy | str = "same",
@@ -1671,7 +1671,7 @@ class PoolingDescriptor:
     @property
     def kernel_height(self) -> int: ...
     @property
-    def kernel_sizes(self) -> tuple[int, int]: ...
+    def kernel_size(self) -> tuple[int, int]: ...
     @property
     def kernel_width(self) -> int: ...
     @property
@@ -1725,19 +1725,17 @@ class Pooling(Layer):
 
 class MaxPooling(Pooling):
     """
-    The largest sample of each window; padding never wins. No stride is the kernel size.
+    The largest sample of each window; padding never wins. No strides are the kernel size.
     """
     def __init__(
         self,
         kernel_size: collections.abc.Sequence[int] | int | None = None,
-        stride: collections.abc.Sequence[int] | int | None = None,
+        strides: collections.abc.Sequence[int] | int | None = None,
         padding: PaddingPolicy
         | typing.Literal["same", "valid"]
         | collections.abc.Sequence[int]
         | int = "valid",
         *,
-        kernel_sizes: collections.abc.Sequence[int] | int | None = None,
-        strides: collections.abc.Sequence[int] | int | None = None,
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         ceil_mode: bool = False,
         label: str = "",
@@ -1745,19 +1743,17 @@ class MaxPooling(Pooling):
 
 class L2NormPooling(Pooling):
     """
-    The root of the sum of squares of each window. No stride is the kernel size.
+    The root of the sum of squares of each window. No strides are the kernel size.
     """
     def __init__(
         self,
         kernel_size: collections.abc.Sequence[int] | int | None = None,
-        stride: collections.abc.Sequence[int] | int | None = None,
+        strides: collections.abc.Sequence[int] | int | None = None,
         padding: PaddingPolicy
         | typing.Literal["same", "valid"]
         | collections.abc.Sequence[int]
         | int = "valid",
         *,
-        kernel_sizes: collections.abc.Sequence[int] | int | None = None,
-        strides: collections.abc.Sequence[int] | int | None = None,
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         ceil_mode: bool = False,
         label: str = "",
@@ -1765,20 +1761,18 @@ class L2NormPooling(Pooling):
 
 class AveragePooling(Pooling):
     """
-    The mean of each window, with or without padded samples. No stride is the kernel size.
+    The mean of each window, with or without padded samples. No strides are the kernel size.
     """
     def __init__(
         self,
         kernel_size: collections.abc.Sequence[int] | int | None = None,
-        stride: collections.abc.Sequence[int] | int | None = None,
+        strides: collections.abc.Sequence[int] | int | None = None,
         padding: PaddingPolicy
         | typing.Literal["same", "valid"]
         | collections.abc.Sequence[int]
         | int = "valid",
         count_includes_padding: bool = False,
         *,
-        kernel_sizes: collections.abc.Sequence[int] | int | None = None,
-        strides: collections.abc.Sequence[int] | int | None = None,
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         ceil_mode: bool = False,
         label: str = "",
@@ -1792,7 +1786,7 @@ class ConvolutionDescriptor:
     __hash__: typing.ClassVar[None]  # type: ignore[assignment]
     @staticmethod
     def depthwise(
-        kernel_sizes: collections.abc.Sequence[int] | int,
+        kernel_size: collections.abc.Sequence[int] | int,
         input_feature_channel_count: int,
         channel_multiplier: int = 1,
         *,
@@ -1806,7 +1800,7 @@ class ConvolutionDescriptor:
         """
     @staticmethod
     def transposed(
-        kernel_sizes: collections.abc.Sequence[int] | int,
+        kernel_size: collections.abc.Sequence[int] | int,
         input_feature_channel_count: int,
         output_feature_channel_count: int,
         *,
@@ -1822,7 +1816,7 @@ class ConvolutionDescriptor:
     @typing.overload
     def __init__(
         self,
-        kernel_sizes: collections.abc.Sequence[int] | int,
+        kernel_size: collections.abc.Sequence[int] | int,
         input_feature_channel_count: int,
         output_feature_channel_count: int,
         *,
@@ -1859,7 +1853,7 @@ class ConvolutionDescriptor:
     @property
     def kernel_height(self) -> int: ...
     @property
-    def kernel_sizes(self) -> tuple[int, int]: ...
+    def kernel_size(self) -> tuple[int, int]: ...
     @property
     def kernel_width(self) -> int: ...
     @property
@@ -1929,12 +1923,10 @@ class Convolution(WeightedLayer):
         | typing.Literal["same", "valid"]
         | collections.abc.Sequence[int]
         | int = "same",
-        strides: collections.abc.Sequence[int] | int | None = None,
+        strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         group_count: int = 1,
         convolution_type: ConvolutionType | str = "standard",
-        kernel_sizes: collections.abc.Sequence[int] | int | None = None,
-        stride: collections.abc.Sequence[int] | int | None = None,
         weights: Tensor | ArrayLike | None = None,
         biases: Tensor | ArrayLike | None = None,
         initializer: RandomInitializerType | str | None = None,
@@ -1948,7 +1940,7 @@ class FullyConnected(WeightedLayer):
     """
     y = x W^T + b: (*, in) -> (*, out), and (N, in, 1, 1) -> (N, out, 1, 1).
 
-    Weights are (out, in), or with the same bytes (out * in), biases (out), each with axes of size 1 wherever: (1, out * in, 1, 1), (1, out). Those not given are created, with `initializer` (Glorot uniform) and zeros. A descriptor is that of a 1 x 1 convolution; its kernel_sizes may be left out, or be (in, out), as programs for ML Compute have it.
+    Weights are (out, in), or with the same bytes (out * in), biases (out), each with axes of size 1 wherever: (1, out * in, 1, 1), (1, out). Those not given are created, with `initializer` (Glorot uniform) and zeros. A descriptor is that of a 1 x 1 convolution; its kernel_size may be left out, or be (in, out), as programs for ML Compute have it.
     """
     @staticmethod
     def supports_data_type(
@@ -3769,7 +3761,7 @@ class Graph:
         self,
         x: Tensor,
         *,
-        kernel_sizes: collections.abc.Sequence[int] | int,
+        kernel_size: collections.abc.Sequence[int] | int,
         strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         padding: collections.abc.Sequence[int] | int = (0, 0, 0, 0),
@@ -3784,7 +3776,7 @@ class Graph:
         self,
         gradient: Tensor,
         *,
-        kernel_sizes: collections.abc.Sequence[int] | int,
+        kernel_size: collections.abc.Sequence[int] | int,
         strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         padding: collections.abc.Sequence[int] | int = (0, 0, 0, 0),
@@ -4285,7 +4277,7 @@ class Graph:
         self,
         x: Tensor,
         *,
-        kernel_sizes: collections.abc.Sequence[int] | int,
+        kernel_size: collections.abc.Sequence[int] | int,
         strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         padding: collections.abc.Sequence[int] | int = (0, 0, 0, 0),
@@ -4301,7 +4293,7 @@ class Graph:
         x: Tensor,
         state: Tensor,
         *,
-        kernel_sizes: collections.abc.Sequence[int] | int,
+        kernel_size: collections.abc.Sequence[int] | int,
         strides: collections.abc.Sequence[int] | int = (1, 1),
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         padding: collections.abc.Sequence[int] | int = (0, 0, 0, 0),
@@ -5596,7 +5588,7 @@ class NodeConvolutionDescriptor:
     def __eq__(self, other: object, /) -> bool: ...
     def __init__(
         self,
-        kernel_sizes: collections.abc.Sequence[int] | int,
+        kernel_size: collections.abc.Sequence[int] | int,
         input_feature_channels: int,
         output_feature_channels: int,
         *,
@@ -5616,7 +5608,7 @@ class NodeConvolutionDescriptor:
     @property
     def is_depthwise(self) -> bool: ...
     @property
-    def kernel_sizes(self) -> tuple[int, int]: ...
+    def kernel_size(self) -> tuple[int, int]: ...
     @property
     def output_feature_channels(self) -> int: ...
     @property
@@ -5694,16 +5686,14 @@ class GroupNormalizationNode(TrainableNode):
 
 class PoolingMaxNode(FilterNode):
     """
-    The largest sample of each window; the gradient goes to the first of equals. stride: the size of the filter. Raises InvalidArgument without a filter_size.
+    The largest sample of each window; the gradient goes to the first of equals. No strides are the kernel size. Raises InvalidArgument without a kernel_size.
     """
     def __init__(
         self,
         source: ImageNode,
-        filter_size: collections.abc.Sequence[int] | int | None = None,
-        stride: collections.abc.Sequence[int] | int | None = None,
-        *,
-        kernel_sizes: collections.abc.Sequence[int] | int | None = None,
+        kernel_size: collections.abc.Sequence[int] | int | None = None,
         strides: collections.abc.Sequence[int] | int | None = None,
+        *,
         padding: NodePaddingPolicy
         | PaddingExtent
         | typing.Literal["same", "valid", "full"] = "valid",
@@ -5717,11 +5707,9 @@ class DilatedPoolingMaxNode(FilterNode):
     def __init__(
         self,
         source: ImageNode,
-        filter_size: collections.abc.Sequence[int] | int | None = None,
-        stride: collections.abc.Sequence[int] | int | None = None,
-        *,
-        kernel_sizes: collections.abc.Sequence[int] | int | None = None,
+        kernel_size: collections.abc.Sequence[int] | int | None = None,
         strides: collections.abc.Sequence[int] | int | None = None,
+        *,
         padding: NodePaddingPolicy
         | PaddingExtent
         | typing.Literal["same", "valid", "full"] = "valid",
@@ -5736,11 +5724,9 @@ class PoolingAverageNode(FilterNode):
     def __init__(
         self,
         source: ImageNode,
-        filter_size: collections.abc.Sequence[int] | int | None = None,
-        stride: collections.abc.Sequence[int] | int | None = None,
-        *,
-        kernel_sizes: collections.abc.Sequence[int] | int | None = None,
+        kernel_size: collections.abc.Sequence[int] | int | None = None,
         strides: collections.abc.Sequence[int] | int | None = None,
+        *,
         padding: NodePaddingPolicy
         | PaddingExtent
         | typing.Literal["same", "valid", "full"] = "valid",
@@ -5755,11 +5741,9 @@ class PoolingL2NormNode(FilterNode):
     def __init__(
         self,
         source: ImageNode,
-        filter_size: collections.abc.Sequence[int] | int | None = None,
-        stride: collections.abc.Sequence[int] | int | None = None,
-        *,
-        kernel_sizes: collections.abc.Sequence[int] | int | None = None,
+        kernel_size: collections.abc.Sequence[int] | int | None = None,
         strides: collections.abc.Sequence[int] | int | None = None,
+        *,
         padding: NodePaddingPolicy
         | PaddingExtent
         | typing.Literal["same", "valid", "full"] = "valid",
@@ -5980,7 +5964,7 @@ class LocalContrastNormalizationNode(FilterNode):
     def __init__(
         self,
         source: ImageNode,
-        kernel_sizes: collections.abc.Sequence[int] | int = (5, 5),
+        kernel_size: collections.abc.Sequence[int] | int = (5, 5),
         *,
         alpha: float = 1.0,
         beta: float = 0.5,

@@ -109,7 +109,7 @@ def _configured(self: Any) -> list[str]:
             skipped |= {"loss_type", "pooling_type"}
         options = {**_options(descriptor, skipped), **options}
     if isinstance(self, _core.FullyConnected):
-        options.pop("kernel_sizes", None)
+        options.pop("kernel_size", None)
     return [
         f"{name}={value}"
         for name, value in options.items()

@@ -39,6 +39,8 @@ TYPOS: list[tuple[Callable[..., Any], tuple[Any, ...], str, str]] = [
     (L.Convolution, (3, 2, 3), "groups", "group_count"),
     (L.Convolution, (3, 2, 3), "dilation", "dilation_rates"),
     (L.Convolution, (3, 2), "kernel_sise", "kernel_size"),
+    (L.Convolution, (3, 2), "stride", "strides"),
+    (L.MaxPooling, (), "stride", "strides"),
     (L.MaxPooling, (2,), "dilation_rate", "dilation_rates"),
     (L.BatchNormalization, (3,), "eps", "variance_epsilon"),
     (L.Dropout, (), "p", "rate"),

@@ -57,7 +57,7 @@ def strided(extent: int, kernel: int, stride: int) -> int:
 
 def convolution(step: Step, x: tg.Tensor, _: tg.Tensor) -> Case:
     layer = Layers.Convolution(
-        x.shape[1], step.a, step.b, stride=step.c, padding="same"
+        x.shape[1], step.a, step.b, strides=step.c, padding="same"
     )
     n, _, *extents = x.shape
     return of_layer(
@@ -72,7 +72,7 @@ def depthwise(step: Step, x: tg.Tensor, _: tg.Tensor) -> Case:
         step.a * channels,
         step.b,
         padding="valid",
-        stride=step.c,
+        strides=step.c,
         convolution_type="depthwise",
     )
     sizes = (strided(e, step.b, step.c) for e in extents)
@@ -85,7 +85,7 @@ def transposed(step: Step, x: tg.Tensor, _: tg.Tensor) -> Case:
         channels,
         step.a,
         step.b,
-        stride=step.c,
+        strides=step.c,
         padding="valid",
         convolution_type="transposed",
     )

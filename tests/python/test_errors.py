@@ -129,11 +129,6 @@ BUILD_CASES: dict[str, tuple[Callable[[], Any], type[Exception], list[str]]] = {
         tg.InvalidArgument,
         ["kernel"],
     ),
-    "two kernel sizes": (
-        lambda: tg.layers.Convolution(1, 1, kernel_size=3, kernel_sizes=3),
-        tg.InvalidArgument,
-        ["kernel_size", "kernel_sizes"],
-    ),
     "padding policy": (
         lambda: tg.layers.Convolution(1, 1, 3, padding="full"),
         tg.InvalidArgument,
@@ -294,7 +289,7 @@ def test_integers_are_not_cut_from_floats() -> None:
         lambda: tg.layers.Convolution(2, cut, 3),
         lambda: tg.layers.Convolution(2, 2, cut),
         lambda: tg.layers.Convolution(2, 2, 3, group_count=cut),
-        lambda: tg.layers.MaxPooling(2, stride=cut),
+        lambda: tg.layers.MaxPooling(2, strides=cut),
         lambda: tg.layers.BatchNormalization(cut),
         lambda: tg.layers.GroupNormalization(4, cut),
         lambda: tg.layers.LayerNormalization((4, cut)),

@@ -121,7 +121,7 @@ FORKED = """
         "largest_batch": (1 << 20,),
         "add_done_callback": (print,),
     }
-    sizes = {"kernel_sizes": (1, 1), "shape": (1,), "start": (0,), "end": (1,)}
+    sizes = {"kernel_size": (1, 1), "shape": (1,), "start": (0,), "end": (1,)}
     sizes |= {"before": (0,), "after": (0,), "value": 0, "rate": 0.5}
     sizes |= {"data_type": "float32"}
     types = {"activation": "relu", "loss": "mean_squared_error", "reduce": "sum"}

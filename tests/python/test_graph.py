@@ -94,8 +94,8 @@ def test_graphs_are_handles() -> None:
         ({"kernel_size": (3, 5), "padding": "valid"}, 7, 3),
         ({"kernel_size": 3, "padding": 1}, 9, 7),
         ({"kernel_size": 3, "padding": (0, 1)}, 7, 7),
-        ({"kernel_sizes": (3, 3), "strides": 2}, 5, 4),
-        ({"kernel_size": 3, "stride": (2, 1)}, 5, 7),
+        ({"kernel_size": (3, 3), "strides": 2}, 5, 4),
+        ({"kernel_size": 3, "strides": (2, 1)}, 5, 7),
         ({"kernel_size": 3, "padding": "valid", "dilation_rates": 2}, 5, 3),
         ({"kernel_size": 2, "strides": 2, "convolution_type": "transposed"}, 18, 14),
     ],
@@ -227,7 +227,7 @@ def test_pooling_arguments(make: type) -> None:
     x = tg.Tensor((1, 2, 9, 7))
     assert tg.Graph().node(make(2), x).shape == (1, 2, 4, 3)
     assert tg.Graph().node(make((3, 2), 1), x).shape == (1, 2, 7, 6)
-    same = make(kernel_sizes=3, strides=2, padding="same")
+    same = make(kernel_size=3, strides=2, padding="same")
     assert tg.Graph().node(same, x).shape == (1, 2, 5, 4)
     assert tg.Graph().node(make(3, 3, padding=1), x).shape == (1, 2, 3, 3)
 
@@ -372,10 +372,10 @@ def test_ops() -> None:
     assert graph.broadcast_to(x, shape=(5, 2, 3)).shape == (5, 2, 3)
     assert graph.pad(x, before=(0, 1), after=(1, 0)).shape == (3, 4)
     image = tg.Tensor((1, 2, 6, 6))
-    pooled, state = graph.max_pool_2d(image, kernel_sizes=2, strides=2)
+    pooled, state = graph.max_pool_2d(image, kernel_size=2, strides=2)
     assert pooled.shape == (1, 2, 3, 3)
     gradient = graph.max_pool_2d_gradient(
-        pooled, image, state, kernel_sizes=2, strides=2
+        pooled, image, state, kernel_size=2, strides=2
     )
     assert gradient.shape == image.shape
     weights = tg.Tensor((4, 2, 3, 3))

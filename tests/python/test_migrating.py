@@ -245,7 +245,7 @@ def test_names_are_resolved_with_care() -> None:
     for name in (
         "tg.Tensor(shape, colour=)",
         "tg.Tensor(data_type, shape)",
-        "tg.layers.PoolingDescriptor.max(kernel_sizes, padding_policy)",
+        "tg.layers.PoolingDescriptor.max(kernel_size, padding_policy)",
         "tg.layers.Nothing",
         "tg.TrainingGraph.link(graphs, device=)",
         "str(tg.Tensor)",

@@ -89,7 +89,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "dense kernel": (
         lambda: tg.layers.FullyConnected(tg.layers.ConvolutionDescriptor(3, 2, 2)),
-        "kernel_sizes",
+        "kernel_size",
     ),
     "padding counted": (
         lambda: tg.layers.Pooling("max", 2, count_includes_padding=True),

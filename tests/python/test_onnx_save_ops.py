@@ -227,7 +227,7 @@ CASES: dict[str, Any] = {
     "average, padded by the window": of(
         lambda g, x: g.average_pool_2d(
             x,
-            kernel_sizes=(2, 2),
+            kernel_size=(2, 2),
             dilation_rates=(2, 2),
             padding=(0, 2, 2, 0),
             count_includes_padding=True,

@@ -58,7 +58,7 @@ def recurrent(cls: Any, gates: int, **options: Any) -> Same:
     )
 
 
-POOL = {"kernel_sizes": (2, 2)}
+POOL = {"kernel_size": (2, 2)}
 KERNEL = numbers(2, 4, 3, 3)
 ROWS = numbers(7, 4)
 
@@ -223,7 +223,7 @@ def test_every_op_is_compared() -> None:
         ("unary", "operation"),
         ("dropout", "rate"),
         ("cast", "data_type"),
-        ("max_pool_2d", "kernel_sizes"),
+        ("max_pool_2d", "kernel_size"),
         ("reduce", "type"),
         ("upsample", "shape"),
     ],

@@ -54,10 +54,10 @@ OBJECTS: dict[str, tuple[Callable[[], Any], list[str]]] = {
         ['"fc"', "input_feature_channel_count=3", "output_feature_channel_count=2"],
     ),
     "Convolution": (
-        lambda: L.Convolution(1, 2, 3, stride=2, padding="valid"),
-        ["kernel_sizes=(3, 3)", "strides=(2, 2)", "padding_policy='valid'"],
+        lambda: L.Convolution(1, 2, 3, strides=2, padding="valid"),
+        ["kernel_size=(3, 3)", "strides=(2, 2)", "padding_policy='valid'"],
     ),
-    "MaxPooling": (lambda: L.MaxPooling(2), ["kernel_sizes=(2, 2)"]),
+    "MaxPooling": (lambda: L.MaxPooling(2), ["kernel_size=(2, 2)"]),
     "Dropout": (lambda: L.Dropout(0.3), ["rate=0.3"]),
     "LeakyReLU": (lambda: L.LeakyReLU(0.2), ["a=0.2"]),
     "Activation": (lambda: L.Activation("silu"), ["silu"]),
@@ -73,7 +73,7 @@ OBJECTS: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "Reshape": (lambda: L.Reshape((2, -1)), ["shape=(2, -1)"]),
     "ConvolutionDescriptor": (
         lambda: L.ConvolutionDescriptor(3, 1, 2),
-        ["kernel_sizes=(3, 3)"],
+        ["kernel_size=(3, 3)"],
     ),
     "Huber": (lambda: S.Huber(delta=3, label="h"), ['"h"', "delta=3"]),
     "SoftmaxCrossEntropy": (

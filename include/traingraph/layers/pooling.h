@@ -14,7 +14,7 @@ namespace traingraph {
 struct TRAINGRAPH_API PoolingDescriptor {
   PoolingType pooling_type = PoolingType::Max;
   /// Required.
-  Pair kernel_sizes{0, 0};
+  Pair kernel_size{0, 0};
   Pair strides{1, 1};
   Pair dilation_rates{1, 1};
   PaddingPolicy padding_policy = PaddingPolicy::Same;
@@ -34,8 +34,8 @@ struct TRAINGRAPH_API PoolingDescriptor {
   /// Throws InvalidArgument naming the first bad field.
   void validate() const;
 
-  std::int64_t kernel_height() const { return kernel_sizes[0]; }
-  std::int64_t kernel_width() const { return kernel_sizes[1]; }
+  std::int64_t kernel_height() const { return kernel_size[0]; }
+  std::int64_t kernel_width() const { return kernel_size[1]; }
   std::int64_t stride_in_y() const { return strides[0]; }
   std::int64_t stride_in_x() const { return strides[1]; }
   std::int64_t dilation_rate_in_y() const { return dilation_rates[0]; }
@@ -79,11 +79,11 @@ class TRAINGRAPH_API MaxPooling : public Pooling {
                       PaddingPolicy policy = PaddingPolicy::Valid);
   MaxPooling(std::int64_t kernel_size, std::int64_t stride,
              PaddingPolicy policy = PaddingPolicy::Valid);
-  explicit MaxPooling(Pair kernel_sizes,
+  explicit MaxPooling(Pair kernel_size,
                       PaddingPolicy policy = PaddingPolicy::Valid,
                       Pair padding_sizes = {}, Pair dilation_rates = {1, 1},
                       bool ceil_mode = false);
-  MaxPooling(Pair kernel_sizes, Pair strides,
+  MaxPooling(Pair kernel_size, Pair strides,
              PaddingPolicy policy = PaddingPolicy::Valid,
              Pair padding_sizes = {}, Pair dilation_rates = {1, 1},
              bool ceil_mode = false);
@@ -97,12 +97,12 @@ class TRAINGRAPH_API AveragePooling : public Pooling {
   AveragePooling(std::int64_t kernel_size, std::int64_t stride,
                  PaddingPolicy policy = PaddingPolicy::Valid,
                  bool count_includes_padding = false);
-  explicit AveragePooling(Pair kernel_sizes,
+  explicit AveragePooling(Pair kernel_size,
                           PaddingPolicy policy = PaddingPolicy::Valid,
                           Pair padding_sizes = {},
                           bool count_includes_padding = false,
                           Pair dilation_rates = {1, 1}, bool ceil_mode = false);
-  AveragePooling(Pair kernel_sizes, Pair strides,
+  AveragePooling(Pair kernel_size, Pair strides,
                  PaddingPolicy policy = PaddingPolicy::Valid,
                  Pair padding_sizes = {}, bool count_includes_padding = false,
                  Pair dilation_rates = {1, 1}, bool ceil_mode = false);
@@ -114,11 +114,11 @@ class TRAINGRAPH_API L2NormPooling : public Pooling {
                          PaddingPolicy policy = PaddingPolicy::Valid);
   L2NormPooling(std::int64_t kernel_size, std::int64_t stride,
                 PaddingPolicy policy = PaddingPolicy::Valid);
-  explicit L2NormPooling(Pair kernel_sizes,
+  explicit L2NormPooling(Pair kernel_size,
                          PaddingPolicy policy = PaddingPolicy::Valid,
                          Pair padding_sizes = {}, Pair dilation_rates = {1, 1},
                          bool ceil_mode = false);
-  L2NormPooling(Pair kernel_sizes, Pair strides,
+  L2NormPooling(Pair kernel_size, Pair strides,
                 PaddingPolicy policy = PaddingPolicy::Valid,
                 Pair padding_sizes = {}, Pair dilation_rates = {1, 1},
                 bool ceil_mode = false);

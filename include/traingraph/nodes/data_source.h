@@ -17,7 +17,7 @@ namespace traingraph::nodes {
 /// Weights are (out, height, width, in / groups), cross-correlated with the
 /// image. Pairs are (height, width).
 struct ConvolutionDescriptor {
-  Pair kernel_sizes{1, 1};
+  Pair kernel_size{1, 1};
   std::int64_t input_feature_channels = 0;
   std::int64_t output_feature_channels = 0;
   Pair strides{1, 1};

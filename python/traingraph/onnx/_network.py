@@ -99,7 +99,7 @@ class Window:
             "padding": (before[0], after[0], before[1], after[1]),
         }
 
-    def kernel_sizes(self) -> list[int]:
+    def kernel_size(self) -> list[int]:
         return [1] * (2 - len(self.kernel)) + self.kernel
 
 
@@ -232,7 +232,7 @@ def pool(node: Node) -> Sequence[Tensor | None]:
     pad_automatically(node, window, x.shape[2:])
     if node.attribute("ceil_mode", 0):
         return [ceil_pool(node, window), None]
-    arguments = {"kernel_sizes": window.kernel_sizes(), **window.arguments()}
+    arguments = {"kernel_size": window.kernel_size(), **window.arguments()}
     if node.op_type == "AveragePool":
         y = node.graph.average_pool_2d(
             image(node, x),
@@ -253,7 +253,7 @@ def ceil_pool(node: Node, window: Window) -> Tensor:
         raise Unmappable("with ceil_mode both sides are padded alike")
     layer = layers.Pooling(
         "average" if node.op_type == "AveragePool" else "max",
-        window.kernel_sizes()[-2:] if len(window.kernel) == 2 else window.kernel,
+        window.kernel_size()[-2:] if len(window.kernel) == 2 else window.kernel,
         window.strides,
         window.pads[:half],
         dilation_rates=window.dilations,

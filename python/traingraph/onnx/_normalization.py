@@ -142,7 +142,7 @@ def local_response_normalization(node: Node) -> Tensor:
     )
     means = node.graph.average_pool_2d(
         rows,
-        kernel_sizes=(size, 1),
+        kernel_size=(size, 1),
         padding=((size - 1) // 2, size // 2, 0, 0),
         count_includes_padding=True,
     )

@@ -217,7 +217,7 @@ TEST(Graph, OpsHaveNoLayer) {
   Graph graph;
   const Tensor x = input({2, 3, 4, 4});
   const auto results = graph.op(
-      OpKind::MaxPool2d, Pool2dAttrs{.kernel_sizes = {2, 2}, .strides = {2, 2}},
+      OpKind::MaxPool2d, Pool2dAttrs{.kernel_size = {2, 2}, .strides = {2, 2}},
       {x}, "pool");
   ASSERT_EQ(results.size(), 2u);
   EXPECT_EQ(results[0].shape(), (Shape{2, 3, 2, 2}));
@@ -227,7 +227,7 @@ TEST(Graph, OpsHaveNoLayer) {
   // The opaque state is good for the gradient op.
   const auto gradient =
       graph.op(OpKind::MaxPool2dGradient,
-               Pool2dAttrs{.kernel_sizes = {2, 2}, .strides = {2, 2}},
+               Pool2dAttrs{.kernel_size = {2, 2}, .strides = {2, 2}},
                {results[0], x, results[1]});
   EXPECT_EQ(gradient[0].shape(), x.shape());
 }

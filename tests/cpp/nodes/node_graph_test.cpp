@@ -9,7 +9,7 @@ namespace {
 using namespace testing;
 
 constexpr ImageSize kSize{2, 4, 4};
-const ConvolutionDescriptor kConv{.kernel_sizes = {3, 3},
+const ConvolutionDescriptor kConv{.kernel_size = {3, 3},
                                   .input_feature_channels = 2,
                                   .output_feature_channels = 2};
 

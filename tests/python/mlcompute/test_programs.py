@@ -53,7 +53,7 @@ def test_dense_digit_classifier(rng: np.random.Generator) -> None:
         )
         biases = tg.Tensor(tg.TensorDescriptor.convolution_biases(outputs), fill=0)
         descriptor = L.ConvolutionDescriptor(
-            kernel_sizes=(1, 1),
+            kernel_size=(1, 1),
             input_feature_channel_count=inputs,
             output_feature_channel_count=outputs,
         )

@@ -113,7 +113,7 @@ SIMPLE: list[tuple[str, Any, Any]] = [
     ),
     (
         "DilatedPoolingMaxNode",
-        lambda x: nodes.DilatedPoolingMaxNode(x, kernel_sizes=3, strides=3),
+        lambda x: nodes.DilatedPoolingMaxNode(x, kernel_size=3, strides=3),
         lambda x: windows(x, 3).max(axis=-1),
     ),
     (
