@@ -187,10 +187,10 @@ struct ShapeAttrs {
   TRAINGRAPH_FIELDS(ShapeAttrs, TRAINGRAPH_REQUIRED(shape))
 };
 
-/// Result axis k is source axis dimensions[k].
+/// Result axis k is source axis axes[k].
 struct TransposeAttrs {
-  Shape dimensions;
-  TRAINGRAPH_FIELDS(TransposeAttrs, TRAINGRAPH_REQUIRED(dimensions))
+  Shape axes;
+  TRAINGRAPH_FIELDS(TransposeAttrs, TRAINGRAPH_REQUIRED(axes))
 };
 
 struct AxisAttrs {

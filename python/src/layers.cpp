@@ -186,9 +186,9 @@ void bind_elementwise(py::module_& m) {
       .def_property_readonly("seed", &Dropout::seed);
   SimpleLayer<Softmax, Layer, SoftmaxOperation, std::int64_t>::bind(
       m, "Softmax", "exp(x) / sum(exp(x)) over one axis, or its logarithm.",
-      py::arg("operation") = "softmax", whole("dimension") = 1)
+      py::arg("operation") = "softmax", whole("axis") = 1)
       .def_property_readonly("operation", &Softmax::operation)
-      .def_property_readonly("dimension", &Softmax::dimension);
+      .def_property_readonly("axis", &Softmax::axis);
 }
 
 void bind_layout(py::module_& m) {
@@ -198,9 +198,8 @@ void bind_layout(py::module_& m) {
       py::arg("shape"))
       .def_property_readonly("shape", &Reshape::shape);
   SimpleLayer<Transpose, Layer, Shape>::bind(
-      m, "Transpose", "Result axis k is source axis dimensions[k].",
-      py::arg("dimensions"))
-      .def_property_readonly("dimensions", &Transpose::dimensions);
+      m, "Transpose", "Result axis k is source axis axes[k].", py::arg("axes"))
+      .def_property_readonly("axes", &Transpose::axes);
   SimpleLayer<Upsample, Layer, Shape, SampleMode, bool>::bind(
       m, "Upsample",
       "Images (N, C, H, W) at the size `shape`, (height, width), or sequences "
@@ -214,20 +213,20 @@ void bind_layout(py::module_& m) {
           "Are the first and the last samples those of the source? Else the "
           "edges of the image are. For linear sampling.");
   SimpleLayer<Concatenation, Layer, std::int64_t>::bind(
-      m, "Concatenation", "Sources of equal sizes but on `dimension`.",
-      whole("dimension") = 1)
-      .def_property_readonly("dimension", &Concatenation::dimension);
+      m, "Concatenation", "Sources of equal sizes but on `axis`.",
+      whole("axis") = 1)
+      .def_property_readonly("axis", &Concatenation::axis);
   SimpleLayer<Split, Layer, std::int64_t, std::int64_t>::bind(
       m, "Split",
       "Parts of ceil(size / split_count), or of split_section_lengths.",
-      whole("split_count"), whole("dimension"))
+      whole("split_count"), whole("axis"))
       .def(py::init([](const py::typing::List<py::int_>& lengths,
-                       std::int64_t dimension, const std::string& label) {
-             return make_layer<Split>(label, lengths.cast<Shape>(), dimension);
+                       std::int64_t axis, const std::string& label) {
+             return make_layer<Split>(label, lengths.cast<Shape>(), axis);
            }),
-           py::arg("split_section_lengths"), whole("dimension"), py::kw_only(),
+           py::arg("split_section_lengths"), whole("axis"), py::kw_only(),
            py::arg("label") = "")
-      .def_property_readonly("dimension", &Split::dimension)
+      .def_property_readonly("axis", &Split::axis)
       .def_property_readonly("split_count", &Split::split_count)
       .def_property_readonly("split_section_lengths",
                              &Split::split_section_lengths);
@@ -292,18 +291,9 @@ void bind_padding(py::module_& m) {
 void bind_reduction(py::module_& m) {
   using Class = layers::Reduction;
   SimpleLayer<Class, Layer, ReductionType, Shape>::bind(
-      m, "Reduction",
-      "Reduced axes stay with size 1; no dimensions are all of them.",
-      py::arg("reduction_type"), py::arg("dimensions") = py::tuple())
-      .def(py::init([](ReductionType type, std::int64_t dimension,
-                       const std::string& label) {
-             return make_layer<Class>(label, type, dimension);
-           }),
-           py::arg("reduction_type"), py::kw_only(), whole("dimension"),
-           py::arg("label") = "")
-      .def_property_readonly("reduction_type", &Class::reduction_type)
-      .def_property_readonly("dimension", &Class::dimension)
-      .def_property_readonly("dimensions", &Class::dimensions);
+      m, "Reduction", "Reduced axes stay with size 1; no axes are all of them.",
+      py::arg("reduction_type"), py::arg("axes") = py::tuple())
+      .def_property_readonly("axes", &Class::axes);
 }
 
 template <class Class>

@@ -1356,12 +1356,12 @@ class Softmax(Layer):
     def __init__(
         self,
         operation: SoftmaxOperation | str = "softmax",
-        dimension: int = 1,
+        axis: int = 1,
         *,
         label: str = "",
     ) -> None: ...
     @property
-    def dimension(self) -> int: ...
+    def axis(self) -> int: ...
     @property
     def operation(self) -> SoftmaxOperation: ...
 
@@ -1384,7 +1384,7 @@ class Reshape(Layer):
 
 class Transpose(Layer):
     """
-    Result axis k is source axis dimensions[k].
+    Result axis k is source axis axes[k].
     """
     @staticmethod
     def supports_data_type(
@@ -1394,10 +1394,10 @@ class Transpose(Layer):
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
     def __init__(
-        self, dimensions: collections.abc.Sequence[int] | int, *, label: str = ""
+        self, axes: collections.abc.Sequence[int] | int, *, label: str = ""
     ) -> None: ...
     @property
-    def dimensions(self) -> tuple[int, ...]: ...
+    def axes(self) -> tuple[int, ...]: ...
 
 class Upsample(Layer):
     """
@@ -1430,7 +1430,7 @@ class Upsample(Layer):
 
 class Concatenation(Layer):
     """
-    Sources of equal sizes but on `dimension`.
+    Sources of equal sizes but on `axis`.
     """
     @staticmethod
     def supports_data_type(
@@ -1439,9 +1439,9 @@ class Concatenation(Layer):
         """
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
-    def __init__(self, dimension: int = 1, *, label: str = "") -> None: ...
+    def __init__(self, axis: int = 1, *, label: str = "") -> None: ...
     @property
-    def dimension(self) -> int: ...
+    def axis(self) -> int: ...
 
 class Split(Layer):
     """
@@ -1456,14 +1456,14 @@ class Split(Layer):
         """
     @typing.overload
     def __init__(
-        self, split_count: int, dimension: int, *, label: str = ""
+        self, split_count: int, axis: int, *, label: str = ""
     ) -> None: ...
     @typing.overload
     def __init__(
-        self, split_section_lengths: list[int], dimension: int, *, label: str = ""
+        self, split_section_lengths: list[int], axis: int, *, label: str = ""
     ) -> None: ...
     @property
-    def dimension(self) -> int: ...
+    def axis(self) -> int: ...
     @property
     def split_count(self) -> int: ...
     @property
@@ -1573,7 +1573,7 @@ class ConstantPadding(Padding):
 
 class Reduction(Layer):
     """
-    Reduced axes stay with size 1; no dimensions are all of them.
+    Reduced axes stay with size 1; no axes are all of them.
     """
     @staticmethod
     def supports_data_type(
@@ -1582,22 +1582,15 @@ class Reduction(Layer):
         """
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
-    @typing.overload
     def __init__(
         self,
         reduction_type: ReductionType | str,
-        dimensions: collections.abc.Sequence[int] | int = (),
+        axes: collections.abc.Sequence[int] | int = (),
         *,
         label: str = "",
     ) -> None: ...
-    @typing.overload
-    def __init__(
-        self, reduction_type: ReductionType | str, *, dimension: int, label: str = ""
-    ) -> None: ...
     @property
-    def dimension(self) -> int: ...
-    @property
-    def dimensions(self) -> tuple[int, ...]: ...
+    def axes(self) -> tuple[int, ...]: ...
     @property
     def reduction_type(self) -> ReductionType: ...
 
@@ -2071,9 +2064,9 @@ class GramMatrix(Layer):
 
 class Gather(Layer):
     """
-    Sources `source` and `indices` (int32 or int64): the elements of the source that the indices name along axis `dimension`.
+    Sources `source` and `indices` (int32 or int64): the elements of the source that the indices name along `axis`.
 
-    Indices of the source's rank name one element each (numpy.take_along_axis), indices of one axis whole slices (numpy.take): source (N, C, W), dimension 1, indices (M) give (N, M, W). They are 0 to size - 1. InvalidArgument names the tensor, the element and the range: from the call for data, from the execution for what the graph computes; there a GPU, which cannot, makes the result NaN.
+    Indices of the source's rank name one element each (numpy.take_along_axis), indices of one axis whole slices (numpy.take): source (N, C, W), axis 1, indices (M) give (N, M, W). They are 0 to size - 1. InvalidArgument names the tensor, the element and the range: from the call for data, from the execution for what the graph computes; there a GPU, which cannot, makes the result NaN.
     """
     @staticmethod
     def supports_data_type(
@@ -2082,13 +2075,13 @@ class Gather(Layer):
         """
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
-    def __init__(self, dimension: int, *, label: str = "") -> None: ...
+    def __init__(self, axis: int, *, label: str = "") -> None: ...
     @property
-    def dimension(self) -> int: ...
+    def axis(self) -> int: ...
 
 class Scatter(Layer):
     """
-    Sources `source`, `indices` (int32 or int64) and `copy_from`: a copy of copy_from in which the elements that the indices name along axis `dimension` are those of the source ("none") or have them added ("sum").
+    Sources `source`, `indices` (int32 or int64) and `copy_from`: a copy of copy_from in which the elements that the indices name along `axis` are those of the source ("none") or have them added ("sum").
 
     Indices are as Gather's; the source has the shape of what Gather would take from copy_from. Where several sources meet, "none" keeps the last of them; "sum" adds them up in their order on the CPU, in any order on the GPU.
     """
@@ -2101,13 +2094,13 @@ class Scatter(Layer):
         """
     def __init__(
         self,
-        dimension: int,
+        axis: int,
         reduction_type: ReductionType | str = "none",
         *,
         label: str = "",
     ) -> None: ...
     @property
-    def dimension(self) -> int: ...
+    def axis(self) -> int: ...
     @property
     def reduction_type(self) -> ReductionType: ...
 
@@ -3881,7 +3874,7 @@ class Graph:
         Appends one `compare` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def concatenate(
-        self, sources: collections.abc.Sequence[Tensor], dimension: int = 1
+        self, sources: collections.abc.Sequence[Tensor], axis: int = 1
     ) -> Tensor: ...
     def convolution_2d(
         self,
@@ -3987,7 +3980,7 @@ class Graph:
         """
         Appends one `fill` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
-    def gather(self, dimension: int, source: Tensor, indices: Tensor) -> Tensor:
+    def gather(self, axis: int, source: Tensor, indices: Tensor) -> Tensor:
         """
         The elements of `source` that `indices` name; see layers.Gather.
         """
@@ -4446,7 +4439,7 @@ class Graph:
         """
     def scatter(
         self,
-        dimension: int,
+        axis: int,
         source: Tensor,
         indices: Tensor,
         copy_from: Tensor,
@@ -4629,7 +4622,7 @@ class Graph:
         Empty for a layer that is not in the graph.
         """
     @typing.overload
-    def split(self, source: Tensor, split_count: int, dimension: int) -> list[Tensor]:
+    def split(self, source: Tensor, split_count: int, axis: int) -> list[Tensor]:
         """
         Parts of ceil(size / split_count); the last may be smaller.
         """
@@ -4638,7 +4631,7 @@ class Graph:
         self,
         source: Tensor,
         split_section_lengths: collections.abc.Sequence[int] | int,
-        dimension: int,
+        axis: int,
     ) -> list[Tensor]:
         """
         Parts of these lengths.
@@ -4650,10 +4643,10 @@ class Graph:
         Appends one `squared_norm` op, which runs in `phase`: forward, gradient or update. Raises ShapeError, DTypeError or InvalidArgument.
         """
     def transpose(
-        self, dimensions: collections.abc.Sequence[int] | int, source: Tensor
+        self, axes: collections.abc.Sequence[int] | int, source: Tensor
     ) -> Tensor:
         """
-        Result axis k is source axis dimensions[k].
+        Result axis k is source axis axes[k].
         """
     def unary(
         self,

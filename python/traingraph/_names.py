@@ -14,7 +14,7 @@ __all__ = ["did_you_mean", "nearest"]
 # What others call it. Only names that a call has count.
 SYNONYMS: dict[str, tuple[str, ...]] = {
     "amsgrad": ("uses_amsgrad",),
-    "axis": ("dimension", "dimensions"),
+    "axis": ("axes",),
     "batch": ("batch_size",),
     "betas": ("beta1",),
     "bias": ("biases", "uses_biases", "bias_terms"),
@@ -22,9 +22,10 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "centered": ("is_centered",),
     "cuda": ("gpu",),
     "dilation": ("dilation_rates",),
-    "dim": ("dimension", "dimensions", "axis"),
-    "dimension": ("axis",),
-    "dims": ("dimensions",),
+    "dim": ("axis", "axes"),
+    "dimension": ("axis", "axes"),
+    "dimensions": ("axes", "axis"),
+    "dims": ("axes", "axis"),
     "dtype": ("data_type",),
     "eps": ("epsilon", "variance_epsilon"),
     "groups": ("group_count",),

@@ -219,27 +219,27 @@ Tensor Graph::reshape(Shape shape, const Tensor& source) {
   return node(std::make_shared<layers::Reshape>(shape), source);
 }
 
-Tensor Graph::transpose(Shape dimensions, const Tensor& source) {
-  return node(std::make_shared<layers::Transpose>(dimensions), source);
+Tensor Graph::transpose(Shape axes, const Tensor& source) {
+  return node(std::make_shared<layers::Transpose>(axes), source);
 }
 
-Tensor Graph::concatenate(std::vector<Tensor> sources, std::int64_t dimension) {
-  return node(std::make_shared<layers::Concatenation>(dimension),
+Tensor Graph::concatenate(std::vector<Tensor> sources, std::int64_t axis) {
+  return node(std::make_shared<layers::Concatenation>(axis),
               std::move(sources));
 }
 
 std::vector<Tensor> Graph::split(const Tensor& source, std::int64_t split_count,
-                                 std::int64_t dimension) {
-  const auto layer = std::make_shared<layers::Split>(split_count, dimension);
+                                 std::int64_t axis) {
+  const auto layer = std::make_shared<layers::Split>(split_count, axis);
   node(layer, source);
   return result_tensors(*layer);
 }
 
 std::vector<Tensor> Graph::split(const Tensor& source,
                                  Shape split_section_lengths,
-                                 std::int64_t dimension) {
+                                 std::int64_t axis) {
   const auto layer =
-      std::make_shared<layers::Split>(split_section_lengths, dimension);
+      std::make_shared<layers::Split>(split_section_lengths, axis);
   node(layer, source);
   return result_tensors(*layer);
 }
@@ -249,15 +249,15 @@ Tensor Graph::select(std::vector<Tensor> sources, const Tensor& condition) {
   return node(std::make_shared<layers::Selection>(), std::move(sources));
 }
 
-Tensor Graph::gather(std::int64_t dimension, const Tensor& source,
+Tensor Graph::gather(std::int64_t axis, const Tensor& source,
                      const Tensor& indices) {
-  return node(std::make_shared<layers::Gather>(dimension), {source, indices});
+  return node(std::make_shared<layers::Gather>(axis), {source, indices});
 }
 
-Tensor Graph::scatter(std::int64_t dimension, const Tensor& source,
+Tensor Graph::scatter(std::int64_t axis, const Tensor& source,
                       const Tensor& indices, const Tensor& copy_from,
                       ReductionType reduction_type) {
-  return node(std::make_shared<layers::Scatter>(dimension, reduction_type),
+  return node(std::make_shared<layers::Scatter>(axis, reduction_type),
               {source, indices, copy_from});
 }
 

@@ -196,8 +196,8 @@ ValueId FilterBuilder::reshape(ValueId x, Shape shape) {
   return append(OpKind::Reshape, ShapeAttrs{shape}, {x});
 }
 
-ValueId FilterBuilder::transpose(ValueId x, Shape dimensions) {
-  return append(OpKind::Transpose, TransposeAttrs{dimensions}, {x});
+ValueId FilterBuilder::transpose(ValueId x, Shape axes) {
+  return append(OpKind::Transpose, TransposeAttrs{axes}, {x});
 }
 
 }  // namespace traingraph::nodes

@@ -119,7 +119,7 @@ class FilterBuilder {
   ValueId constant(float value);
   ValueId zeros_like(ValueId x);
   ValueId reshape(ValueId x, Shape shape);
-  ValueId transpose(ValueId x, Shape dimensions);
+  ValueId transpose(ValueId x, Shape axes);
 
  private:
   NodeProgram& nodes_;

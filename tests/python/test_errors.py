@@ -281,10 +281,10 @@ def test_type_errors_name_what_came() -> None:
 def test_integers_are_not_cut_from_floats() -> None:
     cut: Any = np.float32(2.7)
     calls: list[Callable[[], Any]] = [
-        lambda: tg.layers.Softmax(dimension=cut),
+        lambda: tg.layers.Softmax(axis=cut),
         lambda: tg.layers.Concatenation(cut),
         lambda: tg.layers.Split(cut, 1),
-        lambda: tg.layers.Reduction("sum", dimension=cut),
+        lambda: tg.layers.Reduction("sum", axes=cut),
         lambda: tg.layers.FullyConnected(cut, 2),
         lambda: tg.layers.Convolution(2, cut, 3),
         lambda: tg.layers.Convolution(2, 2, cut),

@@ -63,7 +63,7 @@ def test_shape_methods() -> None:
     assert graph.concatenate([x, x], 2).shape == (2, 6, 8)
     assert graph.concatenate([x, x]).shape == (2, 12, 4)
     assert [part.shape[1] for part in graph.split(x, 4, 1)] == [2, 2, 2]
-    parts = graph.split(x, split_section_lengths=(1, 5), dimension=1)
+    parts = graph.split(x, split_section_lengths=(1, 5), axis=1)
     assert [part.shape[1] for part in parts] == [1, 5]
     condition = graph.compare(x, x, operation="less")
     assert condition.data_type is tg.DataType.boolean
@@ -305,7 +305,7 @@ def test_other_layers() -> None:
     assert node(tg.layers.Softmax("log_softmax", 2), x).shape == x.shape
     assert node(tg.layers.Dropout(0.5, seed=3), x).shape == x.shape
     assert node(tg.layers.Reduction("sum", (1, 2)), x).shape == (2, 1, 1)
-    assert node(tg.layers.Reduction("mean", dimension=1), x).shape == (2, 1, 4)
+    assert node(tg.layers.Reduction("mean", axes=1), x).shape == (2, 1, 4)
     assert node(tg.layers.Slice((0, 0, 0), (2, 2, 4), (1, 1, 2)), x).shape == (2, 2, 2)
     assert node(tg.layers.Reshape((2, 12)), x).shape == (2, 12)
     assert node(tg.layers.Transpose((0, 2, 1)), x).shape == (2, 4, 3)

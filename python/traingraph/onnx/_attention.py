@@ -40,7 +40,7 @@ def repeated(node: Node, x: Tensor, times: int) -> Tensor:
     """Every head so many times, for groups of queries that share it."""
     samples, heads, length, width = x.shape
     alone = node.reshaped(x, (samples, heads, 1, length, width))
-    together = node.graph.concatenate([alone] * times, dimension=2)
+    together = node.graph.concatenate([alone] * times, axis=2)
     return node.reshaped(together, (samples, heads * times, length, width))
 
 
@@ -92,8 +92,8 @@ def attention(node: Node) -> list[Tensor]:
     key = by_heads(node, 1, node.attribute("kv_num_heads"))
     value = by_heads(node, 2, node.attribute("kv_num_heads"))
     if node.has(4):
-        key = node.graph.concatenate([node.tensor(4), key], dimension=2)
-        value = node.graph.concatenate([node.tensor(5), value], dimension=2)
+        key = node.graph.concatenate([node.tensor(4), key], axis=2)
+        value = node.graph.concatenate([node.tensor(5), value], axis=2)
     present = [key, value]
     samples, heads, length, _ = query.shape
     times = heads // key.shape[1]

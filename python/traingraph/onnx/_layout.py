@@ -114,7 +114,7 @@ def tile(node: Node) -> Tensor:
         if repeats < 1 or repeats > MOST_REPEATS:
             raise Unmappable(f"it repeats {repeats} times")
         if repeats > 1:
-            x = node.graph.concatenate([x] * repeats, dimension=axis)
+            x = node.graph.concatenate([x] * repeats, axis=axis)
     return x if x is not node.tensor() else node.reshaped(x, node.shape())
 
 

@@ -67,32 +67,32 @@ class _Named:
     def reshape(self, shape: Sequence[int], x: Tensor) -> Tensor:
         return self._node.layer(layers.Reshape(shape), x)
 
-    def transpose(self, dimensions: Sequence[int], x: Tensor) -> Tensor:
-        return self._node.layer(layers.Transpose(dimensions), x)
+    def transpose(self, axes: Sequence[int], x: Tensor) -> Tensor:
+        return self._node.layer(layers.Transpose(axes), x)
 
-    def concatenate(self, sources: Sequence[Tensor], dimension: int = 1) -> Tensor:
-        return self._node.layer(layers.Concatenation(dimension), *sources)
+    def concatenate(self, sources: Sequence[Tensor], axis: int = 1) -> Tensor:
+        return self._node.layer(layers.Concatenation(axis), *sources)
 
-    def split(self, x: Tensor, parts: Any, dimension: int) -> list[Tensor]:
-        layer = layers.Split(parts, dimension)
+    def split(self, x: Tensor, parts: Any, axis: int) -> list[Tensor]:
+        layer = layers.Split(parts, axis)
         self._node.layer(layer, x)
         return self._node.model.graph.result_tensors(layer)
 
     def select(self, sources: Sequence[Tensor], condition: Tensor) -> Tensor:
         return self._node.layer(layers.Selection(), condition, *sources)
 
-    def gather(self, dimension: int, x: Tensor, indices: Tensor) -> Tensor:
-        return self._node.layer(layers.Gather(dimension), x, indices)
+    def gather(self, axis: int, x: Tensor, indices: Tensor) -> Tensor:
+        return self._node.layer(layers.Gather(axis), x, indices)
 
     def scatter(
         self,
-        dimension: int,
+        axis: int,
         x: Tensor,
         indices: Tensor,
         copy_from: Tensor,
         reduction_type: Any = "none",
     ) -> Tensor:
-        layer = layers.Scatter(dimension, reduction_type)
+        layer = layers.Scatter(axis, reduction_type)
         return self._node.layer(layer, x, indices, copy_from)
 
 

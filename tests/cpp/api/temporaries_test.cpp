@@ -77,7 +77,7 @@ EXPECT_VALUE(layers::BatchNormalization, gamma());
 EXPECT_VALUE(layers::Embedding, descriptor());
 EXPECT_VALUE(layers::Embedding, weights());
 EXPECT_VALUE(layers::Reshape, shape());
-EXPECT_VALUE(layers::Transpose, dimensions());
+EXPECT_VALUE(layers::Transpose, axes());
 EXPECT_VALUE(layers::Slice, start());
 EXPECT_VALUE(layers::Slice, end());
 EXPECT_VALUE(layers::Slice, stride());

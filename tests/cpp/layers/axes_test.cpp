@@ -32,7 +32,7 @@ TEST(ReductionLayer, KeepsTheRank) {
   const Tensor index = Graph().node(
       std::make_shared<Reduction>(ReductionType::ArgMax, 1), input({2, 3}));
   EXPECT_EQ(index.descriptor(), (TensorDescriptor{{2, 1}, DataType::Int32}));
-  EXPECT_EQ(Reduction(ReductionType::Sum, Shape{2, 1}).dimension(), 2);
+  EXPECT_EQ(Reduction(ReductionType::Sum, Shape{2, 1}).axes(), (Shape{2, 1}));
   EXPECT_THROW(
       shape_after(std::make_shared<Reduction>(ReductionType::Sum, 2), {2, 3}),
       InvalidArgument);

@@ -208,9 +208,9 @@ std::vector<Case> other_cases() {
                      {2, 4, 8, 8});
     };
   };
-  const auto reduce = [](ReductionType type, const Shape& dimensions) {
+  const auto reduce = [](ReductionType type, const Shape& axes) {
     return [=] {
-      return lowered(std::make_shared<Reduction>(type, dimensions), {2, 3});
+      return lowered(std::make_shared<Reduction>(type, axes), {2, 3});
     };
   };
   const auto layer = [](auto make) {
@@ -256,7 +256,7 @@ std::vector<Case> other_cases() {
       {"reduce_dimensions", reduce(ReductionType::Sum, {1}),
        reduce(ReductionType::Sum, {}), ""},
       {"reduce_none_of_no_axis", reduce(ReductionType::None, {2}),
-       reduce(ReductionType::None, {1}), "dimensions is not an axis"},
+       reduce(ReductionType::None, {1}), "axes is not an axis"},
       {"dropout_rate", layer([] { return std::make_shared<Dropout>(0.25f); }),
        layer([] { return std::make_shared<Dropout>(0.5f); }), ""},
       {"dropout_seed", layer([] { return std::make_shared<Dropout>(0.5f, 7); }),
