@@ -82,7 +82,7 @@ class Weights : public nodes::ConvolutionDataSource {
   nodes::ConvolutionDescriptor descriptor() const override {
     return descriptor_;
   }
-  std::string label() const override { return label_; }
+  std::string name() const override { return label_; }
   std::span<const float> weights() override { return weights_; }
   std::span<const float> bias_terms() override { return biases_; }
   tg::OptimizerPtr optimizer() const override { return optimizer_; }

@@ -92,7 +92,7 @@ class TRAINGRAPH_API Loss : public Layer {
 
  protected:
   Loss(LossType type, LossDescriptor options, Tensor weights,
-       Tensor class_weights, const char* label);
+       Tensor class_weights, const char* class_name);
 
  private:
   LossDescriptor descriptor_;

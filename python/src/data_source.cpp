@@ -195,8 +195,8 @@ class PythonConvolutionSource : public nodes::ConvolutionDataSource {
   nodes::ConvolutionDescriptor descriptor() const override {
     return questions_.value("descriptor", nodes::ConvolutionDescriptor());
   }
-  std::string label() const override {
-    return questions_.value("label", std::string());
+  std::string name() const override {
+    return questions_.value("name", std::string());
   }
   bool load() override { return questions_.load(); }
   void purge() override { questions_.purge(); }
@@ -229,8 +229,8 @@ class PythonNormalizationSource : public nodes::NormalizationDataSource {
   std::int64_t feature_channels() const override {
     return questions_.value("feature_channels", std::int64_t{0});
   }
-  std::string label() const override {
-    return questions_.value("label", std::string());
+  std::string name() const override {
+    return questions_.value("name", std::string());
   }
   bool load() override { return questions_.load(); }
   void purge() override { questions_.purge(); }

@@ -116,7 +116,7 @@ void bind_result(py::module_& m) {
           "there is none, or one has no reduction.")
       .def_property_readonly(
           "losses", &losses,
-          "Each loss by its layer's label (\"mse:2\" for the layer's second "
+          "Each loss by its layer's name (\"mse:2\" for the layer's second "
           "node). Those without a reduction are no numbers, and missing: "
           "declare them as outputs.")
       .def_property_readonly("has_loss",

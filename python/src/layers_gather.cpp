@@ -85,7 +85,7 @@ void bind_embedding(py::module_& m) {
   def_layer<Options>(type, "Embedding",
                      plain<EmbeddingDescriptor>("descriptor"), weights,
                      py::kw_only(), initializer);
-  const auto build = [](const std::string& label, const Sizes& sizes,
+  const auto build = [](const std::string& name, const Sizes& sizes,
                         EmbeddingDescriptor descriptor,
                         const Options& options) {
     const auto own = [&] {
@@ -96,10 +96,10 @@ void bind_embedding(py::module_& m) {
     descriptor.embedding_dimension =
         sizes.dimension ? *sizes.dimension : own().embedding_dimension;
     descriptor.validate();
-    return make_layer<Class>(label, descriptor, options);
+    return make_layer<Class>(name, descriptor, options);
   };
   with_embedding_rows([&](const auto&... rows) {
-    def_labelled<Sizes, EmbeddingDescriptor, Options>(
+    def_named<Sizes, EmbeddingDescriptor, Options>(
         type, "Embedding", build, row("embedding_count", &Sizes::count),
         row("embedding_dimension", &Sizes::dimension), rows..., py::kw_only(),
         weights, initializer);

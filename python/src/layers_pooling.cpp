@@ -82,22 +82,22 @@ template <class Class, class... Counts>
 void bind_pooling_of(py::module_& m, const char* name, const char* doc,
                      const Counts&... counts) {
   BoundClass<Class, layers::Pooling, std::shared_ptr<Class>> type(m, name, doc);
-  const auto build = [](const std::string& label,
+  const auto build = [](const std::string& name,
                         const PoolingDescriptor& descriptor,
                         const PoolingWindow& given) {
     const Pair kernel = given.kernel_size.value_or(Pair{});
     const Pair strides = given.strides.value_or(kernel);
     const auto& [policy, sizes] = given.padding;
     if constexpr (sizeof...(Counts) == 0) {
-      return make_layer<Class>(label, kernel, strides, policy, sizes,
+      return make_layer<Class>(name, kernel, strides, policy, sizes,
                                descriptor.dilation_rates, descriptor.ceil_mode);
     } else {
-      return make_layer<Class>(label, kernel, strides, policy, sizes,
+      return make_layer<Class>(name, kernel, strides, policy, sizes,
                                descriptor.count_includes_padding,
                                descriptor.dilation_rates, descriptor.ceil_mode);
     }
   };
-  def_labelled<PoolingDescriptor, PoolingWindow>(
+  def_named<PoolingDescriptor, PoolingWindow>(
       type, name, build, row("kernel_size", &PoolingWindow::kernel_size),
       row("strides", &PoolingWindow::strides),
       row("padding", &PoolingWindow::padding), counts..., py::kw_only(),
@@ -116,14 +116,14 @@ void bind_window_layers(py::module_& m) {
       "image of one row.");
   def_layer(type, "Pooling", plain<PoolingDescriptor>("descriptor"),
             py::kw_only());
-  const auto build = [](const std::string& label, PoolingDescriptor descriptor,
+  const auto build = [](const std::string& name, PoolingDescriptor descriptor,
                         const SamePadding& given) {
     descriptor.padding_policy = given.padding.policy;
     PoolingWindow window;
     window.padding_sizes = given.padding.sizes;
-    return make_layer<Class>(label, validated(descriptor, window));
+    return make_layer<Class>(name, validated(descriptor, window));
   };
-  def_labelled<PoolingDescriptor, SamePadding>(
+  def_named<PoolingDescriptor, SamePadding>(
       type, "Pooling", build,
       required("pooling_type", &PoolingDescriptor::pooling_type),
       required("kernel_size", &PoolingDescriptor::kernel_size),

@@ -141,18 +141,18 @@ void bind_convolution(py::module_& m) {
       "integer "
       "or (y, x). Raises InvalidArgument, ShapeError or DTypeError.");
   const auto build =
-      [](const std::string& label, ConvolutionDescriptor descriptor,
+      [](const std::string& name, ConvolutionDescriptor descriptor,
          const ConvolutionWindow& given, const WeightOptions& options) {
         descriptor.kernel_size = given.kernel_size.value_or(Pair{});
         descriptor.padding_policy = given.padding.policy;
         descriptor.padding_sizes = given.padding.sizes;
-        return make_layer<Class>(label, descriptor, options);
+        return make_layer<Class>(name, descriptor, options);
       };
   with_weights([&](const auto&... weights) {
     def_layer<WeightOptions>(type, "Convolution",
                              plain<ConvolutionDescriptor>("descriptor"),
                              py::kw_only(), weights...);
-    def_labelled<ConvolutionDescriptor, ConvolutionWindow, WeightOptions>(
+    def_named<ConvolutionDescriptor, ConvolutionWindow, WeightOptions>(
         type, "Convolution", build,
         required("input_feature_channel_count",
                  &ConvolutionDescriptor::input_feature_channel_count),
@@ -192,12 +192,12 @@ void bind_fully_connected(py::module_& m) {
   });
   type.def(py::init([](const TensorOrArray& weights,
                        const std::optional<TensorOrArray>& biases,
-                       bool uses_biases, const std::string& label) {
-             return make_layer<Class>(label, to_tensor(weights, "weights"),
+                       bool uses_biases, const std::string& name) {
+             return make_layer<Class>(name, to_tensor(weights, "weights"),
                                       to_tensor(biases, "biases"), uses_biases);
            }),
            py::kw_only(), py::arg("weights"), py::arg("biases") = py::none(),
-           py::arg("uses_biases") = true, py::arg("label") = "")
+           py::arg("uses_biases") = true, py::arg("name") = "")
       .def_property_readonly("descriptor", &Class::descriptor);
 }
 

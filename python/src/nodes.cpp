@@ -97,7 +97,7 @@ void bind_state(py::module_& m) {
       m, "StateNode",
       "What a filter leaves for its gradient filter, and what that leaves for "
       "the data source. Obtained from filters.");
-  type.def_property_readonly("label", &StateNode::label,
+  type.def_property_readonly("name", &StateNode::name,
                              "Of the filter: \"convolution.state\".")
       .def_property("export_from_graph", &StateNode::export_from_graph,
                     &StateNode::set_export_from_graph,
@@ -172,7 +172,7 @@ void bind_filter(py::module_& m) {
       "source.");
   type.def_property_readonly("class_name", &FilterNode::class_name,
                              "\"ConvolutionNode\".")
-      .def_property("label", &FilterNode::label, &FilterNode::set_label,
+      .def_property("name", &FilterNode::name, &FilterNode::set_name,
                     "Errors, reports and pictures use it. Empty: that of the "
                     "class, with a number in the graph: \"convolution\", "
                     "\"convolution_2\".")
@@ -204,9 +204,9 @@ void bind_filter(py::module_& m) {
              return std::hash<const void*>()(self.state().get());
            })
       .def("__repr__", [](const FilterNode& self) {
-        const std::string label =
-            self.label().empty() ? "" : "\"" + self.label() + "\": ";
-        return self.class_name() + "(" + label +
+        const std::string name =
+            self.name().empty() ? "" : "\"" + self.name() + "\": ";
+        return self.class_name() + "(" + name +
                self.result_image().size().to_string() + ")";
       });
   bind_identity(type);

@@ -39,22 +39,22 @@ void bind_convolutions(py::module_& m) {
       "sX + v dX - left]. `weights` is a data source. Raises ShapeError, "
       "InvalidArgument, and what the data source's descriptor does.")
       .def(py::init([](const ImageNode& source, const SourceObject& weights,
-                       const NodePadding& padding, const std::string& label) {
+                       const NodePadding& padding, const std::string& name) {
              return make_node<ConvolutionNode>(
-                 label, source, to_convolution_source(weights), padding.policy);
+                 name, source, to_convolution_source(weights), padding.policy);
            }),
            py::arg("source"), py::arg("weights"), py::kw_only(), padding,
-           py::arg("label") = "");
+           py::arg("name") = "");
   BoundClass<FullyConnectedNode, TrainableNode>(
       m, "FullyConnectedNode",
       "A convolution whose kernel covers the whole image: (out, 1, 1).")
       .def(py::init([](const ImageNode& source, const SourceObject& weights,
-                       const std::string& label) {
+                       const std::string& name) {
              return make_node<FullyConnectedNode>(
-                 label, source, to_convolution_source(weights));
+                 name, source, to_convolution_source(weights));
            }),
            py::arg("source"), py::arg("weights"), py::kw_only(),
-           py::arg("label") = "");
+           py::arg("name") = "");
   const char* const doc =
       "y[o, i sY + u dY - top, j sX + v dX - left] += w[o,u,v,c] x[c,i,j]: the "
       "kernel as it is, not turned. A source of n samples gives (n - 1) stride "
@@ -64,32 +64,31 @@ void bind_convolutions(py::module_& m) {
   BoundClass<ConvolutionTransposeNode, TrainableNode>(
       m, "ConvolutionTransposeNode", doc)
       .def(py::init([](const ImageNode& source, const SourceObject& weights,
-                       const NodePadding& padding, const std::string& label) {
+                       const NodePadding& padding, const std::string& name) {
              return make_node<ConvolutionTransposeNode>(
-                 label, source, to_convolution_source(weights), padding.policy);
+                 name, source, to_convolution_source(weights), padding.policy);
            }),
            py::arg("source"), py::arg("weights"), py::kw_only(), padding,
-           py::arg("label") = "")
-      .def(
-          py::init([](const ImageNode& source, const SourceObject& weights,
-                      const nodes::StateNode& state, const std::string& label) {
-            return make_node<ConvolutionTransposeNode>(
-                label, source, state, to_convolution_source(weights));
-          }),
-          py::arg("source"), py::arg("weights"), py::kw_only(),
-          py::arg("convolution_gradient_state"), py::arg("label") = "");
+           py::arg("name") = "")
+      .def(py::init([](const ImageNode& source, const SourceObject& weights,
+                       const nodes::StateNode& state, const std::string& name) {
+             return make_node<ConvolutionTransposeNode>(
+                 name, source, state, to_convolution_source(weights));
+           }),
+           py::arg("source"), py::arg("weights"), py::kw_only(),
+           py::arg("convolution_gradient_state"), py::arg("name") = "");
 }
 
 template <class Node>
 void bind_normalization(py::module_& m, const char* name, const char* doc) {
   BoundClass<Node, TrainableNode>(m, name, doc)
       .def(py::init([](const ImageNode& source, const SourceObject& data_source,
-                       const std::string& label) {
-             return make_node<Node>(label, source,
+                       const std::string& name) {
+             return make_node<Node>(name, source,
                                     to_normalization_source(data_source));
            }),
            py::arg("source"), py::arg("data_source"), py::kw_only(),
-           py::arg("label") = "");
+           py::arg("name") = "");
 }
 
 /// What is given of a window. No strides are the kernel size.
@@ -103,15 +102,15 @@ template <class Node, class... Last>
 void bind_pooling(py::module_& m, const char* name, const char* doc,
                   const Last&... last) {
   BoundClass<Node, FilterNode> type(m, name, doc);
-  const auto build = [](const std::string& label, const ImageNode& source,
+  const auto build = [](const std::string& name, const ImageNode& source,
                         nodes::PoolingOptions options,
                         const NodeWindow& given) {
     options.kernel_size = given.kernel_size.value_or(Pair{});
     options.strides = given.strides.value_or(Pair{});
     options.padding = given.padding.policy;
-    return make_node<Node>(label, source, options);
+    return make_node<Node>(name, source, options);
   };
-  def_labelled<nodes::PoolingOptions, NodeWindow>(
+  def_named<nodes::PoolingOptions, NodeWindow>(
       type, name, build, plain<ImageNode>("source"),
       row("kernel_size", &NodeWindow::kernel_size),
       row("strides", &NodeWindow::strides), py::kw_only(),

@@ -30,12 +30,12 @@ struct PaddingSpec {
       .hint = "The policy valid pads nothing. Layers take sizes as padding."});
 }
 
-/// Makes a layer that Python owns, with a label when one is given.
+/// Makes a layer that Python owns, with a name when one is given.
 template <class Layer, class... Args>
-std::shared_ptr<Layer> make_layer(const std::string& label, Args&&... args) {
+std::shared_ptr<Layer> make_layer(const std::string& name, Args&&... args) {
   const auto make = [&] {
     auto layer = std::make_shared<Layer>(std::forward<Args>(args)...);
-    if (!label.empty()) layer->set_label(label);
+    if (!name.empty()) layer->set_name(name);
     return layer;
   };
   return made_without_gil(make);  // parameters may be large
@@ -50,10 +50,10 @@ struct SimpleLayer {
   static Class bind(py::module_& m, const char* name, const char* doc,
                     const Extra&... extra) {
     Class type(m, name, doc);
-    type.def(py::init([](Parameters... parameters, const std::string& label) {
-               return make_layer<Layer>(label, parameters...);
+    type.def(py::init([](Parameters... parameters, const std::string& name) {
+               return make_layer<Layer>(name, parameters...);
              }),
-             extra..., py::kw_only(), py::arg("label") = "");
+             extra..., py::kw_only(), py::arg("name") = "");
     return type;
   }
 };

@@ -130,13 +130,13 @@ void bind_op(Handle<Graph>& graph, const char* name, const Names<R>& required,
         [call, table](Graph& self, Each<const Tensor&, r>... tensors,
                       Each<const Optional&, f>... gradients,
                       Each<const Optional&, n>... inputs,
-                      const Descriptor& descriptor, const std::string& label) {
+                      const Descriptor& descriptor, const std::string& name) {
           return without_gil([&] {
             Inputs given;
             ((given.*table[n].member = or_empty(inputs)), ...);
             const std::array<Tensor, R + F> all{tensors...,
                                                 or_empty(gradients)...};
-            return call(self, all, given, descriptor, label);
+            return call(self, all, given, descriptor, name);
           });
         },
         py::arg(required[r])..., (py::arg(from_future[f]) = py::none())...,

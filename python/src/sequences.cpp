@@ -14,12 +14,12 @@ struct SequenceContents {
   std::optional<RandomInitializerType> random_initializer;
 };
 
-Tensor make(const SequenceDescriptor& descriptor, const std::string& label,
+Tensor make(const SequenceDescriptor& descriptor, const std::string& name,
             const SequenceContents& contents) {
   if (contents.data && contents.random_initializer) {
     throw InvalidArgument(
         ErrorInfo{.op = "tensor",
-                  .node = label,
+                  .node = name,
                   .what = "contents are given more than once",
                   .expected = "one of data, random_initializer",
                   .got = "both",
@@ -29,16 +29,16 @@ Tensor make(const SequenceDescriptor& descriptor, const std::string& label,
     return made_without_gil([&] {
       return contents.random_initializer
                  ? Tensor::sequences(descriptor, *contents.random_initializer,
-                                     label)
-                 : Tensor::sequences(descriptor, label);
+                                     name)
+                 : Tensor::sequences(descriptor, name);
     });
   }
-  const Context context{"tensor", label};
+  const Context context{"tensor", name};
   const py::array array =
       converted(*contents.data, descriptor.data_type, context);
   const TensorData data = read_only_data(array, context);
   return made_without_gil(
-      [&] { return Tensor::sequences(descriptor, data, label); });
+      [&] { return Tensor::sequences(descriptor, data, name); });
 }
 
 SequenceDescriptor of_lengths(Lengths lengths, bool sorted,
@@ -119,16 +119,15 @@ void bind_sequence_tensors(Handle<Tensor>& tensor) {
     tensor.def_static(name, make_descriptor, arguments..., py::kw_only(),
                       py::arg("data") = py::none(),
                       py::arg("random_initializer") = py::none(),
-                      py::arg("label") = "", doc);
+                      py::arg("name") = "", doc);
   };
   define(
       "sequence",
       [](std::int64_t length, std::int64_t features, std::int64_t batch,
          const std::optional<ArrayLike>& data,
-         std::optional<RandomInitializerType> random,
-         const std::string& label) {
+         std::optional<RandomInitializerType> random, const std::string& name) {
         return make(SequenceDescriptor::of_length(length, features, batch),
-                    label, {data, random});
+                    name, {data, random});
       },
       "Sequences of one length: (batch_size, sequence_length, "
       "feature_channel_count).",
@@ -139,10 +138,9 @@ void bind_sequence_tensors(Handle<Tensor>& tensor) {
       [](Lengths lengths, bool sorted, std::int64_t features,
          std::optional<std::int64_t> batch,
          const std::optional<ArrayLike>& data,
-         std::optional<RandomInitializerType> random,
-         const std::string& label) {
+         std::optional<RandomInitializerType> random, const std::string& name) {
         return make(of_lengths(std::move(lengths), sorted, features, batch),
-                    label, {data, random});
+                    name, {data, random});
       },
       "Sequences of these lengths; the longest gives the time. batch_size, if "
       "given, is their number.",

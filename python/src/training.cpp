@@ -218,7 +218,7 @@ Array gradient_data(const TrainingGraph& self, const Tensor& parameter,
 
 void set_gradient_data(TrainingGraph& self, const Tensor& parameter,
                        const ArrayLike& values) {
-  const Context context{"set_gradient_data", label_of(parameter)};
+  const Context context{"set_gradient_data", name_of(parameter)};
   const py::array array = converted(values, DataType::Float32, context);
   const TensorData data = read_only_data(array, context);
   require_descriptor(data, {parameter.shape(), DataType::Float32}, context);
@@ -339,8 +339,7 @@ void bind_optimizer_methods(Training& graph) {
           "bind_optimizer_data",
           [](TrainingGraph& self, const std::vector<DataLike>& data,
              const Tensor& tensor, const DeviceBuffers& device_data) {
-            const ReadList list(data,
-                                {"bind_optimizer_data", label_of(tensor)});
+            const ReadList list(data, {"bind_optimizer_data", name_of(tensor)});
             without_gil([&] {
               self.synchronize();
               self.bind_optimizer_data(list.data, tensor,

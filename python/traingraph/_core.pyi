@@ -730,7 +730,6 @@ class Tensor:
         batch_size: int,
         data_type: DataType | DTypeLike = DataType.float32,
         *,
-        label: str = "",
         name: str = "",
         data: ArrayLike | None = None,
         fill: float | None = None,
@@ -748,7 +747,7 @@ class Tensor:
         fan_in: int = 0,
         fan_out: int = 0,
         gain: float = 1.0,
-        label: str = "",
+        name: str = "",
         batch_axis: int | None = 0,
     ) -> Tensor:
         """
@@ -762,7 +761,7 @@ class Tensor:
         *,
         data: ArrayLike | None = None,
         random_initializer: RandomInitializerType | str | None = None,
-        label: str = "",
+        name: str = "",
     ) -> Tensor:
         """
         Sequences of one length: (batch_size, sequence_length, feature_channel_count).
@@ -776,7 +775,7 @@ class Tensor:
         *,
         data: ArrayLike | None = None,
         random_initializer: RandomInitializerType | str | None = None,
-        label: str = "",
+        name: str = "",
     ) -> Tensor:
         """
         Sequences of these lengths; the longest gives the time. batch_size, if given, is their number.
@@ -806,7 +805,6 @@ class Tensor:
         self,
         descriptor: SequenceDescriptor,
         *,
-        label: str = "",
         name: str = "",
         data: ArrayLike | None = None,
         fill: float | None = None,
@@ -818,7 +816,6 @@ class Tensor:
         self,
         descriptor: TensorDescriptor,
         *,
-        label: str = "",
         name: str = "",
         data: ArrayLike | None = None,
         fill: float | None = None,
@@ -831,7 +828,6 @@ class Tensor:
         shape: collections.abc.Sequence[int] | int,
         data_type: DataType | DTypeLike = DataType.float32,
         *,
-        label: str = "",
         name: str = "",
         data: ArrayLike | None = None,
         fill: float | None = None,
@@ -930,12 +926,12 @@ class Tensor:
         No NaN and no infinity in the newest values; True without any.
         """
     @property
-    def label(self) -> str:
+    def name(self) -> str:
         """
         Default: "data" and the id.
         """
-    @label.setter
-    def label(self, value: str) -> None: ...
+    @name.setter
+    def name(self, value: str) -> None: ...
     @property
     def optimizer_data(self) -> dict[str, NDArray[Any]]:
         """
@@ -1029,12 +1025,12 @@ class Layer:
     @property
     def is_loss(self) -> bool: ...
     @property
-    def label(self) -> str:
+    def name(self) -> str:
         """
         Unique in its graph; errors, reports and pictures use it, and parameters are named after it: "fc.weights". Without one a layer gets its class's with its first node: "fully_connected_2". Cannot be set after that.
         """
-    @label.setter
-    def label(self, value: str) -> None: ...
+    @name.setter
+    def name(self, value: str) -> None: ...
     @property
     def layer_id(self) -> int:
         """
@@ -1091,7 +1087,7 @@ class Activation(Layer):
         """
     @typing.overload
     def __init__(
-        self, descriptor: ActivationDescriptor, *, label: str = ""
+        self, descriptor: ActivationDescriptor, *, name: str = ""
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -1101,7 +1097,7 @@ class Activation(Layer):
         b: float | None = None,
         c: float | None = None,
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def descriptor(self) -> ActivationDescriptor: ...
@@ -1110,116 +1106,116 @@ class ReLU(Activation):
     """
     max(x, 0)
     """
-    def __init__(self, *, label: str = "") -> None: ...
+    def __init__(self, *, name: str = "") -> None: ...
 
 class ReLU6(Activation):
     """
     min(max(x, 0), 6)
     """
-    def __init__(self, *, label: str = "") -> None: ...
+    def __init__(self, *, name: str = "") -> None: ...
 
 class LeakyReLU(Activation):
     """
     x >= 0 ? x : slope * x
     """
-    def __init__(self, negative_slope: float = 0.01, *, label: str = "") -> None: ...
+    def __init__(self, negative_slope: float = 0.01, *, name: str = "") -> None: ...
 
 class ReLUN(Activation):
     """
     min(x >= 0 ? x : a * x, b)
     """
-    def __init__(self, a: float, b: float, *, label: str = "") -> None: ...
+    def __init__(self, a: float, b: float, *, name: str = "") -> None: ...
 
 class Affine(Activation):
     """
     scale * x + bias; ML Compute's linear layer.
     """
-    def __init__(self, scale: float, bias: float = 0.0, *, label: str = "") -> None: ...
+    def __init__(self, scale: float, bias: float = 0.0, *, name: str = "") -> None: ...
 
 class Sigmoid(Activation):
     """
     1 / (1 + exp(-x))
     """
-    def __init__(self, *, label: str = "") -> None: ...
+    def __init__(self, *, name: str = "") -> None: ...
 
 class HardSigmoid(Activation):
     """
     clamp(0.2 * x + 0.5, 0, 1)
     """
-    def __init__(self, *, label: str = "") -> None: ...
+    def __init__(self, *, name: str = "") -> None: ...
 
 class Tanh(Activation):
     """
     tanh(x)
     """
-    def __init__(self, *, label: str = "") -> None: ...
+    def __init__(self, *, name: str = "") -> None: ...
 
 class Absolute(Activation):
     """
     |x|; the gradient at 0 is 0
     """
-    def __init__(self, *, label: str = "") -> None: ...
+    def __init__(self, *, name: str = "") -> None: ...
 
 class SoftPlus(Activation):
     """
     ln(1 + exp(beta * x)) / beta
     """
-    def __init__(self, beta: float = 1.0, *, label: str = "") -> None: ...
+    def __init__(self, beta: float = 1.0, *, name: str = "") -> None: ...
 
 class SoftSign(Activation):
     """
     x / (1 + |x|)
     """
-    def __init__(self, *, label: str = "") -> None: ...
+    def __init__(self, *, name: str = "") -> None: ...
 
 class ELU(Activation):
     """
     x >= 0 ? x : a * (exp(x) - 1)
     """
-    def __init__(self, a: float = 1.0, *, label: str = "") -> None: ...
+    def __init__(self, a: float = 1.0, *, name: str = "") -> None: ...
 
 class LogSigmoid(Activation):
     """
     ln(1 / (1 + exp(-x)))
     """
-    def __init__(self, *, label: str = "") -> None: ...
+    def __init__(self, *, name: str = "") -> None: ...
 
 class SELU(Activation):
     """
     1.0507 * (max(0, x) + min(0, 1.6733 * (exp(x) - 1)))
     """
-    def __init__(self, *, label: str = "") -> None: ...
+    def __init__(self, *, name: str = "") -> None: ...
 
 class CELU(Activation):
     """
     max(0, x) + min(0, a * (exp(x / a) - 1))
     """
-    def __init__(self, a: float = 1.0, *, label: str = "") -> None: ...
+    def __init__(self, a: float = 1.0, *, name: str = "") -> None: ...
 
 class HardShrink(Activation):
     """
     |x| > a ? x : 0
     """
-    def __init__(self, a: float = 0.5, *, label: str = "") -> None: ...
+    def __init__(self, a: float = 0.5, *, name: str = "") -> None: ...
 
 class SoftShrink(Activation):
     """
     x > a ? x - a : x < -a ? x + a : 0
     """
-    def __init__(self, a: float = 0.5, *, label: str = "") -> None: ...
+    def __init__(self, a: float = 0.5, *, name: str = "") -> None: ...
 
 class TanhShrink(Activation):
     """
     x - tanh(x)
     """
-    def __init__(self, *, label: str = "") -> None: ...
+    def __init__(self, *, name: str = "") -> None: ...
 
 class Threshold(Activation):
     """
     x > threshold ? x : replacement
     """
     def __init__(
-        self, threshold: float, replacement: float, *, label: str = ""
+        self, threshold: float, replacement: float, *, name: str = ""
     ) -> None: ...
 
 class GELU(Activation):
@@ -1227,34 +1223,34 @@ class GELU(Activation):
     x * Phi(x), by erf or its tanh form
     """
     def __init__(
-        self, approximates_with_tanh: bool = False, *, label: str = ""
+        self, approximates_with_tanh: bool = False, *, name: str = ""
     ) -> None: ...
 
 class HardSwish(Activation):
     """
     x <= -3 ? 0 : x >= 3 ? x : x * (x + 3) / 6
     """
-    def __init__(self, *, label: str = "") -> None: ...
+    def __init__(self, *, name: str = "") -> None: ...
 
 class Clamp(Activation):
     """
     min(max(x, min_value), max_value)
     """
     def __init__(
-        self, min_value: float, max_value: float, *, label: str = ""
+        self, min_value: float, max_value: float, *, name: str = ""
     ) -> None: ...
 
 class SiLU(Activation):
     """
     x / (1 + exp(-x))
     """
-    def __init__(self, *, label: str = "") -> None: ...
+    def __init__(self, *, name: str = "") -> None: ...
 
 class Mish(Activation):
     """
     x * tanh(ln(1 + exp(x)))
     """
-    def __init__(self, *, label: str = "") -> None: ...
+    def __init__(self, *, name: str = "") -> None: ...
 
 class PReLU(Layer):
     """
@@ -1269,10 +1265,10 @@ class PReLU(Layer):
         """
     @typing.overload
     def __init__(
-        self, count: int = 1, slope: float = 0.25, *, label: str = ""
+        self, count: int = 1, slope: float = 0.25, *, name: str = ""
     ) -> None: ...
     @typing.overload
-    def __init__(self, *, weights: Tensor | ArrayLike, label: str = "") -> None: ...
+    def __init__(self, *, weights: Tensor | ArrayLike, name: str = "") -> None: ...
     @property
     def weights(self) -> Tensor: ...
     @property
@@ -1290,7 +1286,7 @@ class Arithmetic(Layer):
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
     def __init__(
-        self, operation: ArithmeticOperation | str, *, label: str = ""
+        self, operation: ArithmeticOperation | str, *, name: str = ""
     ) -> None: ...
     @property
     def operation(self) -> ArithmeticOperation: ...
@@ -1307,7 +1303,7 @@ class Comparison(Layer):
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
     def __init__(
-        self, operation: ComparisonOperation | str, *, label: str = ""
+        self, operation: ComparisonOperation | str, *, name: str = ""
     ) -> None: ...
     @property
     def operation(self) -> ComparisonOperation: ...
@@ -1323,7 +1319,7 @@ class Selection(Layer):
         """
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
-    def __init__(self, *, label: str = "") -> None: ...
+    def __init__(self, *, name: str = "") -> None: ...
 
 class Dropout(Layer):
     """
@@ -1336,7 +1332,7 @@ class Dropout(Layer):
         """
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
-    def __init__(self, rate: float, seed: int = 0, *, label: str = "") -> None: ...
+    def __init__(self, rate: float, seed: int = 0, *, name: str = "") -> None: ...
     @property
     def rate(self) -> float: ...
     @property
@@ -1358,7 +1354,7 @@ class Softmax(Layer):
         operation: SoftmaxOperation | str = "softmax",
         axis: int = 1,
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def axis(self) -> int: ...
@@ -1377,7 +1373,7 @@ class Reshape(Layer):
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
     def __init__(
-        self, shape: collections.abc.Sequence[int] | int, *, label: str = ""
+        self, shape: collections.abc.Sequence[int] | int, *, name: str = ""
     ) -> None: ...
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -1394,7 +1390,7 @@ class Transpose(Layer):
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
     def __init__(
-        self, axes: collections.abc.Sequence[int] | int, *, label: str = ""
+        self, axes: collections.abc.Sequence[int] | int, *, name: str = ""
     ) -> None: ...
     @property
     def axes(self) -> tuple[int, ...]: ...
@@ -1416,7 +1412,7 @@ class Upsample(Layer):
         sample_mode: SampleMode | str = "nearest",
         aligns_corners: bool = False,
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def aligns_corners(self) -> bool:
@@ -1439,7 +1435,7 @@ class Concatenation(Layer):
         """
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
-    def __init__(self, axis: int = 1, *, label: str = "") -> None: ...
+    def __init__(self, axis: int = 1, *, name: str = "") -> None: ...
     @property
     def axis(self) -> int: ...
 
@@ -1456,11 +1452,11 @@ class Split(Layer):
         """
     @typing.overload
     def __init__(
-        self, split_count: int, axis: int, *, label: str = ""
+        self, split_count: int, axis: int, *, name: str = ""
     ) -> None: ...
     @typing.overload
     def __init__(
-        self, split_section_lengths: list[int], axis: int, *, label: str = ""
+        self, split_section_lengths: list[int], axis: int, *, name: str = ""
     ) -> None: ...
     @property
     def axis(self) -> int: ...
@@ -1486,7 +1482,7 @@ class Slice(Layer):
         end: collections.abc.Sequence[int] | int,
         stride: collections.abc.Sequence[int] | int = (),
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def end(self) -> tuple[int, ...]: ...
@@ -1512,7 +1508,7 @@ class Padding(Layer):
         padding: collections.abc.Sequence[int] | int,
         constant_value: float = 0.0,
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def constant_value(self) -> float: ...
@@ -1532,7 +1528,7 @@ class ZeroPadding(Padding):
     Pads with zeros.
     """
     def __init__(
-        self, padding: collections.abc.Sequence[int] | int, *, label: str = ""
+        self, padding: collections.abc.Sequence[int] | int, *, name: str = ""
     ) -> None: ...
 
 class ReflectionPadding(Padding):
@@ -1540,7 +1536,7 @@ class ReflectionPadding(Padding):
     Mirrors, without the border sample.
     """
     def __init__(
-        self, padding: collections.abc.Sequence[int] | int, *, label: str = ""
+        self, padding: collections.abc.Sequence[int] | int, *, name: str = ""
     ) -> None: ...
 
 class SymmetricPadding(Padding):
@@ -1548,7 +1544,7 @@ class SymmetricPadding(Padding):
     Mirrors, with the border sample.
     """
     def __init__(
-        self, padding: collections.abc.Sequence[int] | int, *, label: str = ""
+        self, padding: collections.abc.Sequence[int] | int, *, name: str = ""
     ) -> None: ...
 
 class ReplicationPadding(Padding):
@@ -1556,7 +1552,7 @@ class ReplicationPadding(Padding):
     Repeats the border sample.
     """
     def __init__(
-        self, padding: collections.abc.Sequence[int] | int, *, label: str = ""
+        self, padding: collections.abc.Sequence[int] | int, *, name: str = ""
     ) -> None: ...
 
 class ConstantPadding(Padding):
@@ -1568,7 +1564,7 @@ class ConstantPadding(Padding):
         padding: collections.abc.Sequence[int] | int,
         constant_value: float,
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class Reduction(Layer):
@@ -1587,7 +1583,7 @@ class Reduction(Layer):
         reduction_type: ReductionType | str,
         axes: collections.abc.Sequence[int] | int = (),
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def axes(self) -> tuple[int, ...]: ...
@@ -1696,7 +1692,7 @@ class Pooling(Layer):
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
     @typing.overload
-    def __init__(self, descriptor: PoolingDescriptor, *, label: str = "") -> None: ...
+    def __init__(self, descriptor: PoolingDescriptor, *, name: str = "") -> None: ...
     @typing.overload
     def __init__(
         self,
@@ -1711,7 +1707,7 @@ class Pooling(Layer):
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         count_includes_padding: bool = False,
         ceil_mode: bool = False,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def descriptor(self) -> PoolingDescriptor: ...
@@ -1731,7 +1727,7 @@ class MaxPooling(Pooling):
         *,
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         ceil_mode: bool = False,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class L2NormPooling(Pooling):
@@ -1749,7 +1745,7 @@ class L2NormPooling(Pooling):
         *,
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         ceil_mode: bool = False,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class AveragePooling(Pooling):
@@ -1768,7 +1764,7 @@ class AveragePooling(Pooling):
         *,
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
         ceil_mode: bool = False,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class ConvolutionDescriptor:
@@ -1903,7 +1899,7 @@ class Convolution(WeightedLayer):
         biases: Tensor | ArrayLike | None = None,
         initializer: RandomInitializerType | str | None = None,
         uses_biases: bool = True,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -1924,7 +1920,7 @@ class Convolution(WeightedLayer):
         biases: Tensor | ArrayLike | None = None,
         initializer: RandomInitializerType | str | None = None,
         uses_biases: bool = True,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def descriptor(self) -> ConvolutionDescriptor: ...
@@ -1951,7 +1947,7 @@ class FullyConnected(WeightedLayer):
         biases: Tensor | ArrayLike | None = None,
         initializer: RandomInitializerType | str | None = None,
         uses_biases: bool = True,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -1963,7 +1959,7 @@ class FullyConnected(WeightedLayer):
         biases: Tensor | ArrayLike | None = None,
         initializer: RandomInitializerType | str | None = None,
         uses_biases: bool = True,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -1972,7 +1968,7 @@ class FullyConnected(WeightedLayer):
         weights: Tensor | ArrayLike,
         biases: Tensor | ArrayLike | None = None,
         uses_biases: bool = True,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def descriptor(self) -> ConvolutionDescriptor: ...
@@ -1984,7 +1980,7 @@ class LoRA(Layer):
     down is (rank, in), uniform within 1 / sqrt(in); up is (out, rank), zeros: at first the layer is its base, whose parameters are frozen and keep their names. save(path, trained_only=True) writes what has changed; merged() is a FullyConnected layer that does the same.
     """
     def __init__(
-        self, base: FullyConnected, rank: int, alpha: float, *, label: str = ""
+        self, base: FullyConnected, rank: int, alpha: float, *, name: str = ""
     ) -> None: ...
     def merged(self) -> FullyConnected:
         """
@@ -2034,7 +2030,7 @@ class MatMul(Layer):
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
     @typing.overload
-    def __init__(self, descriptor: MatMulDescriptor, *, label: str = "") -> None: ...
+    def __init__(self, descriptor: MatMulDescriptor, *, name: str = "") -> None: ...
     @typing.overload
     def __init__(
         self,
@@ -2042,7 +2038,7 @@ class MatMul(Layer):
         transposes_x: bool = False,
         transposes_y: bool = False,
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def descriptor(self) -> MatMulDescriptor: ...
@@ -2058,7 +2054,7 @@ class GramMatrix(Layer):
         """
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
-    def __init__(self, scale: float = 1.0, *, label: str = "") -> None: ...
+    def __init__(self, scale: float = 1.0, *, name: str = "") -> None: ...
     @property
     def scale(self) -> float: ...
 
@@ -2075,7 +2071,7 @@ class Gather(Layer):
         """
         May a source of a layer of this class have this type on this device? Layer answers for all: may a source of any layer?
         """
-    def __init__(self, axis: int, *, label: str = "") -> None: ...
+    def __init__(self, axis: int, *, name: str = "") -> None: ...
     @property
     def axis(self) -> int: ...
 
@@ -2097,7 +2093,7 @@ class Scatter(Layer):
         axis: int,
         reduction_type: ReductionType | str = "none",
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def axis(self) -> int: ...
@@ -2159,7 +2155,7 @@ class Embedding(Layer):
         weights: Tensor | ArrayLike | None = None,
         *,
         initializer: RandomInitializerType | str | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -2173,7 +2169,7 @@ class Embedding(Layer):
         *,
         weights: Tensor | ArrayLike | None = None,
         initializer: RandomInitializerType | str | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def descriptor(self) -> EmbeddingDescriptor: ...
@@ -2291,7 +2287,7 @@ class LSTM(Recurrent):
         | ActivationDescriptor
         | None = None,
         initializer: RandomInitializerType | str | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -2319,7 +2315,7 @@ class LSTM(Recurrent):
         | ActivationDescriptor
         | None = None,
         initializer: RandomInitializerType | str | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def gate_activations(self) -> list[ActivationDescriptor]: ...
@@ -2364,7 +2360,7 @@ class GRU(Recurrent):
         secondary_biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         reset_after: bool = True,
         initializer: RandomInitializerType | str | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def reset_after(self) -> bool: ...
@@ -2396,7 +2392,7 @@ class RNN(Recurrent):
         biases: collections.abc.Sequence[Tensor | ArrayLike] | None = None,
         activation: ActivationType | str | ActivationDescriptor | None = None,
         initializer: RandomInitializerType | str | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def activation(self) -> ActivationDescriptor: ...
@@ -2467,7 +2463,7 @@ class MultiheadAttention(Layer):
         key_source_dimension: int = 0,
         value_source_dimension: int = 0,
         seed: int = 0,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -2488,7 +2484,7 @@ class MultiheadAttention(Layer):
         key_source_dimension: int = 0,
         value_source_dimension: int = 0,
         seed: int = 0,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def attention_biases(self) -> list[Tensor] | None:
@@ -2557,7 +2553,7 @@ class BatchNormalization(NormalizationLayer):
         variance_epsilon: float = 1e-05,
         momentum: float = 0.99,
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def feature_channel_count(self) -> int: ...
@@ -2594,7 +2590,7 @@ class InstanceNormalization(NormalizationLayer):
         mean: Tensor | ArrayLike | None = None,
         variance: Tensor | ArrayLike | None = None,
         uses_parameters: bool = True,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def feature_channel_count(self) -> int: ...
@@ -2627,7 +2623,7 @@ class GroupNormalization(NormalizationLayer):
         variance_epsilon: float = 1e-05,
         *,
         uses_parameters: bool = True,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def feature_channel_count(self) -> int: ...
@@ -2656,7 +2652,7 @@ class LayerNormalization(NormalizationLayer):
         *,
         axes: collections.abc.Sequence[int] | int = (),
         uses_parameters: bool = True,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def axes(self) -> tuple[int, ...]: ...
@@ -2719,7 +2715,7 @@ class Loss(Layer):
         weights: Tensor | ArrayLike | None = None,
         *,
         class_weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def class_weights(self) -> Tensor | None: ...
@@ -2738,7 +2734,7 @@ class MeanAbsoluteError(Loss):
         descriptor: LossDescriptor,
         *,
         weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -2747,7 +2743,7 @@ class MeanAbsoluteError(Loss):
         *,
         weight: float = 1.0,
         weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class MeanSquaredError(Loss):
@@ -2760,7 +2756,7 @@ class MeanSquaredError(Loss):
         descriptor: LossDescriptor,
         *,
         weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -2769,7 +2765,7 @@ class MeanSquaredError(Loss):
         *,
         weight: float = 1.0,
         weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class SoftmaxCrossEntropy(Loss):
@@ -2783,7 +2779,7 @@ class SoftmaxCrossEntropy(Loss):
         *,
         weights: Tensor | ArrayLike | None = None,
         class_weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -2796,7 +2792,7 @@ class SoftmaxCrossEntropy(Loss):
         weight: float = 1.0,
         weights: Tensor | ArrayLike | None = None,
         class_weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class SigmoidCrossEntropy(Loss):
@@ -2809,7 +2805,7 @@ class SigmoidCrossEntropy(Loss):
         descriptor: LossDescriptor,
         *,
         weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -2819,7 +2815,7 @@ class SigmoidCrossEntropy(Loss):
         label_smoothing: float = 0.0,
         weight: float = 1.0,
         weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class CategoricalCrossEntropy(Loss):
@@ -2833,7 +2829,7 @@ class CategoricalCrossEntropy(Loss):
         *,
         weights: Tensor | ArrayLike | None = None,
         class_weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -2846,7 +2842,7 @@ class CategoricalCrossEntropy(Loss):
         weight: float = 1.0,
         weights: Tensor | ArrayLike | None = None,
         class_weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class Hinge(Loss):
@@ -2859,7 +2855,7 @@ class Hinge(Loss):
         descriptor: LossDescriptor,
         *,
         weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -2868,7 +2864,7 @@ class Hinge(Loss):
         *,
         weight: float = 1.0,
         weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class Huber(Loss):
@@ -2881,7 +2877,7 @@ class Huber(Loss):
         descriptor: LossDescriptor,
         *,
         weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -2891,7 +2887,7 @@ class Huber(Loss):
         delta: float = 1.0,
         weight: float = 1.0,
         weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class CosineDistance(Loss):
@@ -2904,7 +2900,7 @@ class CosineDistance(Loss):
         descriptor: LossDescriptor,
         *,
         weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -2913,7 +2909,7 @@ class CosineDistance(Loss):
         *,
         weight: float = 1.0,
         weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class Log(Loss):
@@ -2926,7 +2922,7 @@ class Log(Loss):
         descriptor: LossDescriptor,
         *,
         weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -2936,7 +2932,7 @@ class Log(Loss):
         epsilon: float = 1e-07,
         weight: float = 1.0,
         weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class KullbackLeiblerDivergence(Loss):
@@ -2949,7 +2945,7 @@ class KullbackLeiblerDivergence(Loss):
         descriptor: LossDescriptor,
         *,
         weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -2958,7 +2954,7 @@ class KullbackLeiblerDivergence(Loss):
         *,
         weight: float = 1.0,
         weights: Tensor | ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class YOLOLossDescriptor:
@@ -3024,7 +3020,7 @@ class YOLOLoss(Loss):
     """
     One loss for each sample of a detector. Prediction and labels are (N, A * (5 + K), H, W) for A anchors and K classes: x, y, width, height, confidence and classes of each anchor. Labels hold the place in the cell from 0 to 1, ln(size / anchor), 1 for an object, one-hot classes; yolo_loss.h has the formula. Takes no weights. It has a yolo_loss_descriptor; descriptor raises InvalidArgument.
     """
-    def __init__(self, descriptor: YOLOLossDescriptor, *, label: str = "") -> None: ...
+    def __init__(self, descriptor: YOLOLossDescriptor, *, name: str = "") -> None: ...
     @property
     def descriptor(self) -> LossDescriptor: ...
     @property
@@ -3392,7 +3388,7 @@ class ExecutionResult:
     @property
     def losses(self) -> dict[str, float]:
         """
-        Each loss by its layer's label ("mse:2" for the layer's second node). Those without a reduction are no numbers, and missing: declare them as outputs.
+        Each loss by its layer's name ("mse:2" for the layer's second node). Those without a reduction are no numbers, and missing: declare them as outputs.
         """
     @property
     def outputs(self) -> dict[str, NDArray[Any]]:
@@ -5467,7 +5463,7 @@ class StateNode:
         The filter that makes it.
         """
     @property
-    def label(self) -> str:
+    def name(self) -> str:
         """
         Of the filter: "convolution.state".
         """
@@ -5523,12 +5519,12 @@ class FilterNode:
         "ConvolutionNode".
         """
     @property
-    def label(self) -> str:
+    def name(self) -> str:
         """
         Errors, reports and pictures use it. Empty: that of the class, with a number in the graph: "convolution", "convolution_2".
         """
-    @label.setter
-    def label(self, value: str) -> None: ...
+    @name.setter
+    def name(self, value: str) -> None: ...
     @property
     def result_image(self) -> ImageNode: ...
     @property
@@ -5619,14 +5615,14 @@ class ConvolutionNode(TrainableNode):
         padding: NodePaddingPolicy
         | PaddingExtent
         | typing.Literal["same", "valid", "full"] = "same",
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class FullyConnectedNode(TrainableNode):
     """
     A convolution whose kernel covers the whole image: (out, 1, 1).
     """
-    def __init__(self, source: ImageNode, weights: Any, *, label: str = "") -> None: ...
+    def __init__(self, source: ImageNode, weights: Any, *, name: str = "") -> None: ...
 
 class ConvolutionTransposeNode(TrainableNode):
     """
@@ -5641,7 +5637,7 @@ class ConvolutionTransposeNode(TrainableNode):
         padding: NodePaddingPolicy
         | PaddingExtent
         | typing.Literal["same", "valid", "full"] = "same",
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -5650,7 +5646,7 @@ class ConvolutionTransposeNode(TrainableNode):
         weights: Any,
         *,
         convolution_gradient_state: StateNode,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class BatchNormalizationNode(TrainableNode):
@@ -5658,7 +5654,7 @@ class BatchNormalizationNode(TrainableNode):
     gamma (x - mean) / sqrt(variance + epsilon) + beta per channel: statistics of the batch where the graph has the gradient of this filter, else those of the data source.
     """
     def __init__(
-        self, source: ImageNode, data_source: Any, *, label: str = ""
+        self, source: ImageNode, data_source: Any, *, name: str = ""
     ) -> None: ...
 
 class InstanceNormalizationNode(TrainableNode):
@@ -5666,7 +5662,7 @@ class InstanceNormalizationNode(TrainableNode):
     Statistics of each image and channel; otherwise as BatchNormalizationNode.
     """
     def __init__(
-        self, source: ImageNode, data_source: Any, *, label: str = ""
+        self, source: ImageNode, data_source: Any, *, name: str = ""
     ) -> None: ...
 
 class GroupNormalizationNode(TrainableNode):
@@ -5674,7 +5670,7 @@ class GroupNormalizationNode(TrainableNode):
     Statistics of each image and group of channels; otherwise as BatchNormalizationNode.
     """
     def __init__(
-        self, source: ImageNode, data_source: Any, *, label: str = ""
+        self, source: ImageNode, data_source: Any, *, name: str = ""
     ) -> None: ...
 
 class PoolingMaxNode(FilterNode):
@@ -5690,7 +5686,7 @@ class PoolingMaxNode(FilterNode):
         padding: NodePaddingPolicy
         | PaddingExtent
         | typing.Literal["same", "valid", "full"] = "valid",
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class DilatedPoolingMaxNode(FilterNode):
@@ -5707,7 +5703,7 @@ class DilatedPoolingMaxNode(FilterNode):
         | PaddingExtent
         | typing.Literal["same", "valid", "full"] = "valid",
         dilation_rates: collections.abc.Sequence[int] | int = (1, 1),
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class PoolingAverageNode(FilterNode):
@@ -5724,7 +5720,7 @@ class PoolingAverageNode(FilterNode):
         | PaddingExtent
         | typing.Literal["same", "valid", "full"] = "valid",
         edge_mode: ImageEdgeMode | str = "clamp",
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class PoolingL2NormNode(FilterNode):
@@ -5740,7 +5736,7 @@ class PoolingL2NormNode(FilterNode):
         padding: NodePaddingPolicy
         | PaddingExtent
         | typing.Literal["same", "valid", "full"] = "valid",
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class NeuronDescriptor:
@@ -5779,7 +5775,7 @@ class NeuronNode(FilterNode):
     """
     @typing.overload
     def __init__(
-        self, source: ImageNode, descriptor: NeuronDescriptor, *, label: str = ""
+        self, source: ImageNode, descriptor: NeuronDescriptor, *, name: str = ""
     ) -> None: ...
     @typing.overload
     def __init__(
@@ -5791,7 +5787,7 @@ class NeuronNode(FilterNode):
         c: float = 0.0,
         *,
         prelu_data: ArrayLike | None = None,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def descriptor(self) -> NeuronDescriptor: ...
@@ -5800,14 +5796,14 @@ class AbsoluteNode(NeuronNode):
     """
     |x|; the slope at 0 is 0.
     """
-    def __init__(self, source: ImageNode, *, label: str = "") -> None: ...
+    def __init__(self, source: ImageNode, *, name: str = "") -> None: ...
 
 class LinearNode(NeuronNode):
     """
     a x + b
     """
     def __init__(
-        self, source: ImageNode, a: float = 1.0, b: float = 0.0, *, label: str = ""
+        self, source: ImageNode, a: float = 1.0, b: float = 0.0, *, name: str = ""
     ) -> None: ...
 
 class ReLUNode(NeuronNode):
@@ -5815,7 +5811,7 @@ class ReLUNode(NeuronNode):
     x >= 0 ? x : a x; the slope at 0 is 1.
     """
     def __init__(
-        self, source: ImageNode, a: float = 0.0, *, label: str = ""
+        self, source: ImageNode, a: float = 0.0, *, name: str = ""
     ) -> None: ...
 
 class PReLUNode(NeuronNode):
@@ -5823,7 +5819,7 @@ class PReLUNode(NeuronNode):
     x >= 0 ? x : a x with an a per channel.
     """
     def __init__(
-        self, source: ImageNode, data: ArrayLike, *, label: str = ""
+        self, source: ImageNode, data: ArrayLike, *, name: str = ""
     ) -> None: ...
 
 class ReLUNNode(NeuronNode):
@@ -5831,21 +5827,21 @@ class ReLUNNode(NeuronNode):
     min(x >= 0 ? x : a x, b); the slope at b is 0.
     """
     def __init__(
-        self, source: ImageNode, a: float = 1.0, b: float = 6.0, *, label: str = ""
+        self, source: ImageNode, a: float = 1.0, b: float = 6.0, *, name: str = ""
     ) -> None: ...
 
 class SigmoidNode(NeuronNode):
     """
     1 / (1 + exp(-x))
     """
-    def __init__(self, source: ImageNode, *, label: str = "") -> None: ...
+    def __init__(self, source: ImageNode, *, name: str = "") -> None: ...
 
 class HardSigmoidNode(NeuronNode):
     """
     clamp(a x + b, 0, 1); the slope at both ends is a.
     """
     def __init__(
-        self, source: ImageNode, a: float = 0.2, b: float = 0.5, *, label: str = ""
+        self, source: ImageNode, a: float = 0.2, b: float = 0.5, *, name: str = ""
     ) -> None: ...
 
 class TanHNode(NeuronNode):
@@ -5853,7 +5849,7 @@ class TanHNode(NeuronNode):
     a tanh(b x)
     """
     def __init__(
-        self, source: ImageNode, a: float = 1.0, b: float = 1.0, *, label: str = ""
+        self, source: ImageNode, a: float = 1.0, b: float = 1.0, *, name: str = ""
     ) -> None: ...
 
 class SoftPlusNode(NeuronNode):
@@ -5861,21 +5857,21 @@ class SoftPlusNode(NeuronNode):
     a ln(1 + exp(b x))
     """
     def __init__(
-        self, source: ImageNode, a: float = 1.0, b: float = 1.0, *, label: str = ""
+        self, source: ImageNode, a: float = 1.0, b: float = 1.0, *, name: str = ""
     ) -> None: ...
 
 class SoftSignNode(NeuronNode):
     """
     x / (1 + |x|)
     """
-    def __init__(self, source: ImageNode, *, label: str = "") -> None: ...
+    def __init__(self, source: ImageNode, *, name: str = "") -> None: ...
 
 class ELUNode(NeuronNode):
     """
     x >= 0 ? x : a (exp(x) - 1)
     """
     def __init__(
-        self, source: ImageNode, a: float = 1.0, *, label: str = ""
+        self, source: ImageNode, a: float = 1.0, *, name: str = ""
     ) -> None: ...
 
 class PowerNode(NeuronNode):
@@ -5883,7 +5879,7 @@ class PowerNode(NeuronNode):
     (a x + b)^c
     """
     def __init__(
-        self, source: ImageNode, a: float, b: float, c: float, *, label: str = ""
+        self, source: ImageNode, a: float, b: float, c: float, *, name: str = ""
     ) -> None: ...
 
 class ExponentialNode(NeuronNode):
@@ -5897,7 +5893,7 @@ class ExponentialNode(NeuronNode):
         b: float = 0.0,
         c: float = -1.0,
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class LogarithmNode(NeuronNode):
@@ -5911,14 +5907,14 @@ class LogarithmNode(NeuronNode):
         b: float = 0.0,
         c: float = -1.0,
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class GeLUNode(NeuronNode):
     """
     x Phi(x), Phi the normal distribution.
     """
-    def __init__(self, source: ImageNode, *, label: str = "") -> None: ...
+    def __init__(self, source: ImageNode, *, name: str = "") -> None: ...
 
 class CrossChannelNormalizationNode(FilterNode):
     """
@@ -5932,7 +5928,7 @@ class CrossChannelNormalizationNode(FilterNode):
         alpha: float = 1.0,
         beta: float = 5.0,
         delta: float = 1.0,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class SpatialNormalizationNode(FilterNode):
@@ -5947,7 +5943,7 @@ class SpatialNormalizationNode(FilterNode):
         alpha: float = 1.0,
         beta: float = 5.0,
         delta: float = 1.0,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class LocalContrastNormalizationNode(FilterNode):
@@ -5965,20 +5961,20 @@ class LocalContrastNormalizationNode(FilterNode):
         p0: float = 1.0,
         pm: float = 0.0,
         ps: float = 1.0,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class SoftMaxNode(FilterNode):
     """
     Over the channels of each pixel.
     """
-    def __init__(self, source: ImageNode, *, label: str = "") -> None: ...
+    def __init__(self, source: ImageNode, *, name: str = "") -> None: ...
 
 class LogSoftMaxNode(FilterNode):
     """
     Over the channels of each pixel.
     """
-    def __init__(self, source: ImageNode, *, label: str = "") -> None: ...
+    def __init__(self, source: ImageNode, *, name: str = "") -> None: ...
 
 class AdditionNode(FilterNode):
     """
@@ -5996,7 +5992,7 @@ class AdditionNode(FilterNode):
         secondary_strides: collections.abc.Sequence[int] = (1, 1, 1),
         minimum_value: float = -3.4028235e38,
         maximum_value: float = 3.4028235e38,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class SubtractionNode(FilterNode):
@@ -6015,7 +6011,7 @@ class SubtractionNode(FilterNode):
         secondary_strides: collections.abc.Sequence[int] = (1, 1, 1),
         minimum_value: float = -3.4028235e38,
         maximum_value: float = 3.4028235e38,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class MultiplicationNode(FilterNode):
@@ -6034,7 +6030,7 @@ class MultiplicationNode(FilterNode):
         secondary_strides: collections.abc.Sequence[int] = (1, 1, 1),
         minimum_value: float = -3.4028235e38,
         maximum_value: float = 3.4028235e38,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class DivisionNode(FilterNode):
@@ -6053,7 +6049,7 @@ class DivisionNode(FilterNode):
         secondary_strides: collections.abc.Sequence[int] = (1, 1, 1),
         minimum_value: float = -3.4028235e38,
         maximum_value: float = 3.4028235e38,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class DropoutNode(FilterNode):
@@ -6067,7 +6063,7 @@ class DropoutNode(FilterNode):
         *,
         seed: int = 0,
         mask_strides: collections.abc.Sequence[int] = (1, 1, 1),
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class ConcatenationNode(FilterNode):
@@ -6075,7 +6071,7 @@ class ConcatenationNode(FilterNode):
     Channels one after the other. All sources but the last have a multiple of 4 channels: MPSNN fills up others with channels of its own.
     """
     def __init__(
-        self, sources: collections.abc.Sequence[ImageNode], *, label: str = ""
+        self, sources: collections.abc.Sequence[ImageNode], *, name: str = ""
     ) -> None: ...
 
 class ReshapeNode(FilterNode):
@@ -6087,7 +6083,7 @@ class ReshapeNode(FilterNode):
         source: ImageNode,
         result_size: collections.abc.Sequence[int],
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class PadNode(FilterNode):
@@ -6102,7 +6098,7 @@ class PadNode(FilterNode):
         *,
         edge_mode: ImageEdgeMode | str = "zero",
         fill_value: float = 0.0,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class ReductionNode(FilterNode):
@@ -6115,7 +6111,7 @@ class ReductionNode(FilterNode):
         reduction: ImageReduction | str,
         weight: float = 1.0,
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class UpsamplingNearestNode(FilterNode):
@@ -6123,7 +6119,7 @@ class UpsamplingNearestNode(FilterNode):
     Each pixel scale_y times scale_x times.
     """
     def __init__(
-        self, source: ImageNode, scale_x: int, scale_y: int, *, label: str = ""
+        self, source: ImageNode, scale_x: int, scale_y: int, *, name: str = ""
     ) -> None: ...
 
 class UpsamplingBilinearNode(FilterNode):
@@ -6137,7 +6133,7 @@ class UpsamplingBilinearNode(FilterNode):
         scale_y: int,
         aligns_corners: bool = False,
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class BilinearScaleNode(FilterNode):
@@ -6149,7 +6145,7 @@ class BilinearScaleNode(FilterNode):
         source: ImageNode,
         output_size: collections.abc.Sequence[int] | int,
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class GramMatrixCalculationNode(FilterNode):
@@ -6157,7 +6153,7 @@ class GramMatrixCalculationNode(FilterNode):
     y[c, 1, f] = alpha sum x[f] x[c] over the pixels: (channels, 1, channels).
     """
     def __init__(
-        self, source: ImageNode, alpha: float = 1.0, *, label: str = ""
+        self, source: ImageNode, alpha: float = 1.0, *, name: str = ""
     ) -> None: ...
 
 class NodeLossDescriptor:
@@ -6219,7 +6215,7 @@ class LossNode(FilterNode):
         descriptor: NodeLossDescriptor,
         weights: ImageNode | None = None,
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
     @property
     def loss_image(self) -> ImageNode:
@@ -6238,14 +6234,14 @@ class ForwardLossNode(FilterNode):
         descriptor: NodeLossDescriptor,
         weights: ImageNode | None = None,
         *,
-        label: str = "",
+        name: str = "",
     ) -> None: ...
 
 class InitialGradientNode(FilterNode):
     """
     Ones of the size of `source`: the gradient of a loss by itself, which a training graph begins with.
     """
-    def __init__(self, source: ImageNode, *, label: str = "") -> None: ...
+    def __init__(self, source: ImageNode, *, name: str = "") -> None: ...
 
 class NodeGraph:
     """
@@ -6305,7 +6301,7 @@ class NodeGraph:
     @property
     def result_handles(self) -> list[str]:
         """
-        Names of what a run returns: result images first, then exported images and states. An image has its handle, else the label of its filter; a state's are "label.weights" and "label.biases", or "label.gamma" and "label.beta".
+        Names of what a run returns: result images first, then exported images and states. An image has its handle, else the name of its filter; a state's are "name.weights" and "name.biases", or "name.gamma" and "name.beta".
         """
     @property
     def source_image_handles(self) -> list[str]:

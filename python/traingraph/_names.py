@@ -32,6 +32,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "initial_epoch": ("first_epoch",),
     "in_channels": ("input_feature_channel_count", "feature_channel_count"),
     "in_features": ("input_feature_channel_count",),
+    "label": ("name",),
     "labels": ("loss_labels", "loss_labels_data"),
     "lr": ("learning_rate", "lr_scale"),
     "momentum": ("momentum_scale",),

@@ -50,7 +50,7 @@ std::vector<std::vector<StateTensor>> tensors_of(const Session& session,
   std::vector<StateTensor> parameters;
   if (handle.training) {
     for (const Tensor& tensor : handle.training->parameters()) {
-      parameters.push_back({tensor.label(), tensor.descriptor()});
+      parameters.push_back({tensor.name(), tensor.descriptor()});
     }
   }
   auto state = handle.any().state_tensors();

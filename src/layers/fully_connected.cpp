@@ -24,7 +24,7 @@ ConvolutionDescriptor descriptor_of(const Tensor& weights) {
   if (shape.rank() == 2) return descriptor_of(shape[1], shape[0]);
   throw ShapeError(
       ErrorInfo{.op = kFullyConnected,
-                .node = weights.label(),
+                .node = weights.name(),
                 .what = "channel counts come from the weights",
                 .expected = "(out, in)",
                 .got = shape.to_string(),

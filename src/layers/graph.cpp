@@ -85,7 +85,7 @@ void require_owner(const std::weak_ptr<GraphState>& owner,
   if (!other || other == state) return;
   throw InvalidArgument(
       {.op = "node",
-       .node = layer.label(),
+       .node = layer.name(),
        .what = "the layer is a node of another graph",
        .expected = "a layer of this graph, or a new one",
        .got = "layer " + std::to_string(layer.layer_id()),
@@ -107,17 +107,17 @@ std::vector<Tensor> all_sources(const Layer& layer, std::vector<Tensor> sources,
   if (!loss_labels.empty() && !layer.is_loss()) {
     throw InvalidArgument(
         ErrorInfo{.op = "node",
-                  .node = layer.label(),
+                  .node = layer.name(),
                   .what = "loss labels for a layer that is no loss",
                   .expected = "a layer of losses",
-                  .got = layer.label(),
+                  .got = layer.name(),
                   .hint = {}});
   }
   sources.insert(sources.end(), loss_labels.begin(), loss_labels.end());
   const std::vector<Tensor> extra = layer.extra_sources();
   sources.insert(sources.end(), extra.begin(), extra.end());
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    require_tensor(sources[i], layer.label(), i);
+    require_tensor(sources[i], layer.name(), i);
   }
   return sources;
 }
@@ -138,14 +138,14 @@ Tensor Graph::node(LayerPtr layer, std::vector<Tensor> sources,
   }
   const std::lock_guard lock(state_->mutex);
   const std::lock_guard owner_lock(LayerNames::mutex());
-  require_open(*state_, layer->label());
+  require_open(*state_, layer->name());
   require_owner(layer->graph_, state_, *layer);
   const bool is_first_node = layer->graph_.lock() != state_;
-  const std::string label =
-      is_first_node ? LayerNames::choose(*state_, *layer) : layer->label();
+  const std::string name =
+      is_first_node ? LayerNames::choose(*state_, *layer) : layer->name();
   LayerRecord record{
       .layer = layer,
-      .name = state_->free_result_label(label),
+      .name = state_->free_result_name(name),
       .sources = all_sources(*layer, std::move(sources), options.loss_labels),
       .results = {},
       .disable_update = options.disable_update};
@@ -171,10 +171,10 @@ Tensor Graph::node(LayerPtr layer, std::vector<Tensor> sources,
   }
   for (const ValueId result : builder.results()) {
     record.results.push_back(
-        state_->result_tensor(own_result(builder, *state_, result), label));
+        state_->result_tensor(own_result(builder, *state_, result), name));
   }
   Tensor first = record.results.front();
-  if (is_first_node) LayerNames::fix(*state_, *layer, label);
+  if (is_first_node) LayerNames::fix(*state_, *layer, name);
   state_->add_record(std::move(record));
   layer->graph_ = state_;
   addition.commit();

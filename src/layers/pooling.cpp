@@ -214,8 +214,8 @@ PoolingDescriptor describe(PoolingType type, Pair kernel_size, Pair strides,
 Pooling::Pooling(PoolingDescriptor descriptor)
     : Pooling(descriptor, kPooling) {}
 
-Pooling::Pooling(PoolingDescriptor descriptor, const char* label)
-    : Layer(label), descriptor_(descriptor) {
+Pooling::Pooling(PoolingDescriptor descriptor, const char* class_name)
+    : Layer(class_name), descriptor_(descriptor) {
   descriptor_.validate();
 }
 

@@ -108,7 +108,7 @@ void require_parameter(const char* op, const char* what, const Tensor& tensor,
                           type != DataType::Float32;
     throw DTypeError(ErrorInfo{
         .op = op,
-        .node = tensor.label(),
+        .node = tensor.name(),
         .what = std::string(what) + " have the wrong data type",
         .expected = std::string(to_string(type)),
         .got = std::string(to_string(tensor.data_type())),
@@ -125,7 +125,7 @@ void require_parameter(const char* op, const char* what, const Tensor& tensor,
   }
   throw ShapeError(
       ErrorInfo{.op = op,
-                .node = tensor.label(),
+                .node = tensor.name(),
                 .what = std::string(what) + " have the wrong shape",
                 .expected = std::move(expected),
                 .got = tensor.shape().to_string(),

@@ -56,7 +56,7 @@ class ConvolutionState : public TrainableState {
     if (channels == descriptor_.input_feature_channels) return;
     throw ShapeError(
         {.op = class_name,
-         .node = convolution_source()->label(),
+         .node = convolution_source()->name(),
          .what = "the source does not have the channels of the weights",
          .expected = std::to_string(descriptor_.input_feature_channels),
          .got = std::to_string(channels),
@@ -151,7 +151,7 @@ class TransposeState : public ConvolutionState {
       if (placed.count < 1) {
         throw ShapeError(
             ErrorInfo{.op = {},
-                      .node = b.label(),
+                      .node = b.name(),
                       .what = "padding leaves nothing of the result",
                       .expected = "an extent of at least 1",
                       .got = std::to_string(placed.count),
@@ -194,7 +194,7 @@ ConvolutionDataSourcePtr covering(const ImageNode& source,
   if (kernel == Pair{size.height, size.width}) return weights;
   throw ShapeError(
       ErrorInfo{.op = "FullyConnectedNode",
-                .node = weights->label(),
+                .node = weights->name(),
                 .what = "the kernel does not cover the image",
                 .expected = Shape{size.height, size.width}.to_string(),
                 .got = Shape(kernel).to_string(),
@@ -208,7 +208,7 @@ constexpr PaddingPolicy kValid{.extent = PaddingExtent::ValidOnly};
 bool ConvolutionDataSource::update(const ConvolutionGradients&) {
   throw UnsupportedError(
       {.op = "update",
-       .node = label(),
+       .node = name(),
        .what = "the data source does not update its weights",
        .expected = "an update() of its own for TrainingStyle::CPU",
        .got = "none",

@@ -35,7 +35,7 @@ class Network:
 
     def indices(self, shape: tuple[int, ...], limit: int, axis: int | None) -> Any:
         tensor = self.source(shape, axis, self.rng.choice(["int32", "int64"]))
-        self.limits[tensor.label] = limit
+        self.limits[tensor.name] = limit
         return tensor
 
     def constant(self, *shape: int) -> tg.Tensor:

@@ -74,7 +74,7 @@ def test_descriptor() -> None:
     assert not descriptor.adds_zero_attention
     assert descriptor.dropout == 0
     assert copy.copy(descriptor) == descriptor
-    layer = tg.layers.MultiheadAttention(descriptor, label="attend")
+    layer = tg.layers.MultiheadAttention(descriptor, name="attend")
     assert layer.descriptor == descriptor
     assert [w.shape for w in layer.weights] == [(12, 12), (12, 12), (6, 12), (12, 6)]
     assert layer.weights[0].label == "attend.query_weights"

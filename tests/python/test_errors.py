@@ -41,7 +41,7 @@ def test_errors_carry_their_parts() -> None:
     graph = tg.Graph()
     x = tg.Tensor((2, 5), name="x")
     with pytest.raises(tg.ShapeError) as caught:
-        graph.node(tg.layers.FullyConnected(4, 3, label="head"), x)
+        graph.node(tg.layers.FullyConnected(4, 3, name="head"), x)
     error = caught.value
     assert error.node == "head"
     assert error.op
@@ -69,11 +69,6 @@ BUILD_CASES: dict[str, tuple[Callable[[], Any], type[Exception], list[str]]] = {
     "size below one": (lambda: tg.Tensor((2, 0)), tg.ShapeError, ["(2, 0)"]),
     "no axes": (lambda: tg.Tensor(()), tg.ShapeError, ["at least one axis"]),
     "too many axes": (lambda: tg.Tensor((1,) * 9), tg.ShapeError, ["8", "9"]),
-    "label and name": (
-        lambda: tg.Tensor((1,), label="a", name="b"),
-        tg.InvalidArgument,
-        ["label", "name"],
-    ),
     "contents twice": (
         lambda: tg.Tensor((1,), fill=1, data=[1]),
         tg.InvalidArgument,
@@ -160,7 +155,7 @@ BUILD_CASES: dict[str, tuple[Callable[[], Any], type[Exception], list[str]]] = {
         ["learning_rate"],
     ),
     "channels": (
-        lambda: node(tg.layers.Convolution(3, 8, 3, label="stem"), (1, 4, 8, 8)),
+        lambda: node(tg.layers.Convolution(3, 8, 3, name="stem"), (1, 4, 8, 8)),
         tg.ShapeError,
         ["stem", "3", "4"],
     ),
@@ -180,7 +175,7 @@ BUILD_CASES: dict[str, tuple[Callable[[], Any], type[Exception], list[str]]] = {
         ["(0, 0)"],
     ),
     "layer of another graph": (
-        lambda: _use_twice(tg.layers.ReLU(label="shared")),
+        lambda: _use_twice(tg.layers.ReLU(name="shared")),
         tg.InvalidArgument,
         ["shared", "another graph"],
     ),
@@ -343,8 +338,8 @@ def test_text_that_is_no_utf8() -> None:
     relu = tg.layers.ReLU()
     for call in (
         lambda: tg.Tensor((2, 3), name="a\ud800"),
-        lambda: tg.layers.ReLU(label="\udcff"),
-        lambda: setattr(relu, "label", "\udcff"),
+        lambda: tg.layers.ReLU(name="\udcff"),
+        lambda: setattr(relu, "name", "\udcff"),
     ):
         with pytest.raises(tg.InvalidArgument, match="without lone surrogates"):
             call()
@@ -383,7 +378,7 @@ def test_sizes_that_no_machine_holds() -> None:
 
 
 def test_tensors_say_how_to_copy_them() -> None:
-    tensor = tg.Tensor((2,), fill=1, label="x")
+    tensor = tg.Tensor((2,), fill=1, name="x")
     for call in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(tg.UnsupportedError, match='"x"') as error:
             call(tensor)

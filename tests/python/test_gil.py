@@ -141,7 +141,7 @@ FORKED = """
             if p.kind == p.KEYWORD_ONLY and p.default is p.empty
         }
     new_values = {
-        "random_step": 3, "loss_scale": 2, "label": "new", "is_updatable": True
+        "random_step": 3, "loss_scale": 2, "name": "new", "is_updatable": True
     }
 
     def call(action):
@@ -222,7 +222,7 @@ def test_reading_a_graph_beside_a_compile(run_script: RunScript) -> None:
             while not is_over:
                 training.device, training.memory, training.is_compiled
                 training.summarized_dot_description
-                dense.weights.label, graph.layers, graph.device
+                dense.weights.name, graph.layers, graph.device
 
         # Held by no C++ frame of ours: only the GIL lets it go on.
         threads = [threading.Thread(target=f) for f in (compile, submit, read)]

@@ -34,7 +34,7 @@ def test_front_page_graph() -> None:
 
 def test_layers_come_back_as_they_went_in() -> None:
     graph = tg.Graph()
-    layer = tg.layers.ReLU(label="first")
+    layer = tg.layers.ReLU(name="first")
     x = tg.Tensor((2, 3))
     y = graph.node(layer, x)
     graph.node(layer, y)
@@ -47,9 +47,9 @@ def test_layers_come_back_as_they_went_in() -> None:
 
 def test_labels() -> None:
     layer = tg.layers.MaxPooling(2)
-    assert layer.label == "max_pooling"
-    layer.label = "pool"
-    assert layer.label == "pool"
+    assert layer.name == "max_pooling"
+    layer.name = "pool"
+    assert layer.name == "pool"
     assert layer.layer_id != tg.layers.MaxPooling(2).layer_id
     assert not layer.is_debugging_enabled
     layer.is_debugging_enabled = True
@@ -72,7 +72,7 @@ def test_shape_methods() -> None:
 
 def test_dot_description() -> None:
     graph = tg.Graph()
-    graph.node(tg.layers.ReLU(label="squash"), tg.Tensor((2,), name="x"))
+    graph.node(tg.layers.ReLU(name="squash"), tg.Tensor((2,), name="x"))
     text = graph.summarized_dot_description
     assert text.startswith("digraph")
     assert "squash" in text
@@ -285,7 +285,7 @@ ACTIVATIONS = [
 ]
 
 
-@pytest.mark.parametrize("layer", ACTIVATIONS, ids=lambda layer: layer.label)
+@pytest.mark.parametrize("layer", ACTIVATIONS, ids=lambda layer: layer.name)
 def test_activations_keep_the_shape(layer: tg.layers.Layer) -> None:
     assert tg.Graph().node(layer, tg.Tensor((2, 3))).shape == (2, 3)
 

@@ -162,10 +162,10 @@ def test_a_sequence_descriptor_makes_sequences() -> None:
         {"random_initializer": "uniform"},
         {"batch_axis": 0},
     ):
-        tensor = tg.Tensor(descriptor, label="words", **options)
+        tensor = tg.Tensor(descriptor, name="words", **options)
         assert tensor.descriptor == descriptor
         assert tensor.descriptor.sequence_lengths == [3, 1]
-        assert tensor.label == "words"
+        assert tensor.name == "words"
     np.testing.assert_array_equal(tg.Tensor(descriptor, data=values).numpy(), values)
     for axis in (1, None):
         with pytest.raises(tg.InvalidArgument, match="another batch axis"):

@@ -111,13 +111,13 @@ def test_cpp_names_are_declared(name: str) -> None:
 
 
 def test_the_headers_are_read_with_care() -> None:
-    for name in ("Tensor::label", "losses::Huber", "optimizers::AdamW::beta1"):
+    for name in ("Tensor::name", "losses::Huber", "optimizers::AdamW::beta1"):
         assert headers.declares(name)
     for name in (
         "Tensor::learning_rate",
         "layers::Upsampling",
         "ActivationType::Add",
-        "Nobody::label",
+        "Nobody::name",
         "Optimizer::descriptor_type",
     ):
         assert not headers.declares(name)

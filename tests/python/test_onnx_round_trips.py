@@ -258,7 +258,7 @@ def test_random_networks() -> None:
 def test_the_newest_values_are_written() -> None:
     """Of parameters that trained on another graph of the same layers."""
     graph, x, label = tg.Graph(), tensor(4, 3), tensor(4, 5, name="label")
-    y = graph.node(L.FullyConnected(3, 5, label="head"), x)
+    y = graph.node(L.FullyConnected(3, 5, name="head"), x)
     training = tg.TrainingGraph(
         [graph], tg.losses.MeanSquaredError(), tg.optimizers.SGD(0.1)
     )

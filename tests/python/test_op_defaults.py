@@ -182,7 +182,7 @@ def run(build: Callable[[tg.Graph, list[tg.Tensor]], Any], data: Any) -> np.ndar
     result = build(graph, tensors)
     result = result[0] if isinstance(result, tuple) else result
     inference = tg.InferenceGraph([graph])
-    inference.add_inputs({t.label: t for t in tensors if t.label in inputs})
+    inference.add_inputs({t.name: t for t in tensors if t.name in inputs})
     inference.add_outputs({"y": result})
     inference.compile("cpu")
     return np.array(inference.execute(inputs).result().outputs["y"])

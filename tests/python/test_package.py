@@ -239,7 +239,7 @@ CPP_ONLY = {
         "set_updatable",
         "tensor_or_none",  # None
     },
-    "Layer": {"lower", "set_compute_type", "set_label"},
+    "Layer": {"lower", "set_compute_type", "set_name"},
 }
 
 
@@ -260,7 +260,7 @@ def methods_of(cls: str) -> set[str]:
 @pytest.mark.parametrize("name", CPP_ONLY)
 def test_every_cpp_method_is_in_python(name: str) -> None:
     inherited = set(dir(getattr(_core, name)))
-    missing = methods_of(name) - inherited - CPP_ONLY[name] - {"set_label"}
+    missing = methods_of(name) - inherited - CPP_ONLY[name] - {"set_name"}
     missing -= {"data", "empty", "void", "bool"}
     assert missing == set()
 

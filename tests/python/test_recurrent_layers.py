@@ -75,10 +75,10 @@ def run(layer: Any, sources: list[Array]) -> list[Array]:
     graph.node(layer, tensors)
     results = graph.result_tensors(layer)
     inference = tg.InferenceGraph([graph])
-    inference.add_inputs({t.label: t for t in tensors})
+    inference.add_inputs({t.name: t for t in tensors})
     inference.add_outputs({f"y{i}": t for i, t in enumerate(results)})
     inference.compile(device="cpu")
-    data = {t.label: s for t, s in zip(tensors, sources, strict=True)}
+    data = {t.name: s for t, s in zip(tensors, sources, strict=True)}
     outputs = inference.execute(data).result().outputs
     return [outputs[f"y{i}"].copy() for i in range(len(results))]
 

@@ -129,17 +129,17 @@ def test_descriptor_factories() -> None:
 
 def test_tensor_without_data() -> None:
     tensor = tg.Tensor((2, 3), name="x")
-    assert tensor.label == "x"
+    assert tensor.name == "x"
     assert tensor.shape == (2, 3)
     assert tensor.data is None
     assert tensor.device is None
-    tensor.label = "y"
-    assert tensor.label == "y"
+    tensor.name = "y"
+    assert tensor.name == "y"
 
 
 def test_default_label_is_data_and_the_id() -> None:
     tensor = tg.Tensor((1,))
-    assert tensor.label == f"data{tensor.tensor_id}"
+    assert tensor.name == f"data{tensor.tensor_id}"
 
 
 def test_tensors_are_equal_when_they_are_the_same() -> None:

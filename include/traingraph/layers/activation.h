@@ -37,13 +37,13 @@ class TRAINGRAPH_API Activation : public Layer {
   void lower(LayerBuilder& builder) const override;
 
  protected:
-  Activation(ActivationDescriptor descriptor, const char* label);
+  Activation(ActivationDescriptor descriptor, const char* class_name);
 
  private:
   ActivationDescriptor descriptor_;
 };
 
-/// Declares a named activation: its label is the class name.
+/// Declares a named activation: its name follows from the class's.
 #define TRAINGRAPH_ACTIVATION(Name, parameters)   \
   class TRAINGRAPH_API Name : public Activation { \
    public:                                        \

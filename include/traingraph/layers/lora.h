@@ -15,8 +15,8 @@ namespace traingraph::layers {
 ///
 /// down is (rank, in), uniform within 1 / sqrt(in); up is (out, rank), zeros:
 /// at first the layer is its base. The base's parameters are frozen; they keep
-/// the names they have as "label.weights" and "label.biases" when this layer
-/// has the base's label, which is its default where the base has one. Train,
+/// the names they have as "name.weights" and "name.biases" when this layer
+/// has the base's name, which is its default where the base has one. Train,
 /// then save(path, {}, /*trained_only=*/true) writes what has changed.
 ///
 /// Throws InvalidArgument for no base, a rank out of 1 to the smaller one of in

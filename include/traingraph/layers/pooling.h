@@ -65,7 +65,7 @@ class TRAINGRAPH_API Pooling : public Layer {
   void lower(LayerBuilder& builder) const override;
 
  protected:
-  Pooling(PoolingDescriptor descriptor, const char* label);
+  Pooling(PoolingDescriptor descriptor, const char* class_name);
 
  private:
   PoolingDescriptor descriptor_;

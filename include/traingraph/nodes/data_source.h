@@ -45,7 +45,7 @@ class TRAINGRAPH_API ConvolutionDataSource {
  public:
   virtual ~ConvolutionDataSource() = default;
   virtual ConvolutionDescriptor descriptor() const = 0;
-  virtual std::string label() const { return {}; }
+  virtual std::string name() const { return {}; }
   /// False: there are none; making the graph throws InvalidArgument.
   virtual bool load() { return true; }
   virtual void purge() {}
@@ -67,7 +67,7 @@ class TRAINGRAPH_API NormalizationDataSource {
  public:
   virtual ~NormalizationDataSource() = default;
   virtual std::int64_t feature_channels() const = 0;
-  virtual std::string label() const { return {}; }
+  virtual std::string name() const { return {}; }
   virtual bool load() { return true; }
   virtual void purge() {}
   virtual std::span<const float> gamma() { return {}; }

@@ -73,7 +73,7 @@ class TRAINGRAPH_API StateNode {
   explicit operator bool() const { return filter_ != nullptr; }
   bool operator==(const StateNode&) const = default;
   /// Of the filter: "convolution.state".
-  std::string label() const;
+  std::string name() const;
   /// A graph returns what is in it: of a convolution the gradients of weights
   /// and biases, of a normalization those of gamma and beta. Throws
   /// UnsupportedError for states that only the device can read.
@@ -107,8 +107,8 @@ class TRAINGRAPH_API FilterNode {
   std::string class_name() const;
   /// Errors, reports and pictures use it; unique in a graph. By default the
   /// class's, with a number in the graph: "convolution", "convolution_2".
-  const std::string& label() const;
-  void set_label(std::string label) const;
+  const std::string& name() const;
+  void set_name(std::string name) const;
   std::vector<ImageNode> source_images() const;
   ImageNode result_image() const;
   /// The first of result_states(); empty when there is none.

@@ -123,5 +123,5 @@ def mask_tensor(node: Node, mask: Array) -> Tensor | None:
     if (mask == mask[:1, :1]).all():
         mask = mask[:1, :1]
     values = mask.reshape(-1, *shape[2:])
-    label = node.model.names.label(f"{node.name}.mask")
-    return node.model.parameter_tensor(label, values, is_trained=False)
+    name = node.model.names.unique(f"{node.name}.mask")
+    return node.model.parameter_tensor(name, values, is_trained=False)

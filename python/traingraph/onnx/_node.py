@@ -62,7 +62,7 @@ class _Named:
             return call
         return partial(call, name=self._node.name)
 
-    # Those of a Graph make layers without a label.
+    # Those of a Graph make layers without a name.
 
     def reshape(self, shape: Sequence[int], x: Tensor) -> Tensor:
         return self._node.layer(layers.Reshape(shape), x)
@@ -140,8 +140,8 @@ class Node:
         array = self.constant(index)  # raises where it is computed
         if self.names[index] not in self.model.sized:
             return self.tensor(index)
-        label = self.model.names.label(self.names[index])
-        return self.model.parameter_tensor(label, array, is_trained=False)
+        unique = self.model.names.unique(self.names[index])
+        return self.model.parameter_tensor(unique, array, is_trained=False)
 
     def _source(self, name: str) -> Tensor:
         """One for all that is made of this node: see _sized.py."""
@@ -179,7 +179,7 @@ class Node:
     # --- Steps ---
 
     def layer(self, layer: layers.Layer, *sources: Tensor) -> Tensor:
-        layer.label = self.model.names.label(self.name)
+        layer.name = self.model.names.unique(self.name)
         result = self.graph.node(layer, list(sources))
         self.model.adopt(layer)
         return result

@@ -103,10 +103,10 @@ class Directions:
             names = [f"{given}{word}.forward", f"{given}{word}.backward"]
         result = []
         for name, array in zip(names, arrays, strict=True):
-            label = node.model.names.tensor(name, given)
+            unique = node.model.names.tensor(name, given)
             # The forward half of a layer that is read backward alone is no weight.
             is_read = not (self.is_reverse and name.endswith(".forward"))
-            tensor = node.model.parameter_tensor(label, array, is_trained and is_read)
+            tensor = node.model.parameter_tensor(unique, array, is_trained and is_read)
             result.append(tensor)
         return result
 

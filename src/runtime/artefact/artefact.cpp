@@ -133,7 +133,7 @@ class FirstValues {
     TensorState& state = *merged_.objects.tensors[index].state();
     if (entry.data.empty()) {
       if (!entry.initializer) {
-        throw std::runtime_error("\"" + entry.label + "\" has no first value");
+        throw std::runtime_error("\"" + entry.name + "\" has no first value");
       }
       initialize_host(state, *entry.initializer);
       return;

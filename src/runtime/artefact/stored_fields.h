@@ -52,7 +52,7 @@ void visit_fields(V& visit, IsA<Initializer> auto& x) {
 
 template <class V>
 void visit_fields(V& visit, IsA<TensorEntry> auto& x) {
-  visit("label", x.label);
+  visit("label", x.name);
   visit("is", x.desc);
   visit.later("batch_axis", x.batch_axis);
   visit.later("sequence_lengths", x.sequence_lengths);

@@ -43,7 +43,7 @@ struct StoredNode {
 
 /// A tensor that the user, or a layer, made.
 struct TensorEntry {
-  std::string label;  // empty: it has none
+  std::string name;  // empty: it has none
   TensorDescriptor desc;
   std::optional<int> batch_axis;
   /// Of sequences.

@@ -58,7 +58,7 @@ struct Net {
         Tensor::random({{out, in}, type}, RandomInitializerType::GlorotUniform);
     auto layer = std::make_shared<layers::FullyConnected>(
         in, out, WeightOptions{.weights = weights});
-    layer->set_label(name);
+    layer->set_name(name);
     return layer;
   }
 

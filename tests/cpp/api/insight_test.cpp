@@ -38,7 +38,7 @@ struct Residual {
 
   Tensor add(const std::shared_ptr<Layer>& layer, const char* label,
              const Tensor& source) {
-    layer->set_label(label);
+    layer->set_name(label);
     return graph.node(layer, source);
   }
 

@@ -62,7 +62,7 @@ EXPECT_VALUE(Error, op());
 EXPECT_VALUE(Error, node());
 EXPECT_VALUE(Error, expected());
 EXPECT_VALUE(Error, got());
-EXPECT_VALUE(layers::ReLU, label());
+EXPECT_VALUE(layers::ReLU, name());
 EXPECT_VALUE(layers::ReLU, descriptor());
 EXPECT_VALUE(layers::FullyConnected, weights());
 EXPECT_VALUE(layers::FullyConnected, biases());

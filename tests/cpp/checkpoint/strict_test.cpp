@@ -123,19 +123,19 @@ TEST(Strict, NamesMustBeNamesInAFile) {
   const Folder folder;
   Network net(sgd(0.1f, 0.9f));
   Tensor biases = net.first->biases();
-  biases.set_label("first.weights.momentum");
+  biases.set_name("first.weights.momentum");
   const ErrorInfo twice = error_of<InvalidArgument>(
       [&] { net.training->save(folder / "net.safetensors"); });
   EXPECT_EQ(twice.node, "first.weights.momentum");
   EXPECT_EQ(twice.got, "a tensor and a buffer of the optimizer");
-  biases.set_label("\xff");
+  biases.set_name("\xff");
   error_of<InvalidArgument>(
       [&] { net.training->save(folder / "net.safetensors"); });
-  biases.set_label("__metadata__");
+  biases.set_name("__metadata__");
   error_of<InvalidArgument>(
       [&] { net.training->save(folder / "net.safetensors"); });
   EXPECT_EQ(folder.num_files(), 0u);
-  biases.set_label("\"quotes\"\n and \u00e4");
+  biases.set_name("\"quotes\"\n and \u00e4");
   net.training->save(folder / "net.safetensors");
   EXPECT_TRUE(net.training->restore(folder / "net.safetensors").fits());
 
@@ -149,7 +149,7 @@ TEST(Strict, NamesMustBeNamesInAFile) {
   training.add_inputs({}, {{"label", label}});
   training.compile(test_device());
   EXPECT_EQ(training.state_tensors().at(0).name, "parameter_1");
-  nameless.set_label("");
+  nameless.set_name("");
   error_of<InvalidArgument>(
       [&] { training.save(folder / "nameless.safetensors"); });
 }

@@ -74,9 +74,9 @@ TEST(MultiheadAttention, CreatesWhatIsNotGiven) {
   EXPECT_EQ(shapes_of(layer->attention_biases()),
             (std::vector<Shape>{{6}, {4}}));
   EXPECT_EQ(layer->parameters().size(), 10u);
-  EXPECT_EQ(layer->weights()[3].label(), "multihead_attention.output_weights");
-  EXPECT_EQ(layer->biases()[0].label(), "multihead_attention.query_biases");
-  EXPECT_EQ(layer->attention_biases()[1].label(),
+  EXPECT_EQ(layer->weights()[3].name(), "multihead_attention.output_weights");
+  EXPECT_EQ(layer->biases()[0].name(), "multihead_attention.query_biases");
+  EXPECT_EQ(layer->attention_biases()[1].name(),
             "multihead_attention.value_attention_biases");
   EXPECT_EQ(result_of(layer, sources(5, 8)),
             (Shape{kSamples, kQueries, kWidth}));

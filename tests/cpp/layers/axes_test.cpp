@@ -139,7 +139,7 @@ TEST(PReLULayer, HasOneSlopeOrOneForEachChannel) {
   }
   EXPECT_EQ(shape_after(std::make_shared<PReLU>(), {7}), (Shape{7}));
   const PReLU plain(3);
-  EXPECT_EQ(plain.label(), "prelu");
+  EXPECT_EQ(plain.name(), "prelu");
   ASSERT_EQ(plain.parameters().size(), 1u);
   for (const float slope : plain.weights().floats()) EXPECT_EQ(slope, 0.25f);
   const Tensor image = Tensor::filled({{1, 3, 1, 1}}, 0.5);

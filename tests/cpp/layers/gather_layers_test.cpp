@@ -68,7 +68,7 @@ TEST(EmbeddingLayer, LowersToOneNode) {
   EXPECT_EQ(layer->descriptor(), descriptor);
   ASSERT_EQ(layer->parameters().size(), 1u);
   EXPECT_EQ(layer->parameters()[0].tensor(), layer->weights());
-  EXPECT_EQ(layer->weights().label(), "embedding.weights");
+  EXPECT_EQ(layer->weights().name(), "embedding.weights");
 }
 
 TEST(EmbeddingLayer, TakesWeightsOfOtherShapes) {

@@ -166,7 +166,7 @@ TEST(ConvolutionLayer, RefusesBadDescriptorsAndParameters) {
 
 TEST(ConvolutionLayer, RefusesSourcesThatDoNotFit) {
   const auto layer = std::make_shared<Convolution>(conv({3, 3}, {1, 1}, Valid));
-  layer->set_label("stem");
+  layer->set_name("stem");
   const ErrorInfo info =
       error_of<ShapeError>([&] { shape_after(layer, {2, 3, 8, 8}); });
   EXPECT_EQ(info.node, "stem");
@@ -206,7 +206,7 @@ TEST(PoolingLayer, Conveniences) {
       (Shape{1, 3, 4, 3}));
   EXPECT_EQ(shape_after(std::make_shared<L2NormPooling>(2, Same), {1, 3, 7, 9}),
             (Shape{1, 3, 4, 5}));
-  EXPECT_EQ(MaxPooling(2).label(), "max_pooling");
+  EXPECT_EQ(MaxPooling(2).name(), "max_pooling");
   EXPECT_EQ(AveragePooling(2, Valid, true).descriptor(),
             PoolingDescriptor::average({.kernel_size = {2, 2},
                                         .strides = {2, 2},

@@ -169,9 +169,9 @@ TEST(LstmLayer, NamesOneTensorPlainlyAndSeveralByNumber) {
   const Tensor x = input({kN, kT, kIn});
   graph.node(one, x);
   graph.node(two, x);
-  EXPECT_EQ(one->input_weights()[0].label(), "lstm.input_weights");
-  EXPECT_EQ(two->hidden_weights()[1].label(), "lstm_2.hidden_weights_2");
-  EXPECT_EQ(two->biases()[0].label(), "lstm_2.biases_1");
+  EXPECT_EQ(one->input_weights()[0].name(), "lstm.input_weights");
+  EXPECT_EQ(two->hidden_weights()[1].name(), "lstm_2.hidden_weights_2");
+  EXPECT_EQ(two->biases()[0].name(), "lstm_2.biases_1");
 }
 
 // One op for each layer and direction, whatever the number of steps.

@@ -138,7 +138,7 @@ TEST(UpsampleLayer, LowersToOneNode) {
   EXPECT_EQ(layer->shape(), (Shape{8, 6}));
   EXPECT_EQ(layer->sample_mode(), SampleMode::Linear);
   EXPECT_TRUE(layer->aligns_corners());
-  EXPECT_EQ(layer->label(), "upsample");
+  EXPECT_EQ(layer->name(), "upsample");
   EXPECT_EQ(shape_after(std::make_shared<Upsample>(Shape{9}), {2, 3, 5}),
             (Shape{2, 3, 9}));
 }

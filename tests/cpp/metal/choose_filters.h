@@ -70,7 +70,7 @@ class ChooseFilters : public ::testing::Test {
     nodes_.emplace(kBatch, differentiated);
     for (const FilterNode& node : all) {
       nodes_->add(*node.state(),
-                  node.label().empty() ? node.class_name() : node.label());
+                  node.name().empty() ? node.class_name() : node.name());
       indices_.push_back(node.class_name());
     }
     nodes_->name_filters();

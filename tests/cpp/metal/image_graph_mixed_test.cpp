@@ -23,7 +23,7 @@ struct Source final : NormalizationDataSource {
         used(std::move(o)),
         given_label(std::move(name)) {}
   std::int64_t feature_channels() const override { return 8; }
-  std::string label() const override { return given_label; }
+  std::string name() const override { return given_label; }
   std::int64_t groups() const override { return 4; }
   float epsilon() const override { return 0.1f; }
   float momentum() const override { return 0.5f; }

@@ -129,7 +129,7 @@ TEST(Refusals, NameTheLayer) {
       ConvolutionDescriptor{.kernel_size = {1, kMaxConvolutionKernel + 1},
                             .input_feature_channel_count = 1,
                             .output_feature_channel_count = 1});
-  layer->set_label("wide");
+  layer->set_name("wide");
   Graph graph;
   const Tensor y = graph.node(layer, x);
   InferenceGraph inference({graph});

@@ -40,7 +40,7 @@ struct NodeNet {
     const std::string names[] = {"conv", "hidden", "classes"};
     const TrainableNode nodes[] = {first, second, third};
     for (int i = 0; i < 3; ++i) {
-      nodes[i].set_label(names[i]);
+      nodes[i].set_name(names[i]);
       if (!exports) continue;
       nodes[i].set_training_style(TrainingStyle::None);
       nodes[i].result_state().set_export_from_graph(true);

@@ -158,7 +158,7 @@ struct SharedWeight {
     Graph other;
     auto layer =
         std::make_shared<layers::FullyConnected>(a.w(), b.layer->biases());
-    layer->set_label("b");
+    layer->set_name("b");
     other.node(layer, b.x);
     const auto train = [](std::optional<TrainingGraph>& t, Graph graph,
                           const Linear& net) {

@@ -16,11 +16,11 @@ L = tg.layers
 
 
 def test_layers_have_identity() -> None:
-    first, second = L.ReLU(), L.ReLU(label="named")
+    first, second = L.ReLU(), L.ReLU(name="named")
     assert first.layer_id != second.layer_id
-    assert second.label == "named"
-    second.label = "renamed"
-    assert second.label == "renamed"
+    assert second.name == "named"
+    second.name = "renamed"
+    assert second.name == "renamed"
     assert not first.is_debugging_enabled
     r = Regression()
     assert r.layer.device_type is None

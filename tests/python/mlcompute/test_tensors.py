@@ -202,9 +202,9 @@ def test_properties_of_a_tensor() -> None:
     first, second = tg.Tensor((2, 3), "int32"), tg.Tensor((2, 3), name="named")
     assert first.tensor_id != second.tensor_id
     assert first.descriptor == tg.TensorDescriptor((2, 3), "int32")
-    assert second.label == "named"
-    second.label = "renamed"
-    assert second.label == "renamed"
+    assert second.name == "named"
+    second.name = "renamed"
+    assert second.name == "renamed"
 
 
 def test_data_comes_back_from_the_device() -> None:
