@@ -49,7 +49,8 @@ TG_API tg_status tg_device_name(tg_graph* graph, char* text, size_t room);
 
 /* The state, and the whole graph. A file is replaced whole or not at all. */
 TG_API tg_status tg_save(tg_graph* graph, const char* path);
-TG_API tg_status tg_export(tg_graph* graph, const char* path, int with_state);
+TG_API tg_status tg_export_graph(tg_graph* graph, const char* path,
+                                 int with_state);
 /* Nothing changes unless the whole file fits. */
 TG_API tg_status tg_restore(tg_graph* graph, const char* path);
 

@@ -234,10 +234,10 @@ class TRAINGRAPH_API CompiledGraph : public Graph {
   std::vector<StateTensor> state_tensors(bool with_optimizer = false) const;
   /// Copies tensors of the state, all of one moment, into the user's memory.
   /// Throws InvalidArgument for unknown names, ShapeError, DTypeError.
-  void read_state(DataList into) const;
+  void read_state_dict(DataList into) const;
   /// Gives tensors of the state new values; nothing but tensors changes. As
   /// restore(); buffers of the optimizer may be left out, all together.
-  RestoreReport load_state(DataList from, bool strict = true);
+  RestoreReport load_state_dict(DataList from, bool strict = true);
 
   /// The forward ops in inference form, as data; see graph_listing.h. Throws
   /// StateError before compile.

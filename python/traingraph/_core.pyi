@@ -4966,7 +4966,7 @@ class CompiledGraph(Graph):
 
         device: "cpu", "gpu", "any" or a Device. debug_layers: results and gradients of layers with is_debugging_enabled are readable. link_graphs: will be joined by link(). compute_all_gradients: also those of inputs. accumulate_gradients: memory for execute_gradient(accumulate=...), as many floats as the trained parameters have. precision: "float32", "fast" (products may round their operands), "mixed_bfloat16" or "mixed_float16" (products and what follows from them in 16 bits; parameters, optimizer buffers, statistics and losses stay float32). reuse_memory=False: every buffer has its own bytes. poison_memory: freed ranges are filled with NaN. max_gpu_ms: cuts GPU work into pieces of about that length (0: does not). batch_plans_bytes: memory of the host for plans of smaller batches than the compiled one; those that ran longest ago make room (report().batch_plans). verify: a second device that repeats every execution; DeviceError names the first tensor that differs by more than verify_tolerance (None: 1e-3, more where 16 bits are mixed in) times its largest magnitude. input_tensors(_data): inputs that never change. collective: trains together with other processes, each on its part of every batch: a Collective, a communicator of mpi4py or an object with the methods; then this waits for all of them, and they begin with the parameters, optimizer state and seed of rank 0. gradients_of_ranks: "sum", "mean" (each rank counts by its samples), or as the losses' reduction says. bucket_bytes: of gradients that are sent as one. shard_optimizer: each rank keeps and updates its share of the optimizer's buffers; save(), and state_dict(with_optimizer=True), then are calls of all ranks. reduce_losses: losses of training passes are those of all samples. synchronize_batch_norm: batch normalization has the mean and variance of all samples of all ranks; then execute_forward() of a training graph is a call of all ranks, too. collective_timeout: seconds until a wait for other ranks is DeviceError. on_bucket(index, values, names): called on a device thread before a bucket is sent; may change the values. Raises UnsupportedError naming the layer, StateError, InvalidArgument, DeviceError.
         """
-    def export(
+    def export_graph(
         self,
         path: str | os.PathLike[str],
         *,
@@ -5123,7 +5123,7 @@ class TrainingGraph(CompiledGraph):
         optimizer: Optimizer | None = None,
     ) -> TrainingGraph:
         """
-        From what export() wrote, compiled for `device` (any), with nothing of the code that built it: it runs, saves, restores, reports, links (when it was compiled with link_graphs), and is exported again. Tensors are known by name: tensor(). with_state=False: begins as it was built. batch_size: to compile for; 0: as it was exported. tensors: some to have instead of new ones, by name, so that graphs share them. Raises FileError for what is no such file, UnsupportedError for ops that only a later version has.
+        From what export_graph() wrote, compiled for `device` (any), with nothing of the code that built it: it runs, saves, restores, reports, links (when it was compiled with link_graphs), and is exported again. Tensors are known by name: tensor(). with_state=False: begins as it was built. batch_size: to compile for; 0: as it was exported. tensors: some to have instead of new ones, by name, so that graphs share them. Raises FileError for what is no such file, UnsupportedError for ops that only a later version has.
         """
     def __init__(
         self,
@@ -5348,7 +5348,7 @@ class InferenceGraph(CompiledGraph):
         tensors: collections.abc.Mapping[str, Tensor] | None = None,
     ) -> InferenceGraph:
         """
-        From what export() wrote, compiled for `device` (any), with nothing of the code that built it: it runs, saves, restores, reports, links (when it was compiled with link_graphs), and is exported again. Tensors are known by name: tensor(). with_state=False: begins as it was built. batch_size: to compile for; 0: as it was exported. tensors: some to have instead of new ones, by name, so that graphs share them. Raises FileError for what is no such file, UnsupportedError for ops that only a later version has.
+        From what export_graph() wrote, compiled for `device` (any), with nothing of the code that built it: it runs, saves, restores, reports, links (when it was compiled with link_graphs), and is exported again. Tensors are known by name: tensor(). with_state=False: begins as it was built. batch_size: to compile for; 0: as it was exported. tensors: some to have instead of new ones, by name, so that graphs share them. Raises FileError for what is no such file, UnsupportedError for ops that only a later version has.
         """
     def __init__(self, graph_objects: collections.abc.Sequence[Graph]) -> None: ...
     def _share(self) -> Any: ...

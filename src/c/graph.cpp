@@ -151,10 +151,10 @@ tg_status tg_save(tg_graph* graph, const char* path) {
   });
 }
 
-tg_status tg_export(tg_graph* graph, const char* path, int with_state) {
+tg_status tg_export_graph(tg_graph* graph, const char* path, int with_state) {
   return guarded([&] {
-    const auto handle = graph_of("tg_export", graph);
-    handle->any().export_graph(required("tg_export", "path", path),
+    const auto handle = graph_of("tg_export_graph", graph);
+    handle->any().export_graph(required("tg_export_graph", "path", path),
                                {.with_state = with_state != 0});
   });
 }

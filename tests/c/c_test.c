@@ -339,7 +339,7 @@ int main(int argc, char** argv) {
   /* Saved and exported, and back. */
   char other[4096];
   snprintf(other, sizeof(other), "%s.exported", argv[3]);
-  OK(tg_export(graph, other, 1));
+  OK(tg_export_graph(graph, other, 1));
   OK(tg_save(graph, argv[3]));
   tg_graph* again = load(other);
   OK(tg_restore(again, argv[3]));

@@ -88,7 +88,7 @@ FORKED = """
         "save_trace": ("/dev/null",),
         "save": ("/dev/null",),
         "restore": ("/dev/null",),
-        "export": ("/dev/null",),
+        "export_graph": ("/dev/null",),
         "load": ("/dev/null",),
         "tensor": ("x",),
         "load_state_dict": ({},),

@@ -271,7 +271,7 @@ def test_artefacts_have_the_newest_values(tmp_path: Path) -> None:
         network.step()
     for with_state in (True, False):
         path = tmp_path / f"{with_state}.tg.safetensors"
-        network.training.export(path, with_state=with_state)
+        network.training.export_graph(path, with_state=with_state)
         loaded = tg.TrainingGraph.load(path, "cpu")
         # They were given, not drawn, and are part of the graph.
         np.testing.assert_array_equal(

@@ -155,8 +155,7 @@ PYTHON_ONLY = {
     "NodeGraph",
     "NodeLossDescriptor",
     "NodePaddingPolicy",
-    # Arrays by name; C++ reads into memory of its own: state_tensors, read_state.
-    "load_state_dict",
+    # Arrays by name; C++ reads into memory of its own: state_tensors, read_state_dict.
     "state_dict",
     # asyncio's side of Execution.
     "close",
@@ -207,11 +206,9 @@ CPP_ONLY = {
     "ExecutionResult": set(),
     "Graph": {"op", "state"},  # one method per op
     "CompiledGraph": {
-        "export_graph",  # export, which C++ has for itself
         "listing",  # for writers of other formats; in Python onnx.save is one
-        "load_state",  # load_state_dict
         "notes",  # report().notes, and warnings of compile()
-        "read_state",  # state_dict
+        "read_state_dict",  # state_dict
         "state_tensors",  # state_dict
     },
     "TrainingGraph": {

@@ -106,7 +106,7 @@ def test_training_resumes_to_the_bit(precision: str, tmp_path: Path) -> None:
     for _ in range(3):
         net.step()
     net.training.save(tmp_path / "state.safetensors")
-    net.training.export(tmp_path / "net.tg.safetensors")
+    net.training.export_graph(tmp_path / "net.tg.safetensors")
     other.training.restore(tmp_path / "state.safetensors")
     loaded = tg.TrainingGraph.load(tmp_path / "net.tg.safetensors", "cpu")
     expected = [net.step() for _ in range(3)]

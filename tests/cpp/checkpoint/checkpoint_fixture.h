@@ -131,7 +131,7 @@ struct Network {
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       into.push_back({tensors[i].name, view(result[i])});
     }
-    training->read_state(into);
+    training->read_state_dict(into);
     return result;
   }
 

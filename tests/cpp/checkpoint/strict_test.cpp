@@ -176,8 +176,8 @@ TEST(Strict, OnlyCompiledGraphsHaveAState) {
   error_of<StateError>([&] { other.save(folder / "other.safetensors"); });
   error_of<StateError>([&] { other.restore(folder / "net.safetensors"); });
   error_of<StateError>([&] { other.state_tensors(); });
-  error_of<StateError>([&] { other.read_state({}); });
-  error_of<StateError>([&] { other.load_state({}); });
+  error_of<StateError>([&] { other.read_state_dict({}); });
+  error_of<StateError>([&] { other.load_state_dict({}); });
   EXPECT_EQ(folder.num_files(), 1u);
 }
 
@@ -189,33 +189,34 @@ TEST(Strict, StateInMemory) {
   EXPECT_EQ(tensors[0].name, "first.weights");
   EXPECT_EQ(tensors[0].descriptor.shape, (Shape{5, 6}));
   Floats weights(30), other(30, 2.0f);
-  net.training->read_state({{"first.weights", view(weights)}});
+  net.training->read_state_dict({{"first.weights", view(weights)}});
   EXPECT_EQ(weights, read(net.first->weights()));
 
   error_of<InvalidArgument>(
-      [&] { net.training->read_state({{"nothing", view(weights)}}); });
+      [&] { net.training->read_state_dict({{"nothing", view(weights)}}); });
   error_of<InvalidArgument>([&] {
-    net.training->read_state({{"first.weights", view(std::as_const(weights))}});
+    net.training->read_state_dict(
+        {{"first.weights", view(std::as_const(weights))}});
   });
   Floats small(29);
   error_of<ShapeError>(
-      [&] { net.training->read_state({{"first.weights", view(small)}}); });
+      [&] { net.training->read_state_dict({{"first.weights", view(small)}}); });
 
   const auto before = net.values();
   error_of<InvalidArgument>(
-      [&] { net.training->load_state({{"first.weights", view(other)}}); });
+      [&] { net.training->load_state_dict({{"first.weights", view(other)}}); });
   error_of<ShapeError>([&] {
-    net.training->load_state({{"first.weights", view(small)}}, false);
+    net.training->load_state_dict({{"first.weights", view(small)}}, false);
     throw ShapeError("what does not fit is reported");
   });
   EXPECT_EQ(net.values(), before);
   const RestoreReport report =
-      net.training->load_state({{"first.weights", view(other)}}, false);
+      net.training->load_state_dict({{"first.weights", view(other)}}, false);
   EXPECT_EQ(report.missing.size(), 7u);
   EXPECT_EQ(read(net.first->weights()), other);
   EXPECT_EQ(host(net.first->weights()), other);
   error_of<InvalidArgument>([&] {
-    net.training->load_state(
+    net.training->load_state_dict(
         {{"first.weights", view(other)}, {"first.weights", view(other)}},
         false);
   });

@@ -245,7 +245,7 @@ class Checkpoints : public ::testing::Test {
       values.resize(tensor.descriptor.shape.num_elements());
       into.push_back({tensor.name, view(values)});
     }
-    net.t->read_state(into);
+    net.t->read_state_dict(into);
     return state;
   }
 

@@ -101,7 +101,7 @@ def test_names_are_those_of_filters() -> None:
 def test_an_artefact_goes_on(tmp_path: Path, images: dict[str, Array]) -> None:
     graph, path = make_network(1).graph, tmp_path / "net.tg.safetensors"
     losses(graph, images)
-    graph.compiled.export(path)
+    graph.compiled.export_graph(path)
     loaded = tg.TrainingGraph.load(path)
     np.testing.assert_array_equal(losses(loaded, images), losses(graph, images))
 
