@@ -304,7 +304,7 @@ void bind_tensor(py::module_& m) {
   BoundClass<Platform>(m, "Platform",
                        "Global random seed of initializers and dropout.")
       .def_static("set_rng_seed", &Platform::set_rng_seed, whole("seed"))
-      .def_static("get_rng_seed", &Platform::rng_seed,
+      .def_static("rng_seed", &Platform::rng_seed,
                   "None until a seed was set.");
 }
 

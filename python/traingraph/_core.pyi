@@ -501,7 +501,7 @@ class TensorDescriptor:
     Images are NCHW, sequences (batch, time, features); axis 0 is the batch.
     """
 
-    max_tensor_dimensions: typing.ClassVar[int] = 8
+    max_rank: typing.ClassVar[int] = 8
     @staticmethod
     def convolution_biases(
         feature_channel_count: int, data_type: DataType | DTypeLike = DataType.float32
@@ -559,7 +559,7 @@ class TensorDescriptor:
     @property
     def data_type(self) -> DataType: ...
     @property
-    def dimension_count(self) -> int:
+    def rank(self) -> int:
         """
         Number of axes.
         """
@@ -576,12 +576,12 @@ class TensorDescriptor:
         Of a SequenceDescriptor; else False.
         """
     @property
-    def stride(self) -> tuple[int, ...]:
+    def size_bytes(self) -> int: ...
+    @property
+    def stride_bytes(self) -> tuple[int, ...]:
         """
         Bytes per step of each axis.
         """
-    @property
-    def tensor_allocation_size_in_bytes(self) -> int: ...
 
 class SequenceDescriptor(TensorDescriptor):
     """
@@ -978,7 +978,7 @@ class Platform:
     Global random seed of initializers and dropout.
     """
     @staticmethod
-    def get_rng_seed() -> int | None:
+    def rng_seed() -> int | None:
         """
         None until a seed was set.
         """

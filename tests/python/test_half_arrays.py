@@ -67,7 +67,7 @@ def test_every_bit_goes_in_and_out(name: str) -> None:
     tensor = tg.Tensor((2**16,), name, data=x)
     assert tensor.data_type is tg.DataType[name]
     assert tensor.data_type.dtype == x.dtype
-    assert tensor.descriptor.tensor_allocation_size_in_bytes == 2**17
+    assert tensor.descriptor.size_bytes == 2**17
     for got in (tensor.numpy(), np.asarray(tensor), np.array(tensor), tensor.data):
         assert got is not None
         assert got.dtype == x.dtype

@@ -139,14 +139,8 @@ def words_of_headers() -> set[str]:
 
 # What Python spells differently, and what NumPy and asyncio add.
 PYTHON_ONLY = {
-    # ML Compute's names for what C++ reads from Shape and TensorDescriptor.
-    "dimension_count",
-    "max_tensor_dimensions",
-    "stride",
-    "tensor_allocation_size_in_bytes",
-    # Accessors with another name in C++: rng_seed, TensorData's constructors.
-    "get_rng_seed",
-    "immutable",
+    "max_rank",  # kMaxRank
+    "immutable",  # a constructor of TensorData
     # Chrome's trace format is Python's business, as text and pictures are.
     "save_trace",
     # Those of filter nodes that share a name with another class; traingraph.nodes

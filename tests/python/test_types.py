@@ -107,10 +107,10 @@ def test_strings_stand_for_enum_cases() -> None:
 def test_descriptor() -> None:
     descriptor = tg.TensorDescriptor((2, 3, 4, 5))
     assert descriptor.shape == (2, 3, 4, 5)
-    assert descriptor.stride == (240, 80, 20, 4)
-    assert descriptor.tensor_allocation_size_in_bytes == 480
-    assert descriptor.dimension_count == 4
-    assert descriptor.max_tensor_dimensions == 8
+    assert descriptor.stride_bytes == (240, 80, 20, 4)
+    assert descriptor.size_bytes == 480
+    assert descriptor.rank == 4
+    assert descriptor.max_rank == 8
     assert copy.copy(descriptor) == descriptor
     assert hash(copy.copy(descriptor)) == hash(descriptor)
     assert descriptor != tg.TensorDescriptor((2, 3, 4, 5), "int32")
@@ -173,7 +173,7 @@ def test_fill_and_random() -> None:
     assert first.min() >= 0
     assert first.max() < 1
     tg.Platform.set_rng_seed(5)
-    assert tg.Platform.get_rng_seed() == 5
+    assert tg.Platform.rng_seed() == 5
     second = tg.Tensor((4, 4), random_initializer="glorot_uniform").numpy()
     tg.Platform.set_rng_seed(5)
     third = tg.Tensor((4, 4), random_initializer="glorot_uniform").numpy()

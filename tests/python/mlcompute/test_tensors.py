@@ -25,7 +25,7 @@ IMAGE = np.arange(2 * 3 * 4 * 5, dtype=np.float32).reshape(2, 3, 4, 5)
 
 def test_the_seed_repeats_a_run() -> None:
     tg.Platform.set_rng_seed(42)
-    assert tg.Platform.get_rng_seed() == 42
+    assert tg.Platform.rng_seed() == 42
     first = tg.Tensor((4,), random_initializer="uniform").numpy()
     tg.Platform.set_rng_seed(42)
     np.testing.assert_array_equal(
@@ -37,7 +37,7 @@ def test_the_seed_repeats_a_run() -> None:
 
 
 def test_there_is_no_seed_before_one_was_set(run_script: RunScript) -> None:
-    run = run_script("print(tg.Platform.get_rng_seed())", is_compiled=False)
+    run = run_script("print(tg.Platform.rng_seed())", is_compiled=False)
     assert run.stdout == "None\n", run.stderr
 
 
@@ -107,7 +107,7 @@ def test_tensors_hold_every_data_type(name: str) -> None:
     values = np.array([[0, 1], [1, 1]], HELD_TYPES[name])
     tensor = tg.Tensor((2, 2), name, data=values)
     assert tensor.data_type is tg.DataType[name]
-    assert tensor.descriptor.tensor_allocation_size_in_bytes == values.nbytes
+    assert tensor.descriptor.size_bytes == values.nbytes
     assert tensor.numpy().dtype == values.dtype
     np.testing.assert_array_equal(tensor.numpy(), values)
 
