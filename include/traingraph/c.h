@@ -64,8 +64,8 @@ TG_API tg_status tg_execute_forward(tg_graph* graph, const tg_run* run,
                                     tg_execution** execution);
 TG_API tg_status tg_execute_gradient(tg_graph* graph, const tg_run* run,
                                      tg_execution** execution);
-TG_API tg_status tg_execute_update(tg_graph* graph, const tg_run* run,
-                                   tg_execution** execution);
+TG_API tg_status tg_execute_optimizer_update(tg_graph* graph, const tg_run* run,
+                                             tg_execution** execution);
 
 /* Returns the execution's error, if it has one. */
 TG_API tg_status tg_wait(tg_execution* execution);
@@ -100,7 +100,7 @@ TG_API tg_status tg_read_parameters(tg_graph* graph, float* values,
 TG_API tg_status tg_write_parameters(tg_graph* graph, const float* values,
                                      size_t count);
 /* The same of the raw gradients, between tg_execute_gradient and
- * tg_execute_update. */
+ * tg_execute_optimizer_update. */
 TG_API tg_status tg_read_gradients(tg_graph* graph, float* values,
                                    size_t count);
 TG_API tg_status tg_write_gradients(tg_graph* graph, const float* values,

@@ -74,7 +74,7 @@ tg_status load(const char* call, const char* path,
     required(call, "graph", graph);
     const tg_load_options given = sized(call, options);
     const Device device = device_of(call, given);
-    const LoadOptions load_options{.with_state = given.leaves_state == 0,
+    const LoadOptions load_options{.with_state = given.without_state == 0,
                                    .batch_size = given.batch_size};
     auto handle = std::make_shared<GraphHandle>();
     if (is_training) {
