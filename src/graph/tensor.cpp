@@ -225,7 +225,7 @@ std::string Tensor::name() const {
 }
 
 void Tensor::set_name(std::string name) {
-  TensorState& state = require_state(state_, "set_name");
+  TensorState& state = require_state(state_, "name");
   const std::lock_guard lock(state.mutex);
   state.name = std::move(name);
   ++g_name_changes;

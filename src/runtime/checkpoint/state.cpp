@@ -25,7 +25,7 @@ std::string require_name(const char* call, const Tensor& tensor) {
                 .what = "a tensor that is trained has no name, by which "
                         "another process could know it",
                 .expected = "a name",
-                .hint = "Give it one: set_name(), or where it is made."});
+                .hint = "Give it one where it is made, or later."});
 }
 
 void require_unique(const char* call, const std::vector<StateEntry>& entries) {
@@ -44,7 +44,7 @@ void require_unique(const char* call, const std::vector<StateEntry>& entries) {
         .expected = "a name of its own for each",
         .got = is_new ? ""
                       : std::string(kind(*it->second)) + " and " + kind(entry),
-        .hint = "Give layers, or tensors with set_name(), other names."});
+        .hint = "Give layers, or tensors, other names."});
   }
 }
 

@@ -119,7 +119,8 @@ void require_size(const Tensor& parameter, const TensorDescriptor& desc,
 std::vector<Tensor> gradients_of(const Session& session, const Layer& layer,
                                  bool incoming) {
   std::scoped_lock lock(session.mutex);
-  session.require_compiled("gradient tensors of a layer");
+  session.require_compiled(incoming ? "incoming_gradients"
+                                    : "outgoing_gradients");
   std::vector<Tensor> gradients;
   const auto& layers = session.objects.layers;
   for (std::size_t i = 0; i < layers.size(); ++i) {
