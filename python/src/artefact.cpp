@@ -35,14 +35,14 @@ Type load(const Path& path, const std::optional<DeviceLike>& device,
 }
 
 constexpr const char* kLoadDoc =
-    "From what export_graph() wrote, compiled for `device` (any), with nothing "
-    "of "
-    "the code that built it: it runs, saves, restores, reports, links (when it "
-    "was compiled with link_graphs), and is exported again. Tensors are known "
-    "by name: tensor(). with_state=False: begins as it was built. batch_size: "
-    "to compile for; 0: as it was exported. tensors: some to have instead of "
-    "new ones, by name, so that graphs share them. Raises FileError for what "
-    "is no such file, UnsupportedError for ops that only a later version has.";
+    "Makes a graph from what export_graph() wrote, compiled for `device` "
+    "(any), with nothing of the code that built it: it runs, saves, restores, "
+    "reports, links (when it was compiled with link_graphs), and is exported "
+    "again. Tensors are known by name: tensor(). with_state=False: begins as "
+    "it was built. batch_size: to compile for; 0: as it was exported. tensors: "
+    "some to have instead of new ones, by name, so that graphs share them. "
+    "Raises FileError for what is no such file, UnsupportedError for ops that "
+    "only a later version has.";
 
 }  // namespace
 

@@ -123,13 +123,16 @@ void bind_checkpoint_types(py::module_& m) {
   using Report = RestoreReport;
   BoundClass<Report>(m, "RestoreReport",
                      "How a file or a mapping fits a graph; lists of names.")
-      .def_readonly("missing", &Report::missing, "Of the graph, and not given.")
+      .def_readonly("missing", &Report::missing,
+                    "Tensors that the graph has and that were not given.")
       .def_readonly("unexpected", &Report::unexpected,
-                    "Given, and not of the graph.")
-      .def_readonly("mismatched", &Report::mismatched,
-                    "Of both, and different; each entry says how.")
-      .def_readonly("metadata", &Report::metadata, "The user's own, of a file.")
-      .def_property_readonly("fits", &Report::fits, "All lists are empty.")
+                    "Tensors that were given and that the graph does not have.")
+      .def_readonly(
+          "mismatched", &Report::mismatched,
+          "Tensors that both have and that differ; each entry says how.")
+      .def_readonly("metadata", &Report::metadata,
+                    "Text of the user's own, which the file has.")
+      .def_property_readonly("fits", &Report::fits, "Are all lists empty?")
       .def("__repr__", [](const Report& self) {
         const auto count = [](const std::vector<std::string>& names) {
           return std::to_string(names.size());

@@ -21,16 +21,16 @@ void bind_layer(py::module_& m) {
           "gets its class's with its first node: \"fully_connected_2\". Cannot "
           "be set after that.")
       .def_readwrite("is_debugging_enabled", &Layer::is_debugging_enabled,
-                     "With compile(debug_layers=True): results and gradients "
-                     "are readable after each execution.")
+                     "Are results and gradients readable, with "
+                     "compile(debug_layers=True), after each execution.")
       .def_property("compute_type", &Layer::compute_type,
                     &Layer::set_compute_type,
                     "The float type that this layer computes in and gives its "
                     "results in, whatever compile(precision=) says; None: "
                     "what that says. Losses stay float32. Read by compile().")
-      .def_property_readonly("device_type", &Layer::device_type,
-                             "Where the layer runs: the device of the last "
-                             "compile. None before.")
+      .def_property_readonly(
+          "device_type", &Layer::device_type,
+          "The type of the device that the last compile was for; None before.")
       .def_property_readonly("parameters", &Layer::parameters,
                              "What an optimizer may train, in a fixed order.")
       .def_property_readonly("statistics", &Layer::statistics,

@@ -23,7 +23,8 @@ void with_lstm_rows(Def def) {
       row("returns_sequences", &LSTMDescriptor::returns_sequences,
           "False: the output is the last hidden state."),
       row("dropout", &LSTMDescriptor::dropout,
-          "Of the outputs of all layers but the last, in training."),
+          "The rate of dropout, in training, of the outputs of all layers but "
+          "the last."),
       row("result_mode", &LSTMDescriptor::result_mode));
   def(sizes, options);
 }

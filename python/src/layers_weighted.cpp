@@ -82,7 +82,7 @@ void bind_convolution_descriptor(py::module_& m) {
                return descriptor;
              }),
              py::kw_only(), rows::keyword(in), rows::keyword(out),
-             "Of a FullyConnected layer.");
+             "Describes a FullyConnected layer.");
     def_static(
         "transposed", "",
         [padded](const ConvolutionDescriptor& options,

@@ -97,8 +97,9 @@ void bind_state(py::module_& m) {
       m, "StateNode",
       "What a filter leaves for its gradient filter, and what that leaves for "
       "the data source. Obtained from filters.");
-  type.def_property_readonly("name", &StateNode::name,
-                             "Of the filter: \"convolution.state\".")
+  type.def_property_readonly(
+          "name", &StateNode::name,
+          "The name of the filter and \".state\": \"convolution.state\".")
       .def_property("export_from_graph", &StateNode::export_from_graph,
                     &StateNode::set_export_from_graph,
                     "A graph returns what is in it: of a convolution the "

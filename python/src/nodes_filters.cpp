@@ -194,7 +194,8 @@ void bind_node_pooling(py::module_& m) {
       "equals. No strides are the kernel size. Raises InvalidArgument without "
       "a kernel_size.");
   bind_pooling<nodes::DilatedPoolingMaxNode>(
-      m, "DilatedPoolingMaxNode", "As PoolingMaxNode.",
+      m, "DilatedPoolingMaxNode",
+      "Pools as PoolingMaxNode, with windows that are dilated.",
       row("dilation_rates", &Options::dilation_rates));
   bind_pooling<nodes::PoolingAverageNode>(
       m, "PoolingAverageNode",
@@ -260,19 +261,20 @@ void bind_node_structure(py::module_& m) {
       plain("fill_value", 0.0f));
   SimpleNode<nodes::ReductionNode, FilterNode, ImageReduction, float>::bind(
       m, "ReductionNode",
-      "Only the gradient of \"spatial_mean\" exists. `weight` is that of "
-      "\"feature_channels_sum\".",
+      "Reduces an image along its axes. Only the gradient of \"spatial_mean\" "
+      "exists. `weight` is that of \"feature_channels_sum\".",
       py::arg("reduction"), py::arg("weight") = 1.0);
   SimpleNode<nodes::UpsamplingNearestNode, FilterNode, std::int64_t,
              std::int64_t>::bind(m, "UpsamplingNearestNode",
                                  "Each pixel scale_y times scale_x times.",
                                  whole("scale_x"), whole("scale_y"));
   SimpleNode<nodes::UpsamplingBilinearNode, FilterNode, std::int64_t,
-             std::int64_t, bool>::bind(m, "UpsamplingBilinearNode",
-                                       "Between pixels, scale_x times as wide "
-                                       "and scale_y times as high.",
-                                       whole("scale_x"), whole("scale_y"),
-                                       py::arg("aligns_corners") = false);
+             std::int64_t,
+             bool>::bind(m, "UpsamplingBilinearNode",
+                         "Interpolates between pixels: the image is scale_x "
+                         "times as wide and scale_y times as high.",
+                         whole("scale_x"), whole("scale_y"),
+                         py::arg("aligns_corners") = false);
   SimpleNode<nodes::BilinearScaleNode, FilterNode, Pair>::bind(
       m, "BilinearScaleNode",
       "Bilinear, to any size (height, width); without a gradient.",

@@ -23,8 +23,8 @@ void bind_node_loss_descriptor(py::module_& m) {
           "The loss is one image for the whole batch; with mean it is divided "
           "by the number of images, too."),
       row("divides_by_non_zero_weights", &D::divides_by_non_zero_weights,
-          "With sum: divided by the number of losses whose weight is not 0; 0 "
-          "when there is none."));
+          "A sum is divided by the number of losses whose weight is not 0; it "
+          "is 0 when there is none."));
 }
 
 template <class Node>

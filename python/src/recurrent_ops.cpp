@@ -85,7 +85,8 @@ void bind_lstm_descriptor(py::module_& m) {
       Activation<D>{"cell_gate_activation", &D::cell_gate_activation, "tanh"},
       Activation<D>{"output_gate_activation", &D::output_gate_activation,
                     "sigmoid"},
-      Activation<D>{"activation", &D::activation, "tanh", "Of the cell."});
+      Activation<D>{"activation", &D::activation, "tanh",
+                    "The activation of the cell."});
 }
 
 void bind_single_gate_descriptor(py::module_& m) {

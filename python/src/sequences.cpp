@@ -103,14 +103,16 @@ void bind_sequence_descriptor(py::module_& m,
       .def_property_readonly(
           "sequence_lengths",
           [](const TensorDescriptor&) { return std::optional<Lengths>(); },
-          "Of a SequenceDescriptor; else None.")
+          "The lengths of a SequenceDescriptor; None for other tensors.")
       .def_property_readonly(
           "sorted_sequences", [](const TensorDescriptor&) { return false; },
-          "Of a SequenceDescriptor; else False.")
+          "Is no length above the one before? False of a tensor without "
+          "sequences.")
       .def_property_readonly(
           "batch_size_per_sequence_step",
           [](const TensorDescriptor&) { return std::optional<Lengths>(); },
-          "Of a SequenceDescriptor; else None.");
+          "Entry t of a SequenceDescriptor's: the sequences that have a step "
+          "t. None for other tensors.");
 }
 
 void bind_sequence_tensors(Handle<Tensor>& tensor) {

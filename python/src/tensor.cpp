@@ -95,7 +95,7 @@ void bind_tensor_data(py::module_& m) {
           [](const py::buffer& buffer) {
             return data_of(buffer, /*is_writable=*/false);
           },
-          py::arg("buffer"), "For memory that the library must not write.")
+          py::arg("buffer"), "Wraps memory that the library must not write.")
       .def_property_readonly(
           "bytes",
           [](const py::object& self) {
@@ -201,8 +201,9 @@ void bind_tensor_class(py::module_& m) {
       .def_property_readonly("batch_axis", never_waits(&Tensor::batch_axis),
                              "The axis that follows the batch size where the "
                              "tensor is an input or a label, as it was given.")
-      .def_property("name", &Tensor::name, &Tensor::set_name,
-                    "Default: \"data\" and the id.")
+      .def_property(
+          "name", &Tensor::name, &Tensor::set_name,
+          "The tensor's name; \"data\" and the id unless it was given one.")
       .def(
           "set_data",
           [](const Tensor& self, const ArrayLike& data) {
@@ -305,7 +306,7 @@ void bind_tensor(py::module_& m) {
                        "Global random seed of initializers and dropout.")
       .def_static("set_rng_seed", &Platform::set_rng_seed, whole("seed"))
       .def_static("rng_seed", &Platform::rng_seed,
-                  "None until a seed was set.");
+                  "The seed that was set last; None until one was.");
 }
 
 }  // namespace traingraph::python

@@ -305,7 +305,7 @@ void bind_optimizer_methods(Training& graph) {
             return OptimizerOrNone(optimizer ? py::cast(optimizer)
                                              : py::object(py::none()));
           },
-          "None where none was given.")
+          "The optimizer that the graph has; None where none was given.")
       .def("stop_gradient", &TrainingGraph::stop_gradient, py::arg("tensors"))
       .def("set_training_tensor_parameters",
            &TrainingGraph::set_training_tensor_parameters,

@@ -554,7 +554,7 @@ class TensorDescriptor:
     @property
     def batch_size_per_sequence_step(self) -> list[int] | None:
         """
-        Of a SequenceDescriptor; else None.
+        Entry t of a SequenceDescriptor's: the sequences that have a step t. None for other tensors.
         """
     @property
     def data_type(self) -> DataType: ...
@@ -566,14 +566,14 @@ class TensorDescriptor:
     @property
     def sequence_lengths(self) -> list[int] | None:
         """
-        Of a SequenceDescriptor; else None.
+        The lengths of a SequenceDescriptor; None for other tensors.
         """
     @property
     def shape(self) -> tuple[int, ...]: ...
     @property
     def sorted_sequences(self) -> bool:
         """
-        Of a SequenceDescriptor; else False.
+        Is no length above the one before? False of a tensor without sequences.
         """
     @property
     def size_bytes(self) -> int: ...
@@ -671,7 +671,7 @@ class Device:
     @property
     def actual_device_type(self) -> DeviceType:
         """
-        What `any` resolved to.
+        The type that `any` resolved to.
         """
     @property
     def gpu_devices(self) -> list[str]:
@@ -683,7 +683,7 @@ class Device:
     @property
     def type(self) -> DeviceType:
         """
-        What was asked for.
+        The type that was asked for.
         """
 
 class TensorOptimizerDeviceData:
@@ -705,7 +705,7 @@ class TensorData:
     @staticmethod
     def immutable(buffer: typing_extensions.Buffer) -> TensorData:
         """
-        For memory that the library must not write.
+        Wraps memory that the library must not write.
         """
     def __init__(self, buffer: typing_extensions.Buffer) -> None: ...
     def __repr__(self) -> str: ...
@@ -928,7 +928,7 @@ class Tensor:
     @property
     def name(self) -> str:
         """
-        Default: "data" and the id.
+        The tensor's name; "data" and the id unless it was given one.
         """
     @name.setter
     def name(self, value: str) -> None: ...
@@ -980,7 +980,7 @@ class Platform:
     @staticmethod
     def rng_seed() -> int | None:
         """
-        None until a seed was set.
+        The seed that was set last; None until one was.
         """
     @staticmethod
     def set_rng_seed(seed: int) -> None: ...
@@ -1008,7 +1008,7 @@ class Layer:
     @property
     def device_type(self) -> DeviceType | None:
         """
-        Where the layer runs: the device of the last compile. None before.
+        The type of the device that the last compile was for; None before.
         """
     @property
     def extra_sources(self) -> list[Tensor]:
@@ -1018,7 +1018,7 @@ class Layer:
     @property
     def is_debugging_enabled(self) -> bool:
         """
-        With compile(debug_layers=True): results and gradients are readable after each execution.
+        Are results and gradients readable, with compile(debug_layers=True), after each execution.
         """
     @is_debugging_enabled.setter
     def is_debugging_enabled(self, value: bool) -> None: ...
@@ -1821,7 +1821,7 @@ class ConvolutionDescriptor:
         self, *, input_feature_channel_count: int, output_feature_channel_count: int
     ) -> None:
         """
-        Of a FullyConnected layer.
+        Describes a FullyConnected layer.
         """
     def __reduce__(self) -> tuple[Any, ...]: ...
     def __repr__(self) -> str: ...
@@ -2209,7 +2209,7 @@ class LSTMDescriptor:
     @property
     def dropout(self) -> float:
         """
-        Of the outputs of all layers but the last, in training.
+        The rate of dropout, in training, of the outputs of all layers but the last.
         """
     @property
     def hidden_size(self) -> int: ...
@@ -3068,7 +3068,7 @@ class Schedule:
     def __repr__(self) -> str: ...
     def rate(self, updates: int) -> float:
         """
-        After so many updates.
+        The rate after so many updates.
         """
     @property
     def pieces(self) -> tuple[tuple[str, int, int, float, float, bool], ...]:
@@ -3158,7 +3158,7 @@ class Optimizer:
     @property
     def learning_rate(self) -> float:
         """
-        Of the next update that is enqueued. Setting it raises StateError while there is a schedule.
+        The rate of the next update that is enqueued. Setting it raises StateError while there is a schedule.
         """
     @learning_rate.setter
     def learning_rate(self, value: float) -> None: ...
@@ -3354,7 +3354,7 @@ class LayerTime:
     @property
     def layer(self) -> str:
         """
-        As in rows of report().
+        The layer is called as in the rows of report().
         """
     @property
     def update(self) -> float: ...
@@ -3424,12 +3424,12 @@ class Execution(collections.abc.Coroutine[Any, Any, ExecutionResult]):
         """
     def close(self) -> None:
         """
-        For event loops. A wait goes with its task; the work goes on.
+        Ends the wait with its task, as event loops do; the work goes on.
         """
     def done(self) -> bool: ...
     def exception(self) -> BaseException | None:
         """
-        None while running and after success; never blocks.
+        The error of the work; None while it runs and after success. Never blocks.
         """
     def result(self, timeout: float | None = None) -> ExecutionResult:
         """
@@ -3437,11 +3437,11 @@ class Execution(collections.abc.Coroutine[Any, Any, ExecutionResult]):
         """
     def send(self, value: Any, /) -> Any:
         """
-        For event loops: with throw() and close() an execution is a coroutine, which asyncio.create_task() and asyncio.run() take.
+        Continues the wait: with throw() and close() an execution is a coroutine, which asyncio.create_task() and asyncio.run() take.
         """
     def throw(self, *args: Any) -> Any:
         """
-        For event loops: ends the wait; asyncio.CancelledError cancels the execution.
+        Ends the wait, as event loops do; asyncio.CancelledError cancels the execution.
         """
     def wait(self, timeout: float | None = None) -> bool:
         """
@@ -3565,7 +3565,7 @@ class LSTMOpDescriptor:
     @property
     def activation(self) -> ActivationType:
         """
-        Of the cell.
+        The activation of the cell.
         """
     @property
     def bidirectional(self) -> bool: ...
@@ -4760,27 +4760,27 @@ class RestoreReport:
     @property
     def fits(self) -> bool:
         """
-        All lists are empty.
+        Are all lists empty?
         """
     @property
     def metadata(self) -> dict[str, str]:
         """
-        The user's own, of a file.
+        Text of the user's own, which the file has.
         """
     @property
     def mismatched(self) -> list[str]:
         """
-        Of both, and different; each entry says how.
+        Tensors that both have and that differ; each entry says how.
         """
     @property
     def missing(self) -> list[str]:
         """
-        Of the graph, and not given.
+        Tensors that the graph has and that were not given.
         """
     @property
     def unexpected(self) -> list[str]:
         """
-        Given, and not of the graph.
+        Tensors that were given and that the graph does not have.
         """
 
 class PlanMemory:
@@ -4791,7 +4791,7 @@ class PlanMemory:
     @property
     def arena_bytes(self) -> int:
         """
-        What is allocated.
+        Bytes that the arena takes.
         """
     @property
     def gradient_bytes(self) -> int:
@@ -4808,7 +4808,7 @@ class PlanMemory:
     @property
     def saved_bytes(self) -> int:
         """
-        Kept from the forward for the gradient.
+        Bytes that the forward keeps for the gradient.
         """
     @property
     def unplanned_bytes(self) -> int:
@@ -4839,7 +4839,7 @@ class MemoryReport:
     @property
     def allocated_bytes(self) -> int:
         """
-        The same, as counted by the device.
+        Bytes of these arenas, as the device counts them.
         """
     @property
     def constant_bytes(self) -> int: ...
@@ -4862,7 +4862,7 @@ class MemoryReport:
     @property
     def persistent_bytes(self) -> int:
         """
-        Allocated by the first execution, whatever it is.
+        Bytes that the first execution allocates, whatever it is.
         """
     @property
     def phases(self) -> PlanMemory:
@@ -4872,12 +4872,12 @@ class MemoryReport:
     @property
     def predicted_bytes(self) -> int:
         """
-        Of the arenas allocated so far, as planned.
+        Bytes of the arenas that are allocated so far, as planned.
         """
     @property
     def shared_bytes(self) -> int:
         """
-        Held by another graph on the device.
+        Bytes that another graph on the device holds.
         """
     @property
     def staging_bytes(self) -> int:
@@ -4894,7 +4894,7 @@ class MemoryReport:
 
 class CompiledGraph(Graph):
     """
-    What TrainingGraph and InferenceGraph share.
+    A graph that was made to run: TrainingGraph and InferenceGraph are two.
     """
     def __repr__(self) -> str: ...
     def _listing(self) -> dict[str, Any]:
@@ -5039,7 +5039,7 @@ class CompiledGraph(Graph):
         """
     def synchronize_updates(self) -> None:
         """
-        Device to host for all parameters and running statistics.
+        Copies all parameters and running statistics from the device to the host.
         """
     def tensor(self, name: str) -> Tensor:
         """
@@ -5063,19 +5063,19 @@ class CompiledGraph(Graph):
     @property
     def inputs(self) -> dict[str, Tensor]:
         """
-        What was declared, name -> tensor.
+        The tensors that were declared, by name.
         """
     @property
     def is_compiled(self) -> bool: ...
     @property
     def loss_label_weights(self) -> dict[str, Tensor]:
         """
-        What was declared, name -> tensor.
+        The tensors that were declared, by name.
         """
     @property
     def loss_labels(self) -> dict[str, Tensor]:
         """
-        What was declared, name -> tensor.
+        The tensors that were declared, by name.
         """
     @property
     def memory(self) -> MemoryReport:
@@ -5085,7 +5085,7 @@ class CompiledGraph(Graph):
     @property
     def outputs(self) -> dict[str, Tensor]:
         """
-        What was declared, name -> tensor.
+        The tensors that were declared, by name.
         """
 
 class ParameterGroup:
@@ -5123,7 +5123,7 @@ class TrainingGraph(CompiledGraph):
         optimizer: Optimizer | None = None,
     ) -> TrainingGraph:
         """
-        From what export_graph() wrote, compiled for `device` (any), with nothing of the code that built it: it runs, saves, restores, reports, links (when it was compiled with link_graphs), and is exported again. Tensors are known by name: tensor(). with_state=False: begins as it was built. batch_size: to compile for; 0: as it was exported. tensors: some to have instead of new ones, by name, so that graphs share them. Raises FileError for what is no such file, UnsupportedError for ops that only a later version has.
+        Makes a graph from what export_graph() wrote, compiled for `device` (any), with nothing of the code that built it: it runs, saves, restores, reports, links (when it was compiled with link_graphs), and is exported again. Tensors are known by name: tensor(). with_state=False: begins as it was built. batch_size: to compile for; 0: as it was exported. tensors: some to have instead of new ones, by name, so that graphs share them. Raises FileError for what is no such file, UnsupportedError for ops that only a later version has.
         """
     def __init__(
         self,
@@ -5314,7 +5314,7 @@ class TrainingGraph(CompiledGraph):
     @property
     def optimizer(self) -> Optimizer | Any:
         """
-        None where none was given.
+        The optimizer that the graph has; None where none was given.
         """
     @property
     def parameters(self) -> list[Tensor]:
@@ -5348,7 +5348,7 @@ class InferenceGraph(CompiledGraph):
         tensors: collections.abc.Mapping[str, Tensor] | None = None,
     ) -> InferenceGraph:
         """
-        From what export_graph() wrote, compiled for `device` (any), with nothing of the code that built it: it runs, saves, restores, reports, links (when it was compiled with link_graphs), and is exported again. Tensors are known by name: tensor(). with_state=False: begins as it was built. batch_size: to compile for; 0: as it was exported. tensors: some to have instead of new ones, by name, so that graphs share them. Raises FileError for what is no such file, UnsupportedError for ops that only a later version has.
+        Makes a graph from what export_graph() wrote, compiled for `device` (any), with nothing of the code that built it: it runs, saves, restores, reports, links (when it was compiled with link_graphs), and is exported again. Tensors are known by name: tensor(). with_state=False: begins as it was built. batch_size: to compile for; 0: as it was exported. tensors: some to have instead of new ones, by name, so that graphs share them. Raises FileError for what is no such file, UnsupportedError for ops that only a later version has.
         """
     def __init__(self, graph_objects: collections.abc.Sequence[Graph]) -> None: ...
     def _share(self) -> Any: ...
@@ -5465,7 +5465,7 @@ class StateNode:
     @property
     def name(self) -> str:
         """
-        Of the filter: "convolution.state".
+        The name of the filter and ".state": "convolution.state".
         """
 
 class FilterNode:
@@ -5691,7 +5691,7 @@ class PoolingMaxNode(FilterNode):
 
 class DilatedPoolingMaxNode(FilterNode):
     """
-    As PoolingMaxNode.
+    Pools as PoolingMaxNode, with windows that are dilated.
     """
     def __init__(
         self,
@@ -6103,7 +6103,7 @@ class PadNode(FilterNode):
 
 class ReductionNode(FilterNode):
     """
-    Only the gradient of "spatial_mean" exists. `weight` is that of "feature_channels_sum".
+    Reduces an image along its axes. Only the gradient of "spatial_mean" exists. `weight` is that of "feature_channels_sum".
     """
     def __init__(
         self,
@@ -6124,7 +6124,7 @@ class UpsamplingNearestNode(FilterNode):
 
 class UpsamplingBilinearNode(FilterNode):
     """
-    Between pixels, scale_x times as wide and scale_y times as high.
+    Interpolates between pixels: the image is scale_x times as wide and scale_y times as high.
     """
     def __init__(
         self,
@@ -6184,7 +6184,7 @@ class NodeLossDescriptor:
     @property
     def divides_by_non_zero_weights(self) -> bool:
         """
-        With sum: divided by the number of losses whose weight is not 0; 0 when there is none.
+        A sum is divided by the number of losses whose weight is not 0; it is 0 when there is none.
         """
     @property
     def epsilon(self) -> float: ...
@@ -6318,12 +6318,12 @@ def bfloat16_bits(floats: Any) -> NDArray[Any]:
 
 def bfloat16_dtype() -> numpy.dtype[Any]:
     """
-    Of ml_dtypes; DTypeError without it.
+    The data type of ml_dtypes. Raises DTypeError without that package.
     """
 
 def bfloat16_record() -> numpy.dtype[Any]:
     """
-    Of the bits, inside the package.
+    The data type of the bits, inside the package.
     """
 
 def fixed_order(collective: Collective | Transport | Communicator) -> Collective:
@@ -6343,7 +6343,7 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
 
 def set_num_threads(count: int) -> None:
     """
-    For graphs that are compiled from now on; those that are compiled keep their device, and share no parameters with graphs on the new one. Raises InvalidArgument unless 1 <= count <= 1024.
+    Sets the threads of graphs that are compiled from now on; those that are compiled keep their device, and share no parameters with graphs on the new one. Raises InvalidArgument unless 1 <= count <= 1024.
     """
 
 def summarized_dot_description(
