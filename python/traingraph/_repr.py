@@ -32,7 +32,7 @@ def _bytes(count: int) -> str:
 
 
 def _literal(value: object) -> str:
-    """As one would write it: enums by their names."""
+    """Writes a value as one would: enums by their names."""
     if isinstance(value, enum.Enum):
         return repr(value.name)
     if isinstance(value, float):

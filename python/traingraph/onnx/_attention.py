@@ -45,7 +45,7 @@ def repeated(node: Node, x: Tensor, times: int) -> Tensor:
 
 
 def positions(node: Node, shape: tuple[int, ...]) -> tuple[Array, Array]:
-    """Of queries and keys among all that there ever were."""
+    """Numbers queries and keys among all that there ever were."""
     samples, _, queries, keys = shape
     offset: Array = np.full(samples, node.tensor(4).shape[2] if node.has(4) else 0)
     if node.has(6):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From a model to a graph, node by node.
+"""Makes a graph from a model, node by node.
 
 A value is known, an array on the host, or a tensor of the graph. What follows
 from known values alone is evaluated by ONNX's reference, unless a parameter is

@@ -150,7 +150,7 @@ class Node:
         return self.sources[name]
 
     def shape(self, index: int = 0) -> tuple[int, ...]:
-        """As ONNX has it: a tensor here has one axis at least."""
+        """Gives the shape that ONNX has: a tensor here has one axis at least."""
         return self.model.shape_of(self.tensor(index))
 
     def is_constant(self, index: int) -> bool:

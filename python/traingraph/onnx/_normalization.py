@@ -131,7 +131,7 @@ def layer_normalization(node: Node) -> Sequence[Tensor | None]:
 
 @maps("LRN", attributes="alpha beta bias size")
 def local_response_normalization(node: Node) -> Tensor:
-    """By means over windows of channels, which are rows of an image for it."""
+    """Takes means over windows of channels, which are rows of an image for it."""
     x = node.tensor()
     if len(x.shape) < 3:
         raise Unmappable(f"its source has spatial axes; this is {x.shape}")
