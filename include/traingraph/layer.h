@@ -54,7 +54,7 @@ class TRAINGRAPH_API Layer {
   std::optional<DeviceType> device_type() const { return device_type_; }
   /// May a source of a layer of this class have this type on this device? Each
   /// class answers for itself, this one for all: may a source of any layer?
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
 
   /// What an optimizer may train, in a fixed order.
   virtual std::vector<TensorParameter> parameters() const { return {}; }

@@ -87,7 +87,7 @@ class TRAINGRAPH_API Loss : public Layer {
   /// The same with these weights, which a graph declares.
   virtual std::vector<Tensor> extra_sources_with(const Tensor& weights) const;
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  protected:

@@ -40,7 +40,8 @@ class TRAINGRAPH_API Tensor {
   /// of 0 are derived from the shape as (out, in, ...). Floats only: those of
   /// 16 bits are the numbers of float32, rounded. He's are those before a ReLU;
   /// fan_in may be given the fan of the outputs.
-  static Tensor random(TensorDescriptor descriptor, RandomInitializerType type,
+  static Tensor random(TensorDescriptor descriptor,
+                       RandomInitializerType initializer,
                        std::int64_t fan_in = 0, std::int64_t fan_out = 0,
                        std::string name = {}, std::optional<int> batch_axis = 0,
                        float gain = 1);
@@ -55,8 +56,9 @@ class TRAINGRAPH_API Tensor {
                        std::string name = {},
                        std::optional<int> batch_axis = 0);
   static Tensor random(const SequenceDescriptor& descriptor,
-                       RandomInitializerType type, std::int64_t fan_in = 0,
-                       std::int64_t fan_out = 0, std::string name = {},
+                       RandomInitializerType initializer,
+                       std::int64_t fan_in = 0, std::int64_t fan_out = 0,
+                       std::string name = {},
                        std::optional<int> batch_axis = 0);
   /// Other names of these.
   static Tensor sequences(const SequenceDescriptor& descriptor,
@@ -64,7 +66,8 @@ class TRAINGRAPH_API Tensor {
   static Tensor sequences(const SequenceDescriptor& descriptor,
                           const TensorData& data, std::string name = {});
   static Tensor sequences(const SequenceDescriptor& descriptor,
-                          RandomInitializerType type, std::string name = {});
+                          RandomInitializerType initializer,
+                          std::string name = {});
 
   explicit operator bool() const { return state_ != nullptr; }
   bool operator==(const Tensor& other) const = default;
@@ -173,7 +176,7 @@ class TRAINGRAPH_API TensorParameter {
  public:
   TensorParameter() = default;
   explicit TensorParameter(Tensor tensor,
-                           const std::vector<TensorData>& slots = {});
+                           const std::vector<TensorData>& optimizer_data = {});
   explicit operator bool() const { return state_ != nullptr; }
   const Tensor& tensor() const&;
   Tensor tensor() const&& { return tensor(); }

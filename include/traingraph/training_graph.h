@@ -171,11 +171,11 @@ class TRAINGRAPH_API CompiledGraph : public Graph {
   /// StateError before compile.
   std::int64_t batch_size() const;
 
-  /// Binds copies of `data`, in host memory, until they are bound anew; each
+  /// Binds copies of the data, in host memory, until they are bound anew; each
   /// execution that is not given data of its own has them on the device. Names
   /// are those of `inputs` (user gradients, say) or else of the declared inputs
   /// and labels. Bound samples serve batches of up to as many; 0 is all.
-  void bind_and_write_data(DataList data, const TensorMap& inputs = {},
+  void bind_and_write_data(DataList inputs_data, const TensorMap& inputs = {},
                            std::int64_t batch_size = 0,
                            bool synchronous = false);
 

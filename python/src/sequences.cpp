@@ -11,25 +11,23 @@ using AnyDescriptor = Named<"traingraph._core.TensorDescriptor">;
 
 struct SequenceContents {
   std::optional<ArrayLike> data;
-  std::optional<RandomInitializerType> random_initializer;
+  std::optional<RandomInitializerType> initializer;
 };
 
 Tensor make(const SequenceDescriptor& descriptor, const std::string& name,
             const SequenceContents& contents) {
-  if (contents.data && contents.random_initializer) {
-    throw InvalidArgument(
-        ErrorInfo{.op = "tensor",
-                  .node = name,
-                  .what = "contents are given more than once",
-                  .expected = "one of data, random_initializer",
-                  .got = "both",
-                  .hint = {}});
+  if (contents.data && contents.initializer) {
+    throw InvalidArgument(ErrorInfo{.op = "tensor",
+                                    .node = name,
+                                    .what = "contents are given more than once",
+                                    .expected = "one of data, initializer",
+                                    .got = "both",
+                                    .hint = {}});
   }
   if (!contents.data) {
     return made_without_gil([&] {
-      return contents.random_initializer
-                 ? Tensor::sequences(descriptor, *contents.random_initializer,
-                                     name)
+      return contents.initializer
+                 ? Tensor::sequences(descriptor, *contents.initializer, name)
                  : Tensor::sequences(descriptor, name);
     });
   }
@@ -120,8 +118,8 @@ void bind_sequence_tensors(Handle<Tensor>& tensor) {
                           const char* doc, const auto&... arguments) {
     tensor.def_static(name, make_descriptor, arguments..., py::kw_only(),
                       py::arg("data") = py::none(),
-                      py::arg("random_initializer") = py::none(),
-                      py::arg("name") = "", doc);
+                      py::arg("initializer") = py::none(), py::arg("name") = "",
+                      doc);
   };
   define(
       "sequence",

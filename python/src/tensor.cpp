@@ -13,7 +13,7 @@ namespace {
 struct Contents {
   std::optional<ArrayLike> data;
   std::optional<double> fill;
-  std::optional<RandomInitializerType> random_initializer;
+  std::optional<RandomInitializerType> initializer;
   std::optional<int> batch_axis;
 };
 
@@ -22,13 +22,13 @@ template <class Descriptor>
 Tensor make(const Descriptor& descriptor, const std::string& name,
             const Contents& contents) {
   const int num_given = contents.data.has_value() + contents.fill.has_value() +
-                        contents.random_initializer.has_value();
+                        contents.initializer.has_value();
   if (num_given > 1) {
     throw InvalidArgument(
         ErrorInfo{.op = "tensor",
                   .node = name,
                   .what = "contents are given more than once",
-                  .expected = "one of data, fill, random_initializer",
+                  .expected = "one of data, fill, initializer",
                   .got = std::to_string(num_given) + " of them",
                   .hint = {}});
   }
@@ -38,9 +38,9 @@ Tensor make(const Descriptor& descriptor, const std::string& name,
       if (contents.fill) {
         return Tensor::filled(descriptor, *contents.fill, name, batch_axis);
       }
-      if (contents.random_initializer) {
-        return Tensor::random(descriptor, *contents.random_initializer, 0, 0,
-                              name, batch_axis);
+      if (contents.initializer) {
+        return Tensor::random(descriptor, *contents.initializer, 0, 0, name,
+                              batch_axis);
       }
       return Tensor(descriptor, name, batch_axis);
     });
@@ -115,15 +115,14 @@ void bind_tensor_data(py::module_& m) {
 #define TRAINGRAPH_TENSOR_PARAMETERS                            \
   const std::string &name, const std::optional<ArrayLike>&data, \
       std::optional<double> fill,                               \
-      std::optional<RandomInitializerType> random_initializer,  \
+      std::optional<RandomInitializerType> initializer,         \
       std::optional<int> batch_axis
 #define TRAINGRAPH_TENSOR_ARGUMENTS                                  \
   py::kw_only(), py::arg("name") = "", py::arg("data") = py::none(), \
                  py::arg("fill") = py::none(),                       \
-                 py::arg("random_initializer") = py::none(),         \
-                 whole("batch_axis") = 0
+                 py::arg("initializer") = py::none(), whole("batch_axis") = 0
 #define TRAINGRAPH_TENSOR_CONTENTS \
-  name, Contents { data, fill, random_initializer, batch_axis }
+  name, Contents { data, fill, initializer, batch_axis }
 
 void bind_tensor_class(py::module_& m) {
   Handle<Tensor> tensor(
@@ -131,7 +130,7 @@ void bind_tensor_class(py::module_& m) {
       "A named, typed array that graphs are wired with. It may hold data on "
       "the host, on a device, or neither (an intermediate result).\n\n"
       "data: contents, copied; fill: one value everywhere; "
-      "random_initializer: random values from the platform's seed. batch_axis, "
+      "initializer: random values from the platform's seed. batch_axis, "
       "for inputs and labels: the axis whose size is the batch or a whole "
       "multiple of it; None when the tensor is the same at any batch size. "
       "Sequences know their batch: axis 0. "

@@ -338,15 +338,16 @@ void bind_optimizer_methods(Training& graph) {
       .def(
           "bind_optimizer_data",
           [](TrainingGraph& self, const std::vector<DataLike>& data,
-             const Tensor& tensor, const DeviceBuffers& device_data) {
-            const ReadList list(data, {"bind_optimizer_data", name_of(tensor)});
+             const Tensor& parameter, const DeviceBuffers& device_data) {
+            const ReadList list(data,
+                                {"bind_optimizer_data", name_of(parameter)});
             without_gil([&] {
               self.synchronize();
-              self.bind_optimizer_data(list.data, tensor,
+              self.bind_optimizer_data(list.data, parameter,
                                        to_buffers(device_data));
             });
           },
-          py::arg("data"), py::arg("tensor"), py::kw_only(),
+          py::arg("data"), py::arg("parameter"), py::kw_only(),
           py::arg("device_data") = py::none(), kBindOptimizerDataDoc);
 }
 

@@ -720,7 +720,7 @@ class Tensor:
     """
     A named, typed array that graphs are wired with. It may hold data on the host, on a device, or neither (an intermediate result).
 
-    data: contents, copied; fill: one value everywhere; random_initializer: random values from the platform's seed. batch_axis, for inputs and labels: the axis whose size is the batch or a whole multiple of it; None when the tensor is the same at any batch size. Sequences know their batch: axis 0. Raises ShapeError on a size below 1, DTypeError when data has another type, InvalidArgument on an axis that is not there.
+    data: contents, copied; fill: one value everywhere; initializer: random values from the platform's seed. batch_axis, for inputs and labels: the axis whose size is the batch or a whole multiple of it; None when the tensor is the same at any batch size. Sequences know their batch: axis 0. Raises ShapeError on a size below 1, DTypeError when data has another type, InvalidArgument on an axis that is not there.
     """
     @staticmethod
     def image(
@@ -733,7 +733,7 @@ class Tensor:
         name: str = "",
         data: ArrayLike | None = None,
         fill: float | None = None,
-        random_initializer: RandomInitializerType | str | None = None,
+        initializer: RandomInitializerType | str | None = None,
         batch_axis: int | None = 0,
     ) -> Tensor:
         """
@@ -760,7 +760,7 @@ class Tensor:
         batch_size: int,
         *,
         data: ArrayLike | None = None,
-        random_initializer: RandomInitializerType | str | None = None,
+        initializer: RandomInitializerType | str | None = None,
         name: str = "",
     ) -> Tensor:
         """
@@ -774,7 +774,7 @@ class Tensor:
         batch_size: int | None = None,
         *,
         data: ArrayLike | None = None,
-        random_initializer: RandomInitializerType | str | None = None,
+        initializer: RandomInitializerType | str | None = None,
         name: str = "",
     ) -> Tensor:
         """
@@ -808,7 +808,7 @@ class Tensor:
         name: str = "",
         data: ArrayLike | None = None,
         fill: float | None = None,
-        random_initializer: RandomInitializerType | str | None = None,
+        initializer: RandomInitializerType | str | None = None,
         batch_axis: int | None = 0,
     ) -> None: ...
     @typing.overload
@@ -819,7 +819,7 @@ class Tensor:
         name: str = "",
         data: ArrayLike | None = None,
         fill: float | None = None,
-        random_initializer: RandomInitializerType | str | None = None,
+        initializer: RandomInitializerType | str | None = None,
         batch_axis: int | None = 0,
     ) -> None: ...
     @typing.overload
@@ -831,7 +831,7 @@ class Tensor:
         name: str = "",
         data: ArrayLike | None = None,
         fill: float | None = None,
-        random_initializer: RandomInitializerType | str | None = None,
+        initializer: RandomInitializerType | str | None = None,
         batch_axis: int | None = 0,
     ) -> None: ...
     def __reduce_ex__(self, protocol: Any) -> Any: ...
@@ -5142,7 +5142,7 @@ class TrainingGraph(CompiledGraph):
     def bind_optimizer_data(
         self,
         data: collections.abc.Sequence[ArrayLike | TensorData | SupportsDLPack],
-        tensor: Tensor,
+        parameter: Tensor,
         *,
         device_data: collections.abc.Sequence[TensorOptimizerDeviceData] | None = None,
     ) -> None:

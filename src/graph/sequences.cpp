@@ -154,11 +154,11 @@ Tensor Tensor::filled(const SequenceDescriptor& descriptor, double value,
 }
 
 Tensor Tensor::random(const SequenceDescriptor& descriptor,
-                      RandomInitializerType type, std::int64_t fan_in,
+                      RandomInitializerType initializer, std::int64_t fan_in,
                       std::int64_t fan_out, std::string name,
                       std::optional<int> batch_axis) {
-  const Tensor tensor = random(base_of(descriptor), type, fan_in, fan_out,
-                               std::move(name), batch_axis);
+  const Tensor tensor = random(base_of(descriptor), initializer, fan_in,
+                               fan_out, std::move(name), batch_axis);
   set_lengths(tensor, descriptor);
   return tensor;
 }
@@ -174,8 +174,8 @@ Tensor Tensor::sequences(const SequenceDescriptor& descriptor,
 }
 
 Tensor Tensor::sequences(const SequenceDescriptor& descriptor,
-                         RandomInitializerType type, std::string name) {
-  return random(descriptor, type, 0, 0, std::move(name));
+                         RandomInitializerType initializer, std::string name) {
+  return random(descriptor, initializer, 0, 0, std::move(name));
 }
 
 std::optional<SequenceDescriptor> Tensor::sequence_descriptor() const {

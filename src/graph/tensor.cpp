@@ -174,11 +174,11 @@ Tensor Tensor::filled(TensorDescriptor descriptor, double value,
   return tensor;
 }
 
-Tensor Tensor::random(TensorDescriptor descriptor, RandomInitializerType type,
-                      std::int64_t fan_in, std::int64_t fan_out,
-                      std::string name, std::optional<int> batch_axis,
-                      float gain) {
-  require_random({descriptor.shape, type, fan_in, fan_out, gain}, name);
+Tensor Tensor::random(TensorDescriptor descriptor,
+                      RandomInitializerType initializer, std::int64_t fan_in,
+                      std::int64_t fan_out, std::string name,
+                      std::optional<int> batch_axis, float gain) {
+  require_random({descriptor.shape, initializer, fan_in, fan_out, gain}, name);
   Tensor tensor(descriptor, std::move(name), batch_axis);
   if (!is_float(descriptor.data_type)) {
     throw DTypeError(
@@ -195,8 +195,9 @@ Tensor Tensor::random(TensorDescriptor descriptor, RandomInitializerType type,
   if (fan_out > 0) fans.out = fan_out;
   const RandomRange range =
       reserve_random(data.size / size_of(descriptor.data_type));
-  fill_random(data, descriptor, {type, fans, gain}, range, tensor.name());
-  tensor.state_->initializer = Initializer{.type = type,
+  fill_random(data, descriptor, {initializer, fans, gain}, range,
+              tensor.name());
+  tensor.state_->initializer = Initializer{.type = initializer,
                                            .fan_in = fans.in,
                                            .fan_out = fans.out,
                                            .gain = gain,
@@ -284,8 +285,8 @@ struct TensorParameter::State {
   std::atomic<bool> is_updatable{true};
 };
 
-TensorParameter::TensorParameter(Tensor tensor,
-                                 const std::vector<TensorData>& slots) {
+TensorParameter::TensorParameter(
+    Tensor tensor, const std::vector<TensorData>& optimizer_data) {
   TensorState& tensor_state = require_state(tensor.state(), "parameter");
   if (!is_float(tensor.data_type())) {
     throw DTypeError(
@@ -299,7 +300,7 @@ TensorParameter::TensorParameter(Tensor tensor,
   const TensorDescriptor slot_desc = slot_descriptor(tensor.descriptor());
   const std::size_t size = slot_desc.size_bytes();
   std::vector<OptimizerSlot> copies;
-  for (const TensorData& data : slots) {
+  for (const TensorData& data : optimizer_data) {
     require_fits("parameter", tensor.name(), data,
                  {.desc = slot_desc, .name = "the optimizer's buffer"});
     // The optimizer that is compiled later knows the names.

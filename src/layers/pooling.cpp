@@ -196,14 +196,14 @@ ValueId pooled(LayerBuilder& builder, const PoolingDescriptor& descriptor,
 }
 
 PoolingDescriptor describe(PoolingType type, Pair kernel_size, Pair strides,
-                           PaddingPolicy policy, Pair padding_sizes,
+                           PaddingPolicy padding_policy, Pair padding_sizes,
                            Pair dilation_rates, bool ceil_mode,
                            bool count_includes_padding = false) {
   return {.pooling_type = type,
           .kernel_size = kernel_size,
           .strides = strides,
           .dilation_rates = dilation_rates,
-          .padding_policy = policy,
+          .padding_policy = padding_policy,
           .padding_sizes = padding_sizes,
           .count_includes_padding = count_includes_padding,
           .ceil_mode = ceil_mode};
@@ -237,72 +237,76 @@ void Pooling::lower(LayerBuilder& builder) const {
                              .hint = {}});
 }
 
-MaxPooling::MaxPooling(std::int64_t kernel_size, PaddingPolicy policy)
-    : MaxPooling(kernel_size, kernel_size, policy) {}
+MaxPooling::MaxPooling(std::int64_t kernel_size, PaddingPolicy padding_policy)
+    : MaxPooling(kernel_size, kernel_size, padding_policy) {}
 
-MaxPooling::MaxPooling(std::int64_t kernel_size, std::int64_t stride,
-                       PaddingPolicy policy)
-    : MaxPooling(Pair{kernel_size, kernel_size}, Pair{stride, stride}, policy) {
-}
+MaxPooling::MaxPooling(std::int64_t kernel_size, std::int64_t strides,
+                       PaddingPolicy padding_policy)
+    : MaxPooling(Pair{kernel_size, kernel_size}, Pair{strides, strides},
+                 padding_policy) {}
 
-MaxPooling::MaxPooling(Pair kernel_size, PaddingPolicy policy,
+MaxPooling::MaxPooling(Pair kernel_size, PaddingPolicy padding_policy,
                        Pair padding_sizes, Pair dilation_rates, bool ceil_mode)
-    : MaxPooling(kernel_size, /*strides=*/kernel_size, policy, padding_sizes,
-                 dilation_rates, ceil_mode) {}
+    : MaxPooling(kernel_size, /*strides=*/kernel_size, padding_policy,
+                 padding_sizes, dilation_rates, ceil_mode) {}
 
-MaxPooling::MaxPooling(Pair kernel_size, Pair strides, PaddingPolicy policy,
-                       Pair padding_sizes, Pair dilation_rates, bool ceil_mode)
-    : Pooling(describe(PoolingType::Max, kernel_size, strides, policy,
+MaxPooling::MaxPooling(Pair kernel_size, Pair strides,
+                       PaddingPolicy padding_policy, Pair padding_sizes,
+                       Pair dilation_rates, bool ceil_mode)
+    : Pooling(describe(PoolingType::Max, kernel_size, strides, padding_policy,
                        padding_sizes, dilation_rates, ceil_mode),
               "MaxPooling") {}
 
-AveragePooling::AveragePooling(std::int64_t kernel_size, PaddingPolicy policy,
+AveragePooling::AveragePooling(std::int64_t kernel_size,
+                               PaddingPolicy padding_policy,
                                bool count_includes_padding)
-    : AveragePooling(kernel_size, kernel_size, policy, count_includes_padding) {
-}
+    : AveragePooling(kernel_size, kernel_size, padding_policy,
+                     count_includes_padding) {}
 
-AveragePooling::AveragePooling(std::int64_t kernel_size, std::int64_t stride,
-                               PaddingPolicy policy,
+AveragePooling::AveragePooling(std::int64_t kernel_size, std::int64_t strides,
+                               PaddingPolicy padding_policy,
                                bool count_includes_padding)
-    : AveragePooling(Pair{kernel_size, kernel_size}, Pair{stride, stride},
-                     policy, Pair{}, count_includes_padding) {}
+    : AveragePooling(Pair{kernel_size, kernel_size}, Pair{strides, strides},
+                     padding_policy, Pair{}, count_includes_padding) {}
 
-AveragePooling::AveragePooling(Pair kernel_size, PaddingPolicy policy,
+AveragePooling::AveragePooling(Pair kernel_size, PaddingPolicy padding_policy,
                                Pair padding_sizes, bool count_includes_padding,
                                Pair dilation_rates, bool ceil_mode)
-    : AveragePooling(kernel_size, /*strides=*/kernel_size, policy,
+    : AveragePooling(kernel_size, /*strides=*/kernel_size, padding_policy,
                      padding_sizes, count_includes_padding, dilation_rates,
                      ceil_mode) {}
 
 AveragePooling::AveragePooling(Pair kernel_size, Pair strides,
-                               PaddingPolicy policy, Pair padding_sizes,
+                               PaddingPolicy padding_policy, Pair padding_sizes,
                                bool count_includes_padding, Pair dilation_rates,
                                bool ceil_mode)
-    : Pooling(describe(PoolingType::Average, kernel_size, strides, policy,
-                       padding_sizes, dilation_rates, ceil_mode,
+    : Pooling(describe(PoolingType::Average, kernel_size, strides,
+                       padding_policy, padding_sizes, dilation_rates, ceil_mode,
                        count_includes_padding),
               "AveragePooling") {}
 
-L2NormPooling::L2NormPooling(std::int64_t kernel_size, PaddingPolicy policy)
-    : L2NormPooling(kernel_size, kernel_size, policy) {}
+L2NormPooling::L2NormPooling(std::int64_t kernel_size,
+                             PaddingPolicy padding_policy)
+    : L2NormPooling(kernel_size, kernel_size, padding_policy) {}
 
-L2NormPooling::L2NormPooling(std::int64_t kernel_size, std::int64_t stride,
-                             PaddingPolicy policy)
-    : L2NormPooling(Pair{kernel_size, kernel_size}, Pair{stride, stride},
-                    policy) {}
+L2NormPooling::L2NormPooling(std::int64_t kernel_size, std::int64_t strides,
+                             PaddingPolicy padding_policy)
+    : L2NormPooling(Pair{kernel_size, kernel_size}, Pair{strides, strides},
+                    padding_policy) {}
 
-L2NormPooling::L2NormPooling(Pair kernel_size, PaddingPolicy policy,
+L2NormPooling::L2NormPooling(Pair kernel_size, PaddingPolicy padding_policy,
                              Pair padding_sizes, Pair dilation_rates,
                              bool ceil_mode)
-    : L2NormPooling(kernel_size, /*strides=*/kernel_size, policy, padding_sizes,
-                    dilation_rates, ceil_mode) {}
+    : L2NormPooling(kernel_size, /*strides=*/kernel_size, padding_policy,
+                    padding_sizes, dilation_rates, ceil_mode) {}
 
 L2NormPooling::L2NormPooling(Pair kernel_size, Pair strides,
-                             PaddingPolicy policy, Pair padding_sizes,
+                             PaddingPolicy padding_policy, Pair padding_sizes,
                              Pair dilation_rates, bool ceil_mode)
-    : Pooling(describe(PoolingType::L2Norm, kernel_size, strides, policy,
-                       padding_sizes, dilation_rates, ceil_mode),
-              "L2NormPooling") {}
+    : Pooling(
+          describe(PoolingType::L2Norm, kernel_size, strides, padding_policy,
+                   padding_sizes, dilation_rates, ceil_mode),
+          "L2NormPooling") {}
 
 }  // namespace layers
 }  // namespace traingraph

@@ -96,7 +96,7 @@ BUILD_CASES: dict[str, tuple[Callable[[], Any], type[Exception], list[str]]] = {
         ["(2, 3)", "(3, 2)"],
     ),
     "random integers": (
-        lambda: tg.Tensor((2,), "int32", random_initializer="xavier"),
+        lambda: tg.Tensor((2,), "int32", initializer="xavier"),
         tg.DTypeError,
         ["float32", "int32"],
     ),

@@ -245,8 +245,8 @@ def test_reading_a_graph_beside_a_compile(run_script: RunScript) -> None:
     "make",
     [
         lambda: tg.Tensor.random((1000, 1000), "orthogonal"),
-        lambda: tg.Tensor((1000, 1000), random_initializer="orthogonal"),
-        lambda: tg.Tensor.sequence(1, 1000, 1000, random_initializer="orthogonal"),
+        lambda: tg.Tensor((1000, 1000), initializer="orthogonal"),
+        lambda: tg.Tensor.sequence(1, 1000, 1000, initializer="orthogonal"),
         lambda: tg.layers.FullyConnected(1000, 1000, initializer="orthogonal"),
     ],
 )

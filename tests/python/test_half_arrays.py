@@ -318,7 +318,7 @@ def test_capsules_may_outlive_and_be_dropped() -> None:
 def test_random_initializers_round_what_float32_gets(name: str) -> None:
     for kind in ("glorot_uniform", "he_normal", "orthogonal"):
         tg.Platform.set_rng_seed(5)
-        wide = tg.Tensor((20, 30), random_initializer=kind).numpy()
+        wide = tg.Tensor((20, 30), initializer=kind).numpy()
         tg.Platform.set_rng_seed(5)
-        half = tg.Tensor((20, 30), name, random_initializer=kind).numpy()
+        half = tg.Tensor((20, 30), name, initializer=kind).numpy()
         np.testing.assert_array_equal(bits(half), bits(wide.astype(DTYPES[name])))

@@ -296,7 +296,7 @@ def test_errors_say_what_to_do(make_classifier: Callable[..., Classifier]) -> No
 
 def test_ops_have_rows_by_their_names(rng: np.random.Generator) -> None:
     x, y = tg.Tensor((BATCH, 6), name="x"), tg.Tensor((BATCH, 3), name="y")
-    w = tg.Tensor((6, 6), random_initializer="glorot_uniform", name="w")
+    w = tg.Tensor((6, 6), initializer="glorot_uniform", name="w")
     g = tg.Graph()
     h = g.node(tg.layers.FullyConnected(6, 6, name="fc1"), x)
     h = g.binary(h, x, operation="add", name="residual")

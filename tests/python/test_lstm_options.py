@@ -123,7 +123,7 @@ def test_sequence_tensors() -> None:
     assert tensor.shape == (3, 3, 2)
     assert tensor.descriptor.batch_size_per_sequence_step == [3, 2, 1]
     assert tensor.descriptor.sorted_sequences
-    filled = tg.Tensor.sequences([1, 2], False, 1, random_initializer="uniform")
+    filled = tg.Tensor.sequences([1, 2], False, 1, initializer="uniform")
     assert filled.data is not None
     assert not filled.descriptor.sorted_sequences
     given = tg.Tensor.sequence(2, 1, 1, data=[[[1], [2]]])
@@ -159,7 +159,7 @@ def test_a_sequence_descriptor_makes_sequences() -> None:
         {},
         {"data": values},
         {"fill": 2.0},
-        {"random_initializer": "uniform"},
+        {"initializer": "uniform"},
         {"batch_axis": 0},
     ):
         tensor = tg.Tensor(descriptor, name="words", **options)

@@ -187,7 +187,7 @@ CPP_ONLY = {
         "data_owner",  # Tensor.data is a copy
         "filled",  # Tensor(fill=)
         "floats",
-        "random",  # Tensor(random_initializer=)
+        "random",  # Tensor(initializer=)
         "sequence_descriptor",  # Tensor.descriptor is one
         "state",
         "values",  # numpy

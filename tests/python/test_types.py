@@ -169,14 +169,14 @@ def test_tensor_data_takes_lists_and_strided_arrays() -> None:
 
 def test_fill_and_random() -> None:
     np.testing.assert_array_equal(tg.Tensor((2,), fill=3).numpy(), [3, 3])
-    first = tg.Tensor((64, 64), random_initializer="uniform").numpy()
+    first = tg.Tensor((64, 64), initializer="uniform").numpy()
     assert first.min() >= 0
     assert first.max() < 1
     tg.Platform.set_rng_seed(5)
     assert tg.Platform.rng_seed() == 5
-    second = tg.Tensor((4, 4), random_initializer="glorot_uniform").numpy()
+    second = tg.Tensor((4, 4), initializer="glorot_uniform").numpy()
     tg.Platform.set_rng_seed(5)
-    third = tg.Tensor((4, 4), random_initializer="glorot_uniform").numpy()
+    third = tg.Tensor((4, 4), initializer="glorot_uniform").numpy()
     np.testing.assert_array_equal(second, third)
 
 

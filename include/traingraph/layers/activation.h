@@ -33,7 +33,7 @@ class TRAINGRAPH_API Activation : public Layer {
   explicit Activation(ActivationDescriptor descriptor);
   ActivationDescriptor descriptor() const { return descriptor_; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  protected:
@@ -118,7 +118,7 @@ class TRAINGRAPH_API PReLU : public Layer {
     return {weights_};
   }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:

@@ -98,7 +98,7 @@ class TRAINGRAPH_API MultiheadAttention : public Layer {
   /// Weights, biases, attention biases.
   std::vector<TensorParameter> parameters() const override;
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:

@@ -29,7 +29,7 @@ class TRAINGRAPH_API Gather : public Layer {
   explicit Gather(std::int64_t axis);
   std::int64_t axis() const { return axis_; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:
@@ -52,7 +52,7 @@ class TRAINGRAPH_API Scatter : public Layer {
   std::int64_t axis() const { return axis_; }
   ReductionType reduction_type() const { return reduction_type_; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:

@@ -15,7 +15,7 @@ class TRAINGRAPH_API Reshape : public Layer {
   explicit Reshape(Shape shape);
   Shape shape() const { return shape_; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:
@@ -28,7 +28,7 @@ class TRAINGRAPH_API Transpose : public Layer {
   explicit Transpose(Shape axes);
   Shape axes() const { return axes_; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:
@@ -41,7 +41,7 @@ class TRAINGRAPH_API Concatenation : public Layer {
   explicit Concatenation(std::int64_t axis = 1);
   std::int64_t axis() const { return axis_; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:
@@ -61,7 +61,7 @@ class TRAINGRAPH_API Split : public Layer {
   /// Empty for an equal split.
   Shape split_section_lengths() const { return lengths_; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:
@@ -79,7 +79,7 @@ class TRAINGRAPH_API Slice : public Layer {
   Shape end() const { return end_; }
   Shape stride() const { return stride_; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:

@@ -38,7 +38,7 @@ class TRAINGRAPH_API LoRA : public Layer {
   std::shared_ptr<FullyConnected> merged() const;
 
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   /// down, up, and the base's.
   std::vector<TensorParameter> parameters() const override;
   void lower(LayerBuilder& builder) const override;

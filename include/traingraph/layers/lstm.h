@@ -143,7 +143,7 @@ class TRAINGRAPH_API LSTM : public Recurrent {
     return output_result_activation_;
   }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
 
  private:
   std::vector<ActivationDescriptor> gate_activations_;

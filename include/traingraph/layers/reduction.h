@@ -21,7 +21,7 @@ class TRAINGRAPH_API Reduction : public Layer {
   ReductionType reduction_type() const { return type_; }
   Shape axes() const { return axes_; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:

@@ -18,7 +18,7 @@ class TRAINGRAPH_API Softmax : public Layer {
   SoftmaxOperation operation() const { return operation_; }
   std::int64_t axis() const { return axis_; }
   /// See Layer.
-  static bool supports_data_type(DataType type, const Device& device);
+  static bool supports_data_type(DataType data_type, const Device& device);
   void lower(LayerBuilder& builder) const override;
 
  private:

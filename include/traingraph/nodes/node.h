@@ -135,8 +135,9 @@ class TRAINGRAPH_API FilterNode {
   /// read get the sum of their gradients. Returns the nodes whose results no
   /// other new node reads. Without a handler the gradient of an image has its
   /// handle.
-  std::vector<FilterNode> training_graph(const ImageNode& source_gradient = {},
-                                         const NodeHandler& handler = {}) const;
+  std::vector<FilterNode> training_graph(
+      const ImageNode& source_gradient = {},
+      const NodeHandler& node_handler = {}) const;
 
   explicit FilterNode(std::shared_ptr<FilterState> state)
       : state_(std::move(state)) {}

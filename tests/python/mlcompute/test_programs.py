@@ -49,7 +49,7 @@ def test_dense_digit_classifier(rng: np.random.Generator) -> None:
     def dense(inputs: int, outputs: int) -> tg.layers.FullyConnected:
         weights = tg.Tensor(
             tg.TensorDescriptor.convolution_weights(inputs, outputs),
-            random_initializer="glorot_uniform",
+            initializer="glorot_uniform",
         )
         biases = tg.Tensor(tg.TensorDescriptor.convolution_biases(outputs), fill=0)
         descriptor = L.ConvolutionDescriptor(

@@ -295,15 +295,13 @@ def test_tensors_of_sequences() -> None:
 
 def test_random_tensors_of_sequences() -> None:
     for make in (
-        lambda: tg.Tensor.sequence(30, 20, 4, random_initializer="uniform"),
-        lambda: tg.Tensor.sequences(
-            [3, 30, 2, 2], False, 20, 4, random_initializer="uniform"
-        ),
+        lambda: tg.Tensor.sequence(30, 20, 4, initializer="uniform"),
+        lambda: tg.Tensor.sequences([3, 30, 2, 2], False, 20, 4, initializer="uniform"),
     ):
         tg.Platform.set_rng_seed(5)
         values = make().numpy()
         tg.Platform.set_rng_seed(5)
-        same = tg.Tensor((4, 30, 20), random_initializer="uniform").numpy()
+        same = tg.Tensor((4, 30, 20), initializer="uniform").numpy()
         np.testing.assert_array_equal(values, same)
         assert values.std() > 0
 

@@ -26,13 +26,11 @@ IMAGE = np.arange(2 * 3 * 4 * 5, dtype=np.float32).reshape(2, 3, 4, 5)
 def test_the_seed_repeats_a_run() -> None:
     tg.Platform.set_rng_seed(42)
     assert tg.Platform.rng_seed() == 42
-    first = tg.Tensor((4,), random_initializer="uniform").numpy()
+    first = tg.Tensor((4,), initializer="uniform").numpy()
     tg.Platform.set_rng_seed(42)
-    np.testing.assert_array_equal(
-        tg.Tensor((4,), random_initializer="uniform").numpy(), first
-    )
+    np.testing.assert_array_equal(tg.Tensor((4,), initializer="uniform").numpy(), first)
     tg.Platform.set_rng_seed(43)
-    other = tg.Tensor((4,), random_initializer="uniform").numpy()
+    other = tg.Tensor((4,), initializer="uniform").numpy()
     assert not np.array_equal(other, first)
 
 
@@ -170,11 +168,11 @@ def test_factories_of_tensors(name: str) -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda d, kind: tg.Tensor(d, random_initializer=kind),
-        lambda d, kind: tg.Tensor(d.shape, random_initializer=kind),
-        lambda d, kind: tg.Tensor(d.shape, "float32", random_initializer=kind),
+        lambda d, kind: tg.Tensor(d, initializer=kind),
+        lambda d, kind: tg.Tensor(d.shape, initializer=kind),
+        lambda d, kind: tg.Tensor(d.shape, "float32", initializer=kind),
         lambda d, kind: tg.Tensor.image(
-            *d.shape[::-1][:2], d.shape[1], d.shape[0], random_initializer=kind
+            *d.shape[::-1][:2], d.shape[1], d.shape[0], initializer=kind
         ),
     ],
     ids=["descriptor", "shape", "shape and type", "image"],
