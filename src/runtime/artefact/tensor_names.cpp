@@ -69,7 +69,7 @@ Tensor CompiledGraph::tensor(std::string_view name) const {
   const auto variable = std::ranges::find_if(found, is_variable);
   if (variable != found.end()) return session_->objects.tensors[*variable];
   for (const auto* names :
-       {&graph.inputs, &graph.names, &graph.label_weights, &graph.outputs}) {
+       {&graph.inputs, &graph.labels, &graph.label_weights, &graph.outputs}) {
     const auto it = names->find(name);
     if (it != names->end()) return session_->objects.tensors[it->second];
   }
